@@ -1,0 +1,286 @@
+//! The configuration of a loop and the caps over it. A configuration that breaks a rule never becomes a loop.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentSpec, Expectation, Millis, Money};
+
+/// What an agent prints when it believes that it is done.
+pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
+
+/// Paths that no agent may change unless the user says so. Read like lines of a `.gitignore`.
+pub const DEFAULT_PROHIBITED: [&str; 5] = ["src/auth/**", "src/payments/**", "migrations/**", ".env", ".env.*"];
+
+/// Everything that a loop is started with. Written into its journal, so that a resumed loop is the same loop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopConfig {
+    /// The user's request, byte for byte.
+    pub objective: String,
+    /// At most this many agent runs.
+    pub max_iterations: u32,
+    /// At most this much money.
+    pub max_cost: Money,
+    /// What counts as the agent's claim, as given by the user or the skill.
+    pub completion_promise: String,
+    /// The user asked for this promise; then passing checks alone do not complete the loop.
+    #[serde(default)]
+    pub promise_is_explicit: bool,
+    /// Commands that decide, in order.
+    pub verification_commands: Vec<String>,
+    /// What must be observable besides.
+    #[serde(default)]
+    pub expects: Vec<Expectation>,
+    /// Report files of the test runner, as globs.
+    #[serde(default)]
+    pub junit: Vec<String>,
+    /// Instructions that go with the objective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<Skill>,
+    /// The skill that a stalled loop switches to; none means that the first stall aborts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deep_debug: Option<Skill>,
+    /// Iterations without progress that make a stall.
+    pub stall_threshold: u32,
+    /// Equal failures in a row that end the loop.
+    pub same_error_threshold: u32,
+    /// Whether prompts carry the loop's context from the second iteration on.
+    pub context_injection: bool,
+    /// The rest between two iterations.
+    pub pause: Millis,
+    /// The time limit of one agent run.
+    pub iteration_timeout: Millis,
+    /// The time limit of one check.
+    pub verification_timeout: Millis,
+    /// The time limit of a process that neither prints nor works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_timeout: Option<Millis>,
+    /// The time limit of the whole loop, pauses of the computer aside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_duration: Option<Millis>,
+    /// Paths that the agent may not change.
+    pub prohibited_paths: Vec<String>,
+    /// Paths that the checks depend on.
+    #[serde(default)]
+    pub protected_paths: Vec<String>,
+    /// Who works.
+    pub agent: AgentSpec,
+    /// The folder that is worked in, absolute.
+    pub workspace: String,
+    /// Where in the user's repository the work happens.
+    pub isolation: Isolation,
+    /// Where the checks run.
+    #[serde(default)]
+    pub verify: Verify,
+    /// What an agent's `<blocked>` does.
+    #[serde(default)]
+    pub on_blocked: OnBlocked,
+    /// Which state the workspace keeps when the loop ends without success.
+    #[serde(default)]
+    pub keep: Keep,
+    /// Undo an iteration that made things worse.
+    #[serde(default)]
+    pub ratchet: bool,
+    /// Commit verified work on the current branch.
+    #[serde(default)]
+    pub commit: bool,
+    /// Environment variables that agent and checks get beyond the usual ones, by name.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// How much of one output is kept on disk, in bytes.
+    pub log_limit: u64,
+}
+
+/// Instructions that go with an objective.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Skill {
+    /// Its name.
+    pub name: String,
+    /// Its text, without front matter.
+    pub text: String,
+    /// The promise that its text asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promise: Option<String>,
+}
+
+/// Where in the user's repository the work happens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// In the folder itself.
+    #[default]
+    InPlace,
+    /// In a git worktree on a branch of its own.
+    Worktree,
+}
+
+/// Where the checks run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verify {
+    /// In the workspace.
+    #[default]
+    Guarded,
+}
+
+/// What an agent's `<blocked>` does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnBlocked {
+    /// It ends the loop.
+    #[default]
+    Stop,
+    /// It is noted and the loop goes on.
+    Continue,
+}
+
+/// Which state the workspace keeps when a loop ends without success.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// As the last iteration left it.
+    #[default]
+    Last,
+    /// As the iteration with the fewest failures left it.
+    Best,
+}
+
+/// Upper bounds that no caller passes; only the user's own configuration moves them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// Iterations of one loop.
+    pub iterations: u32,
+    /// Money of one loop.
+    pub loop_cost: Money,
+    /// Money of all loops of one UTC day.
+    pub daily_cost: Money,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self { iterations: 50, loop_cost: Money::dollars(10), daily_cost: Money::dollars(50) }
+    }
+}
+
+/// A rule that a configuration breaks: which field, what is allowed, and an example that works.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {problem}\n  allowed: {allowed}\n  example: {example}")]
+pub struct ConfigError {
+    /// The field, as a flag.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What would be right.
+    pub allowed: String,
+    /// A command line that works.
+    pub example: &'static str,
+}
+
+const EXAMPLE: &str =
+    r#"ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent-command ./my-agent"#;
+
+impl ConfigError {
+    /// A broken rule with the usual example.
+    pub fn new(field: &'static str, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
+        Self { field, problem: problem.into(), allowed: allowed.into(), example: EXAMPLE }
+    }
+
+    /// A limit that has to be given and was not.
+    #[must_use]
+    pub fn missing_limit(field: &'static str, caps: &Caps) -> Self {
+        let allowed = match field {
+            "--max" => format!("1 to {} iterations", caps.iterations),
+            _ => format!("more than $0, up to {}", caps.loop_cost),
+        };
+        Self::new(field, "is required: a loop does not start without both limits", allowed)
+    }
+}
+
+impl LoopConfig {
+    /// Checks every rule and gives the first that is broken.
+    ///
+    /// # Errors
+    /// Names the field, what is allowed and a command line that works.
+    pub fn validate(&self, caps: &Caps) -> Result<(), ConfigError> {
+        let broken = |field, problem: String, allowed: String| Err(ConfigError::new(field, problem, allowed));
+        if self.objective.trim().is_empty() {
+            return broken("OBJECTIVE", "is empty".into(), "what the agent has to achieve, in words".into());
+        }
+        self.validate_limits(caps)?;
+        for (field, value) in [("--stall", self.stall_threshold), ("--same-error", self.same_error_threshold)] {
+            if value == 0 {
+                return broken(field, "is 0".into(), "1 or more iterations; the default is 5".into());
+            }
+        }
+        let spans = [
+            ("--iteration-timeout", Some(self.iteration_timeout)),
+            ("--verify-timeout", Some(self.verification_timeout)),
+            ("--idle-timeout", self.idle_timeout),
+            ("--max-duration", self.max_duration),
+        ];
+        for (field, span) in spans {
+            if span == Some(Millis(0)) {
+                return broken(field, "is 0".into(), "a span such as 30s, 10m or 2h".into());
+            }
+        }
+        if self.verification_commands.iter().any(|command| command.trim().is_empty()) {
+            return broken("--criteria", "is empty".into(), "a command that fails until the work is done".into());
+        }
+        if self.completion_promise.trim().is_empty() {
+            return broken("--promise", "is empty".into(), format!("a text such as {DEFAULT_PROMISE}"));
+        }
+        let AgentSpec::Command { command, .. } = &self.agent;
+        if command.trim().is_empty() {
+            return broken(
+                "--agent-command",
+                "is empty".into(),
+                "a program that reads its prompt from standard input".into(),
+            );
+        }
+        if self.log_limit < 4096 {
+            return broken("log_limit", format!("{} bytes is too little", self.log_limit), "4096 bytes or more".into());
+        }
+        if self.commit && self.verification_commands.is_empty() {
+            let problem = "needs a check: only verified work is committed";
+            return broken("--commit", problem.into(), "--commit together with --criteria".into());
+        }
+        if self.ratchet && self.verification_commands.is_empty() {
+            let problem = "needs a check: without one no iteration is worse than another";
+            return broken("--ratchet", problem.into(), "--ratchet together with --criteria".into());
+        }
+        Ok(())
+    }
+
+    /// Checks the two limits alone, as a resumed loop does with new ones.
+    ///
+    /// # Errors
+    /// Names the limit and the cap over it.
+    pub fn validate_limits(&self, caps: &Caps) -> Result<(), ConfigError> {
+        if self.max_iterations == 0 || self.max_iterations > caps.iterations {
+            let problem =
+                format!("{} is outside the cap of {} iterations per loop", self.max_iterations, caps.iterations);
+            let allowed = format!("1 to {}; the cap is `caps.iterations` in your own configuration", caps.iterations);
+            return Err(ConfigError::new("--max", problem, allowed));
+        }
+        if self.max_cost == Money::ZERO || self.max_cost > caps.loop_cost {
+            let problem = format!("{} is outside the cap of {} per loop", self.max_cost, caps.loop_cost);
+            let allowed = format!(
+                "more than $0, up to {}; the cap is `caps.loop_cost_usd` in your own configuration",
+                caps.loop_cost
+            );
+            return Err(ConfigError::new("--max-cost", problem, allowed));
+        }
+        Ok(())
+    }
+
+    /// The promise as the tag that prompts ask for: a bare word is put into the tag.
+    #[must_use]
+    pub fn promise_tag(&self) -> String {
+        let promise = self.completion_promise.trim();
+        if promise.contains('<') { promise.to_owned() } else { format!("<promise>{promise}</promise>") }
+    }
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod tests;

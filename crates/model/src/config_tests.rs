@@ -1,0 +1,95 @@
+use super::*;
+
+fn config() -> LoopConfig {
+    LoopConfig {
+        objective: "Fix the tests".into(),
+        max_iterations: 10,
+        max_cost: Money::dollars(5),
+        completion_promise: DEFAULT_PROMISE.into(),
+        promise_is_explicit: false,
+        verification_commands: vec!["npm test".into()],
+        expects: vec![],
+        junit: vec![],
+        skill: None,
+        deep_debug: None,
+        stall_threshold: 5,
+        same_error_threshold: 5,
+        context_injection: true,
+        pause: Millis(500),
+        iteration_timeout: Millis::minutes(30),
+        verification_timeout: Millis::minutes(10),
+        idle_timeout: None,
+        max_duration: None,
+        prohibited_paths: vec![],
+        protected_paths: vec![],
+        agent: AgentSpec::Command { name: "command".into(), command: "./a".into(), unmetered: true },
+        workspace: "/w".into(),
+        isolation: Isolation::InPlace,
+        verify: Verify::Guarded,
+        on_blocked: OnBlocked::Stop,
+        keep: Keep::Last,
+        ratchet: false,
+        commit: false,
+        env: vec![],
+        log_limit: 1 << 26,
+    }
+}
+
+#[test]
+fn an_ordinary_configuration_is_fine() {
+    assert_eq!(config().validate(&Caps::default()), Ok(()));
+}
+
+#[test]
+fn every_refusal_names_the_field_what_is_allowed_and_an_example() {
+    type Breaker = fn(&mut LoopConfig);
+    let table: [(&str, Breaker); 14] = [
+        ("OBJECTIVE", |c| c.objective = " \n".into()),
+        ("--max", |c| c.max_iterations = 0),
+        ("--max", |c| c.max_iterations = 51),
+        ("--max-cost", |c| c.max_cost = Money::ZERO),
+        ("--max-cost", |c| c.max_cost = Money::from_micros(10_000_001)),
+        ("--stall", |c| c.stall_threshold = 0),
+        ("--same-error", |c| c.same_error_threshold = 0),
+        ("--iteration-timeout", |c| c.iteration_timeout = Millis(0)),
+        ("--max-duration", |c| c.max_duration = Some(Millis(0))),
+        ("--criteria", |c| c.verification_commands.push(" ".into())),
+        ("--promise", |c| c.completion_promise = String::new()),
+        ("--agent-command", |c| {
+            c.agent = AgentSpec::Command { name: "x".into(), command: String::new(), unmetered: true }
+        }),
+        ("--commit", |c| (c.commit, c.verification_commands) = (true, vec![])),
+        ("--ratchet", |c| (c.ratchet, c.verification_commands) = (true, vec![])),
+    ];
+    for (field, breaker) in table {
+        let mut broken = config();
+        breaker(&mut broken);
+        let error = broken.validate(&Caps::default()).unwrap_err();
+        assert_eq!(error.field, field);
+        let text = error.to_string();
+        assert!(text.contains("allowed: ") && text.contains("example: ralph run"), "{text}");
+    }
+}
+
+#[test]
+fn the_cap_is_in_the_message() {
+    let mut over = config();
+    over.max_cost = Money::dollars(20);
+    assert!(over.validate(&Caps::default()).unwrap_err().to_string().contains("$10.00"));
+    assert_eq!(over.validate(&Caps { loop_cost: Money::dollars(20), ..Caps::default() }), Ok(()));
+}
+
+#[test]
+fn a_bare_promise_becomes_a_tag() {
+    let mut bare = config();
+    assert_eq!(bare.promise_tag(), DEFAULT_PROMISE);
+    bare.completion_promise = "ALL DONE".into();
+    assert_eq!(bare.promise_tag(), "<promise>ALL DONE</promise>");
+}
+
+#[test]
+fn a_configuration_survives_its_journal_form() {
+    let json = serde_json::to_string(&config()).unwrap();
+    assert!(json.contains("\"maxIterations\":10") && json.contains("\"maxCost\":5000000"), "{json}");
+    assert_eq!(serde_json::from_str::<LoopConfig>(&json).unwrap(), config());
+}

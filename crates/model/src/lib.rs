@@ -1,0 +1,27 @@
+//! The words of Ralph: ids, money, time, delegations, evidence, verdicts and configuration.
+//!
+//! Plain values only. Nothing here reads a clock, a file, the environment or a random source; whoever needs such a value
+//! passes it in.
+
+mod agent;
+mod config;
+mod delegation;
+mod id;
+mod money;
+mod outcome;
+mod time;
+mod verdict;
+
+pub use agent::{AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, OutputRef, Usage, Violation};
+pub use config::{
+    Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, OnBlocked, Skill, Verify,
+};
+pub use delegation::{
+    Confidence, Delegation, DelegationResult, Domain, Expectation, ModelTier, ParseExpectation, ResultUsage,
+    ScoutFindings, SearchScope, Status, ToolEvidence,
+};
+pub use id::{Attempt, Iteration, LoopId, ParseLoopId, TreeHash};
+pub use money::{Money, ParseMoney};
+pub use outcome::{AbortReason, Best, Outcome, exit_code};
+pub use time::{Millis, ParseDuration, Timestamp};
+pub use verdict::{CheckOutcome, Missing, Signature, TestTally, Verdict};

@@ -1,0 +1,169 @@
+//! How a loop ended.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Iteration, TreeHash};
+
+/// Why a loop was ended without success. The order is that of the exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum AbortReason {
+    /// All allowed agent runs are used.
+    #[serde(rename = "MAX_ITERATIONS")]
+    MaxIterations,
+    /// The loop's money is spent.
+    #[serde(rename = "COST_LIMIT")]
+    CostLimit,
+    /// The day's money is spent.
+    #[serde(rename = "DAILY_BUDGET")]
+    DailyBudget,
+    /// The loop's time is up.
+    #[serde(rename = "MAX_DURATION")]
+    MaxDuration,
+    /// Nothing changed for too long.
+    #[serde(rename = "STALL")]
+    Stall,
+    /// The same failure came too often in a row.
+    #[serde(rename = "SAME_ERROR_5X")]
+    SameError,
+    /// A prohibited file was changed.
+    #[serde(rename = "PROHIBITED_PATH")]
+    ProhibitedPath,
+    /// The checks were tampered with too often.
+    #[serde(rename = "TAMPERED")]
+    Tampered,
+    /// The agent cannot go on without a person.
+    #[serde(rename = "BLOCKED")]
+    Blocked,
+    /// Somebody ended it.
+    #[serde(rename = "CANCELLED")]
+    Cancelled,
+}
+
+impl AbortReason {
+    /// All reasons, in the order of their exit codes.
+    pub const ALL: [Self; 10] = [
+        Self::MaxIterations,
+        Self::CostLimit,
+        Self::DailyBudget,
+        Self::MaxDuration,
+        Self::Stall,
+        Self::SameError,
+        Self::ProhibitedPath,
+        Self::Tampered,
+        Self::Blocked,
+        Self::Cancelled,
+    ];
+
+    /// The name that scripts see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MaxIterations => "MAX_ITERATIONS",
+            Self::CostLimit => "COST_LIMIT",
+            Self::DailyBudget => "DAILY_BUDGET",
+            Self::MaxDuration => "MAX_DURATION",
+            Self::Stall => "STALL",
+            Self::SameError => "SAME_ERROR_5X",
+            Self::ProhibitedPath => "PROHIBITED_PATH",
+            Self::Tampered => "TAMPERED",
+            Self::Blocked => "BLOCKED",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+
+    /// 10 for the first reason, 19 for the last.
+    #[must_use]
+    pub const fn exit_code(self) -> u8 {
+        10 + self as u8
+    }
+}
+
+impl fmt::Display for AbortReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Exit codes of the program that no abort reason has.
+pub mod exit_code {
+    /// The loop completed.
+    pub const COMPLETED: u8 = 0;
+    /// Ralph's own machinery failed.
+    pub const ERROR: u8 = 1;
+    /// The words or the configuration are wrong; nothing was started.
+    pub const USAGE: u8 = 2;
+    /// Cancelled from the keyboard.
+    pub const KEYBOARD: u8 = 130;
+}
+
+/// The iteration with the fewest failures.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Best {
+    /// Zero is the state before the first iteration.
+    pub iteration: Iteration,
+    /// Its failing tests and checks.
+    pub failing: u32,
+    /// Its tree.
+    pub tree: TreeHash,
+}
+
+/// How a loop ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
+pub enum Outcome {
+    /// The work is done; verified when checks said so.
+    Completed {
+        /// Whether checks passed. A claim alone is never verification.
+        verified: bool,
+    },
+    /// A limit was hit or the loop could not go on.
+    Aborted {
+        /// Which.
+        reason: AbortReason,
+        /// In words, with what to do next.
+        details: String,
+    },
+    /// Ralph's own machinery failed.
+    Error {
+        /// How.
+        error: String,
+    },
+}
+
+impl Outcome {
+    /// The name that scripts see.
+    #[must_use]
+    pub const fn status(&self) -> &'static str {
+        match self {
+            Self::Completed { .. } => "COMPLETED",
+            Self::Aborted { .. } => "ABORTED",
+            Self::Error { .. } => "ERROR",
+        }
+    }
+
+    /// Why it was aborted, when it was.
+    #[must_use]
+    pub const fn reason(&self) -> Option<AbortReason> {
+        match self {
+            Self::Aborted { reason, .. } => Some(*reason),
+            Self::Completed { .. } | Self::Error { .. } => None,
+        }
+    }
+
+    /// The exit code of the program, keyboard aside.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Completed { .. } => exit_code::COMPLETED,
+            Self::Aborted { reason, .. } => reason.exit_code(),
+            Self::Error { .. } => exit_code::ERROR,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "outcome_tests.rs"]
+mod tests;

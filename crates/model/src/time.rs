@@ -1,0 +1,136 @@
+//! Points in time and spans, as arguments. Nobody here looks at a clock.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Milliseconds since 1970 in UTC.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// How long after `earlier` this is; zero when the clock went backwards.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Millis {
+        Millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// The date in UTC, as `2026-11-15`.
+    #[must_use]
+    pub fn utc_date(self) -> String {
+        self.to_zoned_utc().strftime("%Y-%m-%d").to_string()
+    }
+
+    /// RFC 3339 in UTC with milliseconds.
+    #[must_use]
+    pub fn rfc3339(self) -> String {
+        self.to_zoned_utc().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    }
+
+    fn to_zoned_utc(self) -> jiff::Zoned {
+        // A date outside the years -9999 to 9999 is a broken record; the epoch shows that plainly enough.
+        jiff::Timestamp::from_millisecond(self.0)
+            .unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+            .to_zoned(jiff::tz::TimeZone::UTC)
+    }
+}
+
+/// A span of time in milliseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Millis(pub u64);
+
+impl Millis {
+    /// A span of whole seconds.
+    #[must_use]
+    pub const fn secs(seconds: u64) -> Self {
+        Self(seconds * 1000)
+    }
+
+    /// A span of whole minutes.
+    #[must_use]
+    pub const fn minutes(minutes: u64) -> Self {
+        Self(minutes * 60_000)
+    }
+
+    /// The same span for the standard library.
+    #[must_use]
+    pub const fn as_std(self) -> std::time::Duration {
+        std::time::Duration::from_millis(self.0)
+    }
+
+    /// What is left of this span after `other`, at least zero.
+    #[must_use]
+    pub const fn less(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+
+    /// Both spans together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// Seconds with three decimals, for output.
+    #[must_use]
+    pub fn as_seconds(self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "spans are far below 2^53 milliseconds")]
+        let millis = self.0 as f64;
+        millis / 1000.0
+    }
+}
+
+/// `850ms`, `4.2s`, `3m 20s`, `2h 05m`.
+impl fmt::Display for Millis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0 / 1000;
+        let text = match self.0 {
+            0..1000 => format!("{}ms", self.0),
+            1000..60_000 => format!("{}.{}s", seconds, self.0 % 1000 / 100),
+            60_000..3_600_000 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+            _ => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        };
+        f.pad(&text)
+    }
+}
+
+/// The text is no span of time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a span of time: write it like 500ms, 30s, 10m, 2h or 1h30m")]
+pub struct ParseDuration(String);
+
+impl FromStr for Millis {
+    type Err = ParseDuration;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || ParseDuration(text.to_owned());
+        let mut rest = text.trim();
+        if rest == "0" {
+            return Ok(Self(0));
+        }
+        let mut total: u64 = 0;
+        while !rest.is_empty() {
+            let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+            let number: u64 = rest[..digits].parse().map_err(|_| wrong())?;
+            rest = &rest[digits..];
+            let letters = rest.find(|c: char| c.is_ascii_digit() || c == ' ').unwrap_or(rest.len());
+            let unit = match &rest[..letters] {
+                "ms" => 1,
+                "s" => 1000,
+                "m" | "min" => 60_000,
+                "h" => 3_600_000,
+                "d" => 86_400_000,
+                _ => return Err(wrong()),
+            };
+            rest = rest[letters..].trim_start();
+            total = number.checked_mul(unit).and_then(|n| total.checked_add(n)).ok_or_else(wrong)?;
+        }
+        if text.trim().is_empty() { Err(wrong()) } else { Ok(Self(total)) }
+    }
+}
+
+#[cfg(test)]
+#[path = "time_tests.rs"]
+mod tests;
