@@ -1,0 +1,106 @@
+//! The tables, as steps that only ever add. A step that was released is never edited.
+
+use crate::sqlite::Connection;
+
+/// What brings a database from one schema to the next.
+pub(crate) struct Step {
+    /// The schema after this step.
+    pub(crate) version: u32,
+    statements: &'static [&'static str],
+}
+
+/// All steps, oldest first. Money in micro-dollars, times in milliseconds since 1970, ids and hashes as text.
+pub(crate) const STEPS: &[Step] = &[
+    Step {
+        version: 1,
+        statements: &[
+            "CREATE TABLE schema (version BIGINT NOT NULL PRIMARY KEY)",
+            "CREATE TABLE loops (
+                id TEXT NOT NULL PRIMARY KEY,
+                workspace TEXT NOT NULL,
+                objective TEXT NOT NULL,
+                agent TEXT NOT NULL,
+                skill TEXT,
+                status TEXT NOT NULL,
+                reason TEXT,
+                iterations BIGINT NOT NULL DEFAULT 0,
+                cost_micros BIGINT NOT NULL DEFAULT 0,
+                verified BOOLEAN NOT NULL DEFAULT FALSE,
+                started_at BIGINT NOT NULL,
+                updated_at BIGINT NOT NULL,
+                finished_at BIGINT,
+                pid BIGINT,
+                head_seq BIGINT NOT NULL,
+                head_hash TEXT NOT NULL,
+                summary TEXT
+            )",
+            "CREATE INDEX loops_by_start ON loops (started_at)",
+            "CREATE INDEX loops_by_workspace ON loops (workspace, started_at)",
+            "CREATE TABLE events (
+                loop TEXT NOT NULL REFERENCES loops (id),
+                seq BIGINT NOT NULL,
+                at BIGINT NOT NULL,
+                version BIGINT NOT NULL,
+                kind TEXT NOT NULL,
+                payload TEXT NOT NULL,
+                hash TEXT NOT NULL,
+                PRIMARY KEY (loop, seq)
+            )",
+            // `settled` is null until the attempt ended: until then its reservation counts against the day.
+            "CREATE TABLE budget (
+                day TEXT NOT NULL,
+                loop TEXT NOT NULL REFERENCES loops (id),
+                attempt BIGINT NOT NULL,
+                reserved BIGINT NOT NULL,
+                settled BIGINT,
+                PRIMARY KEY (loop, attempt)
+            )",
+            "CREATE INDEX budget_by_day ON budget (day)",
+        ],
+    },
+    Step {
+        version: 2,
+        statements: &[
+            "CREATE TABLE stops (
+                loop TEXT NOT NULL PRIMARY KEY REFERENCES loops (id),
+                how TEXT NOT NULL,
+                at BIGINT NOT NULL
+            )",
+            "CREATE TABLE trusted (
+                hash TEXT NOT NULL,
+                path TEXT NOT NULL,
+                at BIGINT NOT NULL,
+                PRIMARY KEY (hash, path)
+            )",
+        ],
+    },
+    Step {
+        version: 3,
+        statements: &[
+            // No type and no key beside the batch: what is put here is already known to be broken.
+            "CREATE TABLE quarantined (
+                loop TEXT NOT NULL,
+                batch BIGINT NOT NULL,
+                seq BIGINT,
+                at BIGINT,
+                version BIGINT,
+                kind TEXT,
+                payload TEXT,
+                hash TEXT
+            )",
+            "CREATE INDEX quarantined_by_loop ON quarantined (loop, batch)",
+        ],
+    },
+];
+
+/// Applies the steps that `found` lacks. The caller holds the write transaction.
+pub(crate) async fn apply(connection: &mut Connection, found: u32, steps: &[Step]) -> sqlx::Result<()> {
+    for step in steps.iter().filter(|step| step.version > found) {
+        for statement in step.statements {
+            sqlx::query(*statement).execute(&mut *connection).await?;
+        }
+        let note = sqlx::query("INSERT INTO schema (version) VALUES ($1)").bind(i64::from(step.version));
+        note.execute(&mut *connection).await?;
+    }
+    Ok(())
+}
