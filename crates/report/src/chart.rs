@@ -1,0 +1,315 @@
+//! The chart of a report: loops per day as stacked bars, their cost as a line. One file without scripts, fonts or links,
+//! readable on light and dark ground.
+
+use std::fmt::{self, Write as _};
+
+use ralph_model::{Money, Timestamp};
+
+use crate::date::DayNumber;
+use crate::summary::{Day, Summary};
+
+const WIDTH: f64 = 960.0;
+const HEIGHT: f64 = 420.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 884.0;
+const TOP: f64 = 92.0;
+const BOTTOM: f64 = 352.0;
+const WIDEST_BAR: f64 = 44.0;
+
+/// More bars than these are thinner than the gaps between them.
+const MOST_BARS: i64 = 62;
+/// More marks than these make a line look like a chain.
+const MOST_DOTS: usize = 40;
+const MOST_LABELS: usize = 10;
+
+const STYLE: &str = "
+text { font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; font-size: 13px; fill: #59636e }
+.ground { fill: #ffffff }
+.title { font-size: 18px; font-weight: 600; fill: #1f2328 }
+.grid { stroke: #d8dee4; stroke-width: 1 }
+.axis { stroke: #8c959f; stroke-width: 1 }
+.completed { fill: #009e73 } .aborted { fill: #e69f00 } .errors { fill: #c8381f }
+.cost { fill: none; stroke: #0b62a8; stroke-width: 2.5; stroke-linejoin: round; stroke-linecap: round }
+.halo { fill: none; stroke: #ffffff; stroke-width: 5.5; stroke-linejoin: round; stroke-linecap: round }
+.dot { fill: #0b62a8; stroke: #ffffff; stroke-width: 1.5 }
+.dollars { fill: #0b62a8 }
+@media (prefers-color-scheme: dark) {
+text { fill: #9da7b3 }
+.ground { fill: #0d1117 }
+.title { fill: #f0f6fc }
+.grid { stroke: #2a313a }
+.axis { stroke: #59636e }
+.completed { fill: #2fbf8f } .aborted { fill: #f0b541 } .errors { fill: #ff7b66 }
+.cost { stroke: #79c0ff }
+.halo { stroke: #0d1117 }
+.dot { fill: #79c0ff; stroke: #0d1117 }
+.dollars { fill: #79c0ff }
+}
+";
+
+/// Draws the chart as a whole SVG file.
+#[must_use]
+pub fn svg(summary: &Summary) -> String {
+    let mut out = String::with_capacity(16 << 10);
+    // Writing to a string does not fail.
+    let _ = draw(&mut out, summary);
+    out
+}
+
+fn draw(out: &mut String, summary: &Summary) -> fmt::Result {
+    let bars = Bars::of(&summary.days);
+    let title = format!("Finished loops per {}", bars.unit());
+    let cost = Money::from_micros(i64::try_from(summary.cost_micros.total).unwrap_or(i64::MAX));
+    let about = match summary.loops {
+        0 => "no loop ended in this period".to_owned(),
+        1 => format!("1 loop, {} completed, {}", summary.completion(), to_the_cent(cost)),
+        loops => format!("{loops} loops, {} completed, {}", summary.completion(), to_the_cent(cost)),
+    };
+    writeln!(
+        out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" \
+         role=\"img\" aria-labelledby=\"title about\">"
+    )?;
+    writeln!(out, "<title id=\"title\">{}</title>\n<desc id=\"about\">{}</desc>", xml(&title), xml(&about))?;
+    writeln!(out, "<style>{STYLE}</style>")?;
+    writeln!(out, "<rect class=\"ground\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"8\"/>")?;
+    label(out, 24.0, 36.0, "start", "title", &title)?;
+    label(out, 24.0, 58.0, "start", "", &about)?;
+    if bars.days.is_empty() {
+        label(out, WIDTH / 2.0, f64::midpoint(TOP, BOTTOM), "middle", "", "Nothing to draw yet.")?;
+    } else {
+        let axis = Axis::of(&bars);
+        legend(out, &bars, &axis)?;
+        axes(out, &bars, &axis)?;
+        stacks(out, &bars, &axis)?;
+        cost_line(out, &bars, &axis)?;
+    }
+    writeln!(out, "</svg>")
+}
+
+/// Days put together until there is room for each bar, without gaps in time.
+struct Bars {
+    days: Vec<Day>,
+    /// How many days a bar stands for.
+    span: i64,
+}
+
+impl Bars {
+    fn of(days: &[Day]) -> Self {
+        let (Some(first), Some(last)) = (days.first(), days.last()) else { return Self { days: vec![], span: 1 } };
+        let (first, last) = (DayNumber::of(first.start).0, DayNumber::of(last.start).0);
+        let all = last - first + 1;
+        let fits = |span: &i64| (all + span - 1) / span <= MOST_BARS;
+        let span = [1, 7, 28, 91, 364].into_iter().find(fits).unwrap_or((all + MOST_BARS - 1) / MOST_BARS);
+        let count = (all + span - 1) / span;
+        let mut bars: Vec<Day> = (0..count).map(|bar| Day::empty(DayNumber(first + bar * span).start())).collect();
+        for day in days {
+            let bar = (DayNumber::of(day.start).0 - first) / span;
+            if let Some(bar) = usize::try_from(bar).ok().and_then(|bar| bars.get_mut(bar)) {
+                bar.merge(day);
+            }
+        }
+        Self { days: bars, span }
+    }
+
+    fn unit(&self) -> String {
+        match self.span {
+            1 => "day".to_owned(),
+            7 => "week".to_owned(),
+            28 => "four weeks".to_owned(),
+            91 => "quarter".to_owned(),
+            364 => "year".to_owned(),
+            days => format!("{days} days"),
+        }
+    }
+
+    fn slot(&self) -> f64 {
+        (RIGHT - LEFT) / self.days.len() as f64
+    }
+
+    fn centre(&self, bar: usize) -> f64 {
+        LEFT + (bar as f64 + 0.5) * self.slot()
+    }
+
+    fn has_errors(&self) -> bool {
+        self.days.iter().any(|day| day.errors > 0)
+    }
+
+    /// The date under a bar, with the year where the bars pass more than one.
+    fn date(&self, start: Timestamp) -> String {
+        let whole = self.span * self.days.len() as i64;
+        DayNumber::of(start).show(if whole > 300 { "%Y-%m-%d" } else { "%b %-d" })
+    }
+}
+
+/// Both scales share their lines: as many steps of loops as of micro-dollars.
+struct Axis {
+    steps: u64,
+    loops: u64,
+    /// None where nothing cost anything.
+    micros: Option<u64>,
+}
+
+impl Axis {
+    fn of(bars: &Bars) -> Self {
+        let most = bars.days.iter().map(Day::loops).max().unwrap_or(0).max(1);
+        let loops = round_up(most.div_ceil(5));
+        // One step alone would be an axis without a middle.
+        let steps = most.div_ceil(loops).max(2);
+        let dearest = bars.days.iter().map(|day| day.cost.micros().unsigned_abs()).max().unwrap_or(0);
+        let micros = (dearest > 0).then(|| round_up(dearest.div_ceil(steps)));
+        Self { steps, loops, micros }
+    }
+
+    fn height(part: u64, step: u64, steps: u64) -> f64 {
+        (BOTTOM - TOP) * part as f64 / (step as f64 * steps as f64)
+    }
+
+    fn of_loops(&self, loops: u64) -> f64 {
+        Self::height(loops, self.loops, self.steps)
+    }
+}
+
+/// The next of 1, 2, 5, 10, 20, 50, …
+fn round_up(value: u64) -> u64 {
+    let mut power: u64 = 1;
+    loop {
+        for factor in [1, 2, 5] {
+            let step = power.saturating_mul(factor);
+            if step >= value {
+                return step;
+            }
+        }
+        power = power.saturating_mul(10);
+    }
+}
+
+fn axes(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
+    for step in 0..=axis.steps {
+        let y = BOTTOM - Axis::height(step, 1, axis.steps);
+        let class = if step == 0 { "axis" } else { "grid" };
+        writeln!(out, "<line class=\"{class}\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\"/>")?;
+        label(out, LEFT - 8.0, y + 4.5, "end", "", &(step * axis.loops).to_string())?;
+        if let Some(micros) = axis.micros {
+            let amount = Money::from_micros(i64::try_from(step.saturating_mul(micros)).unwrap_or(i64::MAX));
+            label(out, RIGHT + 8.0, y + 4.5, "start", "dollars", &on_axis(amount, micros))?;
+        }
+    }
+    sideways(out, 22.0, "", "loops")?;
+    if axis.micros.is_some() {
+        sideways(out, WIDTH - 10.0, "dollars", "cost in US dollars")?;
+    }
+    let stride = bars.days.len().div_ceil(MOST_LABELS);
+    for (index, day) in bars.days.iter().enumerate().step_by(stride) {
+        label(out, bars.centre(index), BOTTOM + 22.0, "middle", "", &bars.date(day.start))?;
+    }
+    let below =
+        if bars.span == 1 { "day in UTC".to_owned() } else { format!("first day of each {} in UTC", bars.unit()) };
+    label(out, f64::midpoint(LEFT, RIGHT), BOTTOM + 48.0, "middle", "", &below)
+}
+
+fn stacks(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
+    let width = (bars.slot() * 0.72).min(WIDEST_BAR);
+    for (index, day) in bars.days.iter().enumerate().filter(|(_, day)| day.loops() > 0) {
+        let date = DayNumber::of(day.start).iso();
+        let (completed, aborted, errors) = (day.completed, day.aborted, day.errors);
+        let hint = format!("{date}: {completed} completed, {aborted} aborted, {errors} errors, {}", day.cost);
+        writeln!(out, "<g><title>{}</title>", xml(&hint))?;
+        let mut below = 0;
+        for (class, part) in [("completed", completed), ("aborted", aborted), ("errors", errors)] {
+            if part > 0 {
+                let (x, height) = (bars.centre(index) - width / 2.0, axis.of_loops(part));
+                let y = BOTTOM - axis.of_loops(below) - height;
+                writeln!(
+                    out,
+                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
+                )?;
+            }
+            below += part;
+        }
+        writeln!(out, "</g>")?;
+    }
+    Ok(())
+}
+
+fn cost_line(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
+    let Some(micros) = axis.micros else { return Ok(()) };
+    let height = |day: &Day| Axis::height(day.cost.micros().unsigned_abs(), micros, axis.steps);
+    let points: Vec<(f64, f64)> =
+        bars.days.iter().enumerate().map(|(index, day)| (bars.centre(index), BOTTOM - height(day))).collect();
+    let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+    // Twice: a rim in the colour of the ground keeps the line readable where it crosses the bars.
+    for class in ["halo", "cost"] {
+        writeln!(out, "<polyline class=\"{class}\" points=\"{}\"/>", path.join(" "))?;
+    }
+    if points.len() > MOST_DOTS {
+        return Ok(());
+    }
+    points.iter().try_for_each(|(x, y)| writeln!(out, "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>"))
+}
+
+/// What the colours mean, at the right of the title.
+fn legend(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
+    let mut x = RIGHT;
+    let mut place = |words: &str| {
+        x -= words.len() as f64 * 7.6 + 38.0;
+        x
+    };
+    if axis.micros.is_some() {
+        let x = place("cost");
+        writeln!(out, "<line class=\"cost\" x1=\"{x:.1}\" y1=\"31.5\" x2=\"{:.1}\" y2=\"31.5\"/>", x + 14.0)?;
+        label(out, x + 20.0, 36.0, "start", "", "cost")?;
+    }
+    let kinds = [("errors", bars.has_errors()), ("aborted", true), ("completed", true)];
+    for (name, _) in kinds.into_iter().filter(|(_, shown)| *shown) {
+        let x = place(name);
+        writeln!(out, "<rect class=\"{name}\" x=\"{x:.1}\" y=\"25\" width=\"13\" height=\"13\" rx=\"2\"/>")?;
+        label(out, x + 20.0, 36.0, "start", "", name)?;
+    }
+    Ok(())
+}
+
+fn label(out: &mut String, x: f64, y: f64, anchor: &str, class: &str, text: &str) -> fmt::Result {
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    writeln!(out, "<text{class} x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>", xml(text))
+}
+
+fn sideways(out: &mut String, x: f64, class: &str, text: &str) -> fmt::Result {
+    let y = f64::midpoint(TOP, BOTTOM);
+    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+    writeln!(
+        out,
+        "<text{class} transform=\"translate({x} {y}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+        xml(text)
+    )
+}
+
+/// As many decimals as the steps of the axis need, and none where they are whole dollars.
+fn on_axis(amount: Money, step: u64) -> String {
+    let text = amount.to_string();
+    if step.is_multiple_of(1_000_000) { text.trim_end_matches(".00").to_owned() } else { text }
+}
+
+fn to_the_cent(amount: Money) -> Money {
+    if amount.micros() < 10_000 { amount } else { Money::from_micros((amount.micros() + 5_000) / 10_000 * 10_000) }
+}
+
+/// Text that XML shows as it is.
+fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            character if character.is_control() => out.push(' '),
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "chart_tests.rs"]
+mod tests;

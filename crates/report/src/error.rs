@@ -1,0 +1,43 @@
+//! What can go wrong with metrics, with the file in each message.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The result of calls of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why metrics or a report could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system refused.
+    #[error("could not {doing} {path}: {source}")]
+    File {
+        /// What was to be done.
+        doing: &'static str,
+        /// With which file or folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A link, a pipe or a folder stands where the metrics belong. Whoever works in the workspace could use a link to
+    /// make Ralph write elsewhere, so none is followed.
+    #[error("{path} is not an ordinary file; remove it, or choose another path for the metrics")]
+    NotAFile {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The record cannot be a line of JSON.
+    #[error("the metrics of a loop cannot be written as JSON: {0}")]
+    Encode(#[from] serde_json::Error),
+    /// The text is no date.
+    #[error("`{0}` is not a date: write it like 2026-11-15")]
+    Date(String),
+}
+
+impl Error {
+    pub(crate) fn file(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { doing, path, source }
+    }
+}
