@@ -1,0 +1,303 @@
+//! The steps of a scripted agent, as data. Performs nothing.
+//!
+//! A step is one JSON value: `{"write": {"path": "a.txt", "text": "x"}}`, `{"exit": 3}`, `"echo_prompt"`. Paths are
+//! relative to the folder that the agent was started in. Times are in milliseconds.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Terminal escapes that would do harm if they reached a terminal: clipboard, window title, clear screen, alternate
+/// screen, cursor moves, a hidden link, an answer-back request, and an 8-bit control sequence.
+pub const HOSTILE_ESCAPES: &str = "\u{1b}]52;c;c3RvbGVu\u{7}\u{1b}]0;owned\u{7}\u{1b}[2J\u{1b}[H\u{1b}[?1049h\u{1b}[1A\u{1b}[2K\
+     \u{1b}]8;;http://example.invalid\u{1b}\\link\u{1b}]8;;\u{1b}\\\u{1b}[6n\u{9b}31mred\u{1b}[0m\u{202e}reversed\u{202c}\rover\n";
+
+/// Bytes that are no UTF-8: a stray continuation byte, an overlong form, a surrogate and a character cut short.
+pub const INVALID_UTF8: &[u8] = b"bad \x80 \xc0\xaf \xed\xa0\x80 \xff\xfe \xe2\x82\n";
+
+/// One thing that a scripted agent does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Step {
+    /// Writes a file, and the folders above it.
+    Write(FileText),
+    /// Adds to the end of a file.
+    Append(FileText),
+    /// Replaces the first occurrence of a text in a file; fails when it is not there.
+    #[serde(rename_all = "snake_case")]
+    Replace {
+        /// The file.
+        path: PathBuf,
+        /// What it holds.
+        from: String,
+        /// What it holds afterwards.
+        to: String,
+    },
+    /// Removes a file, a link or a whole folder.
+    Delete(PathBuf),
+    /// Creates a folder and those above it.
+    Mkdir(PathBuf),
+    /// Sets permissions.
+    Chmod {
+        /// The file.
+        path: PathBuf,
+        /// In octal, as chmod(1) takes it: `"755"`.
+        mode: String,
+    },
+    /// Creates a symbolic link.
+    Symlink {
+        /// Where it points.
+        target: PathBuf,
+        /// The link.
+        path: PathBuf,
+    },
+    /// Copies a file with its permissions.
+    Copy {
+        /// From here.
+        from: PathBuf,
+        /// To there.
+        to: PathBuf,
+    },
+    /// Moves a file or a folder.
+    Rename {
+        /// From here.
+        from: PathBuf,
+        /// To there.
+        to: PathBuf,
+    },
+    /// Prints a text on standard output, as it is.
+    Print(String),
+    /// Prints a text on standard error, as it is.
+    PrintStderr(String),
+    /// Prints the promise that the work is done.
+    Claim(String),
+    /// Says that a person is needed.
+    Blocked(String),
+    /// Prints the prompt on standard output.
+    EchoPrompt,
+    /// Writes the prompt to a file, byte for byte.
+    RecordPrompt(PathBuf),
+    /// Writes the environment to a file, as a JSON object.
+    RecordEnv(PathBuf),
+    /// Prints many bytes.
+    Flood(Flood),
+    /// Prints [`INVALID_UTF8`].
+    InvalidUtf8(Channel),
+    /// Prints [`HOSTILE_ESCAPES`].
+    Escapes(Channel),
+    /// Writes what the run cost to the file that `RALPH_RESULT_FILE` names.
+    ReportCost(CostReport),
+    /// Writes any text to the file that `RALPH_RESULT_FILE` names.
+    ReportText(String),
+    /// Runs a line with `sh -c`; fails when the line does.
+    Run(String),
+    /// Plants programs in the repository's configuration that git would start; each adds its name to this file.
+    GitCanaries(PathBuf),
+    /// Ends the run with this exit code.
+    Exit(u8),
+    /// Ends the run by sending itself a signal.
+    Die(SignalName),
+    /// Does nothing for a while.
+    SleepMs(u64),
+    /// Burns processor time for a while.
+    BusyMs(u64),
+    /// Ignores signals. Holds from the start of the run and for everything that the run starts.
+    IgnoreSignals(Vec<SignalName>),
+    /// Starts a child and goes on.
+    Fork(Child),
+    /// Starts a child in a session of its own whose parent ends at once, and goes on.
+    DoubleFork(Child),
+    /// Leaves behind such a process that keeps standard output open for a while.
+    HoldStdout {
+        /// How long.
+        ms: u64,
+    },
+    /// Sends a signal to the process that started the agent.
+    KillParent(SignalName),
+    /// Sends a signal to the process whose id a file holds.
+    KillPidFile {
+        /// The file.
+        path: PathBuf,
+        /// The signal.
+        signal: SignalName,
+    },
+    /// Waits until a file exists; fails after `limit_ms`.
+    WaitForFile {
+        /// The file.
+        path: PathBuf,
+        /// How long at most.
+        #[serde(default = "a_minute")]
+        limit_ms: u64,
+    },
+    /// Asks on the terminal and waits for a line; prints `no terminal` where there is none.
+    ReadTty {
+        /// The question.
+        question: String,
+    },
+    /// Writes to a folder until the disk is full; fails when it is not full after `limit` bytes.
+    FillDisk {
+        /// The folder; it gets a file `filler`.
+        folder: PathBuf,
+        /// So that a test never fills a real disk.
+        limit: u64,
+    },
+}
+
+/// A file and a text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileText {
+    /// The file.
+    pub path: PathBuf,
+    /// The text.
+    pub text: String,
+}
+
+/// Where an agent prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Channel {
+    /// Standard output.
+    #[default]
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Many bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flood {
+    /// How many, exactly.
+    pub bytes: u64,
+    /// Where to.
+    #[serde(default)]
+    pub channel: Channel,
+    /// With line breaks or without.
+    #[serde(default)]
+    pub lines: Lines,
+    /// Text or not.
+    #[serde(default)]
+    pub encoding: Encoding,
+}
+
+/// How a flood is divided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lines {
+    /// Lines of 80 bytes.
+    #[default]
+    Many,
+    /// No line break at all.
+    One,
+}
+
+/// What a flood is made of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Encoding {
+    /// Letters.
+    #[default]
+    Ascii,
+    /// Bytes that are no UTF-8.
+    InvalidUtf8,
+}
+
+/// What a run says it cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CostReport {
+    /// Micro-dollars.
+    pub micros: u64,
+    /// Tokens read.
+    #[serde(default)]
+    pub input_tokens: u64,
+    /// Tokens written.
+    #[serde(default)]
+    pub output_tokens: u64,
+    /// The model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// In how many reports; one where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rhythm: Option<Rhythm>,
+}
+
+/// A sum that is reported while it grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rhythm {
+    /// In how many equal parts.
+    pub reports: u32,
+    /// The time between two.
+    pub pause_ms: u64,
+}
+
+/// A process that an agent leaves behind. It first waits `delay_ms`, then writes, then stays for `stay_ms`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Child {
+    /// How long it waits before it writes.
+    #[serde(default)]
+    pub delay_ms: u64,
+    /// What it writes then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<FileText>,
+    /// How long it stays after that.
+    #[serde(default)]
+    pub stay_ms: u64,
+    /// Gets its process id before the agent goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid_file: Option<PathBuf>,
+    /// Whether it leaves the agent's session. A double fork always does.
+    #[serde(default)]
+    pub session: Session,
+    /// Whether it keeps the agent's output open.
+    #[serde(default)]
+    pub stdout: Stdout,
+    /// The signals that it ignores.
+    #[serde(default)]
+    pub ignore: Vec<SignalName>,
+}
+
+/// The session of a child.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Session {
+    /// The agent's.
+    #[default]
+    Shared,
+    /// Its own: a signal to the agent's process group does not reach it.
+    Own,
+}
+
+/// What a child does with the agent's standard output and error.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stdout {
+    /// It has neither.
+    #[default]
+    Closed,
+    /// It keeps both open as long as it lives.
+    Held,
+}
+
+/// A signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+#[expect(missing_docs, reason = "the names of signal(7)")]
+pub enum SignalName {
+    Hup,
+    Int,
+    Quit,
+    Kill,
+    Usr1,
+    Term,
+    Stop,
+    Cont,
+    Segv,
+}
+
+pub(crate) const fn a_minute() -> u64 {
+    60_000
+}
