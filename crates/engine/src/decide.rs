@@ -1,0 +1,134 @@
+//! Decides what follows a pass: complete, abort, change the way of working, or go on.
+
+use ralph_model::{AbortReason, Money, OnBlocked, Outcome};
+
+use crate::facts::Facts;
+
+/// What follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The loop is over.
+    End(Outcome),
+    /// The loop goes on with its debugging skill.
+    Escalate,
+    /// Another pass.
+    Continue,
+}
+
+/// What follows the pass that was recorded last.
+pub(crate) fn after_iteration(facts: &Facts) -> Next {
+    let Some(record) = facts.last_iteration() else { return before_iteration(facts) };
+    if let Some(outcome) = completion(facts) {
+        return Next::End(outcome);
+    }
+    if let Some(why) = record.blocked.as_ref().filter(|_| facts.config.on_blocked == OnBlocked::Stop) {
+        return abort(AbortReason::Blocked, format!("the agent cannot go on without a person: {why}"));
+    }
+    if facts.stop.is_some() {
+        return cancelled(facts);
+    }
+    if let Some(aborted) = spent_or_late(facts) {
+        return aborted;
+    }
+    // Before the iterations are counted: raising --max would not help a loop that stands still.
+    if facts.progress.without >= facts.config.stall_threshold {
+        if facts.config.deep_debug.is_some() && !facts.escalated {
+            return if iterations_left(facts) { Next::Escalate } else { out_of_iterations(facts) };
+        }
+        let count = facts.progress.without;
+        return abort(
+            AbortReason::Stall,
+            format!("{count} iterations in a row changed neither the files nor what fails{}", last_error(facts)),
+        );
+    }
+    if facts.progress.repeats >= facts.config.same_error_threshold {
+        let count = facts.progress.repeats;
+        return abort(
+            AbortReason::SameError,
+            format!("the same error came {count} times in a row{}", last_error(facts)),
+        );
+    }
+    before_iteration(facts)
+}
+
+/// Whether another pass may begin.
+pub(crate) fn before_iteration(facts: &Facts) -> Next {
+    if facts.stop.is_some() {
+        return cancelled(facts);
+    }
+    if let Some(aborted) = spent_or_late(facts) {
+        return aborted;
+    }
+    if iterations_left(facts) { Next::Continue } else { out_of_iterations(facts) }
+}
+
+/// How the loop completes by the pass that was recorded last, if it does.
+pub(crate) fn completion(facts: &Facts) -> Option<Outcome> {
+    let record = facts.last_iteration()?;
+    if facts.needs_verdict() && record.verdict.is_none() {
+        return None;
+    }
+    let nothing_missing = record.verdict.as_ref().is_none_or(|verdict| verdict.missing.is_empty());
+    if !facts.has_checks() {
+        return (record.claimed && nothing_missing).then_some(Outcome::Completed { verified: false });
+    }
+    let passed = record.verdict.as_ref().is_some_and(ralph_model::Verdict::passed);
+    let claim_needed = facts.is_baseline_green() || facts.config.promise_is_explicit;
+    (passed && (record.claimed || !claim_needed)).then_some(Outcome::Completed { verified: true })
+}
+
+fn spent_or_late(facts: &Facts) -> Option<Next> {
+    let config = &facts.config;
+    if !config.agent.is_unmetered() && facts.remaining() == Money::ZERO {
+        let unknown = facts
+            .iterations
+            .iter()
+            .filter_map(|record| record.run.as_ref())
+            .any(|run| run.cost == ralph_model::Cost::Unknown);
+        let hint = if unknown {
+            "; the agent did not report its cost, so the whole reservation was charged: let it write {\"costUSD\": 0.12} to \
+             $RALPH_RESULT_FILE, or declare it with --unmetered"
+        } else {
+            "; `ralph resume --max-cost` goes on with more"
+        };
+        return Some(abort(AbortReason::CostLimit, format!("{} of {} are spent{hint}", facts.spent, config.max_cost)));
+    }
+    let limit = config.max_duration?;
+    (facts.active >= limit)
+        .then(|| abort(AbortReason::MaxDuration, format!("the loop worked for {} of {limit}", facts.active)))
+}
+
+fn iterations_left(facts: &Facts) -> bool {
+    facts.next_iteration().0 <= facts.config.max_iterations
+}
+
+fn out_of_iterations(facts: &Facts) -> Next {
+    let max = facts.config.max_iterations;
+    let mut details = format!("all {max} iterations are used");
+    if let Some(best) = facts.best() {
+        details.push_str(&format!("; the best state had {} failing, after iteration {}", best.failing, best.iteration));
+    }
+    details.push_str("; `ralph resume --max` goes on with more");
+    abort(AbortReason::MaxIterations, details)
+}
+
+fn cancelled(facts: &Facts) -> Next {
+    let by = match facts.stop.map(|stop| stop.by) {
+        Some(crate::event::StopBy::Keyboard) => "from the keyboard",
+        Some(crate::event::StopBy::Signal) => "by a signal",
+        Some(crate::event::StopBy::Request) | None => "on request",
+    };
+    abort(AbortReason::Cancelled, format!("stopped {by}; `ralph resume` goes on"))
+}
+
+pub(crate) fn abort(reason: AbortReason, details: String) -> Next {
+    Next::End(Outcome::Aborted { reason, details })
+}
+
+fn last_error(facts: &Facts) -> String {
+    facts.progress.signature.as_ref().map(|signature| format!(": {}", signature.headline)).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "decide_tests.rs"]
+mod tests;

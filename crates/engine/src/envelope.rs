@@ -1,0 +1,180 @@
+//! The envelope: what whoever decides next is told about a delegation.
+
+use std::fmt::Write as _;
+
+use ralph_model::{Status, ToolEvidence};
+
+const MOST_LINES: usize = 12;
+const MOST_SUMMARY: usize = 4 * 1024;
+
+/// The bracketed word in front of an evidence line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// It worked.
+    Ok,
+    /// It did not.
+    Error,
+    /// It waits for a person.
+    Pending,
+    /// It was expected and not seen.
+    Missing,
+    /// Something that the checks rest on was changed.
+    Tampered,
+}
+
+impl Mark {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "[OK]",
+            Self::Error => "[ERROR]",
+            Self::Pending => "[PENDING]",
+            Self::Missing => "[MISSING]",
+            Self::Tampered => "[TAMPERED]",
+        }
+    }
+}
+
+/// One line of evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidenceLine {
+    /// What kind of line it is.
+    pub mark: Mark,
+    /// What stands in front of the colon.
+    pub subject: String,
+    /// What stands behind it.
+    pub text: String,
+}
+
+impl EvidenceLine {
+    /// A line of any kind.
+    pub fn new(mark: Mark, subject: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { mark, subject: subject.into(), text: text.into() }
+    }
+}
+
+impl From<&ToolEvidence> for EvidenceLine {
+    fn from(evidence: &ToolEvidence) -> Self {
+        let mark = match (evidence.is_pending(), evidence.success) {
+            (true, _) => Mark::Pending,
+            (false, true) => Mark::Ok,
+            (false, false) => Mark::Error,
+        };
+        let subject = match &evidence.external_id {
+            Some(id) => format!("{} id={id}", evidence.tool),
+            None => evidence.tool.clone(),
+        };
+        Self { mark, subject, text: evidence.summary.clone() }
+    }
+}
+
+/// All that an envelope says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope<'a> {
+    /// The agent, as people call it.
+    pub agent: &'a str,
+    /// What it was asked for.
+    pub objective: &'a str,
+    /// What should be true afterwards.
+    pub expected_outcome: Option<&'a str>,
+    /// What the evidence allows.
+    pub status: Status,
+    /// What was observed.
+    pub evidence: Vec<EvidenceLine>,
+    /// Why the agent handed the work back.
+    pub escalation: Option<&'a str>,
+    /// What research recommends.
+    pub recommendations: &'a [String],
+    /// The agent's own words.
+    pub summary: &'a str,
+}
+
+impl Envelope<'_> {
+    /// The text, in the one form that agents and scripts know.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut text = format!("[DELEGATION RESULT — {}]\nObjective: {}\n", self.agent.to_uppercase(), self.objective);
+        if let Some(expected) = self.expected_outcome {
+            let _ = writeln!(text, "Expected Outcome: {expected}");
+        }
+        let _ = write!(text, "\nStatus: {}\nEvidence:\n", self.status.shout());
+        let lines = merge_repeats(&self.evidence);
+        let (shown, dropped) = choose(&lines);
+        for line in shown {
+            let _ = writeln!(text, "  - {} {}: {}", line.mark.word(), line.subject, one_line(&line.text));
+        }
+        if dropped > 0 {
+            let _ = writeln!(text, "  - ({dropped} more [OK] not shown)");
+        }
+        if let Some(escalation) = self.escalation {
+            let _ = write!(text, "\nEscalation: {escalation}\n");
+        }
+        if !self.recommendations.is_empty() {
+            let _ = write!(text, "\nRecommendations: {}\n", self.recommendations.join("; "));
+        }
+        let _ = write!(text, "\nAgent Response:\n{}", bounded(self.summary));
+        text
+    }
+}
+
+/// Keeps everything that is not plain success, and as many successes as there is room for, in order.
+fn choose(lines: &[EvidenceLine]) -> (Vec<&EvidenceLine>, usize) {
+    let must = lines.iter().filter(|line| line.mark != Mark::Ok).count();
+    let mut room = MOST_LINES.saturating_sub(must);
+    let mut shown = Vec::new();
+    let mut dropped = 0;
+    for line in lines {
+        if line.mark != Mark::Ok {
+            shown.push(line);
+        } else if room > 0 {
+            room -= 1;
+            shown.push(line);
+        } else {
+            dropped += 1;
+        }
+    }
+    (shown, dropped)
+}
+
+/// One line for all failures of one tool, so that a hundred refused calls cannot push everything else out.
+fn merge_repeats(lines: &[EvidenceLine]) -> Vec<EvidenceLine> {
+    if lines.iter().filter(|line| line.mark != Mark::Ok).count() <= MOST_LINES {
+        return lines.to_vec();
+    }
+    let same = |a: &EvidenceLine, b: &EvidenceLine| a.mark == b.mark && a.subject == b.subject;
+    let mut merged: Vec<EvidenceLine> = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        if line.mark != Mark::Error {
+            merged.push(line.clone());
+        } else if !lines[..index].iter().any(|earlier| same(earlier, line)) {
+            let more = lines[index + 1..].iter().filter(|later| same(later, line)).count();
+            let mut first = line.clone();
+            if more > 0 {
+                let _ = write!(first.text, " (and {more} more of this kind)");
+            }
+            merged.push(first);
+        }
+    }
+    merged
+}
+
+/// Evidence is one line each: a summary with line breaks could forge further lines.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The end of a long message says more than its beginning.
+fn bounded(text: &str) -> String {
+    let text = text.trim_end();
+    if text.len() <= MOST_SUMMARY {
+        return text.to_owned();
+    }
+    let mut start = text.len() - MOST_SUMMARY;
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    format!("[… {start} bytes before this left out]\n{}", &text[start..])
+}
+
+#[cfg(test)]
+#[path = "envelope_tests.rs"]
+mod tests;

@@ -1,0 +1,391 @@
+//! What happened (events, past tense) and what has to be done (effects, imperative).
+
+use serde::{Deserialize, Serialize};
+
+use ralph_model::{
+    AgentRun, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, TreeHash, Verdict, Violation,
+};
+
+/// The version of the events that are written now. A reader refuses newer ones rather than guess.
+pub const EVENT_VERSION: u32 = 1;
+
+/// The version of the decisions. A changed decision gets the next number, written into new journals, so that an old
+/// journal replays as it was lived.
+pub const BEHAVIOUR: u32 = 1;
+
+/// Where a loop began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartPoint {
+    /// The workspace before anything ran.
+    pub tree: TreeHash,
+    /// The commit that was checked out, where there is git and a commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The branch, where one is checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// The version of Ralph that started it.
+    pub ralph: String,
+    /// The version of the decisions.
+    pub behaviour: u32,
+}
+
+/// Money of all loops of a UTC day.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DayBudget {
+    /// What is spent.
+    pub spent: Money,
+    /// What may be spent.
+    pub cap: Money,
+}
+
+/// Why an iteration could not begin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "why", rename_all = "camelCase")]
+pub enum Refusal {
+    /// Nothing is left of the day's money.
+    DailyBudget {
+        /// The day's money.
+        day: DayBudget,
+    },
+    /// A prohibited file is not as it was at the loop's start.
+    Prohibited {
+        /// Which.
+        violations: Vec<Violation>,
+    },
+    /// The wait was cut short because somebody asked the loop to stop.
+    Stopped,
+}
+
+/// When a loop has to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopWhen {
+    /// When the current iteration is decided.
+    AfterIteration,
+    /// At once.
+    Now,
+}
+
+/// Who asked a loop to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StopBy {
+    /// Ctrl-C.
+    Keyboard,
+    /// `ralph stop` or another caller.
+    Request,
+    /// A signal to Ralph's process.
+    Signal,
+}
+
+/// A request to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stop {
+    /// When.
+    pub when: StopWhen,
+    /// Who asked.
+    pub by: StopBy,
+}
+
+/// A limit that is near. Each is raised once in a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Alert {
+    /// Four fifths of the loop's money are spent.
+    Cost80,
+    /// Nine tenths of the iterations are begun.
+    Iterations90,
+    /// Four fifths of the day's money are spent.
+    Day80,
+}
+
+impl Alert {
+    /// One sentence for people.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Cost80 => "80 % of the loop's budget is spent",
+            Self::Iterations90 => "90 % of the loop's iterations are used",
+            Self::Day80 => "80 % of the day's budget is spent",
+        }
+    }
+}
+
+/// The unanswered attempt of a Ralph that died.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Lost {
+    /// Which attempt.
+    pub attempt: Attempt,
+    /// Whether its process may have run; one that never started costs nothing and uses no iteration.
+    pub ran: bool,
+    /// What it cost as far as anybody knows.
+    pub cost: Cost,
+    /// The workspace as it was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeHash>,
+}
+
+/// New limits for a resumed loop.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// Iterations in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    /// Money in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_cost: Option<Money>,
+}
+
+/// Something that happened. Written down before anybody acts on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// The loop exists.
+    LoopStarted {
+        /// With this configuration.
+        config: Box<LoopConfig>,
+        /// From here.
+        start: StartPoint,
+    },
+    /// The checks ran on the untouched workspace.
+    BaselineFinished {
+        /// The attempt that this answers.
+        attempt: Attempt,
+        /// What they found.
+        verdict: Verdict,
+    },
+    /// Money is reserved and the workspace is as it should be: the agent may run.
+    IterationStarted {
+        /// The attempt that this answers, and under which the agent runs.
+        attempt: Attempt,
+        /// The workspace before the agent.
+        tree: TreeHash,
+        /// The money that the run may use.
+        reserved: Money,
+        /// The day's money.
+        day: DayBudget,
+    },
+    /// The iteration could not begin.
+    IterationRefused {
+        /// The attempt that this answers.
+        attempt: Attempt,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The agent's process tree is gone.
+    AgentFinished {
+        /// The attempt that this answers.
+        attempt: Attempt,
+        /// What was observed.
+        run: Box<AgentRun>,
+        /// The day's money, this run included.
+        day: DayBudget,
+    },
+    /// Prohibited files are again as they were.
+    ProhibitedRestored {
+        /// The attempt that this answers.
+        attempt: Attempt,
+        /// What had been changed.
+        violations: Vec<Violation>,
+        /// Where the offending content is kept.
+        patch: String,
+    },
+    /// The checks ran on the agent's work.
+    ChecksFinished {
+        /// The attempt that this answers.
+        attempt: Attempt,
+        /// What they found.
+        verdict: Verdict,
+    },
+    /// The workspace is again as it was at an earlier point.
+    TreeRestored {
+        /// The attempt that this answers.
+        attempt: Attempt,
+        /// The tree that it has now.
+        tree: TreeHash,
+    },
+    /// The verified work was committed, or could not be.
+    WorkCommitted {
+        /// The attempt that this answers.
+        attempt: Attempt,
+        /// The commit; none when nothing was left to commit or it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        /// Why there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<String>,
+    },
+    /// Somebody wants the loop to end.
+    StopRequested {
+        /// When and who.
+        stop: Stop,
+    },
+    /// A new Ralph process goes on with the loop.
+    Resumed {
+        /// What the former process left unanswered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lost: Option<Lost>,
+        /// New limits.
+        #[serde(default)]
+        limits: Limits,
+    },
+    /// An alert was shown. Only a record.
+    AlertRaised {
+        /// Which.
+        alert: Alert,
+    },
+    /// Ralph's own machinery failed in a way that ends the loop for now.
+    Faulted {
+        /// How.
+        error: String,
+    },
+    /// The loop ended. Only a record: the outcome follows from the events before it.
+    LoopFinished {
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+impl Event {
+    /// The name of the kind, as it stands in the journal.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::LoopStarted { .. } => "loopStarted",
+            Self::BaselineFinished { .. } => "baselineFinished",
+            Self::IterationStarted { .. } => "iterationStarted",
+            Self::IterationRefused { .. } => "iterationRefused",
+            Self::AgentFinished { .. } => "agentFinished",
+            Self::ProhibitedRestored { .. } => "prohibitedRestored",
+            Self::ChecksFinished { .. } => "checksFinished",
+            Self::TreeRestored { .. } => "treeRestored",
+            Self::WorkCommitted { .. } => "workCommitted",
+            Self::StopRequested { .. } => "stopRequested",
+            Self::Resumed { .. } => "resumed",
+            Self::AlertRaised { .. } => "alertRaised",
+            Self::Faulted { .. } => "faulted",
+            Self::LoopFinished { .. } => "loopFinished",
+        }
+    }
+
+    /// The text that the journal keeps.
+    ///
+    /// # Errors
+    /// Never for events made by this crate; the error is that of the encoder.
+    pub fn encode(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+
+    /// Reads what [`Event::encode`] wrote, also by an older Ralph.
+    ///
+    /// # Errors
+    /// When the event is of a newer version or is not one.
+    pub fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
+        if version > EVENT_VERSION {
+            return Err(DecodeEvent::Newer { version });
+        }
+        serde_json::from_str(payload).map_err(|source| DecodeEvent::Unreadable { source })
+    }
+}
+
+/// An event that this Ralph cannot read.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeEvent {
+    /// Written by a newer Ralph.
+    #[error("the event has version {version}, this Ralph reads up to {EVENT_VERSION}: use a newer Ralph for this loop")]
+    Newer {
+        /// The version that was met.
+        version: u32,
+    },
+    /// Not an event.
+    #[error("the event cannot be read")]
+    Unreadable {
+        /// What the decoder says.
+        source: serde_json::Error,
+    },
+}
+
+/// Something to do. Every effect with an attempt is answered by an event with the same attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Run the checks on the untouched workspace; answered by `BaselineFinished`.
+    RunBaseline {
+        /// Who asks.
+        attempt: Attempt,
+    },
+    /// Rest, look at prohibited paths, reserve money; answered by `IterationStarted` or `IterationRefused`.
+    BeginIteration {
+        /// Which pass.
+        iteration: Iteration,
+        /// Who asks.
+        attempt: Attempt,
+        /// How long to rest first.
+        pause: Millis,
+        /// How much money to reserve; zero for an unmetered agent.
+        reserve: Money,
+    },
+    /// Run the agent; answered by `AgentFinished`.
+    RunAgent {
+        /// Which pass.
+        iteration: Iteration,
+        /// Who asks.
+        attempt: Attempt,
+        /// What it is told.
+        prompt: String,
+        /// The money that it may use; none when it costs nothing that is counted.
+        budget: Option<Money>,
+        /// Its time limit.
+        timeout: Millis,
+    },
+    /// Cut short whatever runs under this attempt; its own answer still comes.
+    StopRunning {
+        /// Whom.
+        attempt: Attempt,
+    },
+    /// Keep the offending content and put prohibited files back; answered by `ProhibitedRestored`.
+    RestoreProhibited {
+        /// Who asks.
+        attempt: Attempt,
+    },
+    /// Run the checks; answered by `ChecksFinished`.
+    RunChecks {
+        /// Which pass.
+        iteration: Iteration,
+        /// Who asks.
+        attempt: Attempt,
+    },
+    /// Make the workspace what it was; answered by `TreeRestored`.
+    RestoreTree {
+        /// Who asks.
+        attempt: Attempt,
+        /// The tree that it gets.
+        to: Best,
+    },
+    /// Commit the verified work; answered by `WorkCommitted`.
+    CommitWork {
+        /// Who asks.
+        attempt: Attempt,
+    },
+    /// Tell people that a limit is near.
+    RaiseAlert(Alert),
+    /// Tell people that the loop goes on with another skill.
+    AnnounceEscalation {
+        /// The skill's name.
+        skill: String,
+    },
+    /// The loop is over: write the record and the projections.
+    Finish {
+        /// How it ended.
+        outcome: Outcome,
+    },
+}
+
+#[cfg(test)]
+#[path = "event_tests.rs"]
+mod tests;

@@ -1,0 +1,300 @@
+//! Everything a loop remembers besides its phase.
+
+use std::collections::{BTreeSet, HashSet};
+
+use ralph_model::{
+    AgentRun, Attempt, Best, Iteration, LoopConfig, Millis, Money, Signature, Timestamp, TreeHash, Verdict,
+};
+
+use crate::event::{Alert, DayBudget, Limits, StartPoint, Stop, StopWhen};
+
+/// One pass, as it is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IterationRecord {
+    /// Which pass.
+    pub iteration: Iteration,
+    /// When the agent was allowed to run.
+    pub started: Timestamp,
+    /// When the pass was decided.
+    pub ended: Option<Timestamp>,
+    /// The workspace before the agent.
+    pub before: TreeHash,
+    /// What the agent did; none when the pass was interrupted.
+    pub run: Option<AgentRun>,
+    /// What the checks found; none where there are none or they did not run.
+    pub verdict: Option<Verdict>,
+    /// What was charged.
+    pub charged: Money,
+    /// The agent said that it was done.
+    pub claimed: bool,
+    /// The agent said that it cannot go on, and why.
+    pub blocked: Option<String>,
+    /// Ralph died while the agent ran.
+    pub interrupted: bool,
+    /// The pass made things worse and was undone.
+    pub undone: bool,
+}
+
+impl IterationRecord {
+    /// The agent said that it was done and the checks disagreed.
+    #[must_use]
+    pub fn is_false_claim(&self) -> bool {
+        self.claimed && self.verdict.as_ref().is_some_and(|verdict| verdict.failing() > 0)
+    }
+
+    /// What all failing checks are recognised by, together.
+    #[must_use]
+    pub fn signature(&self) -> Option<Signature> {
+        let verdict = self.verdict.as_ref()?;
+        let failing: Vec<&Signature> = verdict.checks.iter().filter_map(|check| check.signature.as_ref()).collect();
+        let first = failing.first()?;
+        let hashes: Vec<&str> = failing.iter().map(|signature| signature.hash.as_str()).collect();
+        Some(Signature { hash: hashes.join("+"), headline: first.headline.clone() })
+    }
+}
+
+/// How the loop moves: what stall and same error are decided by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Trees seen, each with what failed on it.
+    seen: HashSet<(TreeHash, Vec<String>)>,
+    /// Iterations in a row without progress.
+    pub without: u32,
+    /// The failure that came last.
+    pub signature: Option<Signature>,
+    /// How often in a row it came.
+    pub repeats: u32,
+}
+
+impl Progress {
+    /// Remembers the state before the first iteration.
+    pub fn begin(&mut self, tree: &TreeHash, failing: Vec<String>) {
+        self.seen.insert((tree.clone(), failing));
+    }
+
+    /// Takes one decided iteration into account.
+    pub fn note(&mut self, tree: &TreeHash, failing: Vec<String>, signature: Option<Signature>) {
+        // Returning to a state that was there before is no progress either: A, B, A, B stands still.
+        let moved = self.seen.insert((tree.clone(), failing));
+        self.without = if moved { 0 } else { self.without + 1 };
+        self.repeats = match (&signature, &self.signature) {
+            (Some(new), Some(old)) if new.hash == old.hash => self.repeats + 1,
+            (Some(_), _) => 1,
+            (None, _) => 0,
+        };
+        self.signature = signature;
+    }
+
+    /// Forgives what was counted so far: another way of working gets its own chance.
+    pub fn forgive(&mut self) {
+        self.without = 0;
+        self.repeats = 0;
+    }
+}
+
+/// Everything a loop remembers besides its phase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// What it was started with; limits may have been raised since.
+    pub config: LoopConfig,
+    /// Where it began.
+    pub start: StartPoint,
+    /// When it began.
+    pub started: Timestamp,
+    /// The time of the last event.
+    pub last: Timestamp,
+    /// The workspace when it was last looked at.
+    pub tree: TreeHash,
+    /// Time that a Ralph process worked on it.
+    pub active: Millis,
+    /// What the checks found before the first iteration.
+    pub baseline: Option<Verdict>,
+    /// All passes so far, interrupted ones included.
+    pub iterations: Vec<IterationRecord>,
+    /// All money so far.
+    pub spent: Money,
+    /// The day's money when it was last looked at.
+    pub day: DayBudget,
+    /// The last attempt that was asked for.
+    pub attempt: Attempt,
+    /// How the loop moves.
+    pub progress: Progress,
+    /// Alerts that were raised.
+    pub alerts: BTreeSet<Alert>,
+    /// A request to stop.
+    pub stop: Option<Stop>,
+    /// The loop works with its debugging skill since a stall.
+    pub escalated: bool,
+    /// Where the offending content of a prohibited change is kept.
+    pub patch: Option<String>,
+    /// The commit of the verified work.
+    pub commit: Option<String>,
+    /// Why the verified work was not committed.
+    pub commit_problem: Option<String>,
+    /// The state that the workspace was put back to at the end.
+    pub kept: Option<Best>,
+}
+
+impl Facts {
+    pub(crate) fn new(config: LoopConfig, start: StartPoint, at: Timestamp) -> Self {
+        let mut progress = Progress::default();
+        if config.verification_commands.is_empty() {
+            // No baseline will tell what is missing at the start: everything that is expected.
+            let mut missing: Vec<String> = config.expects.iter().map(ToString::to_string).collect();
+            missing.sort();
+            progress.begin(&start.tree, missing);
+        }
+        Self {
+            tree: start.tree.clone(),
+            config,
+            start,
+            started: at,
+            last: at,
+            active: Millis(0),
+            baseline: None,
+            iterations: Vec::new(),
+            spent: Money::ZERO,
+            day: DayBudget::default(),
+            attempt: Attempt(0),
+            progress,
+            alerts: BTreeSet::new(),
+            stop: None,
+            escalated: false,
+            patch: None,
+            commit: None,
+            commit_problem: None,
+            kept: None,
+        }
+    }
+
+    pub(crate) const fn next_attempt(&mut self) -> Attempt {
+        self.attempt = self.attempt.next();
+        self.attempt
+    }
+
+    /// The pass that comes after those in the record.
+    #[must_use]
+    pub fn next_iteration(&self) -> Iteration {
+        Iteration(u32::try_from(self.iterations.len()).unwrap_or(u32::MAX)).next()
+    }
+
+    /// The last pass.
+    #[must_use]
+    pub fn last_iteration(&self) -> Option<&IterationRecord> {
+        self.iterations.last()
+    }
+
+    /// Money that the loop may still spend.
+    #[must_use]
+    pub const fn remaining(&self) -> Money {
+        self.config.max_cost.less(self.spent)
+    }
+
+    /// What the checks said last, the baseline included.
+    #[must_use]
+    pub fn last_verdict(&self) -> Option<&Verdict> {
+        self.iterations.iter().rev().find_map(|record| record.verdict.as_ref()).or(self.baseline.as_ref())
+    }
+
+    /// What the checks said before they spoke last.
+    #[must_use]
+    pub fn verdict_before_last(&self) -> Option<&Verdict> {
+        let spoken = self.iterations.iter().rev().filter_map(|record| record.verdict.as_ref());
+        spoken.chain(self.baseline.as_ref()).nth(1)
+    }
+
+    /// How many claims the checks contradicted.
+    #[must_use]
+    pub fn false_claims(&self) -> u32 {
+        u32::try_from(self.iterations.iter().filter(|record| record.is_false_claim()).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether anything besides a claim decides about completion.
+    #[must_use]
+    pub const fn has_checks(&self) -> bool {
+        !self.config.verification_commands.is_empty()
+    }
+
+    /// Whether there is anything to look at after an agent's run.
+    #[must_use]
+    pub const fn needs_verdict(&self) -> bool {
+        self.has_checks() || !self.config.expects.is_empty()
+    }
+
+    /// Whether the workspace holds work of the last pass that nothing has looked at.
+    #[must_use]
+    pub fn has_unseen_work(&self) -> bool {
+        self.last_iteration()
+            .is_some_and(|last| last.verdict.is_none() && last.run.as_ref().is_some_and(|run| run.tree == self.tree))
+    }
+
+    /// Whether the checks passed before the first iteration, so that they prove nothing by themselves.
+    #[must_use]
+    pub fn is_baseline_green(&self) -> bool {
+        self.baseline.as_ref().is_some_and(Verdict::passed)
+    }
+
+    /// The state with the fewest failures; of equal ones the latest, because it holds the most work.
+    #[must_use]
+    pub fn best(&self) -> Option<Best> {
+        let baseline = self.baseline.as_ref().map(|verdict| Best {
+            iteration: Iteration(0),
+            failing: verdict.failing(),
+            tree: self.start.tree.clone(),
+        });
+        let passes = self.iterations.iter().filter(|record| !record.undone).filter_map(|record| {
+            // A tree with prohibited changes in it is never handed back; its files were put back before the checks.
+            let (verdict, run) =
+                (record.verdict.as_ref()?, record.run.as_ref().filter(|run| run.violations.is_empty())?);
+            Some(Best { iteration: record.iteration, failing: verdict.failing(), tree: run.tree.clone() })
+        });
+        baseline.into_iter().chain(passes).reduce(|best, next| if next.failing <= best.failing { next } else { best })
+    }
+
+    /// Whether the loop has to end at once.
+    #[must_use]
+    pub fn stops_now(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.when == StopWhen::Now)
+    }
+
+    pub(crate) fn note_stop(&mut self, stop: Stop) {
+        // A request can become more urgent, never less.
+        if self.stop.is_none_or(|earlier| stop.when >= earlier.when) {
+            self.stop = Some(stop);
+        }
+    }
+
+    /// Another process goes on: the wish to stop was the former one's, and limits may be others.
+    pub(crate) fn resume(&mut self, limits: Limits) {
+        self.stop = None;
+        if let Some(iterations) = limits.max_iterations {
+            self.config.max_iterations = iterations;
+        }
+        if let Some(cost) = limits.max_cost {
+            self.config.max_cost = cost;
+        }
+    }
+
+    pub(crate) fn note_time(&mut self, at: Timestamp) {
+        self.active = self.active.plus(at.since(self.last));
+        self.last = self.last.max(at);
+    }
+
+    pub(crate) fn due_alerts(&mut self) -> Vec<Alert> {
+        let begun = u64::try_from(self.iterations.len()).unwrap_or(u64::MAX);
+        let is_metered = !self.config.agent.is_unmetered();
+        let due = [
+            (Alert::Cost80, is_metered && self.spent > Money::ZERO && self.spent >= self.config.max_cost.percent(80)),
+            (Alert::Iterations90, begun > 0 && begun * 10 >= u64::from(self.config.max_iterations) * 9),
+            (Alert::Day80, self.day.spent > Money::ZERO && self.day.spent >= self.day.cap.percent(80)),
+        ];
+        due.into_iter()
+            .filter(|(alert, is_due)| *is_due && self.alerts.insert(*alert))
+            .map(|(alert, _)| alert)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "facts_tests.rs"]
+mod tests;

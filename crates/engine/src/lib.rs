@@ -1,0 +1,28 @@
+//! Decides what a loop does next. Does nothing itself: no clock, file, process, randomness or environment is read here.
+//!
+//! A [`Loop`] takes one [`Event`] at a time and answers with [`Effect`]s. Whoever runs it writes each event down before it
+//! steps, so that the same journal always gives the same loop.
+
+mod claim;
+mod decide;
+mod envelope;
+mod event;
+mod facts;
+#[cfg(test)]
+mod fixtures;
+mod machine;
+pub mod phase;
+mod prompt;
+mod status;
+
+pub use claim::{Claim, find_blocked, find_claim};
+pub use envelope::{Envelope, EvidenceLine, Mark};
+pub use event::{
+    Alert, BEHAVIOUR, DayBudget, DecodeEvent, EVENT_VERSION, Effect, Event, Limits, Lost, Refusal, StartPoint, Stop,
+    StopBy, StopWhen,
+};
+pub use facts::{Facts, IterationRecord, Progress};
+pub use machine::{Loop, ReplayError};
+pub use phase::Phase;
+pub use prompt::fence;
+pub use status::{Conduct, Judged, derive_status};

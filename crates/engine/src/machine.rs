@@ -1,0 +1,132 @@
+//! A loop as a value: events in, effects out.
+
+use ralph_model::{Attempt, Outcome, Status, Timestamp};
+
+use crate::event::{DecodeEvent, Effect, Event};
+use crate::facts::{Facts, IterationRecord};
+use crate::phase::{self, Phase};
+use crate::prompt::{self, Response};
+
+/// One loop, as far as its journal goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loop {
+    facts: Facts,
+    phase: Phase,
+}
+
+/// A journal that is not that of a loop.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// There are no events, or the first is not the start.
+    #[error("the journal does not begin with the start of a loop")]
+    NoStart,
+    /// An event cannot be read.
+    #[error("event {seq} of the journal")]
+    Decode {
+        /// Its place, counted from 1.
+        seq: u64,
+        /// Why not.
+        source: DecodeEvent,
+    },
+}
+
+impl Loop {
+    /// A loop from its first event, with what has to be done first.
+    ///
+    /// # Errors
+    /// When the event is not [`Event::LoopStarted`].
+    pub fn start(at: Timestamp, event: Event) -> Result<(Self, Vec<Effect>), ReplayError> {
+        let Event::LoopStarted { config, start } = event else { return Err(ReplayError::NoStart) };
+        let mut facts = Facts::new(*config, start, at);
+        let (phase, effects) = phase::begin(&mut facts);
+        Ok((Self { facts, phase }, effects))
+    }
+
+    /// Takes one event into account and says what has to be done. The same events give the same effects.
+    pub fn step(&mut self, at: Timestamp, event: Event) -> Vec<Effect> {
+        if matches!(event, Event::Resumed { .. }) {
+            // Nobody worked between the last event and this one.
+            self.facts.last = at;
+        }
+        self.facts.note_time(at);
+        let phase = std::mem::replace(&mut self.phase, Phase::Taken);
+        let (phase, mut effects) = phase.on(&mut self.facts, at, event);
+        self.phase = phase;
+        let alerts = self.facts.due_alerts();
+        effects.splice(0..0, alerts.into_iter().map(Effect::RaiseAlert));
+        effects
+    }
+
+    /// The loop that these events made. Starts nothing: the effects of the past are gone.
+    ///
+    /// # Errors
+    /// When the events are not those of a loop.
+    pub fn replay(events: impl IntoIterator<Item = (Timestamp, Event)>) -> Result<Self, ReplayError> {
+        let mut events = events.into_iter();
+        let (at, first) = events.next().ok_or(ReplayError::NoStart)?;
+        let (mut run, _) = Self::start(at, first)?;
+        for (at, event) in events {
+            run.step(at, event);
+        }
+        Ok(run)
+    }
+
+    /// What the loop remembers.
+    #[must_use]
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// What the loop waits for.
+    #[must_use]
+    pub const fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    /// The attempt whose answer is awaited.
+    #[must_use]
+    pub const fn awaited(&self) -> Option<Attempt> {
+        self.phase.attempt()
+    }
+
+    /// How the loop ended, once it has.
+    #[must_use]
+    pub const fn outcome(&self) -> Option<&Outcome> {
+        match &self.phase {
+            Phase::Done(done) => Some(&done.outcome),
+            _ => None,
+        }
+    }
+
+    /// The envelope over one pass.
+    #[must_use]
+    pub fn envelope(&self, record: &IterationRecord) -> String {
+        prompt::envelope(&self.facts, record, Response::Shown)
+    }
+
+    /// What the evidence of one pass allows.
+    #[must_use]
+    pub fn status(&self, record: &IterationRecord) -> Status {
+        prompt::status(record, self.facts.config.agent.name())
+    }
+}
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "machine_resume_tests.rs"]
+mod resume_tests;
+
+#[cfg(test)]
+#[path = "machine_walk_tests.rs"]
+mod walk_tests;
+
+#[cfg(test)]
+#[path = "machine_transition_tests.rs"]
+mod transition_tests;
+
+#[cfg(test)]
+#[path = "machine_golden_tests.rs"]
+mod golden_tests;

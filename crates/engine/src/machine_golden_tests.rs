@@ -1,0 +1,94 @@
+//! Makes golden journals for `tests/journals`. Never writes over one: what a journal meant once, it means for ever.
+
+use std::io::Write as _;
+
+use ralph_model::{AbortReason, AgentRun, LoopConfig, Money};
+
+use super::*;
+use crate::EVENT_VERSION;
+use crate::fixtures::*;
+
+fn completed() -> Scene {
+    let mut scene = Scene::start(LoopConfig { commit: true, ratchet: true, ..config() });
+    scene.baseline(red(&["a", "b"])).pass(saying("b", CLAIM), red(&["b"])).pass(run("c"), red(&["a", "b", "c"]));
+    scene.restore("b").pass(run("d"), green()).commit(Some("abc123"), None);
+    scene
+}
+
+fn stall() -> Scene {
+    let mut scene = Scene::red(LoopConfig { stall_threshold: 2, deep_debug: Some(debugging()), ..config() });
+    scene.pass(run("b"), red(&["a"]));
+    for _ in 0..4 {
+        scene.pass(run("b"), red(&["a"]));
+    }
+    scene
+}
+
+fn prohibited() -> Scene {
+    let mut scene = Scene::red(config());
+    scene.pass(run("b"), red(&["a"]));
+    scene.begin().agent(AgentRun { violations: vec![touched(".env")], ..run("c") }).guard(vec![touched(".env")]);
+    scene
+}
+
+fn interrupted_and_resumed() -> Scene {
+    let mut scene = Scene::green(config());
+    scene.begin().resume_not_ran().begin().resume().begin().agent(saying("b", CLAIM)).resume().checks(green());
+    scene
+}
+
+fn cost_limit() -> Scene {
+    let mut scene = Scene::red(config());
+    scene
+        .pass(costing("b", known(Money::dollars(4))), red(&["a"]))
+        .pass(costing("c", ralph_model::Cost::Unknown), red(&["a"]));
+    scene
+}
+
+#[test]
+fn the_golden_scenes_end_as_their_names_say() {
+    assert_eq!(completed().outcome(), &Outcome::Completed { verified: true });
+    assert_eq!(stall().reason(), AbortReason::Stall);
+    assert_eq!(prohibited().reason(), AbortReason::ProhibitedPath);
+    assert_eq!(interrupted_and_resumed().outcome(), &Outcome::Completed { verified: true });
+    assert_eq!(cost_limit().reason(), AbortReason::CostLimit);
+}
+
+#[test]
+#[expect(clippy::disallowed_types, reason = "makes the files that a test reads")]
+#[ignore = "adds golden journals that are not there yet; see tests/journals/README.md"]
+fn add_missing_golden_journals() {
+    for (name, scene) in [
+        ("completed", completed()),
+        ("stall", stall()),
+        ("prohibited", prohibited()),
+        ("interrupted-resumed", interrupted_and_resumed()),
+        ("cost-limit", cost_limit()),
+    ] {
+        let path = format!("{}/tests/journals/v{EVENT_VERSION}-{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(mut file) => file.write_all(journal(&scene).as_bytes()).unwrap(),
+            Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists, "{path}"),
+        }
+    }
+}
+
+fn journal(scene: &Scene) -> String {
+    let facts = scene.run.facts();
+    let expected = serde_json::json!({ "expect": {
+        "outcome": scene.outcome(),
+        "iterations": facts.iterations.len(),
+        "interrupted": facts.iterations.iter().filter(|record| record.interrupted).count(),
+        "spent": facts.spent,
+        "falseClaims": facts.false_claims(),
+        "activeMillis": facts.active,
+        "alerts": facts.alerts,
+    }});
+    let mut text = format!("{expected}\n");
+    for (place, (at, event)) in scene.journal.iter().enumerate() {
+        let phase = Loop::replay(scene.journal[..=place].to_vec()).unwrap().phase().name();
+        let line = serde_json::json!({ "at": at, "version": EVENT_VERSION, "phase": phase, "event": event });
+        text.push_str(&format!("{line}\n"));
+    }
+    text
+}

@@ -1,0 +1,162 @@
+//! What a loop waits for. One type per phase; every phase answers every event.
+
+mod baseline;
+mod closing;
+mod done;
+mod guarding;
+mod pausing;
+mod restoring;
+mod verifying;
+mod working;
+
+use ralph_model::{Attempt, Iteration, Keep, Millis, Money, Outcome, Timestamp};
+
+use crate::decide::{self, Next};
+use crate::event::{Effect, Event};
+use crate::facts::Facts;
+use crate::prompt::{self, Response};
+
+pub use baseline::Baseline;
+pub use closing::Closing;
+pub use done::Done;
+pub use guarding::Guarding;
+pub use pausing::Pausing;
+pub use restoring::Restoring;
+pub use verifying::Verifying;
+pub use working::Working;
+
+/// What a loop waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Phase {
+    /// The checks on the untouched workspace.
+    Baseline(Baseline),
+    /// Rest, guard and reservation before a pass.
+    Pausing(Pausing),
+    /// The agent.
+    Working(Working),
+    /// Prohibited files to be put back.
+    Guarding(Guarding),
+    /// The checks on the agent's work.
+    Verifying(Verifying),
+    /// A pass to be undone.
+    Restoring(Restoring),
+    /// The last things before the end.
+    Closing(Closing),
+    /// Nothing.
+    Done(Done),
+    /// Only while a step is under way; no caller ever sees it.
+    Taken,
+}
+
+/// A phase and what has to be done in it.
+pub(crate) type Step = (Phase, Vec<Effect>);
+
+impl Phase {
+    pub(crate) fn on(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
+        match self {
+            Self::Baseline(phase) => phase.on(facts, event),
+            Self::Pausing(phase) => phase.on(facts, at, event),
+            Self::Working(phase) => phase.on(facts, at, event),
+            Self::Guarding(phase) => phase.on(facts, event),
+            Self::Verifying(phase) => phase.on(facts, at, event),
+            Self::Restoring(phase) => phase.on(facts, event),
+            Self::Closing(phase) => phase.on(facts, event),
+            Self::Done(phase) => phase.on(facts, event),
+            Self::Taken => (Self::Taken, vec![]),
+        }
+    }
+
+    pub(crate) const fn attempt(&self) -> Option<Attempt> {
+        match self {
+            Self::Baseline(phase) => Some(phase.attempt),
+            Self::Pausing(phase) => Some(phase.attempt),
+            Self::Working(phase) => Some(phase.attempt),
+            Self::Guarding(phase) => Some(phase.attempt),
+            Self::Verifying(phase) => Some(phase.attempt),
+            Self::Restoring(phase) => Some(phase.attempt),
+            Self::Closing(phase) => Some(phase.attempt),
+            Self::Done(_) | Self::Taken => None,
+        }
+    }
+
+    /// Its name, for people and logs.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Baseline(_) => "baseline",
+            Self::Pausing(_) => "pausing",
+            Self::Working(_) => "working",
+            Self::Guarding(_) => "guarding",
+            Self::Verifying(_) => "verifying",
+            Self::Restoring(_) => "restoring",
+            Self::Closing(_) => "closing",
+            Self::Done(_) => "done",
+            Self::Taken => "taken",
+        }
+    }
+}
+
+/// The first phase of a new loop.
+pub(crate) fn begin(facts: &mut Facts) -> Step {
+    if facts.has_checks() { Baseline::enter(facts) } else { next_iteration(facts, Millis(0)) }
+}
+
+/// Begins another pass, or ends the loop when none is allowed.
+pub(crate) fn next_iteration(facts: &mut Facts, pause: Millis) -> Step {
+    match decide::before_iteration(facts) {
+        Next::End(outcome) => end(facts, outcome),
+        Next::Escalate | Next::Continue => Pausing::enter(facts, pause),
+    }
+}
+
+/// Follows the decision over the pass that was recorded last.
+pub(crate) fn follow(facts: &mut Facts, next: Next) -> Step {
+    let pause = facts.config.pause;
+    match next {
+        Next::End(outcome) => end(facts, outcome),
+        Next::Continue => next_iteration(facts, pause),
+        Next::Escalate => {
+            // While a pass was undone somebody may have asked the loop to stop.
+            if let Next::End(outcome) = decide::before_iteration(facts) {
+                return end(facts, outcome);
+            }
+            facts.escalated = true;
+            facts.progress.forgive();
+            let skill = facts.config.deep_debug.as_ref().map_or_else(String::new, |skill| skill.name.clone());
+            let (phase, mut effects) = next_iteration(facts, pause);
+            effects.insert(0, Effect::AnnounceEscalation { skill });
+            (phase, effects)
+        }
+    }
+}
+
+/// Ends the loop, after the last things that the configuration asks for.
+pub(crate) fn end(facts: &mut Facts, outcome: Outcome) -> Step {
+    let wants_commit = facts.config.commit && outcome == Outcome::Completed { verified: true };
+    let wants_best = facts.config.keep == Keep::Best && matches!(outcome, Outcome::Aborted { .. });
+    if wants_commit {
+        let attempt = facts.next_attempt();
+        return (Phase::Closing(Closing { attempt, outcome, keep: None }), vec![Effect::CommitWork { attempt }]);
+    }
+    if let Some(best) = facts.best().filter(|best| wants_best && best.tree != facts.tree) {
+        let attempt = facts.next_attempt();
+        let effect = Effect::RestoreTree { attempt, to: best.clone() };
+        return (Phase::Closing(Closing { attempt, outcome, keep: Some(best) }), vec![effect]);
+    }
+    Done::enter(outcome)
+}
+
+/// Gives up because Ralph's own machinery failed; the loop can be resumed.
+pub(crate) fn fault(error: String) -> Step {
+    Done::enter(Outcome::Error { error })
+}
+
+pub(crate) fn run_agent(facts: &Facts, iteration: Iteration, attempt: Attempt, reserved: Money) -> (Working, Effect) {
+    let prompt = prompt::build(facts, iteration, Response::Shown);
+    let told = prompt::build(facts, iteration, Response::LeftOut);
+    let left = facts.config.max_duration.map(|limit| limit.less(facts.active));
+    let timeout = left.map_or(facts.config.iteration_timeout, |left| left.min(facts.config.iteration_timeout));
+    let budget = (!facts.config.agent.is_unmetered()).then_some(reserved);
+    let effect = Effect::RunAgent { iteration, attempt, prompt: prompt.clone(), budget, timeout };
+    (Working { attempt, reserved, prompt, told }, effect)
+}

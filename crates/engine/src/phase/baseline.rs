@@ -1,0 +1,55 @@
+//! The checks run on the untouched workspace, to learn whether passing them will prove anything.
+
+use ralph_model::{Attempt, Millis};
+
+use super::{Phase, Step, fault, next_iteration};
+use crate::event::{Effect, Event};
+use crate::facts::Facts;
+
+/// Waits for the checks on the untouched workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    /// Whose answer is awaited.
+    pub attempt: Attempt,
+}
+
+impl Baseline {
+    pub(crate) fn enter(facts: &mut Facts) -> Step {
+        let attempt = facts.next_attempt();
+        (Phase::Baseline(Self { attempt }), vec![Effect::RunBaseline { attempt }])
+    }
+
+    pub(crate) fn on(self, facts: &mut Facts, event: Event) -> Step {
+        match event {
+            Event::BaselineFinished { attempt, verdict } if attempt == self.attempt => {
+                // Checks that were cut short say nothing about the workspace.
+                if facts.stop.is_none() {
+                    facts.progress.begin(&facts.tree, verdict.failing_set());
+                    facts.baseline = Some(verdict);
+                }
+                next_iteration(facts, Millis(0))
+            }
+            Event::StopRequested { stop } => {
+                facts.note_stop(stop);
+                let attempt = self.attempt;
+                (Phase::Baseline(self), vec![Effect::StopRunning { attempt }])
+            }
+            Event::Resumed { limits, .. } => {
+                facts.resume(limits);
+                Self::enter(facts)
+            }
+            Event::Faulted { error } => fault(error),
+            Event::BaselineFinished { .. }
+            | Event::LoopStarted { .. }
+            | Event::IterationStarted { .. }
+            | Event::IterationRefused { .. }
+            | Event::AgentFinished { .. }
+            | Event::ProhibitedRestored { .. }
+            | Event::ChecksFinished { .. }
+            | Event::TreeRestored { .. }
+            | Event::WorkCommitted { .. }
+            | Event::AlertRaised { .. }
+            | Event::LoopFinished { .. } => (Phase::Baseline(self), vec![]),
+        }
+    }
+}

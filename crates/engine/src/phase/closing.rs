@@ -1,0 +1,55 @@
+//! The outcome is decided; the last things are done: a commit of verified work, or the best state handed back.
+
+use ralph_model::{Attempt, Best, Outcome};
+
+use super::{Done, Phase, Step, end, fault};
+use crate::event::Event;
+use crate::facts::Facts;
+
+/// Waits for the last things before the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closing {
+    /// Whose answer is awaited.
+    pub attempt: Attempt,
+    /// How the loop ends.
+    pub outcome: Outcome,
+    /// The state that the workspace gets, when it is put back.
+    pub keep: Option<Best>,
+}
+
+impl Closing {
+    pub(crate) fn on(self, facts: &mut Facts, event: Event) -> Step {
+        match event {
+            Event::WorkCommitted { attempt, commit, problem } if attempt == self.attempt => {
+                facts.commit = commit;
+                facts.commit_problem = problem;
+                Done::enter(self.outcome)
+            }
+            Event::TreeRestored { attempt, tree } if attempt == self.attempt => {
+                facts.tree = tree;
+                facts.kept = self.keep;
+                Done::enter(self.outcome)
+            }
+            Event::StopRequested { stop } => {
+                facts.note_stop(stop);
+                (Phase::Closing(self), vec![])
+            }
+            Event::Resumed { limits, .. } => {
+                facts.resume(limits);
+                end(facts, self.outcome)
+            }
+            Event::Faulted { error } => fault(error),
+            Event::WorkCommitted { .. }
+            | Event::TreeRestored { .. }
+            | Event::LoopStarted { .. }
+            | Event::BaselineFinished { .. }
+            | Event::IterationStarted { .. }
+            | Event::IterationRefused { .. }
+            | Event::AgentFinished { .. }
+            | Event::ProhibitedRestored { .. }
+            | Event::ChecksFinished { .. }
+            | Event::AlertRaised { .. }
+            | Event::LoopFinished { .. } => (Phase::Closing(self), vec![]),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The loop is over. Only a person who resumes it moves it again.
+
+use ralph_model::{Millis, Outcome};
+
+use super::{Phase, Step, Verifying, end, next_iteration};
+use crate::decide;
+use crate::event::{Effect, Event};
+use crate::facts::Facts;
+
+/// Waits for nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// How the loop ended.
+    pub outcome: Outcome,
+}
+
+impl Done {
+    pub(crate) fn enter(outcome: Outcome) -> Step {
+        let effect = Effect::Finish { outcome: outcome.clone() };
+        (Phase::Done(Self { outcome }), vec![effect])
+    }
+
+    pub(crate) fn on(self, facts: &mut Facts, event: Event) -> Step {
+        match event {
+            Event::Resumed { limits, .. } if !matches!(self.outcome, Outcome::Completed { .. }) => {
+                facts.resume(limits);
+                // Whoever resumes a stalled loop wants it to try again.
+                facts.progress.forgive();
+                facts.kept = None;
+                if facts.has_checks() && facts.baseline.is_none() {
+                    return super::begin(facts);
+                }
+                // Only the last things were in the way of work that is already verified.
+                if let Some(outcome) = decide::completion(facts) {
+                    return end(facts, outcome);
+                }
+                // Work that was never looked at may be all that was missing, if it is still there.
+                if facts.needs_verdict() && facts.has_unseen_work() {
+                    return Verifying::enter(facts);
+                }
+                next_iteration(facts, Millis(0))
+            }
+            Event::Resumed { .. }
+            | Event::LoopStarted { .. }
+            | Event::BaselineFinished { .. }
+            | Event::IterationStarted { .. }
+            | Event::IterationRefused { .. }
+            | Event::AgentFinished { .. }
+            | Event::ProhibitedRestored { .. }
+            | Event::ChecksFinished { .. }
+            | Event::TreeRestored { .. }
+            | Event::WorkCommitted { .. }
+            | Event::StopRequested { .. }
+            | Event::AlertRaised { .. }
+            | Event::Faulted { .. }
+            | Event::LoopFinished { .. } => (Phase::Done(self), vec![]),
+        }
+    }
+}

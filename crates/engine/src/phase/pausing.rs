@@ -1,0 +1,86 @@
+//! Between two passes: rest, look at prohibited paths, reserve money.
+
+use ralph_model::{AbortReason, Attempt, Millis, Money, Outcome, Timestamp};
+
+use super::{Guarding, Phase, Step, end, fault, next_iteration, run_agent};
+use crate::decide::{self, Next};
+use crate::event::{Effect, Event, Refusal};
+use crate::facts::{Facts, IterationRecord};
+
+/// Waits until a pass may begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pausing {
+    /// Whose answer is awaited.
+    pub attempt: Attempt,
+}
+
+impl Pausing {
+    pub(crate) fn enter(facts: &mut Facts, pause: Millis) -> Step {
+        let attempt = facts.next_attempt();
+        let reserve = if facts.config.agent.is_unmetered() { Money::ZERO } else { facts.remaining() };
+        let effect = Effect::BeginIteration { iteration: facts.next_iteration(), attempt, pause, reserve };
+        (Phase::Pausing(Self { attempt }), vec![effect])
+    }
+
+    pub(crate) fn on(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
+        match event {
+            Event::IterationStarted { attempt, tree, reserved, day } if attempt == self.attempt => {
+                facts.day = day;
+                facts.tree = tree.clone();
+                // A stop may have come too late to cut the wait short, and the wait itself may have used up the time.
+                if let Next::End(outcome) = decide::before_iteration(facts) {
+                    return end(facts, outcome);
+                }
+                let iteration = facts.next_iteration();
+                let (working, effect) = run_agent(facts, iteration, attempt, reserved);
+                facts.iterations.push(IterationRecord {
+                    iteration,
+                    started: at,
+                    ended: None,
+                    before: tree,
+                    run: None,
+                    verdict: None,
+                    charged: Money::ZERO,
+                    claimed: false,
+                    blocked: None,
+                    interrupted: false,
+                    undone: false,
+                });
+                (Phase::Working(working), vec![effect])
+            }
+            Event::IterationRefused { attempt, refusal } if attempt == self.attempt => match refusal {
+                Refusal::Stopped => next_iteration(facts, Millis(0)),
+                Refusal::Prohibited { violations } => Guarding::enter(facts, violations),
+                Refusal::DailyBudget { day } => {
+                    facts.day = day;
+                    let details = format!(
+                        "{} of {} are spent or reserved by the loops of this UTC day; `ralph resume` goes on tomorrow",
+                        day.spent, day.cap
+                    );
+                    end(facts, Outcome::Aborted { reason: AbortReason::DailyBudget, details })
+                }
+            },
+            Event::StopRequested { stop } => {
+                facts.note_stop(stop);
+                let attempt = self.attempt;
+                (Phase::Pausing(self), vec![Effect::StopRunning { attempt }])
+            }
+            Event::Resumed { limits, .. } => {
+                facts.resume(limits);
+                next_iteration(facts, Millis(0))
+            }
+            Event::Faulted { error } => fault(error),
+            Event::IterationStarted { .. }
+            | Event::IterationRefused { .. }
+            | Event::LoopStarted { .. }
+            | Event::BaselineFinished { .. }
+            | Event::AgentFinished { .. }
+            | Event::ProhibitedRestored { .. }
+            | Event::ChecksFinished { .. }
+            | Event::TreeRestored { .. }
+            | Event::WorkCommitted { .. }
+            | Event::AlertRaised { .. }
+            | Event::LoopFinished { .. } => (Phase::Pausing(self), vec![]),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The checks look at the agent's work.
+
+use ralph_model::{Attempt, Iteration, Timestamp};
+
+use super::{Phase, Restoring, Step, fault, follow};
+use crate::decide::{self, Next};
+use crate::event::{Effect, Event};
+use crate::facts::Facts;
+
+/// Waits for the checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verifying {
+    /// Whose answer is awaited.
+    pub attempt: Attempt,
+}
+
+impl Verifying {
+    pub(crate) fn enter(facts: &mut Facts) -> Step {
+        let attempt = facts.next_attempt();
+        let iteration = facts.last_iteration().map_or(Iteration(1), |record| record.iteration);
+        (Phase::Verifying(Self { attempt }), vec![Effect::RunChecks { iteration, attempt }])
+    }
+
+    pub(crate) fn on(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
+        match event {
+            Event::ChecksFinished { attempt, verdict } if attempt == self.attempt => {
+                let best_before = facts.best();
+                let (failing, set) = (verdict.failing(), verdict.failing_set());
+                // Checks that were cut short by a stop say nothing; only a verdict that passes all the same counts.
+                let cut_short = facts.stops_now() && !verdict.passed();
+                let tree = facts.tree.clone();
+                if let Some(record) = facts.iterations.last_mut() {
+                    record.ended = Some(at);
+                    if !cut_short {
+                        record.verdict = Some(verdict);
+                    }
+                    let signature = record.signature();
+                    if !cut_short {
+                        facts.progress.note(&tree, set, signature);
+                    }
+                }
+                let next = if cut_short { decide::before_iteration(facts) } else { decide::after_iteration(facts) };
+                // Of the same tree a worse verdict is chance, and there is nothing to undo.
+                let worse = best_before
+                    .filter(|best| facts.config.ratchet && failing > best.failing && best.tree != facts.tree);
+                match (next, worse) {
+                    (Next::End(outcome), _) => follow(facts, Next::End(outcome)),
+                    (next, Some(best)) => Restoring::enter(facts, best, next == Next::Escalate),
+                    (next, None) => follow(facts, next),
+                }
+            }
+            Event::StopRequested { stop } => {
+                facts.note_stop(stop);
+                let attempt = self.attempt;
+                let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
+                (Phase::Verifying(self), effects)
+            }
+            Event::Resumed { limits, .. } => {
+                facts.resume(limits);
+                Self::enter(facts)
+            }
+            Event::Faulted { error } => fault(error),
+            Event::ChecksFinished { .. }
+            | Event::LoopStarted { .. }
+            | Event::BaselineFinished { .. }
+            | Event::IterationStarted { .. }
+            | Event::IterationRefused { .. }
+            | Event::AgentFinished { .. }
+            | Event::ProhibitedRestored { .. }
+            | Event::TreeRestored { .. }
+            | Event::WorkCommitted { .. }
+            | Event::AlertRaised { .. }
+            | Event::LoopFinished { .. } => (Phase::Verifying(self), vec![]),
+        }
+    }
+}

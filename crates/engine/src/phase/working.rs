@@ -1,0 +1,124 @@
+//! The agent owns the workspace.
+
+use ralph_model::{Attempt, Cost, Millis, Money, Timestamp};
+
+use super::{Guarding, Phase, Step, Verifying, fault, follow, next_iteration};
+use crate::claim::{Claim, find_blocked, find_claim};
+use crate::decide;
+use crate::event::{Effect, Event, Lost};
+use crate::facts::Facts;
+
+/// Waits for the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Working {
+    /// Whose answer is awaited.
+    pub attempt: Attempt,
+    /// The money that was reserved for the run.
+    pub reserved: Money,
+    /// What the agent was told; an echo of it is no claim.
+    pub prompt: String,
+    /// The prompt without the agent's own earlier message: saying the same sentence again is a claim, not an echo.
+    pub told: String,
+}
+
+impl Working {
+    pub(crate) fn on(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
+        match event {
+            Event::AgentFinished { attempt, run, day } if attempt == self.attempt => {
+                let charged = run.cost.charge(self.reserved);
+                facts.spent += charged;
+                facts.day = day;
+                facts.tree = run.tree.clone();
+                let violations = run.violations.clone();
+                let claim = self.claim(facts, &run.final_message);
+                if let Some(record) = facts.iterations.last_mut() {
+                    record.claimed = claim.done;
+                    record.blocked = claim.blocked;
+                    record.charged = charged;
+                    record.ended = Some(at);
+                    record.run = Some(*run);
+                }
+                if !violations.is_empty() {
+                    return Guarding::enter(facts, violations);
+                }
+                if false {
+                    return next_iteration(facts, Millis(0));
+                }
+                if facts.needs_verdict() {
+                    return Verifying::enter(facts);
+                }
+                let tree = facts.tree.clone();
+                facts.progress.note(&tree, Vec::new(), None);
+                follow(facts, decide::after_iteration(facts))
+            }
+            Event::StopRequested { stop } => {
+                facts.note_stop(stop);
+                let attempt = self.attempt;
+                let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
+                (Phase::Working(self), effects)
+            }
+            Event::Resumed { lost, limits } => {
+                facts.resume(limits);
+                self.lose(facts, at, lost)
+            }
+            Event::Faulted { error } => {
+                self.charge_interrupted(facts, at, Cost::Unknown);
+                fault(error)
+            }
+            Event::AgentFinished { .. }
+            | Event::LoopStarted { .. }
+            | Event::BaselineFinished { .. }
+            | Event::IterationStarted { .. }
+            | Event::IterationRefused { .. }
+            | Event::ProhibitedRestored { .. }
+            | Event::ChecksFinished { .. }
+            | Event::TreeRestored { .. }
+            | Event::WorkCommitted { .. }
+            | Event::AlertRaised { .. }
+            | Event::LoopFinished { .. } => (Phase::Working(self), vec![]),
+        }
+    }
+
+    /// What the agent says about its work. The debugging skill's text asks for a promise of its own.
+    fn claim(&self, facts: &Facts, message: &str) -> Claim {
+        let message = match self.prompt.trim() {
+            "" => message.to_owned(),
+            prompt => message.replace(prompt, "\n"),
+        };
+        let skill = facts.config.deep_debug.as_ref().filter(|_| facts.escalated);
+        let promises = [Some(&facts.config.completion_promise), skill.and_then(|skill| skill.promise.as_ref())];
+        Claim {
+            done: promises.into_iter().flatten().any(|promise| find_claim(&message, &self.told, promise)),
+            blocked: find_blocked(&message, &self.told),
+        }
+    }
+
+    /// Ralph died while the agent ran. A run that never started is begun again; one that may have run is used up.
+    fn lose(self, facts: &mut Facts, at: Timestamp, lost: Option<Lost>) -> Step {
+        match lost {
+            Some(lost) if lost.attempt == self.attempt && !lost.ran => {
+                facts.iterations.pop();
+            }
+            Some(lost) if lost.attempt == self.attempt => {
+                if let Some(tree) = lost.tree {
+                    facts.tree = tree;
+                }
+                self.charge_interrupted(facts, at, lost.cost);
+            }
+            // Whoever resumed could not say what became of the run: assume the worst.
+            Some(_) | None => self.charge_interrupted(facts, at, Cost::Unknown),
+        }
+        next_iteration(facts, Millis(0))
+    }
+
+    fn charge_interrupted(&self, facts: &mut Facts, at: Timestamp, cost: Cost) {
+        let cost = if facts.config.agent.is_unmetered() { Cost::Unmetered } else { cost };
+        let charged = cost.charge(self.reserved);
+        facts.spent += charged;
+        if let Some(record) = facts.iterations.last_mut() {
+            record.interrupted = true;
+            record.charged = charged;
+            record.ended = Some(at);
+        }
+    }
+}
