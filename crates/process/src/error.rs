@@ -1,0 +1,60 @@
+//! What can go wrong in supervision itself. A program that fails is no error here.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Supervision failed. Whatever was started has been ended, unless [`Error::StillRunning`] says otherwise.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The log could not be written.
+    #[error("could not write the log {path}: check the free space and the permissions there; the run was ended")]
+    Log {
+        /// The log.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The marker could not be made durable, so the program was not started.
+    #[error("could not create {path}, without which nothing may start: check the free space and the permissions there")]
+    Marker {
+        /// The marker.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The reaper could not be started, so the program was not started.
+    #[error("could not start the supervisor process {program}: check that the file still exists and can be executed")]
+    Reaper {
+        /// The program that was to be the reaper.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The reaper ended by itself in the middle of a run.
+    #[error("the supervisor process ended unexpectedly ({how}); the run was ended")]
+    ReaperLost {
+        /// How it ended.
+        how: String,
+    },
+    /// Something sent a message that the other side does not know.
+    #[error("the supervisor process sent something unexpected: is the installed program older than the running one?")]
+    Protocol,
+    /// The system refused something that a run needs.
+    #[error("could not {what}: too many files or processes may be open")]
+    System {
+        /// What was refused.
+        what: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// Processes of the tree cannot be ended by this user or are stuck in the kernel.
+    #[error("processes of the run could not be ended, end them by hand: {}", list(.processes))]
+    StillRunning {
+        /// Their process ids.
+        processes: Vec<i32>,
+    },
+}
+
+fn list(processes: &[i32]) -> String {
+    processes.iter().map(i32::to_string).collect::<Vec<_>>().join(" ")
+}

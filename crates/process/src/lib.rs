@@ -1,0 +1,37 @@
+//! Supervises one process tree: starts it, records what it prints, and sees to it that nothing of it is left.
+//! Decides nothing about what an outcome means, and reads no environment variable, home directory or terminal.
+//!
+//! ```text
+//!   Supervisor ──socket──► reaper ──fork──► program ──► its tree
+//!       ▲                  (subreaper: orphans of the tree become its children)
+//!       └──── stdout, stderr: bytes → Redactor → inert text → log, tails, observer
+//! ```
+//!
+//! - One socket joins the two: the request with its descriptors goes down, then orders; reports come up. A socket
+//!   that closes is a message of its own: to the reaper that Ralph died, to the supervisor that the reaper did.
+//! - The reaper says that the program *ended* before it says that the tree is *gone*; only then does a run finish.
+//! - The end of a pipe is never waited for: a process outside the tree may hold its other end for ever.
+
+mod error;
+mod idle;
+mod inert;
+mod live;
+mod log;
+mod output;
+mod plumbing;
+mod reaper;
+mod redact;
+mod spec;
+mod supervisor;
+mod sweep;
+mod tail;
+mod tree;
+mod wire;
+
+pub use error::Error;
+pub use inert::{InertStream, inert};
+pub use reaper::reaper_main;
+pub use redact::{RedactStream, Redactor};
+pub use spec::{Finished, ReaperProgram, Recorded, Spec, Stdin, Stop, Stream};
+pub use supervisor::Supervisor;
+pub use sweep::TREE_VARIABLE;

@@ -1,0 +1,285 @@
+//! A run while it is alive: its pipes, its socket and its clocks. Turns them into events and decides nothing about them.
+
+use std::future::pending;
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use ralph_model::{Ended, Millis};
+use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::process::Child;
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use crate::idle::{Found, Idle};
+use crate::plumbing::Plumbing;
+use crate::spec::{Spec, Stdin, Stop, Stream};
+use crate::tree;
+use crate::wire::{Frames, Order, Report};
+
+/// A reaper that has not ended its tree this long after it should have is stopped or stuck itself.
+const REAPER_MARGIN: Duration = Duration::from_secs(10);
+/// As good as never, for a timer that needs some moment, and for limits that no clock can add.
+const FAR: Duration = Duration::from_secs(365 * 86_400);
+
+/// What can happen while a tree is alive.
+pub(crate) enum Event {
+    Printed(Stream),
+    MayFeed,
+    StopAsked(Stop),
+    LimitPassed(Ended),
+    Reported(Report),
+    /// What the reaper says is no report.
+    Garbled,
+    ReaperHangs,
+    ReaperGone,
+}
+
+/// What a pipe had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Read {
+    Bytes(usize),
+    Nothing,
+}
+
+pub(crate) struct Live {
+    reaper: Child,
+    control: UnixStream,
+    frames: Frames,
+    stdin: Option<(Sender, Feed)>,
+    stdout: Option<Receiver>,
+    stderr: Option<Receiver>,
+    session: Option<i32>,
+    phase: Phase,
+    grace: Millis,
+    marker: PathBuf,
+    timer: Pin<Box<Sleep>>,
+}
+
+/// What the program still has to be given.
+struct Feed {
+    bytes: Vec<u8>,
+    done: usize,
+}
+
+enum Phase {
+    Running { timeout: Option<(Millis, Instant)>, idle: Option<(Millis, Idle)> },
+    Ending { give_up_at: Instant },
+}
+
+impl Live {
+    pub(crate) fn new(plumbing: Plumbing, spec: Spec, now: Instant) -> Self {
+        let bytes = match spec.stdin {
+            Stdin::Empty => Vec::new(),
+            Stdin::Bytes(bytes) => bytes,
+        };
+        Self {
+            reaper: plumbing.reaper,
+            control: plumbing.control,
+            frames: Frames::default(),
+            // Without bytes the sender is dropped here, which is the end of the file.
+            stdin: plumbing.stdin.filter(|_| !bytes.is_empty()).map(|sender| (sender, Feed { bytes, done: 0 })),
+            stdout: Some(plumbing.stdout),
+            stderr: Some(plumbing.stderr),
+            session: None,
+            phase: Phase::Running {
+                timeout: spec.timeout.map(|limit| (limit, now + limit.as_std().min(FAR))),
+                idle: spec.idle.map(|limit| (limit, Idle::new(limit.as_std().min(FAR), now))),
+            },
+            grace: spec.grace,
+            marker: spec.marker.unwrap_or_default(),
+            timer: Box::pin(sleep_until(now + FAR)),
+        }
+    }
+
+    /// Waits for the next event. Loses nothing when it is dropped.
+    pub(crate) async fn next(&mut self, stop: &mut watch::Receiver<Option<Stop>>) -> Event {
+        loop {
+            if let Some(event) = self.next_report() {
+                return event;
+            }
+            let deadline = self.deadline();
+            if self.timer.deadline() != deadline {
+                self.timer.as_mut().reset(deadline);
+            }
+            let running = self.is_running();
+            tokio::select! {
+                () = readable(self.stdout.as_ref()) => return Event::Printed(Stream::Stdout),
+                () = readable(self.stderr.as_ref()) => return Event::Printed(Stream::Stderr),
+                () = writable(self.stdin.as_ref()) => return Event::MayFeed,
+                asked = stopped(stop), if running => return Event::StopAsked(asked),
+                () = self.timer.as_mut() => if let Some(event) = self.timer_fired() { return event },
+                _ = self.control.readable() => if self.receive() == Socket::Closed { return Event::ReaperGone },
+            }
+        }
+    }
+
+    /// Reads what a pipe has at this moment. A pipe at its end is closed.
+    pub(crate) fn read(&mut self, stream: Stream, piece: &mut [u8]) -> Read {
+        let pipe = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        let Some(receiver) = pipe else { return Read::Nothing };
+        match receiver.try_read(piece) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Read::Nothing,
+            // A pipe has no other errors; one that had would have no more to give either.
+            Ok(0) | Err(_) => {
+                *pipe = None;
+                Read::Nothing
+            }
+            Ok(count) => {
+                if let Phase::Running { idle: Some((_, idle)), .. } = &mut self.phase {
+                    idle.printed();
+                }
+                Read::Bytes(count)
+            }
+        }
+    }
+
+    /// Gives the program as much of its input as it takes without waiting.
+    pub(crate) fn feed(&mut self) {
+        let Some((sender, feed)) = &mut self.stdin else { return };
+        match sender.try_write(&feed.bytes[feed.done..]) {
+            Ok(count) => feed.done += count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+            // Nobody reads any more: a program need not read its input.
+            Err(_) => feed.done = feed.bytes.len(),
+        }
+        if feed.done == feed.bytes.len() {
+            self.stdin = None;
+        }
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Running { .. })
+    }
+
+    /// Tells the reaper to end the tree, with at most this much grace.
+    pub(crate) async fn ask_to_end(&mut self, most: Millis) {
+        let grace = self.grace.min(most);
+        self.phase = Phase::Ending { give_up_at: Instant::now() + grace.as_std().min(FAR) + REAPER_MARGIN };
+        // A reaper that cannot be told is dead, and the end of its socket says so.
+        let _ = self.control.write_all(&Order::End { grace: grace.0 }.encode()).await;
+    }
+
+    pub(crate) fn started(&mut self, session: i32) {
+        self.session = Some(session);
+    }
+
+    /// From now on there is only the rest of the tree to wait for.
+    pub(crate) fn program_ended(&mut self) {
+        if self.is_running() {
+            self.phase = Phase::Ending { give_up_at: Instant::now() + REAPER_MARGIN };
+        }
+    }
+
+    pub(crate) fn kill_reaper(&mut self) {
+        self.phase = Phase::Ending { give_up_at: Instant::now() + FAR };
+        // It fails for a reaper that is dead, which is what was wanted.
+        let _ = self.reaper.start_kill();
+    }
+
+    /// Waits for the end of the reaper itself, after which nothing is held any more.
+    pub(crate) async fn reaped(&mut self) -> io::Result<ExitStatus> {
+        self.reaper.wait().await
+    }
+
+    pub(crate) fn session(&self) -> Option<i32> {
+        self.session
+    }
+
+    pub(crate) fn marker(&self) -> PathBuf {
+        self.marker.clone()
+    }
+
+    fn deadline(&self) -> Instant {
+        match &self.phase {
+            Phase::Running { timeout, idle } => {
+                let timeout = timeout.map(|(_, at)| at);
+                let look = idle.as_ref().map(|(_, idle)| idle.look_at());
+                // The timer's own deadline stays when there is nothing to wait for.
+                timeout.into_iter().chain(look).min().unwrap_or_else(|| self.timer.deadline())
+            }
+            Phase::Ending { give_up_at } => *give_up_at,
+        }
+    }
+
+    fn timer_fired(&mut self) -> Option<Event> {
+        let now = Instant::now();
+        match &mut self.phase {
+            Phase::Running { timeout: Some((after, at)), .. } if now >= *at => {
+                Some(Event::LimitPassed(Ended::TimedOut { after: *after }))
+            }
+            Phase::Running { idle: Some((after, idle)), .. } => {
+                let ticks =
+                    self.reaper.id().and_then(|pid| i32::try_from(pid).ok()).and_then(|pid| tree::ticks(pid).ok());
+                let found = idle.look(now, ticks);
+                (found == Found::Idle).then_some(Event::LimitPassed(Ended::Idle { after: *after }))
+            }
+            Phase::Running { .. } => None,
+            Phase::Ending { .. } => Some(Event::ReaperHangs),
+        }
+    }
+
+    fn receive(&mut self) -> Socket {
+        let mut buffer = [0; 512];
+        match self.control.try_read(&mut buffer) {
+            Ok(count) if count > 0 => {
+                self.frames.received.extend_from_slice(&buffer[..count]);
+                Socket::Open
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Socket::Open,
+            Ok(_) | Err(_) => Socket::Closed,
+        }
+    }
+
+    fn next_report(&mut self) -> Option<Event> {
+        let report = match self.frames.next() {
+            Ok(frame) => Report::decode(&frame?),
+            Err(_) => None,
+        };
+        if report.is_none() {
+            self.frames.received.clear();
+        }
+        Some(report.map_or(Event::Garbled, Event::Reported))
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Socket {
+    Open,
+    Closed,
+}
+
+async fn readable(pipe: Option<&Receiver>) {
+    match pipe {
+        // The error says that the runtime is going away; the read that follows meets it.
+        Some(pipe) => drop(pipe.readable().await),
+        None => pending().await,
+    }
+}
+
+async fn writable(pipe: Option<&(Sender, Feed)>) {
+    match pipe {
+        // As above.
+        Some((pipe, _)) => drop(pipe.writable().await),
+        None => pending().await,
+    }
+}
+
+/// Waits until somebody asks for the end. Nobody can any more when the sender is gone.
+async fn stopped(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
+    loop {
+        if let Some(stop) = *stop.borrow_and_update() {
+            return stop;
+        }
+        if stop.changed().await.is_err() {
+            pending::<()>().await;
+        }
+    }
+}

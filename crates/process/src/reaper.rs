@@ -1,0 +1,396 @@
+//! The process between Ralph and a program: starts it, adopts whatever it leaves behind, and ends all of it.
+//! Handles no output and keeps no journal, so that nothing here can fail while a tree is alive.
+//!
+//! Three threads share one inbox, and only the main thread decides:
+//!
+//! ```text
+//!   listener: reads the socket ──► Order, SupervisorGone ─┐
+//!   waiter:   blocks in wait() ──► ProgramEnded, AllGone ─┴─► main: run → grace → kill
+//! ```
+//!
+//! A subreaper without children has no descendants either, so the kernel's "no child" is the proof that the tree is
+//! gone. `/proc` is only used to find whom to signal, and a process that it misses is met again in the next round.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use process_wrap::std::{CommandWrap, ProcessSession};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group};
+
+use crate::tree::{self, Identity, Process, State};
+use crate::wire::{self, Frames, Order, Report, Request};
+
+/// How long processes that outlived their program have after being asked to end.
+const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
+/// How long the tree has after being asked to end when Ralph died: all of it is to be gone within two seconds.
+const ORPHANED_GRACE: Duration = Duration::from_millis(500);
+/// After killing in vain for this long, the supervisor is told.
+const STUCK_AFTER: Duration = Duration::from_secs(5);
+/// How many rounds of stopping come before killing, at most.
+const MOST_FREEZES: u32 = 64;
+
+/// The whole life of a reaper: `ralph __reaper` calls this before anything else and exits with what it returns.
+///
+/// Its standard input has to be the socket of a [`crate::Supervisor`]; there are no arguments.
+#[must_use]
+pub fn reaper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    // Nobody reads the output of a reaper: started by hand, it can only refuse.
+    if arguments.next().is_some() {
+        return ExitCode::from(2);
+    }
+    match reap() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// What the main thread waits for.
+enum Inbox {
+    Order(Order),
+    SupervisorGone,
+    ProgramEnded { status: Report, left: Left },
+    AllGone,
+}
+
+/// What there is beside the program at its end.
+#[derive(PartialEq, Eq)]
+enum Left {
+    Nothing,
+    Something,
+}
+
+fn reap() -> io::Result<()> {
+    close_inherited()?;
+    let mut socket = UnixStream::from(rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?);
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    // Any number but none turns it on.
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+
+    let (request, mut descriptors) = wire::receive_request(&mut socket)?;
+    if descriptors.len() < 3 {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    // What remains after the three is held until the end of this function, that is, until the tree is gone.
+    let _held = descriptors.split_off(3);
+    let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
+
+    let (sender, inbox) = mpsc::channel();
+    let (go, started) = mpsc::channel();
+    let listener = (socket.try_clone()?, sender.clone());
+    // Threads come first: when there can be none, nothing has been started that would need them.
+    let threads = thread::Builder::new().spawn(move || listen(listener.0, &listener.1)).and_then(|_| {
+        thread::Builder::new().spawn(move || {
+            // A failed start drops the other end; then there is nothing to wait for.
+            if let Ok(program) = started.recv() {
+                wait_for_all(program, &sender);
+            }
+        })
+    });
+    if let Err(error) = threads {
+        let why = format!("its supervisor process could not start a thread: {error}");
+        return socket.write_all(&Report::NotStarted { why }.encode());
+    }
+
+    if let Some(Err(error)) = request.marker.as_deref().map(create_marker) {
+        let errno = error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
+        return socket.write_all(&Report::MarkerFailed { errno }.encode());
+    }
+    let program = match start(&request, outputs) {
+        Ok(program) => program,
+        Err(why) => return socket.write_all(&Report::NotStarted { why }.encode()),
+    };
+    let mut reaping = Reaping { inbox, socket, program, ended: Program::Runs, swept: HashSet::new() };
+    reaping.tell(&Report::Started { pid: program });
+    // The waiter lives as long as its own end of this channel, and it was started above.
+    let _ = go.send(program);
+    reaping.until_gone();
+    reaping.tell(&Report::Gone { swept: u32::try_from(reaping.swept.len()).unwrap_or(u32::MAX) });
+    Ok(())
+}
+
+/// Closes what whoever started Ralph left open for it: the program would inherit it.
+fn close_inherited() -> io::Result<()> {
+    let mut inherited = Vec::new();
+    for entry in fs::read_dir("/proc/self/fd")? {
+        inherited
+            .extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()).filter(|number| *number > 2));
+    }
+    for number in inherited {
+        // One of them was the listing itself, which is closed already.
+        let _ = nix::unistd::close(number);
+    }
+    Ok(())
+}
+
+/// Makes it durable that the program may have run.
+fn create_marker(path: &Path) -> io::Result<()> {
+    File::create(path)?.sync_all()?;
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
+        _ => File::open(".")?.sync_all(),
+    }
+}
+
+/// Starts the program as the leader of a new session, without a terminal. The descriptors are closed here when it runs.
+fn start(request: &Request, [stdin, stdout, stderr]: [OwnedFd; 3]) -> Result<i32, String> {
+    let Some((program, arguments)) = request.program.split_first() else { return Err("no program was given".into()) };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&request.directory).env_clear();
+    command.envs(request.environment.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
+    match CommandWrap::from(command).wrap(ProcessSession).spawn() {
+        Ok(child) => i32::try_from(child.id()).map_err(|_| "its process number is out of range".into()),
+        Err(error) => Err(why_not(request, program.as_ref(), &error)),
+    }
+}
+
+/// A sentence for people about a program that could not be started.
+fn why_not(request: &Request, program: &Path, error: &io::Error) -> String {
+    let directory = request.directory.display();
+    let name = program.display();
+    match request.directory.metadata() {
+        Err(error) => return format!("the directory {directory} cannot be used: {error}"),
+        Ok(found) if !found.is_dir() => return format!("{directory} is not a directory"),
+        Ok(_) => {}
+    }
+    let is_path = program.as_os_str().as_encoded_bytes().contains(&b'/');
+    match error.raw_os_error().map(Errno::from_raw_os_error) {
+        Some(Errno::NOENT) if !is_path => format!("`{name}` was not found in PATH: install it or give its path"),
+        Some(Errno::NOENT) if request.directory.join(program).exists() => {
+            format!("{name} exists, but the interpreter named in its first line does not")
+        }
+        Some(Errno::NOENT) => format!("{name} does not exist"),
+        Some(Errno::ACCESS) => format!("{name} may not be executed: check its permissions and those of its folders"),
+        Some(Errno::NOEXEC) => format!("{name} is not a program that this machine can execute"),
+        Some(Errno::TOOBIG) => "its arguments and environment together are too long".into(),
+        _ => format!("{name}: {error}"),
+    }
+}
+
+/// Turns what arrives on the socket into messages, and its end into the last one.
+fn listen(mut socket: UnixStream, inbox: &Sender<Inbox>) {
+    let mut frames = Frames::default();
+    let mut buffer = [0; 256];
+    loop {
+        let received = match socket.read(&mut buffer) {
+            Ok(received) => received,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => 0,
+        };
+        frames.received.extend_from_slice(&buffer[..received]);
+        loop {
+            let message = match frames.next() {
+                Ok(None) if received > 0 => break,
+                Ok(Some(frame)) => Order::decode(&frame).map_or(Inbox::SupervisorGone, Inbox::Order),
+                // Whoever speaks another language cannot be obeyed, and a tree without a supervisor must not live on.
+                Ok(None) | Err(_) => Inbox::SupervisorGone,
+            };
+            let last = matches!(message, Inbox::SupervisorGone);
+            if inbox.send(message).is_err() || last {
+                return;
+            }
+        }
+    }
+}
+
+/// Reaps every child, adopted ones too, until there is none.
+fn wait_for_all(program: i32, inbox: &Sender<Inbox>) {
+    let mut options = WaitOptions::empty();
+    let mut ended = None;
+    loop {
+        let message = match rustix::process::wait(options) {
+            Err(Errno::INTR) => continue,
+            Ok(Some((pid, status))) => {
+                if pid.as_raw_nonzero().get() == program {
+                    ended = Some(describe(status));
+                    // Without waiting, what is left can be told in the same breath; usually that is nothing.
+                    options = WaitOptions::NOHANG;
+                }
+                continue;
+            }
+            Ok(None) => {
+                options = WaitOptions::empty();
+                let Some(status) = ended.take() else { continue };
+                Inbox::ProgramEnded { status, left: Left::Something }
+            }
+            // There are no children: nothing else can fail here.
+            Err(_) => match ended.take() {
+                Some(status) => Inbox::ProgramEnded { status, left: Left::Nothing },
+                None => Inbox::AllGone,
+            },
+        };
+        let last = matches!(message, Inbox::AllGone | Inbox::ProgramEnded { left: Left::Nothing, .. });
+        if inbox.send(message).is_err() || last {
+            return;
+        }
+    }
+}
+
+fn describe(status: WaitStatus) -> Report {
+    match status.terminating_signal() {
+        Some(signal) => Report::Signalled { signal },
+        None => Report::Exited { code: status.exit_status().unwrap_or(-1) },
+    }
+}
+
+/// The main thread's view of a running tree.
+struct Reaping {
+    inbox: Receiver<Inbox>,
+    socket: UnixStream,
+    program: i32,
+    ended: Program,
+    /// Processes that were signalled after the program had ended.
+    swept: HashSet<Identity>,
+}
+
+/// Whether the program itself has ended.
+#[derive(PartialEq, Eq)]
+enum Program {
+    Runs,
+    Ended,
+}
+
+/// Whether there is still something to do.
+#[derive(PartialEq, Eq)]
+enum Tree {
+    Alive,
+    Gone,
+}
+
+impl Reaping {
+    fn until_gone(&mut self) {
+        let Some(mut deadline) = self.run() else { return };
+        loop {
+            match self.inbox.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Inbox::Order(Order::End { grace })) => {
+                    deadline = deadline.min(after(grace));
+                }
+                Ok(Inbox::SupervisorGone) => deadline = deadline.min(Instant::now() + ORPHANED_GRACE),
+                Ok(Inbox::ProgramEnded { status, left }) => {
+                    if self.program_ended(&status, &left) == Tree::Gone {
+                        return;
+                    }
+                }
+                Ok(Inbox::AllGone) => return,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.kill();
+    }
+
+    /// Lets the program run until there is a reason to end the tree. Gives the moment at which killing starts.
+    fn run(&mut self) -> Option<Instant> {
+        let deadline = match self.inbox.recv() {
+            Ok(Inbox::Order(Order::End { grace })) => after(grace),
+            Ok(Inbox::ProgramEnded { status, left }) => match self.program_ended(&status, &left) {
+                Tree::Gone => return None,
+                Tree::Alive => Instant::now() + LEFTOVER_GRACE,
+            },
+            Ok(Inbox::AllGone) => return None,
+            Ok(Inbox::SupervisorGone) | Err(_) => Instant::now() + ORPHANED_GRACE,
+        };
+        self.signal_tree(Signal::TERM);
+        // A stopped process acts on the request only when it goes on.
+        self.signal_tree(Signal::CONT);
+        Some(deadline)
+    }
+
+    fn program_ended(&mut self, status: &Report, left: &Left) -> Tree {
+        self.ended = Program::Ended;
+        self.tell(status);
+        if *left == Left::Nothing { Tree::Gone } else { Tree::Alive }
+    }
+
+    /// Kills until the kernel says that no child is left.
+    fn kill(&mut self) {
+        let since = Instant::now();
+        let mut pause = Duration::from_millis(2);
+        let mut told = false;
+        loop {
+            self.freeze();
+            self.signal_tree(Signal::KILL);
+            let next_round = Instant::now() + pause;
+            loop {
+                match self.inbox.recv_timeout(next_round.saturating_duration_since(Instant::now())) {
+                    Ok(Inbox::AllGone) | Err(RecvTimeoutError::Disconnected) => return,
+                    Ok(Inbox::ProgramEnded { status, left }) => {
+                        if self.program_ended(&status, &left) == Tree::Gone {
+                            return;
+                        }
+                    }
+                    Ok(Inbox::Order(_) | Inbox::SupervisorGone) => {}
+                    Err(RecvTimeoutError::Timeout) => break,
+                }
+            }
+            pause = (pause * 2).min(Duration::from_millis(250));
+            if !told && since.elapsed() >= STUCK_AFTER {
+                told = true;
+                let processes = tree().unwrap_or_default().iter().map(|process| process.pid).collect();
+                self.tell(&Report::Stuck { processes });
+            }
+        }
+    }
+
+    /// Stops processes until a look finds no new one: what is stopped cannot fork away from the killing that follows.
+    fn freeze(&mut self) {
+        let mut stopped = HashSet::new();
+        for _ in 0..MOST_FREEZES {
+            let Ok(tree) = tree() else { return };
+            let new: Vec<&Process> = tree.iter().filter(|process| stopped.insert(process.identity())).collect();
+            if new.is_empty() {
+                return;
+            }
+            for process in new {
+                // Refused for processes of another user; those are named when killing fails as well.
+                let _ = process.signal(Signal::STOP);
+            }
+        }
+    }
+
+    fn signal_tree(&mut self, signal: Signal) {
+        let Ok(tree) = tree() else {
+            // Without `/proc` (the machine is out of file handles) the group of the program is still within reach, while
+            // the program lives and its number is not another's.
+            if let (Program::Runs, Some(group)) = (&self.ended, Pid::from_raw(self.program)) {
+                let _ = kill_process_group(group, signal);
+            }
+            return;
+        };
+        for process in tree {
+            if self.ended == Program::Ended && process.state == State::Alive {
+                self.swept.insert(process.identity());
+            }
+            // As above: refused for processes of another user.
+            let _ = process.signal(signal);
+        }
+    }
+
+    fn tell(&mut self, report: &Report) {
+        // When nobody listens any more, the listener thread has noticed too.
+        let _ = self.socket.write_all(&report.encode());
+    }
+}
+
+/// Everything that the program left in the world.
+fn tree() -> io::Result<Vec<Process>> {
+    tree::descendants(rustix::process::getpid().as_raw_nonzero().get())
+}
+
+/// The moment after a grace of so many milliseconds. A day is as good as for ever, and a clock can add it.
+fn after(grace: u64) -> Instant {
+    Instant::now() + Duration::from_millis(grace.min(86_400_000))
+}
+
+#[cfg(test)]
+#[path = "reaper_tests.rs"]
+mod tests;

@@ -1,0 +1,275 @@
+//! Takes secrets out of what programs print, before anything is shown or written. Does not judge who may see what.
+//!
+//! One automaton finds the literals: the known values, and the beginnings of the patterns. A rule of [`pattern`] then
+//! reads on from such a beginning and decides within a bounded number of bytes. What is still undecided waits for
+//! more; everything else passes at once, so that a line is never held back for the sake of a secret that it does not
+//! contain. A decision depends on the bytes of the stream alone and never on how they were cut into pieces.
+
+mod pattern;
+mod swallow;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
+use pattern::{Judged, More, PATTERNS, Rule};
+use swallow::Swallow;
+
+/// Known values shorter than this are words that happen to be secret; replacing them would garble everything.
+const SHORTEST_VALUE: usize = 8;
+/// Of known values longer than this, only the beginning is recognised and replaced: it bounds the memory of a stream.
+const LONGEST_VALUE: usize = 64 << 10;
+/// With more bytes of literals than this, the fastest automaton would take too much memory.
+const MOST_FOR_TABLE: usize = 16 << 10;
+
+/// Knows which values and which kinds of text are secret. Cheap to clone.
+#[derive(Clone)]
+pub struct Redactor {
+    rules: Arc<Rules>,
+}
+
+struct Rules {
+    automaton: AhoCorasick,
+    /// By the automaton's number of the literal.
+    meanings: Vec<Meaning>,
+    /// All literals, sorted.
+    literals: Vec<Vec<u8>>,
+    /// Whether a literal begins with a byte.
+    begins: [bool; 256],
+    longest: usize,
+}
+
+/// What it means when a literal was found.
+enum Meaning {
+    /// It is a secret itself.
+    Value { placeholder: String },
+    /// A pattern begins here, if its rule says so. If not, a known value that begins in the same way may still be there.
+    Pattern { placeholder: String, rule: Rule, otherwise: Option<(usize, String)> },
+}
+
+impl Redactor {
+    /// Knows the patterns and these values, each with the name that is shown instead. Blanks around a value do not
+    /// count, values of less than eight bytes are ignored.
+    pub fn new<N, V>(values: impl IntoIterator<Item = (N, V)>) -> Self
+    where
+        N: Into<String>,
+        V: Into<Vec<u8>>,
+    {
+        let mut known: Vec<(Vec<u8>, String)> = Vec::new();
+        for (name, value) in values {
+            let (name, value): (String, Vec<u8>) = (name.into(), value.into());
+            let value = value.trim_ascii();
+            let value = &value[..value.len().min(LONGEST_VALUE)];
+            // Agents print their events as JSON, where a value with line ends or quotes looks different.
+            for form in [value.to_vec(), json_escaped(value)] {
+                if form.len() >= SHORTEST_VALUE && known.iter().all(|(other, _)| *other != form) {
+                    known.push((form, format!("[redacted:{name}]")));
+                }
+            }
+        }
+        Self { rules: Arc::new(Rules::new(known)) }
+    }
+
+    /// Redacts bytes that come in pieces.
+    #[must_use]
+    pub fn stream(&self) -> RedactStream {
+        RedactStream { rules: Arc::clone(&self.rules), waiting: Vec::new(), before: [0; 2], swallow: Swallow::Nothing }
+    }
+
+    /// Redacts a whole text.
+    #[must_use]
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        if !self.rules.automaton.is_match(text) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = Vec::with_capacity(text.len());
+        let mut stream = self.stream();
+        stream.push(text.as_bytes(), &mut out);
+        stream.finish(&mut out);
+        Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+    }
+}
+
+/// Patterns only, no known values.
+impl Default for Redactor {
+    fn default() -> Self {
+        Self::new(Vec::<(String, Vec<u8>)>::new())
+    }
+}
+
+/// Shows no value: a redactor may end in a log line.
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("literals", &self.rules.literals.len()).finish_non_exhaustive()
+    }
+}
+
+impl Rules {
+    fn new(known: Vec<(Vec<u8>, String)>) -> Self {
+        let mut literals = Vec::new();
+        let mut meanings = Vec::new();
+        for pattern in PATTERNS {
+            for literal in pattern.begins {
+                let shadowed = known.iter().filter(|(value, _)| literal.as_bytes().starts_with(value));
+                let otherwise = shadowed.max_by_key(|(value, _)| value.len());
+                let otherwise = otherwise.map(|(value, placeholder)| (value.len(), placeholder.clone()));
+                literals.push(literal.as_bytes().to_vec());
+                let placeholder = format!("[redacted:{}]", pattern.kind);
+                meanings.push(Meaning::Pattern { placeholder, rule: pattern.rule, otherwise });
+            }
+        }
+        for (value, placeholder) in known {
+            literals.push(value);
+            meanings.push(Meaning::Value { placeholder });
+        }
+        let bytes: usize = literals.iter().map(Vec::len).sum();
+        let kind = if bytes > MOST_FOR_TABLE { AhoCorasickKind::ContiguousNFA } else { AhoCorasickKind::DFA };
+        #[expect(clippy::expect_used, reason = "it fails beyond two thousand million bytes of literals only")]
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostLongest)
+            .kind(Some(kind))
+            .build(&literals)
+            .expect("secrets fit into an automaton");
+        let mut begins = [false; 256];
+        for literal in &literals {
+            begins[usize::from(literal[0])] = true;
+        }
+        let longest = literals.iter().map(Vec::len).max().unwrap_or(0);
+        literals.sort();
+        literals.dedup();
+        Self { automaton, meanings, literals, begins, longest }
+    }
+
+    /// Where the first literal begins, at or after `from`, that the data ends in the middle of.
+    fn first_open(&self, data: &[u8], from: usize) -> usize {
+        let from = from.max((data.len() + 1).saturating_sub(self.longest));
+        (from..data.len())
+            .find(|&at| self.begins[usize::from(data[at])] && self.is_open(&data[at..]))
+            .unwrap_or(data.len())
+    }
+
+    /// Whether some literal begins with all of `end` and goes on.
+    fn is_open(&self, end: &[u8]) -> bool {
+        let next = self.literals.partition_point(|literal| literal.as_slice() <= end);
+        self.literals.get(next).is_some_and(|literal| literal.starts_with(end))
+    }
+}
+
+/// Redacts bytes that come in pieces, however they are cut.
+pub struct RedactStream {
+    rules: Arc<Rules>,
+    /// What could still become a secret.
+    waiting: Vec<u8>,
+    /// The two bytes before those.
+    before: [u8; 2],
+    /// The rest of a secret that was already replaced.
+    swallow: Swallow,
+}
+
+impl fmt::Debug for RedactStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedactStream").field("waiting", &self.waiting.len()).finish_non_exhaustive()
+    }
+}
+
+impl RedactStream {
+    /// Appends to `out` what is decided of these and the earlier bytes.
+    pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        if self.waiting.is_empty() {
+            let used = self.scan(bytes, More::MayCome, out);
+            self.waiting.extend_from_slice(&bytes[used..]);
+        } else {
+            let mut data = std::mem::take(&mut self.waiting);
+            data.extend_from_slice(bytes);
+            let used = self.scan(&data, More::MayCome, out);
+            data.drain(..used);
+            self.waiting = data;
+        }
+    }
+
+    /// Appends what is left when no more bytes come.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        let data = std::mem::take(&mut self.waiting);
+        self.scan(&data, More::Never, out);
+    }
+
+    /// Decides as much as possible; gives how many bytes were used up.
+    fn scan(&mut self, data: &[u8], more: More, out: &mut Vec<u8>) -> usize {
+        let rules = Arc::clone(&self.rules);
+        let mut at = 0;
+        let mut open = if more == More::Never { data.len() } else { rules.first_open(data, 0) };
+        loop {
+            at += self.swallow.take(&data[at..]);
+            if open < at {
+                open = rules.first_open(data, at);
+            }
+            let found = rules.automaton.find(aho_corasick::Input::new(data).range(at..)).filter(|m| m.start() < open);
+            let Some(found) = found else {
+                out.extend_from_slice(&data[at..open]);
+                return self.used(data, open);
+            };
+            let start = found.start();
+            let (judged, placeholder) = match &rules.meanings[found.pattern().as_usize()] {
+                Meaning::Value { placeholder } => (Judged::whole(found.len()), placeholder),
+                Meaning::Pattern { placeholder, rule, otherwise } => {
+                    let before = before(self.before, data, start);
+                    match (rule.judge(&data[start..], found.len(), before, more), otherwise) {
+                        (Judged::Not, Some((length, value))) => (Judged::whole(*length), value),
+                        (judged, _) => (judged, placeholder),
+                    }
+                }
+            };
+            match judged {
+                Judged::Undecided => {
+                    out.extend_from_slice(&data[at..start]);
+                    return self.used(data, start);
+                }
+                Judged::Not => {
+                    out.extend_from_slice(&data[at..=start]);
+                    at = start + 1;
+                }
+                Judged::Secret { from, to, then } => {
+                    out.extend_from_slice(&data[at..start + from]);
+                    out.extend_from_slice(placeholder.as_bytes());
+                    at = start + to;
+                    self.swallow = then;
+                }
+            }
+        }
+    }
+
+    fn used(&mut self, data: &[u8], count: usize) -> usize {
+        self.before = before(self.before, data, count);
+        count
+    }
+}
+
+/// The two bytes before a place, of which some may have come earlier.
+fn before(earlier: [u8; 2], data: &[u8], at: usize) -> [u8; 2] {
+    match &data[..at] {
+        [] => earlier,
+        [one] => [earlier[1], *one],
+        [.., one, two] => [*one, *two],
+    }
+}
+
+/// How a value looks inside a JSON string.
+fn json_escaped(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len());
+    for &byte in value {
+        match byte {
+            b'"' | b'\\' => out.extend([b'\\', byte]),
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            b'\t' => out.extend(b"\\t"),
+            _ => out.push(byte),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "../redact_tests.rs"]
+mod tests;

@@ -1,0 +1,240 @@
+//! What secrets look like that nobody named. Each rule reads a bounded number of bytes and keeps no state.
+
+use super::swallow::{Class, Swallow};
+
+/// A kind of secret.
+pub(super) struct Pattern {
+    /// What is shown instead.
+    pub(super) kind: &'static str,
+    /// The texts that it can begin with.
+    pub(super) begins: &'static [&'static str],
+    /// What has to follow.
+    pub(super) rule: Rule,
+}
+
+/// What has to follow the beginning of a pattern.
+#[derive(Clone, Copy)]
+pub(super) enum Rule {
+    /// At least so many characters of a class. The beginning is distinctive enough to count anywhere.
+    Token { class: Class, least: usize },
+    /// The same, not inside a word, and the characters have to look random: `sk-` is also the end of many words.
+    RandomToken { class: Class, least: usize },
+    /// Exactly so many characters of a class, not inside a word.
+    Exactly { class: Class, length: usize },
+    /// The rest of a signed JSON web token.
+    WebToken,
+    /// The rest of a header line of a private key.
+    PrivateKey,
+    /// The rest of an `Authorization` header.
+    Authorization,
+    /// A user and a password before the host of an address.
+    Credentials,
+}
+
+/// What a rule says about the bytes at hand.
+pub(super) enum Judged {
+    /// No secret begins here.
+    Not,
+    /// It depends on bytes that have not come yet.
+    Undecided,
+    /// These bytes are secret, counted from the beginning of the pattern, and so is what `then` swallows after them.
+    Secret { from: usize, to: usize, then: Swallow },
+}
+
+/// In order of appearance in the specification of redaction; the automaton prefers the longest beginning.
+pub(super) const PATTERNS: &[Pattern] = &[
+    Pattern { kind: "anthropic-key", begins: &["sk-ant-"], rule: Rule::Token { class: Class::Dashed, least: 20 } },
+    Pattern { kind: "api-key", begins: &["sk-"], rule: Rule::RandomToken { class: Class::Dashed, least: 32 } },
+    Pattern {
+        kind: "github-token",
+        begins: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
+        rule: Rule::Token { class: Class::Word, least: 30 },
+    },
+    Pattern { kind: "github-token", begins: &["github_pat_"], rule: Rule::Token { class: Class::Word, least: 22 } },
+    Pattern {
+        kind: "aws-key-id",
+        begins: &["AKIA", "ASIA"],
+        rule: Rule::Exactly { class: Class::Capital, length: 16 },
+    },
+    Pattern { kind: "google-key", begins: &["AIza"], rule: Rule::Token { class: Class::Dashed, least: 35 } },
+    Pattern {
+        kind: "slack-token",
+        begins: &["xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-"],
+        rule: Rule::Token { class: Class::Dashed, least: 16 },
+    },
+    Pattern { kind: "gitlab-token", begins: &["glpat-"], rule: Rule::Token { class: Class::Dotted, least: 20 } },
+    Pattern { kind: "web-token", begins: &["eyJ"], rule: Rule::WebToken },
+    Pattern { kind: "private-key", begins: &["-----BEGIN "], rule: Rule::PrivateKey },
+    Pattern {
+        kind: "authorization",
+        begins: &["Authorization", "authorization", "AUTHORIZATION"],
+        rule: Rule::Authorization,
+    },
+    Pattern { kind: "url-credentials", begins: &["://"], rule: Rule::Credentials },
+];
+
+/// The longest header of a web token that is recognised.
+const LONGEST_HEADER: usize = 1024;
+/// The longest user and the longest password that are recognised in an address.
+const LONGEST_CREDENTIAL: usize = 256;
+
+impl Rule {
+    /// Judges `data`, which begins with a beginning of `begin` bytes; `before` are the two bytes in front of it.
+    pub(super) fn judge(self, data: &[u8], begin: usize, before: [u8; 2], more: More) -> Judged {
+        let mut rest = Reader { data, at: begin, more };
+        let judged = match self {
+            Self::Token { class, least } => rest.token(class, least).map(|()| (0, Swallow::Class(class))),
+            Self::RandomToken { class, least } => {
+                let random = |reader: &Reader<'_>| {
+                    if looks_random(&reader.data[begin..reader.at]) { Ok(()) } else { Err(No::Not) }
+                };
+                let outside = outside_word(before);
+                outside
+                    .and_then(|()| rest.token(class, least))
+                    .and_then(|()| random(&rest))
+                    .map(|()| (0, Swallow::Class(class)))
+            }
+            Self::Exactly { class, length } => outside_word(before)
+                .and_then(|()| rest.token(class, length))
+                .and_then(|()| rest.end_of_word())
+                .map(|()| (0, Swallow::Nothing)),
+            Self::WebToken => {
+                outside_word(before).and_then(|()| rest.web_token()).map(|()| (0, Swallow::Class(Class::Dotted)))
+            }
+            Self::PrivateKey => rest.private_key().map(|()| (0, Swallow::key())),
+            Self::Authorization => rest.authorization().map(|from| (from, Swallow::Class(Class::Credential))),
+            Self::Credentials => rest.credentials().map(|()| (begin, Swallow::Nothing)),
+        };
+        match judged {
+            Ok((from, then)) => Judged::Secret { from, to: rest.at, then },
+            Err(No::Not) => Judged::Not,
+            Err(No::Undecided) => Judged::Undecided,
+        }
+    }
+}
+
+/// Whether something follows the bytes at hand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum More {
+    MayCome,
+    Never,
+}
+
+impl Judged {
+    /// A secret of so many bytes.
+    pub(super) const fn whole(length: usize) -> Self {
+        Self::Secret { from: 0, to: length, then: Swallow::Nothing }
+    }
+}
+
+/// Why a rule did not find a secret.
+enum No {
+    Not,
+    Undecided,
+}
+
+/// Whether the bytes before a place end a word. A letter does too when it belongs to an escape: `\n` in a JSON string,
+/// or the end of a terminal colour.
+fn outside_word([first, second]: [u8; 2]) -> Result<(), No> {
+    let escape = first == b'\\' && b"bfnrt".contains(&second);
+    let colour = second == b'm' && (first.is_ascii_digit() || first == b'[' || first == b';');
+    if !second.is_ascii_alphanumeric() || escape || colour { Ok(()) } else { Err(No::Not) }
+}
+
+/// Words joined by hyphens have few digits and no capitals; keys have many of one of them.
+fn looks_random(token: &[u8]) -> bool {
+    token.iter().any(u8::is_ascii_uppercase) || token.iter().filter(|byte| byte.is_ascii_digit()).count() >= 6
+}
+
+struct Reader<'a> {
+    data: &'a [u8],
+    at: usize,
+    more: More,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Result<Option<u8>, No> {
+        match (self.data.get(self.at), self.more) {
+            (Some(&byte), _) => Ok(Some(byte)),
+            (None, More::Never) => Ok(None),
+            (None, More::MayCome) => Err(No::Undecided),
+        }
+    }
+
+    /// Reads while a condition holds, at most so many bytes; gives how many.
+    fn while_is(&mut self, most: usize, is: impl Fn(u8) -> bool) -> Result<usize, No> {
+        let from = self.at;
+        while self.at - from < most && self.peek()?.is_some_and(&is) {
+            self.at += 1;
+        }
+        Ok(self.at - from)
+    }
+
+    fn literal(&mut self, literal: &[u8]) -> Result<(), No> {
+        for &expected in literal {
+            if self.peek()? != Some(expected) {
+                return Err(No::Not);
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    fn token(&mut self, class: Class, least: usize) -> Result<(), No> {
+        if self.while_is(least, |byte| class.has(byte))? == least { Ok(()) } else { Err(No::Not) }
+    }
+
+    fn end_of_word(&self) -> Result<(), No> {
+        if self.peek()?.is_some_and(|byte| byte.is_ascii_alphanumeric()) { Err(No::Not) } else { Ok(()) }
+    }
+
+    fn web_token(&mut self) -> Result<(), No> {
+        if self.while_is(LONGEST_HEADER, |byte| Class::Dashed.has(byte))? < 10 {
+            return Err(No::Not);
+        }
+        self.literal(b".eyJ")
+    }
+
+    fn private_key(&mut self) -> Result<(), No> {
+        let from = self.at;
+        self.while_is(48, |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ')?;
+        let label = self.data[from..self.at].trim_ascii_end();
+        if !label.ends_with(b"PRIVATE KEY") && !label.ends_with(b"PRIVATE KEY BLOCK") {
+            return Err(No::Not);
+        }
+        self.literal(b"-----")
+    }
+
+    /// Gives where the secret begins: the name of the header and the scheme stay readable.
+    fn authorization(&mut self) -> Result<usize, No> {
+        let from = self.at;
+        self.while_is(12, |byte| b"\\\"' \t:=".contains(&byte))?;
+        if !self.data[from..self.at].iter().any(|byte| b":=".contains(byte)) {
+            return Err(No::Not);
+        }
+        let from = self.at;
+        self.while_is(8, |byte| byte.is_ascii_alphabetic())?;
+        let scheme = &self.data[from..self.at];
+        if !["bearer", "basic", "token"].iter().any(|known| scheme.eq_ignore_ascii_case(known.as_bytes())) {
+            return Err(No::Not);
+        }
+        if self.while_is(4, |byte| byte == b' ')? == 0 {
+            return Err(No::Not);
+        }
+        let secret = self.at;
+        self.token(Class::Credential, 8)?;
+        Ok(secret)
+    }
+
+    /// User and password together: a token is often given as the user.
+    fn credentials(&mut self) -> Result<(), No> {
+        let part = |byte: u8| !byte.is_ascii_control() && !b" /@:?#\"'`<>\\".contains(&byte);
+        self.while_is(LONGEST_CREDENTIAL, part)?;
+        self.literal(b":")?;
+        let length = self.while_is(LONGEST_CREDENTIAL, |byte| part(byte) || b":?#".contains(&byte))?;
+        match self.peek()? {
+            Some(b'@') if length > 0 => Ok(()),
+            _ => Err(No::Not),
+        }
+    }
+}

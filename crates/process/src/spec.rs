@@ -1,0 +1,119 @@
+//! What to run and what came of it. Starts nothing.
+
+use std::ffi::OsString;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ralph_model::{Ended, Millis};
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// The program and its arguments. A name without a slash is looked up in the `PATH` of [`Spec::environment`].
+    pub program: Vec<OsString>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Its complete environment, to which only [`crate::TREE_VARIABLE`] is added. Nothing is inherited.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What it can read.
+    pub stdin: Stdin,
+    /// The file that gets both outputs in the order in which they came, redacted and inert.
+    pub log: PathBuf,
+    /// How many bytes of output the log keeps. A line marks the place where it was cut.
+    pub log_limit: u64,
+    /// How many bytes of the end of each output are kept in memory.
+    pub tail: usize,
+    /// How long it may run.
+    pub timeout: Option<Millis>,
+    /// How long it may neither print nor use processor time.
+    pub idle: Option<Millis>,
+    /// How long the tree has between being asked to end and being killed.
+    pub grace: Millis,
+    /// A file that is created, durably, immediately before the program starts: whoever finds it knows that the program may have run.
+    pub marker: Option<PathBuf>,
+    /// Descriptors that stay open until the tree is gone, even when Ralph dies first. The program never gets them.
+    pub hold: Vec<Arc<OwnedFd>>,
+}
+
+impl Spec {
+    /// The program and arguments for a line of shell, for [`Spec::program`].
+    #[must_use]
+    pub fn shell(line: &str) -> Vec<OsString> {
+        ["/bin/sh", "-c", line].map(OsString::from).to_vec()
+    }
+}
+
+/// What a program can read on its standard input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stdin {
+    /// The end of the file, at once.
+    Empty,
+    /// These bytes, then the end of the file. A program that does not read them is no fault.
+    Bytes(Vec<u8>),
+}
+
+/// Which output a text came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Why somebody ends a run early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// A person or a caller asked for it.
+    Requested,
+    /// The money is spent.
+    BudgetSpent,
+}
+
+impl From<Stop> for Ended {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Requested => Self::Stopped,
+            Stop::BudgetSpent => Self::BudgetSpent,
+        }
+    }
+}
+
+/// What came of a run. Nothing of its tree is left.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// How the program ended, and who ended it.
+    pub ended: Ended,
+    /// From the start until the program ended.
+    pub duration: Millis,
+    /// The end of its standard output, redacted and inert.
+    pub stdout: String,
+    /// The end of its standard error, redacted and inert.
+    pub stderr: String,
+    /// What the log holds.
+    pub output: Recorded,
+    /// Processes that outlived the program and were ended.
+    pub swept: u32,
+}
+
+/// What a log holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// How many bytes the tree wrote.
+    pub bytes: u64,
+    /// SHA-256 of the log file, in hexadecimal.
+    pub sha256: String,
+    /// Whether the log ends before the output did.
+    pub cut: bool,
+}
+
+/// How to start a reaper: a program that calls [`crate::reaper_main`] with the arguments after these. Its environment is
+/// empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReaperProgram {
+    /// The program, usually the running one.
+    pub program: PathBuf,
+    /// What makes it a reaper, usually `__reaper`.
+    pub arguments: Vec<OsString>,
+}

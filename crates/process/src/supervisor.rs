@@ -1,0 +1,243 @@
+//! Owns a run from its start until nothing of it is left. Knows nothing about agents, checks or what an outcome means.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+
+use ralph_model::{Ended, Millis};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::error::Error;
+use crate::live::{Event, Live, Read};
+use crate::log::Log;
+use crate::output::{Observer, Output};
+use crate::plumbing;
+use crate::redact::Redactor;
+use crate::spec::{Finished, ReaperProgram, Spec, Stop, Stream};
+use crate::sweep::{self, Mark};
+use crate::wire::Report;
+
+/// As much as is read from a pipe at a time.
+const PIECE_BYTES: usize = 128 << 10;
+/// How much is still read when the tree is gone: more than a pipe can hold, so that only a stranger could write more.
+const MOST_AFTER_GONE: usize = 4 << 20;
+/// Money that is spent has to stop flowing within two seconds, whatever grace the program has otherwise.
+const SPENT_GRACE: Millis = Millis(1000);
+const ANY_GRACE: Millis = Millis(u64::MAX);
+
+/// Runs programs, each under a reaper of its own. Any number at the same time.
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    reaper: ReaperProgram,
+    redactor: Arc<Redactor>,
+}
+
+impl Supervisor {
+    /// Runs programs under this reaper and takes these secrets out of what they print.
+    #[must_use]
+    pub fn new(reaper: ReaperProgram, redactor: Arc<Redactor>) -> Self {
+        Self { reaper, redactor }
+    }
+
+    /// Runs a program to its end, and returns when nothing of its tree is left. `observe` gets the clean text of both
+    /// outputs in pieces, as they come. Dropping the future ends the tree, too.
+    ///
+    /// # Errors
+    ///
+    /// When supervision itself failed. A program that fails or cannot be started is an outcome, not an error.
+    pub async fn run(
+        &self,
+        spec: Spec,
+        mut stop: watch::Receiver<Option<Stop>>,
+        observe: &mut (dyn FnMut(Stream, &str) + Send),
+    ) -> Result<Finished, Error> {
+        let log =
+            Log::create(&spec.log, spec.log_limit).map_err(|source| Error::Log { path: spec.log.clone(), source })?;
+        let early = *stop.borrow_and_update();
+        let mut run = Run {
+            stdout: Output::new(Stream::Stdout, &self.redactor, spec.tail),
+            stderr: Output::new(Stream::Stderr, &self.redactor, spec.tail),
+            piece: vec![0; PIECE_BYTES],
+            path: spec.log.clone(),
+            log,
+            observe,
+            started: Instant::now(),
+            asked: early.map(Ended::from),
+            ended: None,
+            failure: None,
+            swept: 0,
+        };
+        if early.is_none() {
+            let tree = uuid::Uuid::now_v7().to_string();
+            let plumbing = plumbing::start(&self.reaper, &spec, &tree).await?;
+            let mut live = Live::new(plumbing, spec, run.started);
+            run.supervise(&mut live, &mut stop, &tree).await?;
+        }
+        run.finish()
+    }
+}
+
+/// What is known about a run so far.
+struct Run<'a> {
+    stdout: Output,
+    stderr: Output,
+    /// Where output is read into.
+    piece: Vec<u8>,
+    path: PathBuf,
+    log: Log,
+    observe: &'a mut Observer<'a>,
+    started: Instant,
+    /// Why Ralph ended it, if it did.
+    asked: Option<Ended>,
+    /// How the program ended, and after how long.
+    ended: Option<(Ended, Millis)>,
+    failure: Option<Error>,
+    swept: u32,
+}
+
+/// Why there is nothing more to wait for.
+enum Over {
+    /// The reaper said that nothing is left, or that nothing was started.
+    Gone,
+    /// The reaper is dead, and its tree may not be.
+    ReaperLost,
+}
+
+impl Run<'_> {
+    async fn supervise(
+        &mut self,
+        live: &mut Live,
+        stop: &mut watch::Receiver<Option<Stop>>,
+        tree: &str,
+    ) -> Result<(), Error> {
+        let over = loop {
+            match live.next(stop).await {
+                Event::Printed(stream) => {
+                    self.read(live, stream);
+                    if self.failure.is_some() && live.is_running() {
+                        live.ask_to_end(ANY_GRACE).await;
+                    }
+                }
+                Event::MayFeed => live.feed(),
+                Event::StopAsked(stop) => self.ask_to_end(live, stop.into()).await,
+                Event::LimitPassed(limit) => self.ask_to_end(live, limit).await,
+                Event::Garbled => {
+                    self.failure.get_or_insert(Error::Protocol);
+                    live.kill_reaper();
+                }
+                Event::ReaperHangs => live.kill_reaper(),
+                Event::Reported(report) => {
+                    if let Some(over) = self.reported(live, report)? {
+                        break over;
+                    }
+                }
+                Event::ReaperGone => break Over::ReaperLost,
+            }
+        };
+        let status =
+            live.reaped().await.map_err(|source| Error::System { what: "wait for a supervisor process", source })?;
+        if let Over::ReaperLost = over {
+            let swept = sweep::end(&Mark { tree, session: live.session() }).await;
+            self.swept = swept.map_err(|processes| Error::StillRunning { processes })?;
+            self.reaper_lost(status, live);
+        }
+        self.drain(live);
+        Ok(())
+    }
+
+    /// Ends the tree early, unless the program has ended already.
+    async fn ask_to_end(&mut self, live: &mut Live, why: Ended) {
+        if self.ended.is_none() && self.asked.is_none() {
+            self.asked = Some(why.clone());
+        }
+        live.ask_to_end(if why == Ended::BudgetSpent { SPENT_GRACE } else { ANY_GRACE }).await;
+    }
+
+    fn reported(&mut self, live: &mut Live, report: Report) -> Result<Option<Over>, Error> {
+        match report {
+            Report::Started { pid } => live.started(pid),
+            Report::Exited { code } => self.program_ended(live, Ended::Exited { code }),
+            Report::Signalled { signal } => self.program_ended(live, Ended::Signalled { signal }),
+            Report::NotStarted { why } => {
+                self.program_ended(live, Ended::NotStarted { why });
+                return Ok(Some(Over::Gone));
+            }
+            Report::MarkerFailed { errno } => {
+                let (path, source) = (live.marker(), io::Error::from_raw_os_error(errno));
+                self.failure.get_or_insert(Error::Marker { path, source });
+                return Ok(Some(Over::Gone));
+            }
+            Report::Gone { swept } => {
+                self.swept = swept;
+                return Ok(Some(Over::Gone));
+            }
+            // The reaper goes on trying when the socket closes, and holds what it has to hold until it succeeds.
+            Report::Stuck { processes } => return Err(Error::StillRunning { processes }),
+        }
+        Ok(None)
+    }
+
+    fn program_ended(&mut self, live: &mut Live, how: Ended) {
+        let duration = Millis(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
+        self.ended.get_or_insert((how, duration));
+        live.program_ended();
+    }
+
+    fn reaper_lost(&mut self, status: ExitStatus, live: &mut Live) {
+        match status.signal() {
+            // Somebody killed the reaper, and with it the run; whoever asked first for its end keeps the honour.
+            Some(signal) => self.program_ended(live, Ended::Signalled { signal }),
+            None => {
+                self.failure.get_or_insert(Error::ReaperLost { how: status.to_string() });
+            }
+        }
+    }
+
+    /// Reads one piece of what was printed.
+    fn read(&mut self, live: &mut Live, stream: Stream) -> Read {
+        let read = live.read(stream, &mut self.piece);
+        if let Read::Bytes(count) = read {
+            let output = match stream {
+                Stream::Stdout => &mut self.stdout,
+                Stream::Stderr => &mut self.stderr,
+            };
+            if let Err(source) = output.push(&self.piece[..count], &mut self.log, self.observe) {
+                self.failure.get_or_insert(Error::Log { path: self.path.clone(), source });
+            }
+        }
+        read
+    }
+
+    /// Reads what is still in the pipes. Their end is not waited for: a stranger may hold them.
+    fn drain(&mut self, live: &mut Live) {
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let mut count = 0;
+            while let Read::Bytes(bytes) = self.read(live, stream) {
+                count += bytes;
+                if count > MOST_AFTER_GONE {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Finished, Error> {
+        let failed = |source| Error::Log { path: self.path.clone(), source };
+        let stdout = self.stdout.finish(&mut self.log, self.observe);
+        let stderr = self.stderr.finish(&mut self.log, self.observe);
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        let ((stdout, stdout_bytes), (stderr, stderr_bytes)) = (stdout.map_err(failed)?, stderr.map_err(failed)?);
+        let output = self.log.finish(stdout_bytes + stderr_bytes).map_err(failed)?;
+        let (ended, duration) = match (self.asked, self.ended) {
+            (Some(asked), ended) => (asked, ended.map_or(Millis(0), |(_, duration)| duration)),
+            (None, Some(ended)) => ended,
+            (None, None) => return Err(Error::Protocol),
+        };
+        Ok(Finished { ended, duration, stdout, stderr, output, swept: self.swept })
+    }
+}

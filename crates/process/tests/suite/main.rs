@@ -1,0 +1,10 @@
+//! Real processes under a real reaper. Nothing here is simulated, so every bound on time is generous.
+// Test helpers are not `#[test]` functions, where unwrapping would be allowed anyway.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod host;
+mod limits;
+mod outcomes;
+mod output;
+mod support;
+mod trees;

@@ -1,0 +1,171 @@
+//! Trees: whatever a program leaves behind is ended, whoever dies first.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use ralph_model::{Ended, Millis};
+use tokio::sync::watch;
+
+use crate::support::{Lab, eventually, is_alive};
+
+/// Writes the number of a long sleep, started in the given way, into the file `pids`.
+const RUNAWAYS: [(&str, &str); 5] = [
+    ("background", "sh -c 'echo $$ >> pids; exec sleep 1000' &"),
+    ("session", "setsid sh -c 'echo $$ >> pids; exec sleep 1000' &"),
+    ("double fork", "( setsid sh -c 'echo $$ >> pids; exec sleep 1000' & ) &"),
+    ("no environment", "( setsid env -i /bin/sh -c 'echo $$ >> pids; exec sleep 1000' & ) &"),
+    ("deaf", "( setsid sh -c 'trap \"\" TERM HUP INT; echo $$ >> pids; while :; do sleep 1; done' & ) &"),
+];
+
+fn until_written(count: usize) -> String {
+    format!("while [ \"$(cat pids 2> /dev/null | wc -l)\" -lt {count} ]; do sleep 0.01; done")
+}
+
+#[tokio::test]
+async fn whatever_outlives_the_program_is_ended() {
+    for (name, runaway) in RUNAWAYS {
+        let lab = Lab::new();
+        let finished = lab.run(&format!("{runaway}\n{}; exit 6", until_written(1))).await;
+        assert_eq!(finished.ended, Ended::Exited { code: 6 }, "{name}");
+        assert!(finished.swept >= 1, "{name}: {finished:?}");
+        assert!(!is_alive(lab.numbers("pids", 1).await[0]), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn all_of_it_is_ended_at_a_limit_too() {
+    let lab = Lab::new();
+    let all: String = RUNAWAYS.iter().map(|(_, runaway)| format!("{runaway}\n")).collect();
+    let mut spec = lab.spec(&format!("{all}{}; echo ready; sleep 1000", until_written(RUNAWAYS.len())));
+    spec.timeout = Some(Millis(1_500));
+    spec.grace = Millis(200);
+    let finished = lab.run_spec(spec).await.unwrap();
+    assert_eq!(finished.ended, Ended::TimedOut { after: Millis(1_500) });
+    let pids = lab.numbers("pids", RUNAWAYS.len()).await;
+    assert_eq!(pids.iter().filter(|pid| is_alive(**pid)).count(), 0);
+}
+
+#[tokio::test]
+async fn a_program_alone_leaves_nothing_to_sweep() {
+    assert_eq!(Lab::new().run("sleep 0.01 & wait; ls | cat").await.swept, 0);
+}
+
+#[tokio::test]
+async fn a_grandchild_with_the_pipe_in_its_hand_delays_nothing() {
+    let lab = Lab::new();
+    let since = Instant::now();
+    let finished = lab.run("( trap '' TERM; sleep 1000; sleep 1000 ) & echo out; echo err >&2").await;
+    assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("out\n", "err\n"));
+    assert!(finished.duration < Millis(5_000), "{finished:?}");
+    assert!(since.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn processes_that_keep_forking_lose() {
+    let lab = Lab::new();
+    // Each one starts its successor and exits: whoever is signalled has usually gone already. The file `enough` is for
+    // the case that this test fails, so that they do not outlive it.
+    fs::write(
+        lab.path("hop"),
+        "trap '' TERM HUP\nn=$1\nwhile [ $n -gt 0 ]; do n=$((n-1)); done\n[ -e enough ] || [ ! -e hop ] && exit\n/bin/sh ./hop $1 & exit\n",
+    )
+    .unwrap();
+    let mut spec = lab.spec("for i in 1 2 3 4 5 6 7 8; do setsid /bin/sh ./hop ${i}00 & done; sleep 0.3; exit 0");
+    spec.environment.push(("HOPS".into(), "1".into()));
+    let finished = lab.run_spec(spec).await;
+    let marked = || environment_has("HOPS=1");
+    let left = marked();
+    fs::write(lab.path("enough"), "").unwrap();
+    let finished = finished.unwrap();
+    assert!(finished.swept > 0, "{finished:?}");
+    assert_eq!(left, Vec::<i32>::new());
+}
+
+fn environment_has(variable: &str) -> Vec<i32> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap() {
+        let Some(pid) = entry.unwrap().file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes()) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn nothing_waits_to_be_reaped_afterwards() {
+    let lab = Lab::new();
+    let finished = lab.run("echo $PPID; ( sleep 1000 & ); exit 0").await;
+    let reaper: i32 = finished.stdout.trim().parse().unwrap();
+    assert!(!fs::exists(format!("/proc/{reaper}")).unwrap(), "the reaper is there, if only as a zombie");
+}
+
+#[tokio::test]
+async fn orphans_are_reaped_while_the_program_runs() {
+    let lab = Lab::new();
+    // A hundred orphans end and become children of the reaper; none may be left as a zombie when the program looks.
+    let line = "i=0; while [ $i -lt 100 ]; do ( true & ); i=$((i+1)); done
+        for t in 1 2 3 4 5 6 7 8 9 10; do
+            n=$(cat /proc/[0-9]*/stat 2> /dev/null | grep -c \") Z $PPID \")
+            [ $n -eq 0 ] && break; sleep 0.1
+        done; echo $n";
+    assert_eq!(lab.run(line).await.stdout, "0\n");
+}
+
+#[tokio::test]
+async fn killing_the_reaper_frees_nobody() {
+    let lab = Lab::new();
+    let all: String = RUNAWAYS.iter().map(|(_, runaway)| format!("{runaway}\n")).collect();
+    // What left the session and wiped its environment is out of reach then, and only that.
+    let all = all.replace("setsid env -i", "env -i");
+    let line =
+        format!("{all}{}; echo $$ >> pids; echo before; kill -9 $PPID; sleep 1000", until_written(RUNAWAYS.len()));
+    let finished = lab.run(&line).await;
+    assert_eq!(finished.ended, Ended::Signalled { signal: 9 });
+    assert_eq!(finished.stdout, "before\n");
+    let pids = lab.numbers("pids", RUNAWAYS.len() + 1).await;
+    assert_eq!(pids.iter().filter(|pid| is_alive(**pid)).count(), 0);
+    assert!(finished.swept as usize >= RUNAWAYS.len(), "{finished:?}");
+}
+
+#[tokio::test]
+async fn stopping_the_reaper_gains_some_time_and_no_more() {
+    let lab = Lab::new();
+    let mut spec = lab.spec("echo $$ >> pids; kill -STOP $PPID; sleep 1000");
+    spec.timeout = Some(Millis(200));
+    spec.grace = Millis(0);
+    let finished = lab.run_spec(spec).await.unwrap();
+    assert_eq!(finished.ended, Ended::TimedOut { after: Millis(200) });
+    assert!(!is_alive(lab.numbers("pids", 1).await[0]));
+}
+
+#[tokio::test]
+async fn a_dropped_future_ends_the_tree() {
+    let lab = Lab::new();
+    let all: String = RUNAWAYS.iter().map(|(_, runaway)| format!("{runaway}\n")).collect();
+    let (_sender, stop) = watch::channel(None);
+    let mut observe = |_, _: &str| {};
+    let run = lab.supervisor.run(lab.spec(&format!("{all}sleep 1000")), stop, &mut observe);
+    let pids = tokio::select! {
+        finished = run => panic!("{finished:?}"),
+        pids = lab.numbers("pids", RUNAWAYS.len()) => pids,
+    };
+    let dropped = Instant::now();
+    eventually("the tree ends", || (!pids.iter().any(|pid| is_alive(*pid))).then_some(())).await;
+    assert!(dropped.elapsed() < Duration::from_secs(2), "{:?}", dropped.elapsed());
+}
+
+#[tokio::test]
+async fn trees_of_parallel_runs_do_not_mix() {
+    let lab = Lab::new();
+    let labs: Vec<Lab> = (0..8).map(|_| Lab::new()).collect();
+    let long = lab.run("sleep 1.5; exit 9");
+    let short = async {
+        for other in &labs {
+            assert_eq!(other.run("( setsid sleep 1000 & ); exit 1").await.ended, Ended::Exited { code: 1 });
+        }
+    };
+    let (long, ()) = tokio::join!(long, short);
+    assert_eq!(long.ended, Ended::Exited { code: 9 });
+}
