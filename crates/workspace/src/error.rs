@@ -1,0 +1,112 @@
+//! What can go wrong with a workspace, with the path and what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A failure of this crate.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder could not be read or written.
+    #[error("could not {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The git program could not be started.
+    #[error("could not start {}: {source}; install git or give its path", program.display())]
+    NoGit {
+        /// The program that was tried.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The git program ran and failed.
+    #[error("git could not {action}: {message}")]
+    Git {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// What git printed.
+        message: String,
+    },
+    /// An object that should be in one of Ralph's git directories is not there or is broken.
+    #[error("object {id} is missing or broken in {}; the snapshot that needs it cannot be used", store.display())]
+    Object {
+        /// The object.
+        id: String,
+        /// The git directory.
+        store: PathBuf,
+    },
+    /// The text is no object id.
+    #[error("`{0}` is not the id of a tree: expected 40 hexadecimal digits")]
+    NotAnId(String),
+    /// The label cannot be part of a reference name.
+    #[error("`{0}` cannot name a snapshot: use letters, digits, `-`, `_`, `.` and `/` between them")]
+    Label(String),
+    /// A glob of the guard cannot be read.
+    #[error("the prohibited path `{glob}` is not a valid glob: {why}")]
+    Glob {
+        /// The glob as given.
+        glob: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A folder has no baseline of the guard.
+    #[error("{} has no usable record of the prohibited files at the loop's start: {why}", path.display())]
+    Baseline {
+        /// The file that should hold it.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A prohibited path leads to more files than the guard can watch.
+    #[error(
+        "`{path}` leads to more than {most} files through symbolic links; narrow the prohibited paths or allow it with `!{path}`"
+    )]
+    GuardTooLarge {
+        /// Where the walk was when it gave up.
+        path: String,
+        /// How many it would watch.
+        most: usize,
+    },
+    /// `.git/info/exclude` cannot be edited safely.
+    #[error("{} is not an ordinary file of a git directory; add `.ralph/` to your excludes yourself", path.display())]
+    Exclude {
+        /// The file that would have been edited.
+        path: PathBuf,
+    },
+    /// Something needs a git repository and there is none.
+    #[error("{} is not in a git repository, so {need}; run `git init` there, or leave the option out", root.display())]
+    NoRepository {
+        /// The workspace.
+        root: PathBuf,
+        /// What cannot be done.
+        need: &'static str,
+    },
+    /// The repository's index is in use.
+    #[error("{} exists: another git process is using the repository; wait for it, or remove the file if there is none", path.display())]
+    IndexLocked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// A path goes through a filter, which Ralph does not run.
+    #[error(
+        "`{path}` goes through the git filter `{filter}`, which Ralph does not run; commit it yourself with `git commit`"
+    )]
+    Filtered {
+        /// The path.
+        path: String,
+        /// The filter that its attributes name.
+        filter: String,
+    },
+}
+
+impl Error {
+    /// Wraps what the system said about a path.
+    pub(crate) fn io<E: Into<io::Error>>(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(E) -> Self {
+        move |source| Self::Io { action, path: path.as_ref().to_owned(), source: source.into() }
+    }
+}

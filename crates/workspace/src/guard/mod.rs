@@ -1,0 +1,136 @@
+//! Prohibited paths: remembers every file that they cover, notices when one differs, saves what the agent did and puts the
+//! files back. Decides nothing about the loop.
+//!
+//! The guard sees what git does not: ignored and untracked files, files behind symbolic links, permissions. It compares
+//! with the loop's start, so that a change is a change whether it was committed, hard-linked or hidden by an ignore rule.
+//! A link is followed only while it is the link of the baseline: one that an agent made or moved is a violation itself,
+//! and what it leads to is neither watched nor touched.
+
+mod baseline;
+mod compare;
+mod patch;
+mod restore;
+mod walk;
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use baseline::Baseline;
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ralph_model::Violation;
+pub(crate) use walk::Watch;
+
+use crate::quote::unquote;
+use crate::rules::Folder;
+use crate::{Error, Workspace};
+
+/// Globs that say which paths an agent must leave alone, as in a `.gitignore`: `.env` matches in every folder,
+/// `migrations/**` from the workspace's root, `!migrations/README.md` allows again. The last glob that matches decides.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    globs: Vec<String>,
+    matcher: Gitignore,
+    /// Matches folders that lead to what an anchored glob covers.
+    leads: Gitignore,
+    leads_to: HashMap<String, Arc<str>>,
+}
+
+impl Guard {
+    /// Reads globs; the error names the one that is wrong.
+    pub fn new(globs: &[String]) -> Result<Self, Error> {
+        let mut matcher = GitignoreBuilder::new(".");
+        let mut leads = GitignoreBuilder::new(".");
+        // A bracket that is never closed is a typing error here, not a strange name.
+        matcher.allow_unclosed_class(false);
+        let mut leads_to = HashMap::new();
+        for glob in globs {
+            let wrong = |why: String| Error::Glob { glob: glob.clone(), why };
+            if glob.trim().trim_start_matches('!').is_empty() {
+                return Err(wrong("it is empty".to_owned()));
+            }
+            matcher.add_line(None, glob).map_err(|error| wrong(error.to_string()))?;
+            for folder in leading_folders(glob) {
+                leads.add_line(None, &folder).map_err(|error| wrong(error.to_string()))?;
+                leads_to.entry(folder).or_insert_with(|| Arc::from(glob.as_str()));
+            }
+        }
+        let built = |builder: &GitignoreBuilder| {
+            builder.build().map_err(|error| Error::Glob { glob: globs.join(" "), why: error.to_string() })
+        };
+        Ok(Self { globs: globs.to_vec(), matcher: built(&matcher)?, leads: built(&leads)?, leads_to })
+    }
+
+    /// The glob that prohibits a path relative to the workspace, if one does.
+    #[must_use]
+    pub fn prohibits(&self, path: &str) -> Option<String> {
+        let path = unquote(path);
+        let mut inside = None;
+        for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
+            inside = self.glob(&path[..at], Folder::Yes, inside.as_ref());
+        }
+        self.glob(&path, Folder::No, inside.as_ref()).map(|glob| glob.to_string())
+    }
+
+    /// The glob that covers a path, given the one that covers its folder.
+    fn glob(&self, path: &[u8], folder: Folder, inside: Option<&Arc<str>>) -> Option<Arc<str>> {
+        match self.matcher.matched(Path::new(OsStr::from_bytes(path)), folder == Folder::Yes) {
+            Match::Ignore(glob) => Some(Arc::from(glob.original())),
+            Match::Whitelist(_) => None,
+            Match::None => inside.cloned(),
+        }
+    }
+
+    /// The glob that covers a folder itself, or everything in it.
+    fn folder_glob(&self, path: &[u8], inside: Option<&Arc<str>>) -> Option<Arc<str>> {
+        // `src/auth/**` covers what is in `src/auth`; to its permissions that makes no difference.
+        let something = [path, b"/\x01"].concat();
+        self.glob(path, Folder::Yes, inside).or_else(|| self.glob(&something, Folder::No, None))
+    }
+
+    /// The glob that a folder leads to: `src` leads to `src/auth/**`.
+    fn lead(&self, path: &[u8]) -> Option<Arc<str>> {
+        match self.leads.matched(Path::new(OsStr::from_bytes(path)), true) {
+            Match::Ignore(glob) => self.leads_to.get(glob.original()).cloned(),
+            Match::None | Match::Whitelist(_) => None,
+        }
+    }
+}
+
+/// The folders on the way to what an anchored glob covers, as globs. After a `**` the way is anywhere.
+fn leading_folders(glob: &str) -> Vec<String> {
+    let body = glob.trim_end_matches('/');
+    if glob.starts_with(['!', '#']) || !body.contains('/') {
+        return Vec::new();
+    }
+    let parts: Vec<&str> = body.trim_start_matches('/').split('/').collect();
+    let known = parts.iter().position(|part| part.contains("**")).unwrap_or(parts.len() - 1);
+    (1..=known.min(parts.len() - 1)).map(|count| format!("/{}", parts[..count].join("/"))).collect()
+}
+
+impl Workspace {
+    /// Remembers every prohibited file as it is now, with its content, in a folder of the loop's own.
+    pub fn guard_baseline(&mut self, guard: &Guard, dir: &Path) -> Result<Baseline, Error> {
+        baseline::take(self, guard, dir)
+    }
+
+    /// What differs from the baseline, sorted by path.
+    pub fn guard_check(&mut self, guard: &Guard, baseline: &Baseline) -> Result<Vec<Violation>, Error> {
+        let now = walk::Walk::new(self, guard, Some(baseline))?.run(None)?;
+        Ok(compare::compare(baseline, &now).into_iter().map(compare::Offence::into_violation).collect())
+    }
+
+    /// Saves what differs from the baseline as a patch, then makes it as it was, and says what differed. Nothing is changed
+    /// before it is saved, so that repeating it after a crash completes it and loses nothing; a patch that is there already
+    /// is added to.
+    pub fn guard_restore(&mut self, guard: &Guard, baseline: &Baseline, patch: &Path) -> Result<Vec<Violation>, Error> {
+        restore::restore(self, guard, baseline, patch)
+    }
+}
+
+#[cfg(test)]
+#[path = "../guard_tests.rs"]
+mod tests;

@@ -1,0 +1,135 @@
+//! Offending content as a patch that `git apply` takes, and that nothing is ever lost from.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::baseline::{Record, What, write_durably};
+use super::compare::Offence;
+use crate::Error;
+use crate::git::Git;
+use crate::object::{Id, Kind, Mode, order, push_entry};
+use crate::quote::quote;
+use crate::store::{Batch, Store, make_private_folder};
+use crate::workspace::patch;
+
+const SECTION: &[u8] = b"diff --git ";
+
+type Files = BTreeMap<Vec<u8>, (Mode, Id)>;
+
+/// Writes the patch of all offences, whose contents are in the store. What an earlier run wrote stays in it.
+pub(super) fn save(git: &Git, store: &Store, offences: &[Offence], path: &Path) -> Result<(), Error> {
+    let mut batch = Batch::new();
+    let side = |pick: fn(&Offence) -> Option<&Record>| {
+        let files =
+            offences.iter().filter_map(|offence| Some((offence.path.clone(), as_file(offence, pick(offence)?)?)));
+        files.collect::<Files>()
+    };
+    let before = tree(store, &mut batch, &without_conflicts(side(|offence| offence.before.as_ref())))?;
+    let now = tree(store, &mut batch, &without_conflicts(side(|offence| offence.now.as_ref())))?;
+    batch.finish(store)?;
+    let mut sections = vec![notes(offences)];
+    sections.extend(split(&patch(git, store, &before, &now)?));
+    let mut content = match fs::read(path) {
+        Ok(content) => content,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    for section in sections {
+        if !contains(&content, &section) {
+            content.extend(section);
+        }
+    }
+    if let Some(folder) = path.parent() {
+        make_private_folder(folder)?;
+    }
+    write_durably(path, &content)
+}
+
+/// How a path stands in the patch. A link whose target is the same stands for the file behind it.
+fn as_file(offence: &Offence, record: &Record) -> Option<(Mode, Id)> {
+    match &record.what {
+        What::File(content) => content.id.map(|id| (Mode::of_permissions(content.mode), id)),
+        What::Link { target, behind } => {
+            let same_link = |other: &Option<Record>| matches!(other, Some(Record { what: What::Link { target: other, .. }, .. }) if other == target);
+            if same_link(&offence.before) && same_link(&offence.now) {
+                let content = behind.as_ref()?.content;
+                content.id.map(|id| (Mode::of_permissions(content.mode), id))
+            } else {
+                Some((Mode::Link, Id::of(Kind::Blob, &target.0)))
+            }
+        }
+        What::Folder { .. } => None,
+    }
+}
+
+/// A tree cannot hold a file and something below it; the file, being nearer to the root, explains the rest.
+fn without_conflicts(files: Files) -> Files {
+    let under_file =
+        |path: &[u8]| path.iter().enumerate().any(|(at, byte)| *byte == b'/' && files.contains_key(&path[..at]));
+    files.iter().filter(|(path, _)| !under_file(path)).map(|(path, file)| (path.clone(), *file)).collect()
+}
+
+/// Builds the tree objects of a list of files.
+fn tree(store: &Store, batch: &mut Batch, files: &Files) -> Result<Id, Error> {
+    let mut entries: Vec<(Vec<u8>, Mode, Id)> = Vec::new();
+    let mut folders: BTreeMap<Vec<u8>, Files> = BTreeMap::new();
+    for (path, file) in files {
+        match path.iter().position(|byte| *byte == b'/') {
+            None => entries.push((path.clone(), file.0, file.1)),
+            Some(slash) => {
+                folders.entry(path[..slash].to_vec()).or_default().insert(path[slash + 1..].to_vec(), *file);
+            }
+        }
+    }
+    for (name, files) in folders {
+        let id = tree(store, batch, &files)?;
+        entries.push((name, Mode::Tree, id));
+    }
+    entries.sort_by(|left, right| order((&left.0, left.1), (&right.0, right.1)));
+    let mut content = Vec::new();
+    for (name, mode, id) in &entries {
+        push_entry(&mut content, name, *mode, id);
+    }
+    let id = Id::of(Kind::Tree, &content);
+    batch.add(store, Kind::Tree, id, content)?;
+    Ok(id)
+}
+
+/// What a patch cannot say, as lines that `git apply` skips.
+fn notes(offences: &[Offence]) -> Vec<u8> {
+    let mode = |record: &Option<Record>| match record.as_ref().map(|record| &record.what) {
+        Some(What::File(content)) => Some(content.mode),
+        Some(What::Link { behind: Some(behind), .. }) => Some(behind.content.mode),
+        Some(What::Folder { mode }) => Some(*mode),
+        Some(What::Link { behind: None, .. }) | None => None,
+    };
+    let mut lines = String::new();
+    for offence in offences {
+        if let (Some(before), Some(now)) = (mode(&offence.before), mode(&offence.now))
+            && before != now
+        {
+            lines.push_str(&format!("# permissions of {}: {before:04o} became {now:04o}\n", quote(&offence.path)));
+        }
+    }
+    lines.into_bytes()
+}
+
+/// The parts of a patch, one for each file. Content never starts a line with these words: it is indented or encoded.
+fn split(patch: &[u8]) -> Vec<Vec<u8>> {
+    let mut sections: Vec<Vec<u8>> = Vec::new();
+    for line in patch.split_inclusive(|byte| *byte == b'\n') {
+        if line.starts_with(SECTION) || sections.is_empty() {
+            sections.push(Vec::new());
+        }
+        if let Some(section) = sections.last_mut() {
+            section.extend_from_slice(line);
+        }
+    }
+    sections
+}
+
+fn contains(whole: &[u8], part: &[u8]) -> bool {
+    part.is_empty() || whole.windows(part.len()).any(|window| window == part)
+}

@@ -1,0 +1,54 @@
+use super::*;
+
+fn guard(globs: &[&str]) -> Guard {
+    Guard::new(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn globs_mean_what_they_mean_in_a_gitignore() {
+    let usual = guard(&["src/auth/**", "migrations/**", ".env", ".env.*", "certs", "!.env.example"]);
+    for (path, glob) in [
+        (".env", Some(".env")),
+        ("deep/down/.env", Some(".env")),
+        (".env.local", Some(".env.*")),
+        (".env.example", None),
+        ("src/auth/a/b.rs", Some("src/auth/**")),
+        ("lib/src/auth/a.rs", None),
+        ("migrations/1.sql", Some("migrations/**")),
+        ("db/migrations/1.sql", None),
+        ("x/certs/a/b.pem", Some("certs")),
+        ("environment", None),
+        (r#"".env.\377""#, Some(".env.*")),
+    ] {
+        assert_eq!(usual.prohibits(path).as_deref(), glob, "{path}");
+    }
+}
+
+#[test]
+fn a_folder_inside_a_prohibited_one_can_be_allowed_again() {
+    let some = guard(&["secrets", "!secrets/public"]);
+    assert_eq!(some.prohibits("secrets/a").as_deref(), Some("secrets"));
+    assert_eq!(some.prohibits("secrets/public/a"), None);
+}
+
+#[test]
+fn a_bad_glob_is_named() {
+    for (globs, bad) in [(["ok", "a[b"], "a[b"), (["ok", "{x"], "{x"), (["ok", ""], "``"), (["ok", "!"], "`!`")] {
+        let globs: Vec<String> = globs.iter().map(|glob| (*glob).to_owned()).collect();
+        let message = Guard::new(&globs).unwrap_err().to_string();
+        assert!(message.contains(bad), "{message}");
+    }
+}
+
+#[test]
+fn folders_lead_to_anchored_globs_only() {
+    assert_eq!(leading_folders("src/auth/**"), ["/src", "/src/auth"]);
+    assert_eq!(leading_folders("/a/*/c.rs"), ["/a", "/a/*"]);
+    assert_eq!(leading_folders("migrations/"), [""; 0]);
+    for glob in [".env", "**/keys/**", "!src/auth/**", "certs/"] {
+        assert_eq!(leading_folders(glob), [""; 0], "{glob}");
+    }
+    let some = guard(&["src/auth/**"]);
+    assert_eq!(some.lead(b"src").as_deref(), Some("src/auth/**"));
+    assert_eq!(some.lead(b"other/src"), None);
+}

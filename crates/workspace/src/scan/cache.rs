@@ -1,0 +1,117 @@
+//! What a scan knows, on disk for the next process. A cache that is missing, old or broken costs time and nothing else.
+//!
+//! One header, one record for each file, one checksum. It is thrown away after a reboot: objects are not flushed one by
+//! one, so that after a power loss the cache could vouch for content that never reached the disk.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use sha1::{Digest, Sha1};
+
+use super::{Directory, Node, Seen};
+use crate::Error;
+use crate::object::Id;
+use crate::stamp::Stamp;
+use crate::store::Store;
+
+/// Changes with the format.
+const HEADER: &[u8; 16] = b"ralph-scan-v1\n\0\0";
+const RECORD: usize = 8 + 8 + 4 + 8 + 8 + 8 + 20 + 4;
+
+/// Content ids of files that an earlier process has seen.
+#[derive(Default)]
+pub(crate) struct Known(HashMap<Vec<u8>, (Stamp, Id)>);
+
+impl Known {
+    /// The content of a file, if it was seen with this very stamp.
+    pub(crate) fn find(&self, path: &[u8], stamp: &Stamp) -> Option<Id> {
+        self.0.get(path).filter(|(seen, _)| seen == stamp).map(|(_, id)| *id)
+    }
+
+    /// Whether it knows no file.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Reads a cache; an empty one when there is none that can be used.
+pub(crate) fn load(path: &Path) -> Known {
+    fs::read(path).ok().and_then(|bytes| parse(&bytes)).unwrap_or_default()
+}
+
+fn parse(bytes: &[u8]) -> Option<Known> {
+    let (content, checksum) = bytes.split_at_checked(bytes.len().checked_sub(20)?)?;
+    if Sha1::digest(content)[..] != *checksum {
+        return None;
+    }
+    let mut rest = content.strip_prefix(HEADER)?.strip_prefix(&boot()[..])?;
+    let mut known = HashMap::new();
+    while !rest.is_empty() {
+        let record = rest.get(..RECORD)?;
+        let u64_at = |at: usize| record[at..at + 8].try_into().map(u64::from_le_bytes).ok();
+        let u32_at = |at: usize| record[at..at + 4].try_into().map(u32::from_le_bytes).ok();
+        let stamp = Stamp {
+            device: u64_at(0)?,
+            inode: u64_at(8)?,
+            mode: u32_at(16)?,
+            size: u64_at(20)?,
+            modified: u64_at(28)? as i64,
+            changed: u64_at(36)? as i64,
+        };
+        let id = Id(record[44..64].try_into().ok()?);
+        let length = u32_at(64)? as usize;
+        let path = rest.get(RECORD..RECORD + length)?;
+        known.insert(path.to_vec(), (stamp, id));
+        rest = &rest[RECORD + length..];
+    }
+    Some(Known(known))
+}
+
+/// Writes a cache of everything that is certain.
+pub(crate) fn save(path: &Path, directory: &Directory, store: &Store) -> Result<(), Error> {
+    let mut bytes = HEADER.to_vec();
+    bytes.extend(boot());
+    append(&mut bytes, directory, &mut Vec::new());
+    let checksum = Sha1::digest(&bytes);
+    bytes.extend(checksum);
+    store.replace(path, &bytes)
+}
+
+fn append(bytes: &mut Vec<u8>, directory: &Directory, path: &mut Vec<u8>) {
+    for entry in &directory.entries {
+        let length = path.len();
+        path.extend_from_slice(entry.name.as_bytes());
+        match &entry.node {
+            Node::File(state) => {
+                if let Some(Seen { stamp, racy: false, id, .. }) = &state.seen {
+                    bytes.extend(stamp.device.to_le_bytes());
+                    bytes.extend(stamp.inode.to_le_bytes());
+                    bytes.extend(stamp.mode.to_le_bytes());
+                    bytes.extend(stamp.size.to_le_bytes());
+                    bytes.extend(stamp.modified.to_le_bytes());
+                    bytes.extend(stamp.changed.to_le_bytes());
+                    bytes.extend(id.0);
+                    bytes.extend((path.len() as u32).to_le_bytes());
+                    bytes.extend_from_slice(path);
+                }
+            }
+            Node::Directory(child) => {
+                path.push(b'/');
+                append(bytes, child, path);
+            }
+            Node::Closed => {}
+        }
+        path.truncate(length);
+    }
+}
+
+/// The id of this boot, so that a cache ends with it. Where there is none, every process starts anew.
+fn boot() -> Vec<u8> {
+    fs::read("/proc/sys/kernel/random/boot_id")
+        .unwrap_or_else(|_| format!("process {:>27}\n", std::process::id()).into_bytes())
+}
+
+#[cfg(test)]
+#[path = "cache_tests.rs"]
+mod tests;

@@ -1,0 +1,174 @@
+//! Which names of a folder belong to the tree.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::mem::MaybeUninit;
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, RawDir, fstat, fstatfs, statat};
+use rustix::io::Errno;
+
+use super::{Compared, Directory, Entry, FileState, Node, OwnRules, Scan};
+use crate::Error;
+use crate::rules::{Chain, Folder, Rules, is_ignored};
+use crate::stamp::Stamp;
+
+/// File systems whose folders change their times whenever a name in them does: ext2 to ext4, XFS, Btrfs, tmpfs, F2FS,
+/// overlay, ZFS, bcachefs. Others, such as network file systems, are listed anew in every scan.
+const RELIABLE: [u64; 8] =
+    [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0xf2f5_2010, 0x794c_7630, 0x2fc1_2fc1, 0xca45_1a4e];
+
+/// The device of the workspace, when the times of its folders can be relied on.
+pub(super) fn reliable_device(root: BorrowedFd<'_>) -> Option<u64> {
+    let kind = fstatfs(root).ok()?.f_type as u64;
+    RELIABLE.contains(&kind).then(|| fstat(root).ok().map(|stat| stat.st_dev)).flatten()
+}
+
+/// The names in a folder with their types.
+pub(crate) fn list(fd: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
+    let mut buffer = [MaybeUninit::uninit(); 1 << 15];
+    let mut names = Vec::new();
+    rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0))?;
+    let mut entries = RawDir::new(fd, &mut buffer);
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        let mut kind = entry.file_type();
+        if kind == FileType::Unknown {
+            kind = match statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => FileType::from_raw_mode(stat.st_mode),
+                Err(Errno::NOENT) => continue,
+                Err(errno) => return Err(errno),
+            };
+        }
+        names.push((name.to_owned(), kind));
+    }
+    Ok(names)
+}
+
+impl Scan<'_> {
+    /// Decides anew which names belong to the tree; what was known of those that stay is kept.
+    pub(super) fn relist(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        directory: &mut Directory,
+        names: Vec<(CString, FileType)>,
+        chain: Option<&Chain<'_>>,
+    ) -> Result<Compared, Error> {
+        let before = directory.entries.len();
+        let mut old: HashMap<CString, Node> =
+            directory.entries.drain(..).map(|entry| (entry.name, entry.node)).collect();
+        let mut kept = 0;
+        for (name, kind) in names {
+            let Some(ignored) = self.belongs(fd, &name, kind, chain, directory.ignored)? else { continue };
+            let node = match (kind, old.remove(&name)) {
+                (FileType::Directory, Some(Node::Directory(mut child))) => {
+                    kept += 1;
+                    child.ignored = ignored;
+                    Node::Directory(child)
+                }
+                (FileType::Directory, _) => Node::Directory(Box::new(Directory { ignored, ..Directory::default() })),
+                (_, Some(Node::File(state))) => {
+                    kept += 1;
+                    Node::File(state)
+                }
+                (_, _) => Node::File(FileState { seen: None }),
+            };
+            directory.entries.push(Entry { name, node });
+        }
+        directory.entries.sort_by(Entry::order);
+        let same = kept == before && directory.entries.len() == before;
+        Ok(if same { Compared::Same } else { Compared::Changed })
+    }
+
+    /// `None` when the name does not belong to the tree, else whether it is there only because it is tracked.
+    fn belongs(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        name: &CStr,
+        kind: FileType,
+        chain: Option<&Chain<'_>>,
+        above_ignored: bool,
+    ) -> Result<Option<bool>, Error> {
+        let bytes = name.to_bytes();
+        if bytes == b".git" || (bytes == b".ralph" && self.path.is_empty()) {
+            return Ok(None);
+        }
+        let folder = match kind {
+            FileType::Directory => Folder::Yes,
+            FileType::RegularFile | FileType::Symlink => Folder::No,
+            // Pipes, sockets and devices have no content to keep.
+            _ => return Ok(None),
+        };
+        // Ralph's own state may lie in the workspace; it changes with every snapshot.
+        if folder == Folder::Yes && self.is_own_state(fd, name)? {
+            return Ok(None);
+        }
+        let length = self.path.len();
+        self.path.extend_from_slice(bytes);
+        let ignored = above_ignored || is_ignored(chain, self.outside, &self.path, folder);
+        let wanted = !ignored
+            || match folder {
+                Folder::Yes => self.tracked.has_below(&self.path),
+                Folder::No => self.tracked.has(&self.path),
+            };
+        self.path.truncate(length);
+        Ok(wanted.then_some(ignored))
+    }
+
+    fn is_own_state(&self, fd: BorrowedFd<'_>, name: &CStr) -> Result<bool, Error> {
+        let Some(own) = self.own_state else { return Ok(false) };
+        match statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok((stat.st_dev, stat.st_ino) == own),
+            Err(Errno::NOENT | Errno::ACCESS) => Ok(false),
+            Err(errno) => Err(self.failed_at("look at", name.to_bytes(), errno)),
+        }
+    }
+
+    /// Brings the rules of the folder's own `.gitignore` up to date. Like git, it does not follow a link there.
+    pub(super) fn own_rules(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        directory: &mut Directory,
+        present: Presence,
+    ) -> Result<Compared, Error> {
+        let name = c".gitignore";
+        let found = match present {
+            Presence::Listed => match statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Some(Stamp::of(&stat)),
+                Ok(_) | Err(Errno::NOENT) => None,
+                Err(errno) => return Err(self.failed_at("look at", name.to_bytes(), errno)),
+            },
+            Presence::Absent => None,
+        };
+        let Some(stamp) = found else {
+            return Ok(if directory.rules.take().is_some() { Compared::Changed } else { Compared::Same });
+        };
+        if directory.rules.as_ref().is_some_and(|own| own.stamp == stamp && !own.racy) {
+            return Ok(Compared::Same);
+        }
+        // A file that cannot be read has no rules, as for git.
+        let content = super::content::read_small(fd, name).unwrap_or_default();
+        let racy = stamp.is_racy(self.started);
+        if let Some(own) = &mut directory.rules
+            && own.content == content
+        {
+            (own.stamp, own.racy) = (stamp, racy);
+            return Ok(Compared::Same);
+        }
+        let rules = Arc::new(Rules::parse(&content));
+        directory.rules = Some(OwnRules { stamp, racy, content, rules });
+        Ok(Compared::Changed)
+    }
+}
+
+/// Whether a folder's list of names has a `.gitignore`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    Listed,
+    Absent,
+}

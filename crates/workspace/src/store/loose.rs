@@ -1,0 +1,132 @@
+//! Objects as single files. Chooses neither what is written nor when.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use sha1::{Digest, Sha1};
+
+use super::{Durability, Store, create_private, make_private_folder};
+use crate::Error;
+use crate::object::{Id, Kind};
+
+fn path(objects: &Path, id: &Id) -> PathBuf {
+    let hex = id.hex();
+    objects.join(&hex[..2]).join(&hex[2..])
+}
+
+/// Whether a file for the object exists. An empty one is what a power loss can leave behind.
+pub(super) fn is_there(objects: &Path, id: &Id) -> bool {
+    fs::metadata(path(objects, id)).is_ok_and(|found| found.len() > 0)
+}
+
+/// The content of an object, if it is here and whole.
+pub(super) fn read(objects: &Path, kind: Kind, id: &Id) -> Result<Option<Vec<u8>>, Error> {
+    let path = path(objects, id);
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Error::io("read", path)(error)),
+    };
+    let mut whole = Vec::new();
+    if ZlibDecoder::new(file).read_to_end(&mut whole).is_err() {
+        return Ok(None);
+    }
+    let Some(end) = whole.iter().position(|byte| *byte == 0) else { return Ok(None) };
+    if whole[..=end] != kind.header((whole.len() - end - 1) as u64) {
+        return Ok(None);
+    }
+    let content = whole.split_off(end + 1);
+    Ok((Id::of(kind, &content) == *id).then_some(content))
+}
+
+/// A compressor that can be used again and again: making one costs more than most objects.
+pub(super) type Deflater = ZlibEncoder<Vec<u8>>;
+
+/// Makes one.
+pub(super) fn deflater() -> Deflater {
+    ZlibEncoder::new(Vec::new(), Compression::fast())
+}
+
+/// Compresses the parts, one after the other, as one stream.
+pub(super) fn deflate(deflater: &mut Deflater, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
+    for part in parts {
+        deflater.write_all(part)?;
+    }
+    deflater.reset(Vec::new())
+}
+
+impl Store {
+    /// Writes one object as a file.
+    pub(super) fn write_loose(
+        &self,
+        deflater: &mut Deflater,
+        kind: Kind,
+        id: &Id,
+        content: &[u8],
+    ) -> Result<(), Error> {
+        let temporary = self.temporary();
+        let packed = deflate(deflater, &[&kind.header(content.len() as u64), content])
+            .map_err(Error::io("compress", &temporary))?;
+        self.write_temporary(&temporary, &packed)?;
+        self.place(&temporary, id)
+    }
+
+    /// Writes a file's content as one object without holding it in memory. `None` when the file does not have `size`
+    /// bytes, because it changed meanwhile.
+    pub(crate) fn stream_blob(&self, file: &mut File, size: u64) -> Result<Option<Id>, Error> {
+        let temporary = self.temporary();
+        let target = create_private(&temporary).map_err(Error::io("create", &temporary))?;
+        let mut encoder = ZlibEncoder::new(io::BufWriter::new(target), Compression::fast());
+        let mut hash = Sha1::new();
+        let mut buffer = vec![0; 1 << 20];
+        let mut seen = 0;
+        let header = Kind::Blob.header(size);
+        hash.update(&header);
+        let written: io::Result<Option<Id>> = (|| {
+            encoder.write_all(&header)?;
+            loop {
+                let count = file.read(&mut buffer)?;
+                if count == 0 {
+                    break;
+                }
+                hash.update(&buffer[..count]);
+                encoder.write_all(&buffer[..count])?;
+                seen += count as u64;
+            }
+            if seen != size {
+                return Ok(None);
+            }
+            let target = encoder.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+            if self.durability == Durability::Power {
+                target.sync_all()?;
+            }
+            Ok(Some(Id(hash.finalize().into())))
+        })();
+        match written {
+            Ok(Some(id)) => self.place(&temporary, &id).map(|()| Some(id)),
+            Ok(None) => fs::remove_file(&temporary).map(|()| None).map_err(Error::io("remove", &temporary)),
+            Err(source) => {
+                let _ = fs::remove_file(&temporary);
+                Err(Error::Io { action: "write", path: temporary, source })
+            }
+        }
+    }
+
+    fn place(&self, temporary: &Path, id: &Id) -> Result<(), Error> {
+        let path = path(&self.objects, id);
+        let placed = match fs::rename(temporary, &path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if let Some(folder) = path.parent() {
+                    make_private_folder(folder)?;
+                }
+                fs::rename(temporary, &path)
+            }
+            done => done,
+        };
+        placed.map_err(Error::io("write", path))
+    }
+}

@@ -1,0 +1,237 @@
+//! A git directory of Ralph's own: objects, packs and references, readable by plain git. Knows nothing of workspaces.
+//!
+//! Objects are written in this process, because starting git costs more than a whole scan. A few new objects become
+//! loose ones; many become one pack. What is written here is never a delta, so reading it back is simple too; an object
+//! that somebody repacked is asked from git.
+
+mod batch;
+mod loose;
+mod pack;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(crate) use batch::{Batch, Written};
+use pack::Pack;
+
+use crate::Error;
+use crate::git::Git;
+use crate::object::{Entry, Id, Kind, commit_tree, parse_tree};
+
+/// Nothing here runs a program: no hooks, no monitor, no filters, no automatic repacking.
+const CONFIG: &str = "[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = true
+\thooksPath = /dev/null
+\tfsmonitor = false
+\tautocrlf = false
+\tsafecrlf = false
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+\tquotePath = false
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+";
+
+/// Whether objects are on the disk when they count as written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// They survive the end of the process; after a power loss they are written anew.
+    Process,
+    /// They survive a power loss.
+    Power,
+}
+
+/// One git directory.
+pub(crate) struct Store {
+    dir: PathBuf,
+    objects: PathBuf,
+    durability: Durability,
+    packs: Mutex<Vec<Arc<Pack>>>,
+}
+
+impl Store {
+    /// Opens the directory, making it where it is missing.
+    pub(crate) fn open(dir: &Path, durability: Durability) -> Result<Self, Error> {
+        let objects = dir.join("objects");
+        for folder in [dir.to_owned(), objects.join("pack"), objects.join("info"), dir.join("refs")] {
+            make_private_folder(&folder)?;
+        }
+        write_once(&dir.join("HEAD"), b"ref: refs/heads/none\n")?;
+        write_once(&dir.join("config"), CONFIG.as_bytes())?;
+        let store = Self { dir: dir.to_owned(), objects, durability, packs: Mutex::default() };
+        store.find_packs()?;
+        Ok(store)
+    }
+
+    /// The git directory.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether the object is here.
+    pub(crate) fn has(&self, id: &Id) -> bool {
+        self.packs().iter().any(|pack| pack.find(id).is_some()) || loose::is_there(&self.objects, id)
+    }
+
+    /// The content of an object.
+    pub(crate) fn read(&self, git: &Git, kind: Kind, id: &Id) -> Result<Vec<u8>, Error> {
+        if *id == Id::EMPTY_TREE {
+            return Ok(Vec::new());
+        }
+        if let Some(content) = self.read_here(kind, id)? {
+            return Ok(content);
+        }
+        // Another process may have written a pack since the packs were listed.
+        self.find_packs()?;
+        if let Some(content) = self.read_here(kind, id)? {
+            return Ok(content);
+        }
+        let asked = git.own(&self.dir).args(["cat-file", kind.name(), &id.hex()]).output("read an object");
+        let content = asked.map_err(|_| self.broken(id))?;
+        if Id::of(kind, &content) == *id { Ok(content) } else { Err(self.broken(id)) }
+    }
+
+    fn read_here(&self, kind: Kind, id: &Id) -> Result<Option<Vec<u8>>, Error> {
+        let packs = self.packs().clone();
+        for pack in packs {
+            if let Some(content) = pack.read(kind, id)? {
+                return Ok(Some(content));
+            }
+        }
+        loose::read(&self.objects, kind, id)
+    }
+
+    /// The names in a tree.
+    pub(crate) fn tree(&self, git: &Git, id: &Id) -> Result<Vec<Entry>, Error> {
+        parse_tree(&self.read(git, Kind::Tree, id)?).ok_or_else(|| self.broken(id))
+    }
+
+    /// Writes a reference.
+    pub(crate) fn set_ref(&self, name: &str, id: &Id) -> Result<(), Error> {
+        let path = self.dir.join(name);
+        let content = format!("{}\n", id.hex());
+        match self.replace(&path, content.as_bytes()) {
+            Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                if let Some(folder) = path.parent() {
+                    make_private_folder(folder)?;
+                }
+                self.replace(&path, content.as_bytes())
+            }
+            done => done,
+        }
+    }
+
+    /// References below a prefix: what follows the prefix, the commit and its tree, sorted by name.
+    pub(crate) fn refs(&self, git: &Git, prefix: &str) -> Result<Vec<(String, Id, Id)>, Error> {
+        let mut names = Vec::new();
+        let top = self.dir.join(prefix);
+        list_files(&top, &top, &mut names)?;
+        names.sort();
+        let mut found = Vec::new();
+        for name in names {
+            let path = top.join(&name);
+            let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
+            // A reference cut off by a power loss names nothing; its snapshot is lost, the others are not.
+            let Ok(commit) = Id::parse(text.trim_end()) else { continue };
+            let content = self.read(git, Kind::Commit, &commit)?;
+            let tree = commit_tree(&content).ok_or_else(|| self.broken(&commit))?;
+            found.push((name, commit, tree));
+        }
+        Ok(found)
+    }
+
+    /// Replaces a file of the git directory in one step.
+    pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> Result<(), Error> {
+        let temporary = self.temporary();
+        self.write_temporary(&temporary, content)?;
+        fs::rename(&temporary, path).map_err(|source| {
+            let _ = fs::remove_file(&temporary);
+            Error::Io { action: "write", path: path.to_owned(), source }
+        })
+    }
+
+    fn write_temporary(&self, path: &Path, content: &[u8]) -> Result<(), Error> {
+        let mut file = create_private(path).map_err(Error::io("create", path))?;
+        io::Write::write_all(&mut file, content).map_err(Error::io("write", path))?;
+        if self.durability == Durability::Power {
+            file.sync_all().map_err(Error::io("flush", path))?;
+        }
+        Ok(())
+    }
+
+    /// A name in the objects folder that nobody else uses. Git removes old files of this form when it tidies up.
+    fn temporary(&self) -> PathBuf {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        self.objects.join(format!("tmp_obj_{}_{number}", std::process::id()))
+    }
+
+    fn find_packs(&self) -> Result<(), Error> {
+        let folder = self.objects.join("pack");
+        let mut packs = self.packs();
+        for entry in fs::read_dir(&folder).map_err(Error::io("read", &folder))? {
+            let path = entry.map_err(Error::io("read", &folder))?.path();
+            let known = packs.iter().any(|pack| pack.index() == path);
+            if path.extension().is_some_and(|extension| extension == "idx") && !known {
+                packs.extend(Pack::open(&path)?.map(Arc::new));
+            }
+        }
+        Ok(())
+    }
+
+    fn packs(&self) -> MutexGuard<'_, Vec<Arc<Pack>>> {
+        // The list is only ever appended to, so a panic elsewhere leaves it whole.
+        self.packs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn broken(&self, id: &Id) -> Error {
+        Error::Object { id: id.hex(), store: self.dir.clone() }
+    }
+}
+
+/// Makes a folder and its parents, open to nobody else.
+pub(crate) fn make_private_folder(path: &Path) -> Result<(), Error> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(Error::io("create", path))
+}
+
+/// Makes a file that did not exist, open to nobody else.
+pub(crate) fn create_private(path: &Path) -> io::Result<fs::File> {
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+fn write_once(path: &Path, content: &[u8]) -> Result<(), Error> {
+    // Cut off by a crash or written by an older version counts as missing.
+    if fs::read(path).is_ok_and(|found| found == content) {
+        return Ok(());
+    }
+    fs::write(path, content).map_err(Error::io("write", path))
+}
+
+fn list_files(top: &Path, folder: &Path, names: &mut Vec<String>) -> Result<(), Error> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("read", folder)(error)),
+    };
+    for entry in entries {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        if path.is_dir() {
+            list_files(top, &path, names)?;
+        } else if let Ok(name) = path.strip_prefix(top) {
+            names.extend(name.to_str().map(str::to_owned));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "../store_tests.rs"]
+mod tests;

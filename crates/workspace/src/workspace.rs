@@ -1,0 +1,343 @@
+//! A workspace with its snapshots: scan, commit, compare, restore. Runs git only where no time is counted.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ralph_model::{Change, LoopId, TreeHash};
+
+use crate::Error;
+use crate::difference::{compare, list};
+use crate::git::{Git, Shadow};
+use crate::gitdir::GitDir;
+use crate::guard::Watch;
+use crate::object::{Id, Kind, Mode, commit};
+use crate::place::{Permissions, Place};
+use crate::quote::unquote;
+use crate::rules::Outside;
+use crate::scan::{Directory, Known, MARKER, Scan, load_cache, save_cache};
+use crate::stamp::Instant;
+use crate::store::{Batch, Durability, Store, make_private_folder};
+use crate::tracked::Tracked;
+
+/// What a workspace is opened with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder that agents work in.
+    pub root: PathBuf,
+    /// A folder of Ralph's own for this workspace, outside the reach of agents. Made where it is missing.
+    pub state: PathBuf,
+    /// The git program, as an absolute path.
+    pub git: PathBuf,
+    /// The user's own ignore file (git's `core.excludesFile`), if there is one.
+    pub global_excludes: Option<PathBuf>,
+}
+
+/// A state of the workspace that can be compared with others and restored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// What the workspace contained.
+    pub tree: TreeHash,
+    /// The commit that keeps it, in Ralph's own git directory.
+    pub commit: String,
+}
+
+/// A reference of a loop to one of its snapshots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Labelled {
+    /// The label that the snapshot was taken with.
+    pub label: String,
+    /// The snapshot.
+    pub snapshot: Snapshot,
+}
+
+/// A folder that agents work in, and what Ralph knows about it.
+pub struct Workspace {
+    pub(crate) root: PathBuf,
+    pub(crate) git: Git,
+    pub(crate) store: Store,
+    pub(crate) watches: HashMap<Vec<String>, Watch>,
+    pub(crate) directory: Directory,
+    pub(crate) outside: Outside,
+    pub(crate) reliable: Option<u64>,
+    own_state: Option<(u64, u64)>,
+    tracked: Tracked,
+    batch: Batch,
+    known: Known,
+    cache: PathBuf,
+    scanned: Option<Id>,
+    last: Option<(LoopId, Id, Id)>,
+    relist: bool,
+    unsaved: bool,
+}
+
+impl Workspace {
+    /// Opens a workspace. Nothing in it is looked at yet, except where its repository is.
+    pub fn open(options: Options) -> Result<Self, Error> {
+        let root = options.root.canonicalize().map_err(Error::io("open", &options.root))?;
+        make_private_folder(&options.state)?;
+        let state = options.state.canonicalize().map_err(Error::io("open", &options.state))?;
+        let store = Store::open(&state.join("git"), Durability::Process)?;
+        let git = Git::new(&options.git);
+        let repository = GitDir::find(&root);
+        let outside = Outside::read(&root, repository.as_ref(), options.global_excludes.as_deref());
+        let own_state = if state.starts_with(&root) {
+            let found = state.metadata().map_err(Error::io("look at", &state))?;
+            Some((found.dev(), found.ino()))
+        } else {
+            None
+        };
+        let mut tracked = Tracked::default();
+        if let Some(repository) = &repository {
+            for path in index_paths(&git, repository, &root, &state) {
+                tracked.add(&path);
+            }
+        }
+        let cache = store.dir().join("ralph-scan");
+        let known = load_cache(&cache);
+        Ok(Self {
+            root,
+            git,
+            store,
+            watches: HashMap::new(),
+            directory: Directory::default(),
+            outside,
+            reliable: None,
+            own_state,
+            tracked,
+            batch: Batch::new(),
+            known,
+            cache,
+            scanned: None,
+            last: None,
+            relist: false,
+            unsaved: false,
+        })
+    }
+
+    /// The folder, without links in its path.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Ralph's own git directory. Plain git can read it.
+    #[must_use]
+    pub fn git_dir(&self) -> &Path {
+        self.store.dir()
+    }
+
+    /// Takes a snapshot and keeps it as `refs/ralph/<loop>/<label>`. A label that is used again names the newer one.
+    pub fn snapshot(&mut self, loop_id: LoopId, label: &str) -> Result<Snapshot, Error> {
+        check_label(label)?;
+        let tree = self.scan()?;
+        let commit = match self.last {
+            // The same state twice is one commit with two names.
+            Some((last_loop, last_tree, commit)) if last_loop == loop_id && last_tree == tree => commit,
+            last => {
+                let parent = last.filter(|(last_loop, ..)| *last_loop == loop_id).map(|(_, _, commit)| commit);
+                let content = commit(&tree, parent.as_ref(), Instant::now().seconds(), label);
+                let id = Id::of(Kind::Commit, &content);
+                self.batch.add(&self.store, Kind::Commit, id, content)?;
+                self.batch.finish(&self.store)?;
+                self.last = Some((loop_id, tree, id));
+                id
+            }
+        };
+        self.store.set_ref(&format!("{}/{label}", folder_of(loop_id)), &commit)?;
+        Ok(Snapshot { tree: TreeHash(tree.hex()), commit: commit.hex() })
+    }
+
+    /// Says that every file of this tree belongs to the workspace from now on, even when an ignore rule comes to cover it.
+    /// Meant for the loop's start, so that an agent cannot hide a file by ignoring it; again after a resume.
+    pub fn set_start(&mut self, tree: &TreeHash) -> Result<(), Error> {
+        let tree = Id::parse(&tree.0)?;
+        for (path, ..) in list(&self.store, &self.git, &tree)? {
+            self.tracked.add(&path);
+        }
+        // What the last scan saw is that very tree: nothing in it is decided otherwise now.
+        self.relist |= self.scanned != Some(tree);
+        Ok(())
+    }
+
+    /// What differs between two trees, sorted by path.
+    pub fn changes(&self, from: &TreeHash, to: &TreeHash) -> Result<Vec<Change>, Error> {
+        let found = compare(&self.store, &self.git, &Id::parse(&from.0)?, &Id::parse(&to.0)?)?;
+        Ok(found.iter().map(crate::difference::Difference::change).collect())
+    }
+
+    /// The difference as a patch that `git apply` takes, binary files included.
+    pub fn diff(&self, from: &TreeHash, to: &TreeHash) -> Result<Vec<u8>, Error> {
+        patch(&self.git, &self.store, &Id::parse(&from.0)?, &Id::parse(&to.0)?)
+    }
+
+    /// The content of a file in a tree, or the target of a link; `None` when there is no such file.
+    /// The path is written as in [`Change`].
+    pub fn file_at(&self, tree: &TreeHash, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        let path = unquote(path);
+        let mut at = (Mode::Tree, Id::parse(&tree.0)?);
+        for name in path.split(|byte| *byte == b'/') {
+            if at.0 != Mode::Tree {
+                return Ok(None);
+            }
+            let entries = self.store.tree(&self.git, &at.1)?;
+            let Some(entry) = entries.into_iter().find(|entry| entry.name == name) else { return Ok(None) };
+            at = (entry.mode, entry.id);
+        }
+        match at {
+            (Mode::Tree, _) => Ok(None),
+            (_, id) => self.store.read(&self.git, Kind::Blob, &id).map(Some),
+        }
+    }
+
+    /// The snapshots of a loop, sorted by label.
+    pub fn refs(&self, loop_id: LoopId) -> Result<Vec<Labelled>, Error> {
+        let found = self.store.refs(&self.git, &folder_of(loop_id))?;
+        let labelled = |(label, commit, tree): (String, Id, Id)| Labelled {
+            label,
+            snapshot: Snapshot { tree: TreeHash(tree.hex()), commit: commit.hex() },
+        };
+        Ok(found.into_iter().map(labelled).collect())
+    }
+
+    /// Makes the workspace equal to a tree and says what was done. Ignored files are not touched: one that stands in the
+    /// way is moved to `.ralph/kept`. A file that a restored `.gitignore` no longer covers stays where it is. Repeating it
+    /// after a crash completes it.
+    pub fn restore(&mut self, tree: &TreeHash) -> Result<Vec<Change>, Error> {
+        let target = Id::parse(&tree.0)?;
+        // Files of the tree that are ignored by now must be seen, or they would be overwritten unsaved.
+        self.set_start(tree)?;
+        let marker = Id::of(Kind::Blob, MARKER);
+        let place = Place::open(&self.root)?;
+        let mut current = self.scan()?;
+        let mut found = compare(&self.store, &self.git, &current, &target)?;
+        let closed = |side: Option<(Mode, Id)>| side.is_some_and(|(_, id)| id == marker);
+        if found.iter().any(|difference| closed(difference.old) && !closed(difference.new)) {
+            for difference in found.iter().filter(|difference| closed(difference.old)) {
+                place.open_up(&difference.path)?;
+            }
+            self.relist = true;
+            current = self.scan()?;
+            found = compare(&self.store, &self.git, &current, &target)?;
+        }
+        found.retain(|difference| !closed(difference.new));
+        for difference in found.iter().filter(|difference| difference.new.is_none()) {
+            place.remove(&difference.path)?;
+        }
+        for difference in &found {
+            let Some((mode, id)) = difference.new else { continue };
+            let permissions = if mode == Mode::Executable { Permissions::Executable } else { Permissions::Plain };
+            match (mode, difference.old) {
+                (Mode::File | Mode::Executable, Some((old, same))) if same == id && old.is_regular() => {
+                    place.set_permissions(&difference.path, permissions)?;
+                }
+                (Mode::Link, _) => {
+                    place.write_link(&difference.path, &self.store.read(&self.git, Kind::Blob, &id)?)?;
+                }
+                (Mode::File | Mode::Executable, _) => {
+                    let content = self.store.read(&self.git, Kind::Blob, &id)?;
+                    place.write_file(&difference.path, &content, permissions)?;
+                }
+                (Mode::Tree, _) => {}
+            }
+        }
+        Ok(found.iter().map(crate::difference::Difference::change).collect())
+    }
+
+    /// Looks at the workspace; its tree is in the store afterwards.
+    pub(crate) fn scan(&mut self) -> Result<Id, Error> {
+        let mut scan = Scan::new(&self.root, &self.store, &mut self.batch, &self.tracked, &self.outside, &self.known);
+        scan.relist = self.relist;
+        scan.own_state = self.own_state;
+        let tree = scan.run(&mut self.directory);
+        let read = scan.read;
+        self.reliable = scan.reliable;
+        let written = self.batch.finish(&self.store);
+        let tree = tree?;
+        let written = written?;
+        self.relist = false;
+        self.unsaved |= read > 0 || self.scanned != Some(tree);
+        self.scanned = Some(tree);
+        if !self.known.is_empty() {
+            // Everything that is there has been seen now; what is left is of files that are gone.
+            self.known = Known::default();
+        }
+        if written == crate::store::Written::Packed {
+            // Worth keeping even if this process is killed.
+            self.save();
+        }
+        Ok(tree)
+    }
+
+    /// Makes sure that the workspace was looked at.
+    pub(crate) fn scan_once(&mut self) -> Result<(), Error> {
+        if self.scanned.is_none() {
+            self.scan()?;
+        }
+        Ok(())
+    }
+
+    fn save(&mut self) {
+        // Without the cache the next process reads every file once; that is no reason to stop this one.
+        let _ = save_cache(&self.cache, &self.directory, &self.store);
+        self.unsaved = false;
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if self.unsaved {
+            self.save();
+        }
+    }
+}
+
+/// A patch between two trees of a store.
+pub(crate) fn patch(git: &Git, store: &Store, from: &Id, to: &Id) -> Result<Vec<u8>, Error> {
+    let options =
+        ["diff-tree", "-r", "-p", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"];
+    git.own(store.dir())
+        .args(options)
+        .args(["--no-color", "--src-prefix=a/", "--dst-prefix=b/", &from.hex(), &to.hex()])
+        .output("compare two snapshots")
+}
+
+fn folder_of(loop_id: LoopId) -> String {
+    format!("refs/ralph/{loop_id}")
+}
+
+/// What git allows in a reference, and a little less.
+fn check_label(label: &str) -> Result<(), Error> {
+    let good = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with(['.', '-'])
+            && !part.ends_with(".lock")
+            && !part.ends_with('.')
+            && !part.contains("..")
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    if label.split('/').all(good) { Ok(()) } else { Err(Error::Label(label.to_owned())) }
+}
+
+/// The files that the user's index tracks, relative to the workspace. Read from a copy through a throwaway git directory,
+/// so that nothing of the repository's configuration is even read. Where that fails nothing is tracked but ignored.
+fn index_paths(git: &Git, repository: &GitDir, root: &Path, scratch: &Path) -> Vec<Vec<u8>> {
+    let listed = Shadow::make(scratch, repository).and_then(|shadow| {
+        if !shadow.has_index() {
+            return Ok(Vec::new());
+        }
+        git.own(shadow.dir())
+            .env("GIT_WORK_TREE", &repository.top)
+            .current_dir(&repository.top)
+            .args(["ls-files", "-z", "--cached"])
+            .output("list the files of the index")
+    });
+    let prefix = repository.prefix_of(root);
+    let paths = listed.unwrap_or_default();
+    paths
+        .split(|byte| *byte == 0)
+        .filter_map(|path| path.strip_prefix(&prefix[..]))
+        .filter(|path| !path.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect()
+}

@@ -1,0 +1,13 @@
+//! Real folders, real git, real processes.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)] // A test that cannot go on should stop with a backtrace.
+
+mod agents;
+mod guard;
+mod ignored;
+mod lock;
+mod property;
+mod repository;
+mod restore;
+mod snapshot;
+mod support;
+mod unreadable;
