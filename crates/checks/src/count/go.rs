@@ -1,0 +1,213 @@
+//! `go test`: plain, `-v` and `-json`.
+//!
+//! Without `-v` Go does not print how many tests passed. Packages are counted as passed then, and tests as failed.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::sums::{Counted, Names, Sums, indentation};
+use crate::text::start;
+
+/// Counts tests, each subtest once, and packages that could not be built.
+#[derive(Debug, Default)]
+pub(super) struct Go {
+    tests: Sums,
+    packages_passed: u32,
+    names: Names,
+    seen: bool,
+    verbose: bool,
+    /// Tests that the indented lines after them may turn out to be parents of.
+    stack: Vec<Shown>,
+    /// Failing tests of the package whose line has yet to come.
+    unplaced: Vec<String>,
+    failed_in_package: bool,
+    /// In `-json`, tests whose subtests were reported, and whether one of those failed.
+    parents: HashMap<String, bool>,
+    json_failed: HashMap<String, u32>,
+}
+
+#[derive(Debug)]
+struct Shown {
+    depth: usize,
+    outcome: Outcome,
+    counted: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+impl Go {
+    const MOST_UNPLACED: usize = 200;
+    /// Open parents and packages in `-json`; more than any real run has at a time.
+    const MOST_OPEN: usize = 20_000;
+
+    pub(super) fn line(&mut self, line: &str) {
+        let text = line.trim_start_matches(' ');
+        if let Some(rest) = text.strip_prefix("--- ") {
+            self.shown(indentation(line), rest);
+        } else if line.starts_with("{\"") && line.contains("\"Action\":\"") {
+            self.json(line);
+        } else if line.starts_with("=== RUN ") {
+            self.verbose = true;
+        } else if let Some(package) = line.strip_prefix("ok  \t") {
+            self.package_passed(package);
+        } else if let Some(package) = line.strip_prefix("FAIL\t") {
+            self.package_failed(package.split(['\t', ' ']).next().unwrap_or(package));
+        }
+    }
+
+    /// `FAIL: TestCart/discount (0.00s)`
+    fn shown(&mut self, depth: usize, rest: &str) {
+        let Some((word, rest)) = rest.split_once(": ") else { return };
+        let Some((name, time)) = rest.rsplit_once(" (") else { return };
+        if !time.ends_with("s)") {
+            return;
+        }
+        let outcome = match word {
+            "PASS" => Outcome::Passed,
+            "FAIL" => Outcome::Failed,
+            "SKIP" => Outcome::Skipped,
+            _ => return,
+        };
+        self.seen = true;
+        self.verbose |= outcome == Outcome::Passed;
+        while self.stack.last().is_some_and(|above| above.depth >= depth) {
+            self.stack.pop();
+        }
+        // A parent counts through its subtests, unless it fails and none of them does.
+        let mut repeated = vec![];
+        for above in self.stack.iter_mut().filter(|above| above.counted) {
+            if above.outcome != Outcome::Failed || outcome == Outcome::Failed {
+                above.counted = false;
+                repeated.push(above.outcome);
+            }
+        }
+        for outcome in repeated {
+            let sum = self.sum(outcome);
+            *sum = sum.saturating_sub(1);
+        }
+        self.count(outcome);
+        self.stack.push(Shown { depth, outcome, counted: true });
+        if outcome == Outcome::Failed {
+            self.failed_in_package = true;
+            let parent = name.rsplit_once('/').map(|(parent, _)| parent);
+            self.unplaced.retain(|named| Some(named.as_str()) != parent);
+            if self.unplaced.len() < Self::MOST_UNPLACED {
+                self.unplaced.push(name.to_owned());
+            }
+        }
+    }
+
+    fn sum(&mut self, outcome: Outcome) -> &mut u32 {
+        match outcome {
+            Outcome::Passed => &mut self.tests.passed,
+            Outcome::Failed => &mut self.tests.failed,
+            Outcome::Skipped => &mut self.tests.skipped,
+        }
+    }
+
+    fn count(&mut self, outcome: Outcome) {
+        let sum = self.sum(outcome);
+        *sum = sum.saturating_add(1);
+    }
+
+    fn package_passed(&mut self, rest: &str) {
+        self.seen = true;
+        self.forget_package();
+        if !rest.ends_with("[no tests to run]") {
+            self.packages_passed = self.packages_passed.saturating_add(1);
+        }
+    }
+
+    fn package_failed(&mut self, package: &str) {
+        self.seen = true;
+        if !self.failed_in_package {
+            // It did not build, or ended in the middle of a test.
+            self.count(Outcome::Failed);
+            self.names.insert(package);
+        }
+        for name in std::mem::take(&mut self.unplaced) {
+            self.names.insert(&format!("{package}.{name}"));
+        }
+        self.forget_package();
+    }
+
+    fn forget_package(&mut self) {
+        self.failed_in_package = false;
+        self.stack.clear();
+        self.unplaced.clear();
+    }
+
+    /// `{"Action":"fail","Package":"example.com/shop","Test":"TestCart/discount","Elapsed":0}`
+    fn json(&mut self, line: &str) {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return };
+        let text = |field: &str| event.get(field).and_then(Value::as_str);
+        let (Some(action), Some(package)) = (text("Action"), text("Package")) else { return };
+        let outcome = match action {
+            "pass" => Outcome::Passed,
+            "fail" => Outcome::Failed,
+            "skip" => Outcome::Skipped,
+            _ => return,
+        };
+        self.seen = true;
+        self.verbose = true;
+        match text("Test") {
+            Some(test) => self.json_test(package, test, outcome),
+            None => self.json_package(package, outcome),
+        }
+    }
+
+    fn json_test(&mut self, package: &str, test: &str, outcome: Outcome) {
+        let failed = outcome == Outcome::Failed;
+        if failed && (self.json_failed.len() < Self::MOST_OPEN || self.json_failed.contains_key(package)) {
+            let failures = self.json_failed.entry(package.to_owned()).or_default();
+            *failures = failures.saturating_add(1);
+        }
+        let key = bounded(package, test);
+        match self.parents.remove(&key) {
+            Some(child_failed) if !failed || child_failed => {}
+            Some(_) | None => {
+                self.count(outcome);
+                if failed {
+                    self.names.insert(&key);
+                }
+            }
+        }
+        // A subtest's own name may hold a slash, so every start of it can be a parent.
+        for (at, _) in test.match_indices('/') {
+            if self.parents.len() < Self::MOST_OPEN {
+                *self.parents.entry(bounded(package, &test[..at])).or_default() |= failed;
+            }
+        }
+    }
+
+    fn json_package(&mut self, package: &str, outcome: Outcome) {
+        let failures = self.json_failed.remove(package).unwrap_or(0);
+        if outcome == Outcome::Failed && failures == 0 {
+            self.count(Outcome::Failed);
+            self.names.insert(package);
+        }
+        let prefix = bounded(package, "");
+        self.parents.retain(|key, _| !key.starts_with(&prefix));
+    }
+
+    pub(super) fn finish(mut self) -> Counted {
+        for name in std::mem::take(&mut self.unplaced) {
+            self.names.insert(&name);
+        }
+        if !self.verbose {
+            self.tests.passed = self.packages_passed;
+        }
+        self.seen.then_some((self.tests, self.names))
+    }
+}
+
+/// The name of a test, cut so that many open ones fit into memory.
+fn bounded(package: &str, test: &str) -> String {
+    format!("{}.{}", start(package, 200), start(test, 200))
+}

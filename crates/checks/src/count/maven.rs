@@ -1,0 +1,43 @@
+//! Surefire, the test runner of Maven.
+
+use super::sums::{Counted, Names, Sums};
+
+/// Sums the result line of every module: `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`.
+#[derive(Debug, Default)]
+pub(super) struct Maven {
+    sums: Sums,
+    names: Names,
+    seen: bool,
+}
+
+impl Maven {
+    pub(super) fn line(&mut self, line: &str) {
+        let text = ["[INFO] ", "[ERROR] ", "[WARNING] "].iter().find_map(|level| line.strip_prefix(level));
+        let text = text.unwrap_or(line);
+        if text.starts_with("Tests run: ") {
+            // The same counts stand after every class, with the time that it took.
+            if !text.contains("Time elapsed") {
+                self.result(text);
+            }
+        } else if text.contains("<<< FAILURE!") || text.contains("<<< ERROR!") {
+            self.names.insert(text.split([' ', '(']).next().unwrap_or(text));
+        }
+    }
+
+    fn result(&mut self, text: &str) {
+        let number = |field: &str| -> Option<u32> {
+            let (_, rest) = text.split_once(field)?;
+            rest.trim_start().split(',').next()?.trim().parse().ok()
+        };
+        let counts = (number("Tests run:"), number("Failures:"), number("Errors:"), number("Skipped:"));
+        let (Some(run), Some(failures), Some(errors), Some(skipped)) = counts else { return };
+        let failed = failures.saturating_add(errors);
+        let passed = run.saturating_sub(failed).saturating_sub(skipped);
+        self.sums.add(Sums { passed, failed, skipped });
+        self.seen = true;
+    }
+
+    pub(super) fn finish(self) -> Counted {
+        self.seen.then_some((self.sums, self.names))
+    }
+}

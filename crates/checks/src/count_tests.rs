@@ -1,0 +1,278 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The name of an output, then passed, failed, skipped, and the names of failing tests.
+type Case = (&'static str, u32, u32, u32, &'static [&'static str]);
+
+const CARGO: &[&str] = &["opened", "src/lib.rs - total (line 4)", "tests::discount", "tests::rate"];
+const NEXTEST: &[&str] = &["shop tests::discount", "shop tests::rate", "shop::end opened"];
+const PYTEST: &[&str] =
+    &["tests/test_cart.py::test_discount", "tests/test_cart.py::test_named[a b]", "tests/test_cart.py::test_save"];
+const NODE: &[&str] = &["cart > discount", "cart > tax > rate", "outer > inner bad"];
+const GO: &[&str] = &["example.com/shop/cart.TestDiscount", "example.com/shop/cart.TestTax/unknown_rate"];
+const MOCHA: &[&str] = &["cart › discount", "cart › tax › rate"];
+const VITEST: &[&str] = &["cart.test.mjs > cart > discount", "cart.test.mjs > cart > tax > rate"];
+
+/// Kept as the runners printed them, but for bun, Go, Maven, TAP 12 and 14, an older nextest and turbo, which were written
+/// after their documentation.
+const TALLIES: &[Case] = &[
+    ("bun", 1, 1, 1, &["cart > discount"]),
+    ("cargo", 4, 4, 1, CARGO),
+    ("cargo-colour", 4, 4, 1, CARGO),
+    ("cargo-pass", 1, 0, 0, &[]),
+    ("cargo-quiet", 4, 4, 1, CARGO),
+    ("go", 1, 2, 0, GO),
+    ("go-build-failed", 1, 1, 0, &["example.com/shop/tax"]),
+    ("go-json", 3, 2, 1, &["example.com/shop/cart.TestTax/unknown_rate", "example.com/shop/tax"]),
+    ("go-verbose", 3, 2, 1, GO),
+    ("jest", 2, 3, 2, &["cart › discount", "cart › tax › rate", "jest/broken.test.js"]),
+    ("jest-broken", 0, 1, 0, &["jest/broken.test.js"]),
+    ("jest-pass", 1, 0, 0, &[]),
+    ("jest-verbose-colour", 2, 2, 2, MOCHA),
+    ("maven", 2, 2, 1, &["com.example.CartTest.discount", "com.example.CartTest.rate"]),
+    ("mocha", 1, 2, 1, MOCHA),
+    ("mocha-dot", 1, 2, 1, MOCHA),
+    ("mocha-pass", 1, 0, 0, &[]),
+    ("mocha-tap", 1, 2, 1, &["cart discount", "cart tax rate"]),
+    ("nextest", 3, 3, 1, NEXTEST),
+    // The doc test that runs after it counts, the libtest output that it shows does not.
+    ("nextest-old", 2, 2, 4, &["shop tests::discount", "shop tests::rate"]),
+    ("nextest-pass", 2, 0, 5, &[]),
+    ("nextest-retries", 3, 3, 1, NEXTEST),
+    ("node-spec", 2, 4, 2, NODE),
+    ("node-spec-colour", 2, 4, 2, NODE),
+    ("node-tap", 2, 4, 2, NODE),
+    ("node-tap-pass", 1, 0, 5, &[]),
+    ("pytest", 2, 3, 2, PYTEST),
+    ("pytest-collection", 0, 1, 0, &["broken/test_b.py"]),
+    ("pytest-colour", 2, 3, 2, PYTEST),
+    ("pytest-none", 0, 0, 0, &[]),
+    ("pytest-quiet", 2, 3, 2, PYTEST),
+    ("pytest-quiet-pass", 1, 0, 0, &[]),
+    ("pytest-verbose", 2, 3, 2, PYTEST),
+    ("pytest-xdist", 2, 3, 2, PYTEST),
+    // Two of three tests were announced and never came.
+    ("tap-bail", 1, 2, 0, &[]),
+    ("tap12", 1, 2, 2, &["discount"]),
+    ("tap14", 3, 2, 0, &["cart > discount", "tax # closing failed by itself"]),
+    ("turbo", 11, 1, 0, &[]),
+    (
+        "unittest",
+        1,
+        3,
+        2,
+        &[
+            "test_shop_unittest.Shop.test_discount",
+            "test_shop_unittest.Shop.test_missing",
+            "test_shop_unittest.Shop.test_sub (i=1)",
+        ],
+    ),
+    ("unittest-import", 0, 1, 0, &["unittest.loader._FailedTest.test_b"]),
+    ("unittest-pass", 1, 0, 0, &[]),
+    ("vitest", 2, 3, 2, &["broken.test.mjs", "cart.test.mjs > cart > discount", "cart.test.mjs > cart > tax > rate"]),
+    ("vitest-colour", 1, 2, 2, VITEST),
+    ("vitest-pass", 1, 0, 0, &[]),
+];
+
+const UNCOUNTED: &[&str] = &["cargo-compile-error", "gcc", "make", "tsc"];
+
+fn outputs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs")
+}
+
+fn output(name: &str) -> String {
+    fs::read_to_string(outputs().join(format!("{name}.txt"))).unwrap()
+}
+
+fn wanted((_, passed, failed, skipped, failing): &Case) -> Option<TestTally> {
+    let failing = failing.iter().map(|name| (*name).to_owned()).collect();
+    Some(TestTally { passed: *passed, failed: *failed, skipped: *skipped, failing })
+}
+
+#[test]
+fn every_kept_output_counts_as_it_should() {
+    for case in TALLIES {
+        assert_eq!(count(&output(case.0)), wanted(case), "{}", case.0);
+    }
+    for name in UNCOUNTED {
+        assert_eq!(count(&output(name)), None, "{name}");
+    }
+    let tested: BTreeSet<String> =
+        TALLIES.iter().map(|case| case.0).chain(UNCOUNTED.iter().copied()).map(String::from).collect();
+    let kept: BTreeSet<String> = fs::read_dir(outputs())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap().replace(".txt", ""))
+        .collect();
+    assert_eq!(tested, kept, "every output has a line in the table");
+}
+
+#[test]
+fn escapes_that_were_made_visible_count_the_same() {
+    for case in TALLIES {
+        assert_eq!(count(&output(case.0).replace('\u{1b}', "␛")), wanted(case), "{}", case.0);
+    }
+}
+
+#[test]
+fn runners_that_follow_each_other_add_up() {
+    let both = output("cargo-pass") + &output("jest") + &output("pytest");
+    let tally = count(&both).unwrap();
+    assert_eq!((tally.passed, tally.failed, tally.skipped), (1 + 2 + 2, 3 + 3, 2 + 2));
+    let twice = count(&output("cargo-pass").repeat(2)).unwrap();
+    assert_eq!(twice.passed, 2);
+}
+
+#[test]
+fn a_binary_that_was_cut_short_hides_no_other() {
+    let text = "running 5 tests\ntest a ... ok\nerror: signal: 6, SIGABRT: process abort signal\n\nrunning 1 test\n\
+                test b ... FAILED\n\nfailures:\n\nfailures:\n    b\n\n\
+                test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+    let tally = count(text).unwrap();
+    assert_eq!((tally.passed, tally.failed, tally.failing), (0, 1, vec!["b".to_owned()]));
+}
+
+#[test]
+fn words_about_tests_are_no_tests() {
+    for text in [
+        "",
+        "2 passed\n",
+        "all 12 tests passed in no time\n",
+        "ok\nnot ok\n",
+        "ok 1 - without a plan\n",
+        "I ran 3 tests in 0.1s\n",
+        "Tests: all good\n",
+        "  1 failing\n",
+        "# pass 3\n",
+        "The agent says: test result: ok. 5 passed; 0 failed; 0 ignored\n",
+        "Ran 3 tests in 0.1s\nand then it went away\n",
+    ] {
+        assert_eq!(count(text), None, "{text}");
+    }
+}
+
+#[test]
+fn numbers_of_any_size_do_no_harm() {
+    let most = u32::MAX;
+    let text = format!("===== {most} failed, {most} passed, {most} errors in 1.0s =====\n");
+    assert_eq!(count(&text).map(|tally| (tally.failed, tally.passed)), Some((most, most)));
+    assert_eq!(count("===== 99999999999 failed in 1.0s =====\n"), None);
+    let text = format!("     Summary [   0.1s] {most} tests run: {most} passed, {most} failed, {most} timed out\n");
+    assert_eq!(count(&text).map(|tally| tally.failed), Some(most));
+}
+
+#[test]
+fn names_are_bounded_whatever_their_order() {
+    let lines = |numbers: &mut dyn Iterator<Item = u32>| -> String {
+        numbers.map(|number| format!("FAILED tests/a.py::test_{number:04}\n")).collect::<String>()
+            + "500 failed in 1.0s\n"
+    };
+    let forward = count(&lines(&mut (0..500))).unwrap();
+    let backward = count(&lines(&mut (0..500).rev())).unwrap();
+    assert_eq!(forward.failing.len(), TestTally::MOST_NAMES);
+    assert_eq!(forward, backward);
+    let long = count(&format!("FAILED a.py::{}\n1 failed in 1.0s\n", "é".repeat(2000))).unwrap();
+    assert!(long.failing[0].len() <= 300);
+}
+
+fn in_pieces(text: &str, cuts: &[usize]) -> Option<TestTally> {
+    let mut counter = Counter::new();
+    let mut rest = text;
+    for cut in cuts.iter().cycle() {
+        if rest.is_empty() {
+            break;
+        }
+        let at = rest.ceil_char_boundary((*cut).clamp(1, rest.len()));
+        counter.feed(&rest[..at]);
+        rest = &rest[at..];
+    }
+    counter.finish()
+}
+
+/// Pieces of real lines, so that chance reaches deep into the recognisers.
+fn fragments() -> impl Strategy<Value = String> {
+    let words = [
+        "test result: ",
+        "ok. ",
+        "FAILED. ",
+        "1 passed",
+        "; ",
+        ", ",
+        "2 failed",
+        "running 3 tests",
+        "failures:",
+        "\n",
+        "\n    ",
+        "  ",
+        "--- FAIL: ",
+        "TestX/y",
+        " (0.00s)",
+        "FAIL\t",
+        "ok  \t",
+        "pkg\t0.1s",
+        "{\"Action\":\"fail\",\"Package\":\"p\"}",
+        "not ok ",
+        "ok ",
+        "1 - ",
+        "1..",
+        "4294967295",
+        "# Subtest: ",
+        "# tests 3",
+        "ℹ ",
+        "pass 2",
+        "---",
+        "...",
+        "Summary [",
+        "] ",
+        " run: ",
+        "Tests:",
+        " total",
+        "Tests  ",
+        " | ",
+        "● ",
+        "✖ ",
+        "▶ ",
+        "==",
+        " in 0.1s",
+        "Ran ",
+        " tests in 0.1s",
+        "FAILED (failures=",
+        "1) ",
+        "passing (",
+        "failing",
+        "\u{1b}[31m",
+        "␛[",
+        "<<< FAILURE!",
+        "é",
+    ];
+    proptest::collection::vec(proptest::sample::select(words.to_vec()), 0..60).prop_map(|words| words.concat())
+}
+
+proptest! {
+    #[test]
+    fn pieces_do_not_matter(text in fragments(), cuts in proptest::collection::vec(1_usize..40, 1..8)) {
+        prop_assert_eq!(in_pieces(&text, &cuts), count(&text));
+    }
+
+    #[test]
+    fn pieces_of_real_outputs_do_not_matter(
+        case in 0..TALLIES.len(),
+        cuts in proptest::collection::vec(1_usize..3000, 1..8),
+    ) {
+        prop_assert_eq!(in_pieces(&output(TALLIES[case].0), &cuts), wanted(&TALLIES[case]));
+    }
+
+    #[test]
+    fn arbitrary_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+        let text = String::from_utf8_lossy(&bytes);
+        let tally = count(&text);
+        prop_assert!(tally.is_none_or(|tally| tally.failing.len() <= TestTally::MOST_NAMES));
+        prop_assert!(crate::signature(&text).is_none_or(|signature| signature.hash.len() == 16));
+        prop_assert!(crate::excerpt(&text).len() <= crate::EXCERPT_LIMIT);
+        report(&text);
+    }
+}

@@ -1,0 +1,282 @@
+//! Runs verification commands under supervision and says how each ended. Decides nothing about a loop.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ralph_model::{CheckOutcome, Expectation, Millis, Missing, OutputRef};
+use ralph_process::{Spec, Stdin, Stop, Supervisor};
+use tokio::sync::watch;
+
+use crate::expectation::{Observed, evaluate};
+use crate::reading::{Read, Reading};
+use crate::reports::{Before, choose};
+
+/// How long a check has between being asked to end and being killed: enough to stop a database that it started.
+const GRACE: Millis = Millis::secs(3);
+
+/// What to check, where, and with what.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// Lines for `sh -c`, run in order.
+    pub commands: &'a [String],
+    /// Where they run.
+    pub directory: &'a Path,
+    /// Their complete environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// How long each may run.
+    pub timeout: Millis,
+    /// How long each may neither print nor use processor time.
+    pub idle: Option<Millis>,
+    /// The folder that gets their outputs. It is created when it is missing.
+    pub logs: &'a Path,
+    /// What the names of the outputs start with: `iteration-3` makes `iteration-3-check-1.log`.
+    pub log_prefix: String,
+    /// The folder that [`OutputRef::file`] is relative to; [`Request::logs`] is inside it.
+    pub log_root: &'a Path,
+    /// Bytes of each output that are kept.
+    pub log_limit: u64,
+    /// Globs of JUnit reports, relative to the directory.
+    pub junit: &'a [String],
+    /// Descriptors that stay open until each command's processes are gone.
+    pub hold: Vec<Arc<OwnedFd>>,
+}
+
+/// What happens while checks run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a value is looked at once and never kept in numbers")]
+pub enum Progress {
+    /// A command starts.
+    Started {
+        /// Its place, from 0.
+        index: usize,
+        /// The command.
+        command: String,
+    },
+    /// The last line that it printed: inert, without colours, bounded. Not every line is shown.
+    Output(String),
+    /// A command ended.
+    Finished(CheckOutcome),
+}
+
+/// Checks could not be run. A check that fails is no error.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no place for the output.
+    #[error(
+        "could not create the folder {path} for the output of checks: check the free space and the permissions there"
+    )]
+    Logs {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The output would be where nobody looks for it.
+    #[error("the folder {logs} for the output of checks has to be inside {root}")]
+    LogsOutside {
+        /// The folder for the output.
+        logs: PathBuf,
+        /// The folder that it should be inside.
+        root: PathBuf,
+    },
+    /// A glob for reports is none.
+    #[error("`{glob}` is not a glob for test reports: write it like build/test-results/**/*.xml")]
+    Glob {
+        /// The glob as written.
+        glob: String,
+        /// What is wrong with it.
+        source: ignore::Error,
+    },
+    /// Supervision failed.
+    #[error("could not run `{command}`")]
+    Process {
+        /// The command.
+        command: String,
+        /// Why.
+        source: ralph_process::Error,
+    },
+}
+
+/// Runs checks.
+#[derive(Debug, Clone)]
+pub struct Checker {
+    supervisor: Arc<Supervisor>,
+}
+
+/// Names of output files.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Check,
+    Expectation,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Expectation => "expectation",
+        }
+    }
+}
+
+impl Checker {
+    /// Runs checks under this supervisor.
+    #[must_use]
+    pub const fn new(supervisor: Arc<Supervisor>) -> Self {
+        Self { supervisor }
+    }
+
+    /// Runs all commands, one after the other, also when one of them fails: an agent learns more from all failures
+    /// than from the first. There is one outcome for every command; after `stop` the rest is not started and has failed.
+    ///
+    /// # Errors
+    /// When checks could not be run at all. A command that fails, is killed or cannot start is an outcome.
+    pub async fn run(
+        &self,
+        request: Request<'_>,
+        stop: watch::Receiver<Option<Stop>>,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<Vec<CheckOutcome>, Error> {
+        let mut outcomes = Vec::with_capacity(request.commands.len());
+        for (index, command) in request.commands.iter().enumerate() {
+            outcomes.push(self.one(&request, Kind::Check, index, command, stop.clone(), progress).await?);
+        }
+        Ok(outcomes)
+    }
+
+    /// Compares what was expected with what was observed, and runs the commands among the expectations as checks are
+    /// run. [`Request::commands`] plays no part.
+    ///
+    /// # Errors
+    /// When a command could not be run at all.
+    pub async fn expectations(
+        &self,
+        expected: &[Expectation],
+        observed: &Observed<'_>,
+        request: Request<'_>,
+        stop: watch::Receiver<Option<Stop>>,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<Vec<Missing>, Error> {
+        let mut missing = vec![];
+        for (index, expectation) in expected.iter().enumerate() {
+            let met = match expectation {
+                Expectation::Command(command) => {
+                    let outcome = self.one(&request, Kind::Expectation, index, command, stop.clone(), progress).await?;
+                    if outcome.passed { Ok(()) } else { Err(why_not(&outcome)) }
+                }
+                Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => {
+                    evaluate(expectation, observed)
+                }
+            };
+            if let Err(why) = met {
+                missing.push(Missing { expectation: expectation.clone(), why });
+            }
+        }
+        Ok(missing)
+    }
+
+    async fn one(
+        &self,
+        request: &Request<'_>,
+        kind: Kind,
+        index: usize,
+        command: &str,
+        stop: watch::Receiver<Option<Stop>>,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<CheckOutcome, Error> {
+        let log = request.logs.join(format!("{}-{}-{}.log", request.log_prefix, kind.name(), index + 1));
+        let file = relative(&log, request)?;
+        let before = reports_before(request).await?;
+        progress(Progress::Started { index, command: command.to_owned() });
+
+        let mut reading = Reading::default();
+        let mut observe = |stream, piece: &str| {
+            if let Some(line) = reading.feed(stream, piece) {
+                progress(Progress::Output(line));
+            }
+        };
+        let finished = self.supervisor.run(spec(request, command, log), stop, &mut observe).await;
+        let finished = finished.map_err(|source| Error::Process { command: command.to_owned(), source })?;
+
+        let Read { tests, excerpt, signature } = reading.finish(&finished.ended);
+        let tests = match before {
+            Some(before) => choose(tests, blocking(move || before.count()).await),
+            None => tests,
+        };
+        // A runner that counts failures has failed, whatever `|| true` says.
+        let passed = finished.ended.is_success() && tests.as_ref().is_none_or(|tests| tests.failed == 0);
+        let outcome = CheckOutcome {
+            command: command.to_owned(),
+            passed,
+            ended: finished.ended,
+            tests,
+            duration: finished.duration,
+            excerpt: if passed { String::new() } else { excerpt },
+            signature: if passed { None } else { signature },
+            output: OutputRef {
+                file,
+                bytes: finished.output.bytes,
+                sha256: finished.output.sha256,
+                cut: finished.output.cut,
+            },
+        };
+        progress(Progress::Finished(outcome.clone()));
+        Ok(outcome)
+    }
+}
+
+fn spec(request: &Request<'_>, command: &str, log: PathBuf) -> Spec {
+    Spec {
+        program: Spec::shell(command),
+        directory: request.directory.to_owned(),
+        environment: request.environment.clone(),
+        stdin: Stdin::Empty,
+        log,
+        log_limit: request.log_limit,
+        // The output is read as it comes.
+        tail: 0,
+        timeout: Some(request.timeout),
+        idle: request.idle,
+        grace: GRACE,
+        marker: None,
+        hold: request.hold.clone(),
+    }
+}
+
+/// Makes room for a log, and says what it is called in a journal.
+fn relative(log: &Path, request: &Request<'_>) -> Result<String, Error> {
+    let Ok(file) = log.strip_prefix(request.log_root) else {
+        return Err(Error::LogsOutside { logs: request.logs.to_owned(), root: request.log_root.to_owned() });
+    };
+    fs::create_dir_all(request.logs).map_err(|source| Error::Logs { path: request.logs.to_owned(), source })?;
+    Ok(file.to_string_lossy().into_owned())
+}
+
+async fn reports_before(request: &Request<'_>) -> Result<Option<Before>, Error> {
+    if request.junit.is_empty() {
+        return Ok(None);
+    }
+    let (directory, globs) = (request.directory.to_owned(), request.junit.to_vec());
+    let looked = blocking(move || Before::look(&directory, &globs)).await;
+    looked.map(Some).map_err(|(glob, source)| Error::Glob { glob, source })
+}
+
+/// Walks through folders beside the executor: a big tree takes long enough to hold up everybody else.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        // Nobody cancels the task, so it panicked, and the panic goes on where it belongs.
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+fn why_not(outcome: &CheckOutcome) -> String {
+    match &outcome.signature {
+        Some(signature) if !signature.headline.is_empty() => format!("{}: {}", outcome.ended, signature.headline),
+        Some(_) | None => outcome.ended.to_string(),
+    }
+}

@@ -1,0 +1,187 @@
+//! Reduces a failing output to what does not change between two runs of the same failure. Compares nothing.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::LazyLock;
+
+use ralph_model::{Signature, TestTally};
+use regex::{Captures, Regex};
+use sha2::{Digest, Sha256};
+
+use crate::count::Runners;
+use crate::failure::{Classifier, Weight};
+use crate::text::{Lines, plain, readable, start};
+
+/// Lines that make up a signature at most; a failure of more lines is told apart by its first ones.
+const MOST_LINES: usize = 2000;
+/// The last lines, for an output in which no line looks like a failure.
+const LAST_LINES: usize = 200;
+/// Bytes of a line that count.
+const LONGEST_LINE: usize = 600;
+/// Characters of a headline.
+const LONGEST_HEADLINE: usize = 200;
+/// Hexadecimal digits of the hash.
+const HASH_DIGITS: usize = 16;
+
+/// The signature of a failing output; nothing for an output without text.
+#[must_use]
+pub fn signature(text: &str) -> Option<Signature> {
+    let (mut lines, mut recogniser, mut classifier) = (Lines::default(), Recogniser::default(), Classifier::default());
+    let mut runners = Runners::default();
+    let mut each = |line: &str| {
+        let line = plain(line);
+        runners.line(&line);
+        if let Some(line) = readable(&line) {
+            let weight = classifier.weigh(&line);
+            recogniser.line(&line, weight);
+        }
+    };
+    lines.feed(text, &mut each);
+    lines.finish(&mut each);
+    recogniser.finish(runners.finish().as_ref())
+}
+
+/// Gathers the lines of a signature from a stream, in bounded memory.
+#[derive(Debug, Default)]
+pub(crate) struct Recogniser {
+    failures: Gathered,
+    summaries: Gathered,
+    last: VecDeque<String>,
+    /// The first line with text, where no line looks like a failure.
+    first: Option<String>,
+    /// The first line of a known form says more than the first line with a suspicious word.
+    sharp: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Gathered {
+    first: Option<String>,
+    lines: BTreeSet<String>,
+    looked_at: usize,
+}
+
+impl Gathered {
+    fn add(&mut self, line: &str) {
+        self.first.get_or_insert_with(|| headline(line));
+        if self.looked_at < MOST_LINES {
+            self.looked_at += 1;
+            self.lines.insert(normalised(line));
+        }
+    }
+}
+
+impl Recogniser {
+    /// Takes the next line, which has no colours.
+    pub(crate) fn line(&mut self, line: &str, weight: Weight) {
+        match weight {
+            Weight::Sharp => {
+                self.sharp.get_or_insert_with(|| headline(line));
+                self.failures.add(line);
+            }
+            Weight::Blunt => self.failures.add(line),
+            Weight::Summary => self.summaries.add(line),
+            Weight::None if self.failures.lines.is_empty() && !line.trim().is_empty() => {
+                self.first.get_or_insert_with(|| headline(line));
+                if self.last.len() == LAST_LINES {
+                    self.last.pop_front();
+                }
+                self.last.push_back(start(line, LONGEST_LINE).to_owned());
+            }
+            Weight::None => {}
+        }
+    }
+
+    /// The signature, with the names of failing tests where they were counted: two tests can fail with one message, and
+    /// not every runner prints a name in a line of the failure.
+    pub(crate) fn finish(self, tests: Option<&TestTally>) -> Option<Signature> {
+        let failing = tests.map_or(&[][..], |tests| &tests.failing[..]);
+        let names = failing.iter().map(|name| format!("failing: {}", normalised(name)));
+        let mut lines = self.failures.lines;
+        let mut headline = self.sharp.or(self.failures.first);
+        if lines.is_empty() {
+            // Nothing says what is wrong, so everything that was printed may matter.
+            lines.extend(self.summaries.lines);
+            lines.extend(self.last.iter().map(|line| normalised(line)));
+            headline = failing.first().cloned().or(self.summaries.first).or(self.first);
+        }
+        lines.extend(names);
+        Some(Signature { hash: hash(&lines), headline: headline? })
+    }
+}
+
+fn hash(lines: &BTreeSet<String>) -> String {
+    let mut hasher = Sha256::new();
+    for line in lines {
+        hasher.update(line);
+        hasher.update("\n");
+    }
+    let mut hash = String::new();
+    for byte in hasher.finalize().iter().take(HASH_DIGITS / 2) {
+        hash.push_str(&format!("{byte:02x}"));
+    }
+    hash
+}
+
+/// A line for people: one line, bounded, otherwise as it was printed.
+fn headline(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_HEADLINE).collect()
+}
+
+/// What differs between two runs of the same failure, and what takes its place, in the order in which it is done: a
+/// later pattern would otherwise take apart what an earlier one stands for.
+const PATTERNS: [(&str, &str); 17] = [
+    (r"^\s*\|[\s|~^-]*", ""),
+    (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
+    (r"\b\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?", "<time>"),
+    (r"\b\d{1,2}:\d{2}:\d{2}(?:[.,]\d+)?\b", "<time>"),
+    (r"\b1\d{9}(?:\d{3}){0,3}\b", "<time>"),
+    (r"\b0x[0-9a-fA-F]+\b", "<address>"),
+    // The last part of an absolute path; a letter or colon before the slash makes it a relative path or a URL.
+    (
+        r#"(^|[^\w.:/~@-])(?:file://)?(?:~|[A-Za-z]:)?(?:[/\\][^\s/\\"'`():,;<>\[\]|]+)+[/\\]([^\s/\\"'`():,;<>\[\]|]*)"#,
+        "$1$2",
+    ),
+    (r"\.?\btmp[._-]?[A-Za-z0-9_]{6,}\b|\bpytest-\d+\b", "<temporary>"),
+    (r"(\.[A-Za-z][\w]{0,5}|\b[Mm]akefile)(?::\d+(?::\d+)?|\(\d+,\d+\))", "$1"),
+    (r":\d+:\d+\b", ""),
+    (r"\b([Ll]ine|column|col) \d+", "$1"),
+    (r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d+", "$1"),
+    (r"(?i)\b(pid|port|process|thread|worker|child)([ =:#]+|\()\d+", "$1"),
+    (r"' \(\d+\) panicked", "' panicked"),
+    (r"\(node:\d+\)|==\d+==|\[gw\d+\]|\[\s*\d+%\]|\(\s*(?:\d+/\d+|─+)\)", ""),
+    (r"… \d+ bytes", "…"),
+    (r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?)\b", "<duration>"),
+];
+
+static REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    // All of them are patterns; a test holds this to it.
+    PATTERNS.into_iter().filter_map(|(pattern, by)| Some((Regex::new(pattern).ok()?, by))).collect()
+});
+
+static HASHES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[0-9a-fA-F]{7,64}\b").ok());
+
+/// The line with everything replaced that differs between two runs of the same failure.
+fn normalised(line: &str) -> String {
+    let mut text = Cow::Borrowed(start(line, LONGEST_LINE));
+    for (pattern, by) in REPLACEMENTS.iter() {
+        if let Cow::Owned(replaced) = pattern.replace_all(&text, *by) {
+            text = Cow::Owned(replaced);
+        }
+    }
+    if let Some(hashes) = HASHES.as_ref() {
+        // Words such as `defaced` and plain numbers are no hashes: one has letters and digits.
+        let replaced = hashes.replace_all(&text, |found: &Captures<'_>| {
+            let hash = &found[0];
+            let mixed = hash.bytes().any(|b| b.is_ascii_digit()) && hash.bytes().any(|b| b.is_ascii_alphabetic());
+            if mixed { "<hash>".to_owned() } else { hash.to_owned() }
+        });
+        if let Cow::Owned(replaced) = replaced {
+            text = Cow::Owned(replaced);
+        }
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+#[path = "signature_tests.rs"]
+mod tests;
