@@ -1,0 +1,161 @@
+//! Any program as an agent: the prompt on its standard input, or in a file that its command line names.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_model::{Cost, Millis, ToolEvidence};
+use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor, inert};
+use tokio::sync::watch;
+
+use crate::report_file::{ReportFile, read_report};
+use crate::request::{Activity, Error, Observed, Request};
+
+const PROMPT_FILE: &str = "{prompt_file}";
+const GRACE: Millis = Millis(5000);
+const TAIL: usize = 16 * 1024;
+/// Half of the two seconds within which a spent budget has to end the run, less what ending takes.
+const LOOK_AT_COST: Duration = Duration::from_millis(250);
+
+pub(crate) async fn run(
+    supervisor: &Supervisor,
+    command: &str,
+    unmetered: bool,
+    request: Request<'_>,
+    stop: watch::Receiver<Option<Stop>>,
+    observe: &mut (dyn FnMut(Activity) + Send),
+) -> Result<Observed, Error> {
+    let prompt_file = request.scratch.join("prompt.md");
+    let report = request.scratch.join("result.json");
+    write(&prompt_file, request.prompt)?;
+    let (line, stdin) = if command.contains(PROMPT_FILE) {
+        (command.replace(PROMPT_FILE, &shell_quoted(&prompt_file)), Stdin::Empty)
+    } else {
+        (command.to_owned(), Stdin::Bytes(request.prompt.as_bytes().to_vec()))
+    };
+    let mut environment = request.environment;
+    let own = [("RALPH_RESULT_FILE", report.as_path()), ("RALPH_PROMPT_FILE", prompt_file.as_path())];
+    environment.extend(own.map(|(name, path)| (OsString::from(name), path.as_os_str().to_owned())));
+    let spec = Spec {
+        program: Spec::shell(&line),
+        directory: request.directory,
+        environment,
+        stdin,
+        log: request.log,
+        log_limit: request.log_limit,
+        tail: TAIL,
+        timeout: Some(request.timeout),
+        idle: request.idle,
+        grace: GRACE,
+        marker: request.marker,
+        hold: request.hold,
+    };
+    let (ended_by, stops) = watch::channel(*stop.borrow());
+    let finished = {
+        let mut on_text = |_: Stream, text: &str| observe(Activity::Text(text.to_owned()));
+        let watch_over = watch_over(stop, ended_by, request.budget.map(|budget| (budget, report.clone())));
+        tokio::select! {
+            // The watcher never ends by itself; polled first so that a request to stop is not kept waiting by output.
+            biased;
+            never = watch_over => match never {},
+            finished = supervisor.run(spec, stops, &mut on_text) => finished?,
+        }
+    };
+    let told = read_report(&report);
+    if let Ok(Some(ReportFile { cost: Some(cost), .. })) = &told {
+        observe(Activity::Cost(*cost));
+    }
+    Ok(observed(finished, told, unmetered, &request.redactor))
+}
+
+/// Passes requests to stop on, and asks for one itself when the report says that the budget is spent.
+async fn watch_over(
+    mut stop: watch::Receiver<Option<Stop>>,
+    ended_by: watch::Sender<Option<Stop>>,
+    budget: Option<(ralph_model::Money, PathBuf)>,
+) -> std::convert::Infallible {
+    let mut look = tokio::time::interval(LOOK_AT_COST);
+    let mut asked = false;
+    loop {
+        tokio::select! {
+            changed = stop.changed(), if !asked => match changed {
+                Ok(()) => {
+                    let wanted = *stop.borrow();
+                    ended_by.send_replace(wanted);
+                }
+                // Nobody is left who could ask.
+                Err(_) => asked = true,
+            },
+            _ = look.tick() => {
+                if let Some((budget, report)) = &budget
+                    && let Ok(Some(ReportFile { cost: Some(cost), .. })) = read_report(report)
+                    && cost >= *budget
+                {
+                    ended_by.send_if_modified(|wanted| wanted.is_none() && wanted.replace(Stop::BudgetSpent).is_none());
+                }
+            }
+        }
+    }
+}
+
+fn observed(
+    finished: Finished,
+    told: Result<Option<ReportFile>, String>,
+    unmetered: bool,
+    redactor: &ralph_process::Redactor,
+) -> Observed {
+    let (report, problem) = match told {
+        Ok(report) => (report.unwrap_or_default(), None),
+        Err(problem) => (ReportFile::default(), Some(problem)),
+    };
+    let clean = |text: &str| inert(&redactor.text(text)).into_owned();
+    let mut evidence: Vec<ToolEvidence> = report
+        .evidence
+        .into_iter()
+        .map(|told| ToolEvidence { tool: clean(&told.tool), summary: clean(&told.summary), ..told })
+        .collect();
+    if let Some(problem) = problem {
+        evidence.push(ToolEvidence::error("report", clean(&problem)));
+    }
+    let cost = match (unmetered, report.cost) {
+        (true, _) => Cost::Unmetered,
+        (false, Some(amount)) => Cost::Known { amount },
+        // A process that never ran cannot have cost anything.
+        (false, None) if matches!(finished.ended, ralph_model::Ended::NotStarted { .. }) => {
+            Cost::Known { amount: ralph_model::Money::ZERO }
+        }
+        (false, None) => Cost::Unknown,
+    };
+    Observed {
+        ended: finished.ended,
+        evidence,
+        opaque: true,
+        final_message: report.summary.map_or(finished.stdout, |summary| bounded(clean(&summary))),
+        escalation: report.escalation.map(|why| clean(&why)),
+        usage: report.usage,
+        cost,
+        duration: finished.duration,
+        output: finished.output,
+        swept: finished.swept,
+    }
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > TAIL {
+        let mut start = text.len() - TAIL;
+        while !text.is_char_boundary(start) {
+            start += 1;
+        }
+        text.drain(..start);
+    }
+    text
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(|source| Error::Scratch { path: path.to_owned(), source })
+}
+
+fn shell_quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
+}

@@ -1,0 +1,122 @@
+//! The file in which a command reports its cost and its doings. Written by the agent, so nothing in it is trusted further
+//! than its own cost, and nothing in it can make Ralph read another file.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use ralph_model::{Money, ToolEvidence, Usage};
+use rustix::fs::{Mode, OFlags};
+use serde::Deserialize;
+
+const MOST_BYTES: u64 = 1024 * 1024;
+const MOST_EVIDENCE: usize = 1000;
+
+/// What a command said about its own run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReportFile {
+    /// What the run has cost so far.
+    pub cost: Option<Money>,
+    /// Tokens and model.
+    pub usage: Usage,
+    /// Its last message, when that is not its output.
+    pub summary: Option<String>,
+    /// Tool calls.
+    pub evidence: Vec<ToolEvidence>,
+    /// Why it hands the work back.
+    pub escalation: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire {
+    #[serde(rename = "costUSD", alias = "costUsd", alias = "cost_usd", alias = "total_cost_usd")]
+    cost: Option<Amount>,
+    #[serde(alias = "input_tokens")]
+    input_tokens: Option<u64>,
+    #[serde(alias = "output_tokens")]
+    output_tokens: Option<u64>,
+    model: Option<String>,
+    summary: Option<String>,
+    escalation: Option<String>,
+    #[serde(default, alias = "tool_evidence")]
+    tool_evidence: Vec<ToolEvidence>,
+    usage: Option<Box<Wire>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Amount {
+    Number(f64),
+    Text(String),
+}
+
+impl Amount {
+    fn money(self) -> Option<Money> {
+        match self {
+            // A sum of floats has more digits than a micro-dollar can hold; rounding up never undercounts.
+            Self::Number(number) if (0.0..1e9).contains(&number) => {
+                Money::from_number(number).ok().or_else(|| Money::from_number((number * 1e6).ceil() / 1e6).ok())
+            }
+            Self::Number(_) => None,
+            Self::Text(text) => text.parse().ok(),
+        }
+    }
+}
+
+/// Reads the report as it is now.
+///
+/// # Errors
+/// In words, when there is a file that cannot be used. No file at all is no error.
+pub fn read_report(path: &Path) -> Result<Option<ReportFile>, String> {
+    // Without following links and without waiting for the writer of a pipe: the agent chooses what lies there.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(descriptor) => File::from(descriptor),
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(format!("the report file cannot be opened: {error}")),
+    };
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err("the report file is not a plain file".into());
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| format!("the report file cannot be read: {error}"))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err("the report file is over 1 MiB".into());
+    }
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let wire: Wire = serde_json::from_str(&text)
+        .map_err(|error| format!("the report file is not the JSON it should be: {error}"))?;
+    report(wire).map(Some)
+}
+
+fn report(wire: Wire) -> Result<ReportFile, String> {
+    let nested = wire.usage.map(|usage| *usage);
+    let (nested_cost, nested_input, nested_output, nested_model) = nested
+        .map_or((None, None, None, None), |usage| (usage.cost, usage.input_tokens, usage.output_tokens, usage.model));
+    let cost = match wire.cost.or(nested_cost) {
+        None => None,
+        Some(amount) => Some(amount.money().ok_or("the report file names a cost that is no amount of dollars")?),
+    };
+    let mut evidence = wire.tool_evidence;
+    evidence.truncate(MOST_EVIDENCE);
+    Ok(ReportFile {
+        cost,
+        usage: Usage {
+            model: wire.model.or(nested_model),
+            input_tokens: wire.input_tokens.or(nested_input).unwrap_or(0),
+            output_tokens: wire.output_tokens.or(nested_output).unwrap_or(0),
+        },
+        summary: wire.summary,
+        evidence,
+        escalation: wire.escalation.filter(|why| !why.trim().is_empty()),
+    })
+}
+
+#[cfg(test)]
+#[path = "report_file_tests.rs"]
+mod tests;

@@ -1,0 +1,89 @@
+//! What a run of an agent needs, what it shows on the way, and what was observed of it.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ralph_model::{Cost, Ended, Millis, Money, ToolEvidence, Usage};
+use ralph_process::{Recorded, Redactor};
+
+/// What a run of an agent needs.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// What the agent is told.
+    pub prompt: &'a str,
+    /// Where it works.
+    pub directory: PathBuf,
+    /// Its complete environment, to which only Ralph's own variables are added.
+    pub environment: Vec<(OsString, OsString)>,
+    /// A folder of this run alone, which the agent may write: prompt file and report file.
+    pub scratch: PathBuf,
+    /// The file for its output.
+    pub log: PathBuf,
+    /// How much of its output is kept.
+    pub log_limit: u64,
+    /// The money that it may use; none when it costs nothing that is counted.
+    pub budget: Option<Money>,
+    /// How long it may run.
+    pub timeout: Millis,
+    /// How long it may neither print nor work.
+    pub idle: Option<Millis>,
+    /// Created durably just before the agent starts.
+    pub marker: Option<PathBuf>,
+    /// Descriptors that live as long as the agent's tree.
+    pub hold: Vec<Arc<OwnedFd>>,
+    /// What must not be written down.
+    pub redactor: Arc<Redactor>,
+}
+
+/// What an agent shows while it works. All text is inert.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Activity {
+    /// Something it printed.
+    Text(String),
+    /// What it says that it has cost so far.
+    Cost(Money),
+}
+
+/// What was observed of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Observed {
+    /// How it ended.
+    pub ended: Ended,
+    /// What its own stream or report shows.
+    pub evidence: Vec<ToolEvidence>,
+    /// It has no event stream; only its end and the changed files can be judged.
+    pub opaque: bool,
+    /// Its last message.
+    pub final_message: String,
+    /// Why it handed the work back.
+    pub escalation: Option<String>,
+    /// What it used.
+    pub usage: Usage,
+    /// What it cost.
+    pub cost: Cost,
+    /// How long it ran.
+    pub duration: Millis,
+    /// What its log holds.
+    pub output: Recorded,
+    /// Processes that outlived it and were ended.
+    pub swept: u32,
+}
+
+/// A run that Ralph itself could not carry out.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Supervision failed.
+    #[error(transparent)]
+    Process(#[from] ralph_process::Error),
+    /// A file for the agent could not be written.
+    #[error("could not write {path} for the agent: check the free space and the permissions there")]
+    Scratch {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
