@@ -1,0 +1,189 @@
+//! The running loop: one ordered inbox, one journal, one effect at a time.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ralph_engine::{Effect, Event, Stop, StopBy, StopWhen};
+use ralph_model::{Money, Outcome};
+use ralph_process::Stop as Cut;
+use ralph_store::{How, MoneyChange};
+use tokio::sync::watch;
+
+use crate::error::Error;
+use crate::live::{End, Live, settlement};
+use crate::machinery::Machinery;
+use crate::notice::Notice;
+use crate::notify;
+use crate::perform::{Answer, Context, Task};
+use crate::project;
+use crate::result::LoopResult;
+use crate::stops::Stops;
+
+/// How often another process's request to stop is looked for.
+const LOOK_FOR_STOPS: Duration = Duration::from_millis(400);
+
+/// A loop, from here to its end.
+pub(crate) struct Driver {
+    pub(crate) context: Context,
+    pub(crate) live: Live,
+    pub(crate) stops: Stops,
+}
+
+impl Driver {
+    pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<LoopResult, Error> {
+        let mut queue = VecDeque::from(effects);
+        project::ledger(&self.context, &self.live);
+        while let Some(effect) = queue.pop_front() {
+            match effect {
+                Effect::Finish { outcome } => return self.finish(outcome).await,
+                Effect::RaiseAlert(alert) => {
+                    self.context.machinery.tell(Notice::Alerted(alert));
+                    notify::alert(&self.context, alert);
+                    queue.extend(self.live.record(&self.context.machinery, Event::AlertRaised { alert }, None).await?);
+                }
+                Effect::AnnounceEscalation { skill } => self.context.machinery.tell(Notice::Escalated { skill }),
+                // Only an effect that is under way can be cut short, and none is.
+                Effect::StopRunning { .. } => {}
+                effect @ (Effect::RunBaseline { .. }
+                | Effect::BeginIteration { .. }
+                | Effect::RunAgent { .. }
+                | Effect::RestoreProhibited { .. }
+                | Effect::RunChecks { .. }
+                | Effect::RestoreTree { .. }
+                | Effect::CommitWork { .. }) => {
+                    if let Some(task) = Task::of(effect, self.live.run.facts()) {
+                        queue.extend(self.carry_out(task).await?);
+                    }
+                }
+            }
+        }
+        // The engine always ends with `Finish`; a journal that was just finished by another process lands here.
+        let ended = self.live.run.outcome().cloned();
+        self.finish(ended.unwrap_or(Outcome::Error { error: "the loop has nothing to do".into() })).await
+    }
+
+    /// Carries one task out while it listens for requests to stop.
+    async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
+        let (cut, cuts) = watch::channel(None);
+        let Self { context, live, stops } = self;
+        let mut extra = Vec::new();
+        let answer = {
+            let performing = context.perform(task, cuts);
+            tokio::pin!(performing);
+            let mut look = tokio::time::interval(LOOK_FOR_STOPS);
+            look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            look.reset();
+            loop {
+                let stop = tokio::select! {
+                    answer = &mut performing => break answer,
+                    stop = stops.next() => stop,
+                    _ = look.tick() => match requested(context, live).await {
+                        Some(stop) => stop,
+                        None => continue,
+                    },
+                };
+                if live.run.facts().stop.is_some_and(|known| known.when >= stop.when) {
+                    continue;
+                }
+                context.machinery.tell(Notice::Stopping(stop));
+                let effects = live.record(&context.machinery, Event::StopRequested { stop }, None).await?;
+                if effects.iter().any(|effect| matches!(effect, Effect::StopRunning { .. })) {
+                    cut.send_replace(Some(Cut::Requested));
+                }
+                extra.extend(effects.into_iter().filter(|effect| !matches!(effect, Effect::StopRunning { .. })));
+            }
+        };
+        let Answer { event, money } = match answer {
+            Ok(answer) => answer,
+            Err(error) => fault(live, &error),
+        };
+        let decided = matches!(event, Event::ChecksFinished { .. } | Event::AgentFinished { .. });
+        let undone = matches!(event, Event::TreeRestored { .. });
+        let baseline = matches!(event, Event::BaselineFinished { .. });
+        extra.extend(live.record(&context.machinery, event, money).await?);
+        if decided || undone {
+            self.tell_decision(undone);
+        }
+        if decided || undone || baseline {
+            project::ledger(&self.context, &self.live);
+        }
+        Ok(extra)
+    }
+
+    fn tell_decision(&self, undone: bool) {
+        let facts = self.live.run.facts();
+        let Some(last) = facts.last_iteration() else { return };
+        let machinery = &self.context.machinery;
+        if undone && last.undone {
+            machinery.tell(Notice::Undone { iteration: last.iteration });
+        } else if last.verdict.is_some() || !facts.has_checks() {
+            machinery.tell(Notice::IterationDecided {
+                iteration: last.iteration,
+                tally: last.verdict.as_ref().map(ralph_model::Verdict::tally),
+                passed: last.verdict.as_ref().is_some_and(ralph_model::Verdict::passed),
+                claimed: last.claimed,
+                spent: facts.spent,
+            });
+        }
+    }
+
+    /// Writes the record of the end and everything that people see of it.
+    async fn finish(mut self, outcome: Outcome) -> Result<LoopResult, Error> {
+        let machinery = self.context.machinery.clone();
+        if self.live.end == End::Unwritten {
+            self.live.record(&machinery, Event::LoopFinished { outcome: outcome.clone() }, None).await?;
+        }
+        self.release_unused(&machinery).await;
+        if let Err(error) = machinery.store.clear_stop(self.live.loop_id).await {
+            machinery.warn(format!("a stop request could not be cleared: {error}"));
+        }
+        let result = LoopResult::of(&self.context, &self.live, outcome);
+        project::ledger(&self.context, &self.live);
+        project::metrics(&self.context, &self.live, &result);
+        // Last: a loop without its certificate was not told to its end, and `resume` makes up for that.
+        project::certificate(&self.context, &self.live, &result);
+        notify::finished(&self.context, &result).await;
+        machinery.tell(Notice::Finished(Box::new(result.clone())));
+        Ok(result)
+    }
+
+    /// Gives back money of a pass that was allowed and never began, because a stop or the time came in between.
+    async fn release_unused(&self, machinery: &Machinery) {
+        let release = async {
+            for open in machinery.store.open_reservations(self.live.loop_id).await? {
+                machinery.store.release(self.live.loop_id, open.attempt).await?;
+            }
+            Ok::<(), ralph_store::Error>(())
+        };
+        if let Err(error) = release.await {
+            machinery.warn(format!("money that was reserved and not used is still held: {error}"));
+        }
+    }
+}
+
+/// What another process asked for.
+async fn requested(context: &Context, live: &Live) -> Option<Stop> {
+    match context.machinery.store.stop_requested(live.loop_id).await {
+        Ok(Some(how)) => {
+            let when = match how {
+                How::AfterIteration => StopWhen::AfterIteration,
+                How::Now => StopWhen::Now,
+            };
+            Some(Stop { when, by: StopBy::Request })
+        }
+        Ok(None) => None,
+        Err(error) => {
+            context.machinery.warn(format!("requests to stop cannot be seen: {error}"));
+            None
+        }
+    }
+}
+
+/// Ralph's own machinery failed: the loop ends for now, and what was reserved counts as spent.
+fn fault(live: &Live, error: &Error) -> Answer {
+    let money: Option<MoneyChange> = match live.run.phase() {
+        ralph_engine::Phase::Working(working) => settlement(working.attempt, working.reserved, working.reserved),
+        _ => settlement(ralph_model::Attempt(0), Money::ZERO, Money::ZERO),
+    };
+    Answer { event: Event::Faulted { error: error.chain() }, money }
+}

@@ -1,0 +1,87 @@
+//! What can go wrong in Ralph's own machinery. A failing agent or check is no error.
+
+use std::io;
+use std::path::PathBuf;
+
+use ralph_model::{AbortReason, ConfigError, LoopId};
+
+/// Ralph's own machinery failed, or was asked for something that cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The configuration breaks a rule. Nothing was started.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] ralph_store::Error),
+    /// The workspace could not be read, recorded or put back.
+    #[error(transparent)]
+    Workspace(#[from] ralph_workspace::Error),
+    /// Another loop works in the workspace, or something of one that died still does.
+    #[error(transparent)]
+    Lock(#[from] ralph_workspace::LockError),
+    /// An agent could not be supervised.
+    #[error(transparent)]
+    Agent(#[from] ralph_agents::Error),
+    /// A check could not be supervised.
+    #[error(transparent)]
+    Checks(#[from] ralph_checks::Error),
+    /// A journal is not that of a loop.
+    #[error("the journal of loop {loop_id} cannot be followed")]
+    Replay {
+        /// Which.
+        loop_id: LoopId,
+        /// Why not.
+        source: ralph_engine::ReplayError,
+    },
+    /// An event could not be written as text.
+    #[error("an event could not be encoded")]
+    Encode(#[from] serde_json::Error),
+    /// A folder or file of Ralph's own could not be made or read.
+    #[error("{path}: {source}; check the free space and the permissions there")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The loop is complete; there is nothing to go on with.
+    #[error("loop {0} is completed: there is nothing to resume")]
+    AlreadyComplete(LoopId),
+    /// The loop hit a limit and would hit it again at once.
+    #[error("loop {loop_id} ended with {reason}: {hint}")]
+    LimitStands {
+        /// Which.
+        loop_id: LoopId,
+        /// Which limit.
+        reason: AbortReason,
+        /// What to do.
+        hint: String,
+    },
+    /// Work on a thread of its own ended without an answer.
+    #[error("{0} ended without an answer; this is a fault in Ralph")]
+    Vanished(&'static str),
+}
+
+impl Error {
+    /// The error and everything behind it, in one line.
+    #[must_use]
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            let more = error.to_string();
+            if !text.contains(&more) {
+                text.push_str(": ");
+                text.push_str(&more);
+            }
+            source = error.source();
+        }
+        text
+    }
+
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}

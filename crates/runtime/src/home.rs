@@ -1,0 +1,141 @@
+//! Where Ralph keeps its state: outside every workspace, private to the user.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use ralph_model::{Attempt, Iteration, LoopId};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::Error;
+
+/// Ralph's state folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    /// Names the folder; makes nothing.
+    #[must_use]
+    pub const fn new(root: PathBuf) -> Self {
+        Self { root }
+    }
+
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.root.join("ralph.db")
+    }
+
+    /// What belongs to one workspace: snapshots, stat cache, lock.
+    #[must_use]
+    pub fn workspace(&self, root: &Path) -> PathBuf {
+        let digest = Sha256::digest(root.as_os_str().as_bytes());
+        let key: String = digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
+        self.root.join("workspaces").join(key)
+    }
+
+    /// What belongs to one loop: prompts, logs, attempts.
+    #[must_use]
+    pub fn loop_folder(&self, loop_id: LoopId) -> LoopFolder {
+        LoopFolder { root: self.root.join("loops").join(loop_id.to_string()) }
+    }
+
+    /// Where a loop's worktree is.
+    #[must_use]
+    pub fn worktree(&self, loop_id: LoopId) -> PathBuf {
+        self.root.join("worktrees").join(loop_id.short())
+    }
+
+    /// Makes a folder that nobody else can read.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn make_private(path: &Path) -> Result<(), Error> {
+        make_private(path).map_err(Error::file(path))
+    }
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// What belongs to one loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopFolder {
+    root: PathBuf,
+}
+
+impl LoopFolder {
+    /// The folder itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Outputs of agents and checks.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+
+    /// The output of the agent of one pass.
+    #[must_use]
+    pub fn agent_log(&self, iteration: Iteration, attempt: Attempt) -> PathBuf {
+        self.logs().join(format!("iteration-{iteration}-agent-{attempt}.log"))
+    }
+
+    /// What an agent was told.
+    #[must_use]
+    pub fn prompt(&self, iteration: Iteration) -> PathBuf {
+        self.root.join("prompts").join(format!("iteration-{iteration}.md"))
+    }
+
+    /// The folder that one run of an agent may write.
+    #[must_use]
+    pub fn attempt(&self, attempt: Attempt) -> PathBuf {
+        self.root.join("attempts").join(attempt.to_string())
+    }
+
+    /// Exists when the agent of an attempt may have run.
+    #[must_use]
+    pub fn marker(&self, attempt: Attempt) -> PathBuf {
+        self.root.join("attempts").join(format!("{attempt}.started"))
+    }
+
+    /// Prohibited files as they were at the loop's start.
+    #[must_use]
+    pub fn guard(&self) -> PathBuf {
+        self.root.join("guard")
+    }
+
+    /// What an agent did to prohibited files.
+    #[must_use]
+    pub fn patch(&self) -> PathBuf {
+        self.root.join("prohibited.patch")
+    }
+
+    /// What the loop's end rests on.
+    #[must_use]
+    pub fn certificate(&self) -> PathBuf {
+        self.root.join("certificate.json")
+    }
+
+    pub(crate) fn make(&self) -> Result<(), Error> {
+        for folder in
+            [self.root.clone(), self.logs(), self.root.join("prompts"), self.root.join("attempts"), self.guard()]
+        {
+            Home::make_private(&folder)?;
+        }
+        Ok(())
+    }
+}

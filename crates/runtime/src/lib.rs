@@ -1,0 +1,28 @@
+//! Journal, engine and effects: a running loop, and what people see of it.
+//!
+//! Decides nothing that the engine decides. The order is always the same: an event is written down, the engine steps,
+//! then its effects are carried out; what people see is derived from the journal and can fail without harm.
+
+mod clock;
+mod drive;
+mod error;
+mod home;
+mod live;
+mod machinery;
+mod notice;
+mod notify;
+mod open;
+mod perform;
+mod project;
+mod proof;
+mod result;
+mod stops;
+
+pub use error::Error;
+pub use home::{Home, LoopFolder};
+pub use machinery::{CrashPoint, Machinery, Watcher};
+pub use notice::Notice;
+pub use open::{Opened, Resume, begin, read_loop, resume};
+pub use proof::{Finding, Proof, verify_run};
+pub use result::LoopResult;
+pub use stops::{Stopper, Stops, stops};

@@ -1,0 +1,113 @@
+//! A journal and its engine in step: an event is written down before the engine sees it.
+
+use ralph_engine::{EVENT_VERSION, Effect, Event, Loop};
+use ralph_model::{LoopId, Money, Outcome};
+use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
+
+use crate::clock;
+use crate::error::Error;
+use crate::machinery::{CrashPoint, Machinery};
+
+const LOOP_FINISHED: &str = "loopFinished";
+
+/// A loop that this process works on.
+pub(crate) struct Live {
+    pub(crate) loop_id: LoopId,
+    pub(crate) run: Loop,
+    pub(crate) head: Head,
+    pub(crate) end: End,
+    appended: u32,
+}
+
+/// Whether the journal says that the loop is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Written,
+    Unwritten,
+}
+
+impl End {
+    /// The record of an end is always the last event: only a resumed loop goes on after it.
+    pub(crate) fn of(recorded: &[Recorded]) -> Self {
+        if recorded.last().is_some_and(|last| last.kind == LOOP_FINISHED) { Self::Written } else { Self::Unwritten }
+    }
+}
+
+impl Live {
+    /// Records a new loop and what has to be done first.
+    pub(crate) async fn create(
+        machinery: &Machinery,
+        new: NewLoop,
+        first: Event,
+    ) -> Result<(Self, Vec<Effect>), Error> {
+        let (loop_id, at) = (new.id, new.at);
+        crash_if(machinery.crash, 1, CrashPoint::Before);
+        let head = machinery.store.create_loop(new, encode(at, &first)?).await?;
+        crash_if(machinery.crash, 1, CrashPoint::After);
+        let (run, effects) = Loop::start(at, first).map_err(|source| Error::Replay { loop_id, source })?;
+        Ok((Self { loop_id, run, head, end: End::Unwritten, appended: 1 }, effects))
+    }
+
+    pub(crate) const fn reopened(loop_id: LoopId, run: Loop, head: Head, end: End) -> Self {
+        Self { loop_id, run, head, end, appended: 0 }
+    }
+
+    /// Writes one event down, then steps. A failed write leaves the engine as it was: the journal is the truth.
+    pub(crate) async fn record(
+        &mut self,
+        machinery: &Machinery,
+        event: Event,
+        money: Option<MoneyChange>,
+    ) -> Result<Vec<Effect>, Error> {
+        let at = clock::now();
+        let encoded = encode(at, &event)?;
+        let end = if event.kind() == LOOP_FINISHED { End::Written } else { End::Unwritten };
+        // Stepping a copy tells what the listing has to show in the same transaction; only a commit makes it real.
+        let mut next = self.run.clone();
+        let effects = next.step(at, event);
+        let number = self.appended + 1;
+        crash_if(machinery.crash, number, CrashPoint::Before);
+        let summary = Some(summary(&next));
+        self.head = machinery.store.append(self.loop_id, self.head.seq, &[encoded], summary, money).await?;
+        crash_if(machinery.crash, number, CrashPoint::After);
+        self.appended = number;
+        self.end = end;
+        self.run = next;
+        Ok(effects)
+    }
+}
+
+fn encode(at: ralph_model::Timestamp, event: &Event) -> Result<NewEvent, Error> {
+    Ok(NewEvent { at, version: EVENT_VERSION, kind: event.kind().to_owned(), payload: event.encode()? })
+}
+
+fn summary(run: &Loop) -> LoopSummary {
+    let facts = run.facts();
+    let (status, reason, verified) = match run.outcome() {
+        None => (LoopStatus::Running, None, false),
+        Some(Outcome::Completed { verified }) => (LoopStatus::Completed, None, *verified),
+        Some(Outcome::Aborted { reason, .. }) => (LoopStatus::Aborted, Some(reason.name().to_owned()), false),
+        Some(Outcome::Error { error }) => (LoopStatus::Error, Some(error.clone()), false),
+    };
+    LoopSummary {
+        status,
+        reason,
+        iterations: u32::try_from(facts.iterations.len()).unwrap_or(u32::MAX),
+        cost: facts.spent,
+        verified,
+        finished_at: run.outcome().map(|_| facts.last),
+        details: None,
+    }
+}
+
+/// The settlement that goes with an event, when money was reserved for its attempt.
+pub(crate) fn settlement(attempt: ralph_model::Attempt, reserved: Money, amount: Money) -> Option<MoneyChange> {
+    (reserved > Money::ZERO).then_some(MoneyChange::Settle { attempt, amount })
+}
+
+fn crash_if(wanted: Option<CrashPoint>, number: u32, at: fn(u32) -> CrashPoint) {
+    if wanted == Some(at(number)) {
+        // As SIGKILL would: no destructor, no farewell.
+        std::process::abort();
+    }
+}

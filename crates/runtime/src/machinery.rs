@@ -1,0 +1,70 @@
+//! What every loop needs from outside. Values, so that this crate reads no environment, home directory or terminal.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ralph_model::Caps;
+use ralph_process::{Redactor, Supervisor};
+use ralph_store::Store;
+use ralph_workspace::repository::Author;
+
+use crate::home::Home;
+use crate::notice::Notice;
+
+/// Who watches. Called from the loop's own task: quick, and its panics are caught.
+pub type Watcher = Arc<dyn Fn(Notice) + Send + Sync>;
+
+/// What every loop needs from outside.
+#[derive(Clone)]
+pub struct Machinery {
+    /// Where state is kept.
+    pub home: Home,
+    /// Journals, listings, money.
+    pub store: Store,
+    /// Runs processes.
+    pub supervisor: Arc<Supervisor>,
+    /// What must not be written down.
+    pub redactor: Arc<Redactor>,
+    /// The git program.
+    pub git: PathBuf,
+    /// The user's global file of ignored paths.
+    pub global_excludes: Option<PathBuf>,
+    /// Who commits are by; none leaves it to the repository's own configuration.
+    pub author: Option<Author>,
+    /// What agents and checks find in their environment.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Upper bounds over every loop.
+    pub caps: Caps,
+    /// Where finished loops are counted; none means in the workspace.
+    pub metrics: Option<PathBuf>,
+    /// A command that is told about alerts and ends.
+    pub notify: Option<String>,
+    /// The version of Ralph.
+    pub version: String,
+    /// Who watches.
+    pub watcher: Watcher,
+    /// Where a test makes Ralph die.
+    pub crash: Option<CrashPoint>,
+}
+
+/// A place at which a test makes Ralph die as by SIGKILL: around the n-th append of this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CrashPoint {
+    /// The event is not yet written.
+    Before(u32),
+    /// The event is written, and nothing was done about it.
+    After(u32),
+}
+
+impl Machinery {
+    /// Tells the watcher. A watcher that panics harms nobody but itself.
+    pub(crate) fn tell(&self, notice: Notice) {
+        let watcher = Arc::clone(&self.watcher);
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || watcher(notice)));
+    }
+
+    pub(crate) fn warn(&self, text: impl Into<String>) {
+        self.tell(Notice::Warning(text.into()));
+    }
+}

@@ -1,0 +1,95 @@
+//! What a running loop tells whoever watches it. A watcher that fails or lags never stops the loop.
+
+use std::path::PathBuf;
+
+use ralph_engine::{Alert, Stop};
+use ralph_model::{CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, Verdict};
+
+use crate::LoopResult;
+
+/// One thing worth showing. All text in it is inert: no terminal escapes, no secrets.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// The loop exists, or exists again.
+    LoopOpened {
+        /// Which.
+        loop_id: LoopId,
+        /// Its iterations before this start of Ralph.
+        done: Iteration,
+        /// Money it spent before this start of Ralph.
+        spent: Money,
+        /// Its configuration.
+        config: Box<LoopConfig>,
+        /// Where its logs and prompts are.
+        folder: PathBuf,
+    },
+    /// The checks ran on the untouched workspace; none when there are no checks.
+    BaselineFinished {
+        /// What they found.
+        verdict: Option<Verdict>,
+    },
+    /// An agent is about to run.
+    IterationStarted {
+        /// Which pass it is.
+        iteration: Iteration,
+    },
+    /// Something the agent or a check printed: its last line, bounded.
+    Activity {
+        /// The line.
+        line: String,
+    },
+    /// The agent's process tree is gone.
+    AgentFinished {
+        /// Which pass it was.
+        iteration: Iteration,
+        /// How it ended.
+        ended: Ended,
+        /// How many files it changed.
+        changed: usize,
+        /// What is charged for it.
+        charged: Money,
+        /// How long it ran.
+        duration: Millis,
+    },
+    /// A check is about to run.
+    CheckStarted {
+        /// The command.
+        command: String,
+    },
+    /// A check ended.
+    CheckFinished {
+        /// Its outcome.
+        outcome: CheckOutcome,
+    },
+    /// An iteration is decided.
+    IterationDecided {
+        /// Which pass it was.
+        iteration: Iteration,
+        /// Passing and failing tests.
+        tally: Option<(u32, u32)>,
+        /// Whether every check passed.
+        passed: bool,
+        /// The agent said that it was done.
+        claimed: bool,
+        /// All money of the loop so far.
+        spent: Money,
+    },
+    /// An iteration that made things worse was undone.
+    Undone {
+        /// Which pass it was.
+        iteration: Iteration,
+    },
+    /// The loop stalled and goes on with another skill.
+    Escalated {
+        /// The skill's name.
+        skill: String,
+    },
+    /// A limit is near.
+    Alerted(Alert),
+    /// Somebody asked the loop to stop.
+    Stopping(Stop),
+    /// Something besides the loop's own work went wrong; the loop goes on.
+    Warning(String),
+    /// The loop ended.
+    Finished(Box<LoopResult>),
+}

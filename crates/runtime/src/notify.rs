@@ -1,0 +1,73 @@
+//! Tells the user's own command about alerts and ends. It can fail, hang or be missing without harm to the loop.
+
+use std::path::PathBuf;
+
+use ralph_engine::Alert;
+use ralph_model::Millis;
+use ralph_process::{Spec, Stdin};
+use serde_json::json;
+use tokio::sync::watch;
+
+use crate::perform::Context;
+use crate::result::LoopResult;
+
+const PATIENCE: Millis = Millis::secs(10);
+
+/// Tells of an alert in the background: the loop does not wait for it.
+pub(crate) fn alert(context: &Context, alert: Alert) {
+    let Some(notification) = Notification::new(context, "alert", alert.sentence()) else { return };
+    tokio::spawn(notification.send());
+}
+
+/// Tells of the end, and waits for it because the program may end next.
+pub(crate) async fn finished(context: &Context, result: &LoopResult) {
+    let Some(notification) = Notification::new(context, "finished", &result.headline()) else { return };
+    notification.send().await;
+}
+
+struct Notification {
+    machinery: crate::machinery::Machinery,
+    command: String,
+    directory: PathBuf,
+    log: PathBuf,
+    body: String,
+}
+
+impl Notification {
+    fn new(context: &Context, kind: &str, text: &str) -> Option<Self> {
+        let command = context.machinery.notify.clone()?;
+        let body =
+            json!({ "kind": kind, "loopId": context.loop_id, "text": text, "workspace": context.config.workspace });
+        Some(Self {
+            machinery: context.machinery.clone(),
+            command,
+            // Not the workspace: the agent chooses what lies there.
+            directory: context.folder.root().to_owned(),
+            log: context.folder.root().join("notify.log"),
+            body: body.to_string(),
+        })
+    }
+
+    async fn send(self) {
+        let spec = Spec {
+            program: Spec::shell(&self.command),
+            directory: self.directory,
+            environment: self.machinery.environment.clone(),
+            stdin: Stdin::Bytes(self.body.into_bytes()),
+            log: self.log,
+            log_limit: 64 * 1024,
+            tail: 1024,
+            timeout: Some(PATIENCE),
+            idle: None,
+            grace: Millis(500),
+            marker: None,
+            hold: Vec::new(),
+        };
+        let (_never, stop) = watch::channel(None);
+        match self.machinery.supervisor.run(spec, stop, &mut |_, _| {}).await {
+            Ok(finished) if finished.ended.is_success() => {}
+            Ok(finished) => self.machinery.warn(format!("the notify command failed: {}", finished.ended)),
+            Err(error) => self.machinery.warn(format!("the notify command could not run: {error}")),
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! Begins a loop, or goes on with one whose process is gone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ralph_agents::read_report;
+use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, Lost, Phase, StartPoint};
+use ralph_model::{AbortReason, Cost, Isolation, LoopConfig, LoopId, Money, Outcome, TreeHash};
+use ralph_store::{Head, NewLoop, Recorded, Store};
+use ralph_workspace::repository::Need;
+use ralph_workspace::{Baseline, Guard, Holder, Lock, Options, Repository, Workspace, exclude_ralph_folder};
+use uuid::Uuid;
+
+use crate::clock;
+use crate::drive::Driver;
+use crate::error::Error;
+use crate::home::Home;
+use crate::live::{End, Live, settlement};
+use crate::machinery::Machinery;
+use crate::notice::Notice;
+use crate::perform::{Context, Ground};
+use crate::project;
+use crate::result::LoopResult;
+use crate::stops::Stops;
+
+/// How long the processes of a Ralph that died may take to end before a new one gives up waiting.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A loop that holds its workspace and waits to be run.
+pub struct Opened {
+    driver: Driver,
+    effects: Vec<Effect>,
+    // Released when the loop is over and every process of it is gone.
+    _lock: Lock,
+}
+
+impl Opened {
+    /// Which loop it is.
+    #[must_use]
+    pub const fn loop_id(&self) -> LoopId {
+        self.driver.live.loop_id
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// When the journal can no longer be written; the loop can be resumed.
+    pub async fn run(self) -> Result<LoopResult, Error> {
+        self.driver.run(self.effects).await
+    }
+}
+
+/// What a resumed loop gets.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Resume {
+    /// New limits.
+    pub limits: Limits,
+}
+
+/// What is left to do of a loop.
+enum Way {
+    On,
+    ToItsEnd(Outcome),
+}
+
+/// Takes the workspace, records its start and the loop. Nothing runs yet.
+///
+/// # Errors
+/// When the configuration breaks a rule, another loop works there, or the state cannot be written.
+pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -> Result<Opened, Error> {
+    config.validate(&machinery.caps)?;
+    let guard = Guard::new(&config.prohibited_paths)?;
+    let loop_id = LoopId::from_uuid(Uuid::now_v7());
+    Home::make_private(machinery.home.root())?;
+    let origin = PathBuf::from(&config.workspace);
+    let scratch = machinery.home.workspace(&origin);
+    if config.commit {
+        Repository::require(&origin, &machinery.git, &scratch, Need::Commit)?;
+    }
+    if config.isolation == Isolation::Worktree {
+        let repository = Repository::require(&origin, &machinery.git, &scratch, Need::Worktree)?;
+        let path = machinery.home.worktree(loop_id);
+        Home::make_private(&machinery.home.root().join("worktrees"))?;
+        repository.add_worktree(&path, &format!("ralph/{}", loop_id.short()))?;
+        config.workspace = path.to_string_lossy().into_owned();
+    }
+    let root = PathBuf::from(&config.workspace);
+    let site = Site::take(&machinery, loop_id, &root)?;
+    let folder = machinery.home.loop_folder(loop_id);
+    folder.make()?;
+    let guard_folder = folder.guard();
+    let Site { lock, mut workspace, repository } = site;
+    let (ground, tree) = blocking(move || {
+        let tree = workspace.snapshot(loop_id, "start")?.tree;
+        workspace.set_start(&tree)?;
+        let baseline = workspace.guard_baseline(&guard, &guard_folder)?;
+        Ok((Ground { workspace, guard, baseline }, tree))
+    })
+    .await?;
+    let head = repository.as_ref().map(Repository::head).transpose()?;
+    let start = StartPoint {
+        tree,
+        head: head.as_ref().and_then(|head| head.commit.as_ref()).map(ToString::to_string),
+        branch: head.and_then(|head| head.branch),
+        ralph: machinery.version.clone(),
+        behaviour: BEHAVIOUR,
+    };
+    let new = NewLoop {
+        id: loop_id,
+        workspace: config.workspace.clone(),
+        objective: config.objective.clone(),
+        agent: config.agent.name().to_owned(),
+        skill: config.skill.as_ref().map(|skill| skill.name.clone()),
+        pid: Some(std::process::id()),
+        at: clock::now(),
+    };
+    let first = Event::LoopStarted { config: Box::new(config.clone()), start };
+    let (live, effects) = Live::create(&machinery, new, first).await?;
+    let context = Context {
+        hold: lock.descriptor(),
+        loop_id,
+        folder,
+        config,
+        root,
+        repository,
+        ground: Arc::new(Mutex::new(ground)),
+        machinery,
+    };
+    announce(&context, &live);
+    Ok(Opened { driver: Driver { context, live, stops }, effects, _lock: lock })
+}
+
+/// Goes on with a loop whose process is gone, or that hit a limit.
+///
+/// # Errors
+/// When the loop is complete, still runs, or would hit its limit again at once.
+pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
+    let entry = machinery.store.get(loop_id).await?;
+    let root = PathBuf::from(&entry.workspace);
+    // The lock first: while another process works on the loop its journal moves.
+    let site = Site::take(&machinery, loop_id, &root)?;
+    let recorded = machinery.store.journal(loop_id).await?;
+    let end = End::of(&recorded);
+    let (run, head) = (replay(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
+    let limits = wanted.limits;
+    let folder = machinery.home.loop_folder(loop_id);
+    let untold = run.outcome().filter(|_| !project::is_certified(&folder, &head)).cloned();
+    let way = match (refuse_in_vain(&machinery, loop_id, &run, limits), untold) {
+        (Ok(()), _) => Way::On,
+        // The former process decided and died before it could say so: nothing is left to do but that.
+        (Err(Error::AlreadyComplete(_) | Error::LimitStands { .. }), Some(outcome)) => Way::ToItsEnd(outcome),
+        (Err(error), _) => return Err(error),
+    };
+    folder.make()?;
+    let config = run.facts().config.clone();
+    let guard = Guard::new(&config.prohibited_paths)?;
+    let (guard_folder, start) = (folder.guard(), run.facts().start.tree.clone());
+    let Site { lock, mut workspace, repository } = site;
+    let seq = head.seq;
+    let (ground, tree) = blocking(move || {
+        workspace.set_start(&start)?;
+        let tree = workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree;
+        let baseline = Baseline::load(&guard_folder)?;
+        Ok((Ground { workspace, guard, baseline }, tree))
+    })
+    .await?;
+    let context = Context {
+        hold: lock.descriptor(),
+        loop_id,
+        folder,
+        config,
+        root,
+        repository,
+        ground: Arc::new(Mutex::new(ground)),
+        machinery,
+    };
+    let mut live = Live::reopened(loop_id, run, head, end);
+    announce(&context, &live);
+    let effects = match way {
+        Way::On => go_on(&context, &mut live, tree, limits).await?,
+        Way::ToItsEnd(outcome) => vec![Effect::Finish { outcome }],
+    };
+    Ok(Opened { driver: Driver { context, live, stops }, effects, _lock: lock })
+}
+
+/// Declares what the former process left unanswered lost, and goes on.
+async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limits) -> Result<Vec<Effect>, Error> {
+    let machinery = &context.machinery;
+    let (lost, money) = match live.run.phase() {
+        Phase::Working(working) => {
+            let ran = context.folder.marker(working.attempt).exists();
+            let report = context.folder.attempt(working.attempt).join("result.json");
+            let told = read_report(&report).ok().flatten().and_then(|report| report.cost);
+            let cost = match (context.config.agent.is_unmetered(), told, ran) {
+                (true, _, _) => Cost::Unmetered,
+                (false, _, false) => Cost::Known { amount: Money::ZERO },
+                (false, Some(amount), true) => Cost::Known { amount },
+                (false, None, true) => Cost::Unknown,
+            };
+            let money = settlement(working.attempt, working.reserved, cost.charge(working.reserved));
+            (Some(Lost { attempt: working.attempt, ran, cost, tree: Some(tree) }), money)
+        }
+        _ => (None, None),
+    };
+    // Money held for a pass that never began is nobody's.
+    let settled = lost.as_ref().map(|lost| lost.attempt);
+    for open in machinery.store.open_reservations(live.loop_id).await? {
+        if Some(open.attempt) != settled {
+            machinery.store.release(live.loop_id, open.attempt).await?;
+        }
+    }
+    machinery.store.clear_stop(live.loop_id).await?;
+    machinery.store.set_pid(live.loop_id, Some(std::process::id())).await?;
+    live.record(machinery, Event::Resumed { lost, limits }, money).await
+}
+
+/// A loop as its journal tells it.
+///
+/// # Errors
+/// When the journal is broken or cannot be followed.
+pub async fn read_loop(store: &Store, loop_id: LoopId) -> Result<(Loop, Head), Error> {
+    let recorded = store.journal(loop_id).await?;
+    let head = head_of(loop_id, &recorded);
+    Ok((replay(loop_id, recorded)?, head))
+}
+
+fn head_of(loop_id: LoopId, recorded: &[Recorded]) -> Head {
+    recorded.last().map_or_else(|| Head::genesis(loop_id), |last| Head { seq: last.seq, hash: last.hash })
+}
+
+pub(crate) fn replay(loop_id: LoopId, recorded: Vec<Recorded>) -> Result<Loop, Error> {
+    let wrong = |source| Error::Replay { loop_id, source };
+    let mut events = Vec::with_capacity(recorded.len());
+    for record in recorded {
+        let event = Event::decode(record.version, &record.payload)
+            .map_err(|source| wrong(ralph_engine::ReplayError::Decode { seq: record.seq.0, source }))?;
+        events.push((record.at, event));
+    }
+    Loop::replay(events).map_err(wrong)
+}
+
+/// A loop that would end at once for the same reason is not worth a start; what would help is said.
+fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: Limits) -> Result<(), Error> {
+    if matches!(run.outcome(), Some(Outcome::Completed { .. })) {
+        return Err(Error::AlreadyComplete(loop_id));
+    }
+    let facts = run.facts();
+    let mut config = facts.config.clone();
+    config.max_iterations = limits.max_iterations.unwrap_or(config.max_iterations);
+    config.max_cost = limits.max_cost.unwrap_or(config.max_cost);
+    config.validate_limits(&machinery.caps)?;
+    let done = facts.iterations.len();
+    let stands = |reason, hint: String| Err(Error::LimitStands { loop_id, reason, hint });
+    // Work that was never looked at is looked at first, whatever is left.
+    let unseen = facts.last_iteration().is_some_and(|last| last.run.is_some() && last.verdict.is_none());
+    if run.outcome().is_none() || unseen {
+        return Ok(());
+    }
+    if done >= usize::try_from(config.max_iterations).unwrap_or(usize::MAX) {
+        let hint =
+            format!("{done} iterations are used; go on with `ralph resume {} --max {}`", loop_id.short(), done + 5);
+        return stands(AbortReason::MaxIterations, hint);
+    }
+    if !config.agent.is_unmetered() && facts.spent >= config.max_cost {
+        let hint = format!("{} is spent; go on with `ralph resume {} --max-cost AMOUNT`", facts.spent, loop_id.short());
+        return stands(AbortReason::CostLimit, hint);
+    }
+    if let Some(limit) = config.max_duration.filter(|limit| facts.active >= *limit) {
+        let hint = format!("it worked for {} of {limit}; start a new loop with a longer --max-duration", facts.active);
+        return stands(AbortReason::MaxDuration, hint);
+    }
+    Ok(())
+}
+
+fn announce(context: &Context, live: &Live) {
+    let facts = live.run.facts();
+    context.machinery.tell(Notice::LoopOpened {
+        loop_id: live.loop_id,
+        done: ralph_model::Iteration(u32::try_from(facts.iterations.len()).unwrap_or(u32::MAX)),
+        spent: facts.spent,
+        config: Box::new(facts.config.clone()),
+        folder: context.folder.root().to_owned(),
+    });
+    if !facts.has_checks() {
+        // No baseline will be run that could say so.
+        context.machinery.tell(Notice::BaselineFinished { verdict: None });
+    }
+}
+
+/// A workspace that nobody else works in.
+struct Site {
+    lock: Lock,
+    workspace: Workspace,
+    repository: Option<Repository>,
+}
+
+impl Site {
+    fn take(machinery: &Machinery, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
+        fs::read_dir(root).map_err(Error::file(root))?;
+        let state = machinery.home.workspace(root);
+        Home::make_private(&state)?;
+        let holder = Holder {
+            loop_id,
+            pid: std::process::id(),
+            started_at: clock::now(),
+            workspace: root.to_string_lossy().into_owned(),
+        };
+        let lock = Lock::take(&state, &holder, PATIENCE)?;
+        if let Err(error) = exclude_ralph_folder(root) {
+            machinery.warn(format!("`.ralph/` could not be excluded from git: {error}"));
+        }
+        let options = Options {
+            root: root.to_owned(),
+            state: state.clone(),
+            git: machinery.git.clone(),
+            global_excludes: machinery.global_excludes.clone(),
+        };
+        let workspace = Workspace::open(options)?;
+        let repository = Repository::find(root, &machinery.git, &state);
+        Ok(Self { lock, workspace, repository })
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("the first look at the workspace"))?
+}

@@ -1,0 +1,55 @@
+//! Puts files back, or commits them: everything that changes the workspace on the loop's own account.
+
+use ralph_engine::Event;
+use ralph_model::{Attempt, TreeHash};
+
+use ralph_workspace::Repository;
+use ralph_workspace::repository::{Need, Work};
+
+use super::{Answer, Context};
+use crate::error::Error;
+
+impl Context {
+    pub(super) async fn restore_prohibited(&self, attempt: Attempt) -> Result<Answer, Error> {
+        let patch = self.folder.patch();
+        let kept = patch.clone();
+        let violations = self
+            .on_ground(move |ground| Ok(ground.workspace.guard_restore(&ground.guard, &ground.baseline, &patch)?))
+            .await?;
+        let patch = kept.to_string_lossy().into_owned();
+        Ok(Event::ProhibitedRestored { attempt, violations, patch }.into())
+    }
+
+    pub(super) async fn restore_tree(&self, attempt: Attempt, tree: TreeHash) -> Result<Answer, Error> {
+        let wanted = tree.clone();
+        self.on_ground(move |ground| Ok(ground.workspace.restore(&wanted)?)).await?;
+        Ok(Event::TreeRestored { attempt, tree }.into())
+    }
+
+    pub(super) async fn commit_work(
+        &self,
+        attempt: Attempt,
+        from: TreeHash,
+        to: TreeHash,
+        message: String,
+    ) -> Result<Answer, Error> {
+        let (root, git) = (self.root.clone(), self.machinery.git.clone());
+        let scratch = self.machinery.home.workspace(&root);
+        let author = self.machinery.author.clone();
+        let committed = self
+            .on_ground(move |ground| {
+                // Looked for again: the agent may have made or removed the repository.
+                let repository = Repository::require(&root, &git, &scratch, Need::Commit)?;
+                let work = Work { from: &from, to: &to, message: &message, author: author.as_ref() };
+                Ok(repository.commit_work(&ground.workspace, work)?.map(|commit| commit.to_string()))
+            })
+            .await;
+        // Work that cannot be committed is verified all the same, and it is all in the workspace.
+        let (commit, problem) = match committed {
+            Ok(Some(commit)) => (Some(commit), None),
+            Ok(None) => (None, Some("nothing was left to commit".to_owned())),
+            Err(error) => (None, Some(error.chain())),
+        };
+        Ok(Event::WorkCommitted { attempt, commit, problem }.into())
+    }
+}

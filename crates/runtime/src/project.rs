@@ -1,0 +1,57 @@
+//! What people see of a loop, derived from its journal. A fault in here is a warning and never stops a loop.
+
+mod certificate;
+mod ledger;
+mod metrics;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use ralph_store::Head;
+
+use crate::home::LoopFolder;
+use crate::live::Live;
+use crate::perform::Context;
+use crate::result::LoopResult;
+
+pub(crate) use certificate::{Certificate, sha256};
+
+/// Rewrites `.ralph/LEDGER.md`.
+pub(crate) fn ledger(context: &Context, live: &Live) {
+    harmless(context, "the ledger", || ledger::write(context, live));
+}
+
+/// Writes what the end of a loop rests on.
+pub(crate) fn certificate(context: &Context, live: &Live, result: &LoopResult) {
+    harmless(context, "the certificate", || certificate::write(context, live, result));
+}
+
+/// Whether everything was told of an end of which this is the last event.
+pub(crate) fn is_certified(folder: &LoopFolder, head: &Head) -> bool {
+    Certificate::read(&folder.certificate()).is_ok_and(|certificate| certificate.chain_head == head.hash.to_string())
+}
+
+/// Counts the finished loop.
+pub(crate) fn metrics(context: &Context, live: &Live, result: &LoopResult) {
+    harmless(context, "the metrics", || metrics::append(context, live, result));
+}
+
+fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), String>) {
+    let problem = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
+        Ok(Ok(())) => return,
+        Ok(Err(problem)) => problem,
+        Err(_) => "a fault in Ralph".to_owned(),
+    };
+    context.machinery.warn(format!("{what} could not be written: {problem}"));
+}
+
+/// Replaces a file in one step, so that a reader sees the old or the new one.
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".ralph-").tempfile_in(folder)?;
+    io::Write::write_all(&mut file, text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}

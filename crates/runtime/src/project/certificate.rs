@@ -1,0 +1,74 @@
+//! What the end of a loop rests on, in one file that can be kept apart from the journal.
+
+use std::fs;
+use std::path::Path;
+
+use ralph_model::{LoopId, TreeHash};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::replace;
+use crate::live::Live;
+use crate::perform::Context;
+use crate::result::LoopResult;
+
+/// What the end of a loop rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Certificate {
+    pub(crate) loop_id: LoopId,
+    pub(crate) objective_sha256: String,
+    pub(crate) status: String,
+    pub(crate) verified: bool,
+    /// The tree that the last verdict is about.
+    pub(crate) tree: Option<TreeHash>,
+    pub(crate) checks: Vec<CertifiedCheck>,
+    pub(crate) events: u64,
+    pub(crate) chain_head: String,
+}
+
+impl Certificate {
+    /// Reads one, or says in words why not.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+        serde_json::from_str(&text).map_err(|error| error.to_string())
+    }
+}
+
+/// One check of the last verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CertifiedCheck {
+    pub(crate) command: String,
+    pub(crate) passed: bool,
+    pub(crate) output_sha256: String,
+}
+
+pub(super) fn write(context: &Context, live: &Live, result: &LoopResult) -> Result<(), String> {
+    let facts = live.run.facts();
+    let verdict = facts.last_verdict();
+    let certificate = Certificate {
+        loop_id: live.loop_id,
+        objective_sha256: sha256(facts.config.objective.as_bytes()),
+        status: result.status.to_owned(),
+        verified: result.verified,
+        tree: verdict.map(|verdict| verdict.tree.clone()),
+        checks: verdict.map_or_else(Vec::new, |verdict| {
+            let certified = verdict.checks.iter().map(|check| CertifiedCheck {
+                command: check.command.clone(),
+                passed: check.passed,
+                output_sha256: check.output.sha256.clone(),
+            });
+            certified.collect()
+        }),
+        events: live.head.seq.0,
+        chain_head: live.head.hash.to_string(),
+    };
+    let text = serde_json::to_string_pretty(&certificate).map_err(|error| error.to_string())?;
+    let path = context.folder.certificate();
+    replace(&path, &text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,52 @@
+//! One line per finished loop.
+
+use ralph_model::Outcome;
+use ralph_report::{Record, Status};
+
+use crate::live::Live;
+use crate::perform::Context;
+use crate::result::LoopResult;
+
+pub(super) fn append(context: &Context, live: &Live, result: &LoopResult) -> Result<(), String> {
+    let path = context.machinery.metrics.clone().unwrap_or_else(|| default_path(&context.root));
+    ralph_report::append(&path, &record(live, result)).map_err(|error| error.to_string())
+}
+
+fn default_path(root: &std::path::Path) -> std::path::PathBuf {
+    root.join(".ralph").join("metrics").join("ralph-loops.jsonl")
+}
+
+fn record(live: &Live, result: &LoopResult) -> Record {
+    let facts = live.run.facts();
+    let runs = || facts.iterations.iter().filter_map(|record| record.run.as_ref());
+    let files: std::collections::BTreeSet<&str> =
+        runs().flat_map(|run| run.changed.iter().map(|change| change.path.as_str())).collect();
+    let failing_first = facts.baseline.as_ref().map_or(0, ralph_model::Verdict::failing);
+    let failing_last = facts.last_verdict().map_or(0, ralph_model::Verdict::failing);
+    Record {
+        loop_id: live.loop_id,
+        skill: facts.config.skill.as_ref().map(|skill| skill.name.clone()),
+        task_type: None,
+        start_time: facts.started,
+        end_time: facts.last,
+        status: match live.run.outcome() {
+            Some(Outcome::Completed { .. }) => Status::Completed,
+            Some(Outcome::Aborted { .. }) => Status::Aborted,
+            Some(Outcome::Error { .. }) | None => Status::Error,
+        },
+        abort_reason: result.reason.map(|reason| reason.name().to_owned()),
+        iterations: result.iterations,
+        cost: facts.spent,
+        duration: facts.active,
+        files_modified: files.len() as u64,
+        tests_fixed: i64::from(failing_first) - i64::from(failing_last),
+        completion_promise_detected: facts.iterations.iter().any(|record| record.claimed),
+        verification_passed: result.verified,
+        false_claims: result.false_claims,
+        tampered: result.tampered,
+        agent: facts.config.agent.name().to_owned(),
+        model: runs().rev().find_map(|run| run.usage.model.clone()),
+        input_tokens: runs().map(|run| run.usage.input_tokens).sum(),
+        output_tokens: runs().map(|run| run.usage.output_tokens).sum(),
+    }
+}

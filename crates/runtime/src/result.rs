@@ -1,0 +1,147 @@
+//! The result of a loop, as scripts and people see it.
+
+use ralph_model::{AbortReason, Best, LoopId, Outcome, Verdict};
+use serde::Serialize;
+
+use crate::live::Live;
+use crate::perform::Context;
+
+/// How a loop ended. The JSON form is a contract.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LoopResult {
+    /// `COMPLETED`, `ABORTED` or `ERROR`.
+    pub status: &'static str,
+    /// Why it was aborted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<AbortReason>,
+    /// Which loop.
+    pub loop_id: LoopId,
+    /// Agent runs, interrupted ones included.
+    pub iterations: u32,
+    /// What they cost, in dollars.
+    #[serde(rename = "costUSD")]
+    pub cost_usd: f64,
+    /// Time that Ralph worked on it.
+    pub duration_seconds: f64,
+    /// Whether checks passed. A claim alone is never verification.
+    pub verified: bool,
+    /// What the checks found last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// Claims that the checks contradicted.
+    pub false_claims: u32,
+    /// Iterations in which what the checks rest on was changed.
+    pub tampered: u32,
+    /// In words.
+    pub details: String,
+    /// The agent's last message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// The same, of a loop that was aborted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_output: Option<String>,
+    /// What failed in Ralph's own machinery.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The state with the fewest failures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub best: Option<Best>,
+    /// The state that the workspace was put back to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Best>,
+    /// The commit of the verified work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Why there is no commit although one was wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit_problem: Option<String>,
+    /// Where the offending content of a prohibited change is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub patch: Option<String>,
+    /// Where the work is.
+    pub workspace: String,
+    /// Where logs and prompts are.
+    pub folder: String,
+    /// The last hash of the journal: what `ralph verify-run` has to find again.
+    pub chain_head: String,
+    /// Cancelled by Ctrl-C.
+    #[serde(skip)]
+    pub from_keyboard: bool,
+    /// The exit code of the program.
+    #[serde(skip)]
+    pub exit_code: u8,
+}
+
+impl LoopResult {
+    pub(crate) fn of(context: &Context, live: &Live, outcome: Outcome) -> Self {
+        let facts = live.run.facts();
+        let message = facts
+            .iterations
+            .iter()
+            .rev()
+            .find_map(|record| record.run.as_ref())
+            .map(|run| run.final_message.clone())
+            .filter(|message| !message.trim().is_empty());
+        let verified = outcome == Outcome::Completed { verified: true };
+        let from_keyboard = outcome.reason() == Some(AbortReason::Cancelled)
+            && facts.stop.is_some_and(|stop| stop.by == ralph_engine::StopBy::Keyboard);
+        let exit_code = if from_keyboard { ralph_model::exit_code::KEYBOARD } else { outcome.exit_code() };
+        let (output, last_output) = match outcome {
+            Outcome::Completed { .. } => (message, None),
+            Outcome::Aborted { .. } | Outcome::Error { .. } => (None, message),
+        };
+        Self {
+            status: outcome.status(),
+            reason: outcome.reason(),
+            loop_id: live.loop_id,
+            iterations: u32::try_from(facts.iterations.len()).unwrap_or(u32::MAX),
+            cost_usd: facts.spent.to_json_number(),
+            duration_seconds: facts.active.as_seconds(),
+            verified,
+            verdict: facts.last_verdict().cloned(),
+            false_claims: facts.false_claims(),
+            tampered: 0,
+            details: details(&outcome, facts),
+            output,
+            last_output,
+            error: match &outcome {
+                Outcome::Error { error } => Some(error.clone()),
+                Outcome::Completed { .. } | Outcome::Aborted { .. } => None,
+            },
+            best: facts.best().filter(|_| !verified),
+            kept: facts.kept.clone(),
+            commit: facts.commit.clone(),
+            commit_problem: facts.commit_problem.clone(),
+            patch: facts.patch.clone(),
+            workspace: facts.config.workspace.clone(),
+            folder: context.folder.root().to_string_lossy().into_owned(),
+            chain_head: live.head.hash.to_string(),
+            from_keyboard,
+            exit_code,
+        }
+    }
+
+    /// One line for people.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let reason = self.reason.map(|reason| format!(" {reason}")).unwrap_or_default();
+        let verified = match (self.status, self.verified) {
+            ("COMPLETED", true) => " (verified)",
+            ("COMPLETED", false) => " (NOT verified: no check ran)",
+            _ => "",
+        };
+        format!("{}{reason}{verified}: {}", self.status, self.details)
+    }
+}
+
+fn details(outcome: &Outcome, facts: &ralph_engine::Facts) -> String {
+    match outcome {
+        Outcome::Aborted { details, .. } => details.clone(),
+        Outcome::Error { error } => format!("{error}; `ralph resume` goes on when it is mended"),
+        Outcome::Completed { verified: false } => "the agent claims to be done; nothing checked it".into(),
+        Outcome::Completed { verified: true } => {
+            format!("every check passed: {}", facts.config.verification_commands.join("; "))
+        }
+    }
+}
