@@ -1,0 +1,19 @@
+//! One module per command. Each gets its words and its surroundings, writes to a [`crate::screen::Screen`] and gives the
+//! exit code.
+
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod diff;
+pub(crate) mod doctor;
+pub(crate) mod follow;
+pub(crate) mod init;
+pub(crate) mod list;
+pub(crate) mod logs;
+pub(crate) mod report;
+pub(crate) mod resume;
+pub(crate) mod rewind;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod stop;
+pub(crate) mod trust;
+pub(crate) mod verify_run;

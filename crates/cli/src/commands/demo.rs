@@ -1,0 +1,166 @@
+//! `ralph demo`: a complete loop with a scripted agent, on a real failing test in a throwaway repository.
+//!
+//! Only the agent is scripted, and the demo says so. The repository, the test, the loop, the journal and the verdict are
+//! the real ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, ensure};
+use ralph_model::{
+    AgentSpec, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, Millis, Money, OnBlocked, Verify,
+};
+
+use super::follow::{self, Following};
+use crate::places::{Places, shell_word};
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, Wants};
+use crate::words::{DemoWords, ScreenWords};
+
+/// The first argument that makes the program the demo's agent.
+pub(crate) const AGENT: &str = "__demo-agent";
+
+const PRICE: &str = include_str!("../../demo/price.sh");
+const TEST: &str = include_str!("../../demo/test.sh");
+const OBJECTIVE: &str = "Make the tests of price.sh pass.";
+
+const OPENING: &str = "\
+A demo of Ralph: one real loop on a real failing test, in a throwaway repository.
+The agent is a script, not a model: it fails, then it cheats, then it works. Everything else is real.
+";
+
+const CLOSING: &str = "
+What happened:
+  1  the agent fixed one bug and not the other: the check said so, and the failure went into the next prompt
+  2  the agent changed nothing, printed \"4 passed\" and claimed to be done: a false claim, caught by the check
+  3  the agent read the failure and fixed it: verified, because the check passed, not because it was said
+
+Next: `ralph init` in a project of yours, or `ralph run --help`.";
+
+/// Runs the demo.
+///
+/// # Errors
+/// When the throwaway repository cannot be made.
+pub(crate) async fn run(words: DemoWords, mut around: Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let folder = tempfile::Builder::new().prefix("ralph-demo-").tempdir().context("no throwaway folder can be made")?;
+    let root = folder.path().join("shop");
+    make_repository(&root, &around.git()?)?;
+    // A state of its own: a demo leaves nothing among the user's loops.
+    around.places = Places { state: folder.path().join("state"), ..around.places };
+    screen.say(OPENING)?;
+    let following = Following {
+        around: &around,
+        wants: Wants::default(),
+        words: ScreenWords { json: false, quiet: false, plain: words.plain },
+    };
+    let code = follow::start(following, config(&root)?, screen).await?;
+    screen.say(CLOSING)?;
+    if words.keep {
+        let kept = folder.keep();
+        let state = shell_word(&kept.join("state"));
+        screen.say(&format!("\nKept in {}. Look around with RALPH_HOME={state} ralph list --all", kept.display()))?;
+    }
+    Ok(code)
+}
+
+fn config(root: &Path) -> anyhow::Result<LoopConfig> {
+    let program = std::env::current_exe().context("the ralph program cannot find its own file")?;
+    Ok(LoopConfig {
+        objective: OBJECTIVE.to_owned(),
+        max_iterations: 5,
+        max_cost: Money::dollars(1),
+        completion_promise: DEFAULT_PROMISE.to_owned(),
+        promise_is_explicit: false,
+        verification_commands: vec!["sh ./test.sh".to_owned()],
+        expects: Vec::new(),
+        junit: Vec::new(),
+        skill: None,
+        deep_debug: None,
+        stall_threshold: 5,
+        same_error_threshold: 5,
+        context_injection: true,
+        pause: Millis(600),
+        iteration_timeout: Millis::minutes(1),
+        verification_timeout: Millis::minutes(1),
+        idle_timeout: None,
+        max_duration: Some(Millis::minutes(2)),
+        prohibited_paths: DEFAULT_PROHIBITED.map(str::to_owned).to_vec(),
+        protected_paths: Vec::new(),
+        agent: AgentSpec::Command {
+            name: "scripted".to_owned(),
+            command: format!("{} {AGENT}", shell_word(&program)),
+            unmetered: false,
+        },
+        workspace: root.canonicalize()?.to_string_lossy().into_owned(),
+        isolation: Isolation::InPlace,
+        verify: Verify::Guarded,
+        on_blocked: OnBlocked::Stop,
+        keep: Keep::Last,
+        ratchet: false,
+        commit: false,
+        env: Vec::new(),
+        log_limit: 1024 * 1024,
+    })
+}
+
+fn make_repository(root: &Path, git: &PathBuf) -> anyhow::Result<()> {
+    fs::create_dir_all(root)?;
+    fs::write(root.join("price.sh"), PRICE)?;
+    fs::write(root.join("test.sh"), TEST)?;
+    let identity = ["-c", "user.name=Ralph demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgSign=false"];
+    let steps: [&[&str]; 3] =
+        [&["init", "--quiet"], &["add", "."], &["commit", "--quiet", "--message", "A shop with two bugs"]];
+    for step in steps {
+        let status = Command::new(git)
+            .args(["-c", "init.defaultBranch=main", "-c", "core.hooksPath=/dev/null"])
+            .args(identity)
+            .args(step)
+            .current_dir(root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status()?;
+        ensure!(status.success(), "git {} failed in {}", step.join(" "), root.display());
+    }
+    Ok(())
+}
+
+/// The scripted agent. It works in the current folder, as any agent does, and reports what it pretends to cost.
+///
+/// # Errors
+/// When it cannot write.
+pub(crate) fn agent(screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let iteration: u32 = std::env::var("RALPH_ITERATION").unwrap_or_default().parse().unwrap_or(1);
+    let mut say = |line: &str| -> anyhow::Result<()> {
+        screen.result(line)?;
+        screen.out.flush()?;
+        std::thread::sleep(std::time::Duration::from_millis(250));
+        Ok(())
+    };
+    let replace = |from: &str, to: &str| -> anyhow::Result<()> {
+        let text = fs::read_to_string("price.sh")?;
+        Ok(fs::write("price.sh", text.replace(from, to))?)
+    };
+    say("(scripted agent) reading price.sh and test.sh")?;
+    match iteration {
+        1 => {
+            say("(scripted agent) the total has to be a product, not a sum")?;
+            replace("$((quantity + unit))", "$((quantity * unit))")?;
+            say("I fixed the calculation. That should be all.")?;
+        }
+        2 => {
+            say("(scripted agent) pretending to run the tests")?;
+            say("# 4 tests, 4 passed, 0 failed")?;
+            say(&format!("All tests pass now. {DEFAULT_PROMISE}"))?;
+        }
+        _ => {
+            say("(scripted agent) ten pieces count as ten or more: -ge, not -gt")?;
+            replace("-gt 10", "-ge 10")?;
+            say(&format!("Fixed the border of the discount. {DEFAULT_PROMISE}"))?;
+        }
+    }
+    if let Some(report) = std::env::var_os("RALPH_RESULT_FILE") {
+        fs::write(report, r#"{"costUSD": 0.02, "model": "scripted"}"#)?;
+    }
+    Ok(0)
+}

@@ -1,0 +1,52 @@
+//! `ralph diff`: what a loop, or one iteration of it, changed.
+
+use anyhow::{Context as _, bail};
+use std::path::Path;
+
+use ralph_workspace::{Options, Workspace};
+
+use crate::journal::read;
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, find_loop};
+use crate::words::DiffWords;
+
+/// Prints a patch.
+///
+/// # Errors
+/// When the loop or the iteration is unknown.
+pub(crate) async fn run(words: DiffWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let store = around.existing_store().await?;
+    let entry = find_loop(&store, &words.loop_name).await?;
+    let run = read(&store, entry.id).await?;
+    let facts = run.facts();
+    let (from, to) = match words.iteration {
+        None => (facts.start.tree.clone(), facts.tree.clone()),
+        Some(wanted) => {
+            let Some(record) = facts.iterations.iter().find(|record| record.iteration.0 == wanted) else {
+                bail!("there is no iteration {wanted}: the loop has {}", facts.iterations.len());
+            };
+            let run =
+                record.run.as_ref().with_context(|| format!("iteration {wanted} was interrupted or still runs"))?;
+            (record.before.clone(), run.tree.clone())
+        }
+    };
+    let workspace = open(around, Path::new(&entry.workspace))?;
+    let patch = workspace.diff(&from, &to)?;
+    // A patch is data for other programs when it goes to one, and text for a person when it goes to a terminal.
+    if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        screen.result(&String::from_utf8_lossy(&patch))?;
+    } else {
+        screen.out.write_all(&patch)?;
+    }
+    Ok(0)
+}
+
+/// The snapshots of a workspace.
+///
+/// # Errors
+/// When they cannot be opened.
+pub(crate) fn open(around: &Surroundings, root: &Path) -> anyhow::Result<Workspace> {
+    let state = around.home().workspace(root);
+    let options = Options { root: root.to_owned(), state, git: around.git()?, global_excludes: None };
+    Ok(Workspace::open(options)?)
+}

@@ -1,0 +1,132 @@
+//! `ralph doctor`: looks at everything a loop needs and says what to do about what is missing. Changes nothing but
+//! throwaway files of its own.
+
+mod machine;
+mod workspace;
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use ralph_model::exit_code;
+use ralph_process::ReaperProgram;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::places::Places;
+use crate::screen::Screen;
+use crate::words::DoctorWords;
+
+/// What the examination rests on: values, so that it can be tried on any machine.
+pub(crate) struct Subject<'a> {
+    /// Where Ralph keeps things.
+    pub(crate) places: &'a Places,
+    /// The folder that Ralph was started in.
+    pub(crate) current: &'a Path,
+    /// The `PATH`.
+    pub(crate) path: OsString,
+    /// How Ralph starts a supervisor of processes.
+    pub(crate) reaper: ReaperProgram,
+    /// What processes get.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// Where a person can be shown something.
+    pub(crate) terminal: Terminal,
+}
+
+/// Which of the standard streams are terminals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Terminal {
+    /// Input and standard error: live view and questions work.
+    Whole,
+    /// Standard error alone: live view works, nobody can be asked.
+    OutputOnly,
+    /// Neither.
+    None,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Finding {
+    name: &'static str,
+    level: Level,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn ok(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { name, level: Level::Ok, detail: detail.into(), advice: None }
+    }
+
+    fn warn(name: &'static str, detail: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { name, level: Level::Warn, detail: detail.into(), advice: Some(advice.into()) }
+    }
+
+    fn fail(name: &'static str, detail: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { name, level: Level::Fail, detail: detail.into(), advice: Some(advice.into()) }
+    }
+}
+
+/// Examines, prints and gives the exit code: 1 when anything fails.
+///
+/// # Errors
+/// When nobody can be told.
+pub(crate) async fn doctor(words: &DoctorWords, subject: &Subject<'_>, screen: &mut Screen<'_>) -> Result<u8> {
+    let findings = examine(subject).await;
+    let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
+    if words.json {
+        screen.json(&json!({ "ok": worst != Level::Fail, "checks": findings }))?;
+    } else {
+        screen.result(&table(&findings, worst))?;
+    }
+    Ok(if worst == Level::Fail { exit_code::ERROR } else { exit_code::COMPLETED })
+}
+
+async fn examine(subject: &Subject<'_>) -> Vec<Finding> {
+    let (git, git_finding) = machine::git(subject);
+    let mut findings =
+        vec![git_finding, machine::state(subject), machine::disk(subject), machine::database(subject).await];
+    findings.push(machine::proc());
+    findings.push(machine::reaper(subject).await);
+    findings.push(machine::configuration(subject));
+    findings.extend(workspace::findings(subject, git.as_deref()).await);
+    findings.push(machine::terminal(subject));
+    findings
+}
+
+fn table(findings: &[Finding], worst: Level) -> String {
+    let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for finding in findings {
+        let level = match finding.level {
+            Level::Ok => "ok  ",
+            Level::Warn => "warn",
+            Level::Fail => "FAIL",
+        };
+        let _ = writeln!(text, "{level}  {:width$}  {}", finding.name, finding.detail);
+        if let Some(advice) = &finding.advice {
+            let _ = writeln!(text, "{:1$}-> {advice}", "", width + 8);
+        }
+    }
+    text.push_str(match worst {
+        Level::Ok => "\nEverything is ready.",
+        Level::Warn => "\nLoops can run; see the warnings.",
+        Level::Fail => "\nSomething has to be mended first.",
+    });
+    text
+}
+
+#[cfg(test)]
+#[path = "doctor_tests.rs"]
+mod tests;

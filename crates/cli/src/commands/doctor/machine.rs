@@ -1,0 +1,182 @@
+//! What the machine has to offer, whatever the workspace.
+
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use ralph_model::{Ended, Millis};
+use ralph_process::{Redactor, Spec, Stdin, Supervisor};
+use ralph_store::Store;
+
+use super::{Finding, Subject, Terminal};
+use crate::prepare::user_settings;
+use crate::surroundings::find_program;
+
+/// The oldest git that knows every option that Ralph uses.
+const OLDEST_GIT: (u32, u32) = (2, 31);
+/// Below this much free space a loop may not get to its end.
+const LITTLE: u64 = 1 << 30;
+/// Below this much it will not.
+const NOTHING: u64 = 64 << 20;
+
+/// Whether git is there and new enough; also where it is.
+pub(super) fn git(subject: &Subject<'_>) -> (Option<PathBuf>, Finding) {
+    let advice = format!("install git {}.{} or newer", OLDEST_GIT.0, OLDEST_GIT.1);
+    let Some(program) = find_program("git", &subject.path) else {
+        return (None, Finding::fail("git", "not found in PATH", advice));
+    };
+    let said = Command::new(&program).arg("--version").env_clear().output();
+    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    let finding = match git_version(&said) {
+        Some(version) if version >= OLDEST_GIT => Finding::ok("git", format!("{said} ({})", program.display())),
+        Some(_) => Finding::fail("git", format!("{said} is too old"), advice),
+        None => Finding::fail("git", format!("{} does not say its version", program.display()), advice),
+    };
+    (Some(program), finding)
+}
+
+/// `git version 2.39.5 (Apple Git-154)` and the like.
+pub(super) fn git_version(said: &str) -> Option<(u32, u32)> {
+    let mut numbers = said.strip_prefix("git version ")?.split(['.', ' ']);
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// Whether the state folder can be written and is nobody else's business.
+pub(super) fn state(subject: &Subject<'_>) -> Finding {
+    let state = &subject.places.state;
+    let advice = format!("make {} writable for you alone, or set RALPH_HOME to another folder", state.display());
+    let (folder, missing) = existing(state);
+    let metadata = match folder.metadata() {
+        Ok(metadata) if metadata.is_dir() => metadata,
+        Ok(_) => return Finding::fail("state", format!("{} is not a folder", folder.display()), advice),
+        Err(error) => return Finding::fail("state", format!("{}: {error}", folder.display()), advice),
+    };
+    if let Err(error) = tempfile::Builder::new().prefix(".ralph-doctor-").tempfile_in(folder) {
+        return Finding::fail("state", format!("{} cannot be written: {error}", folder.display()), advice);
+    }
+    if missing {
+        return Finding::ok("state", format!("{} (made by the first loop)", state.display()));
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Finding::warn("state", format!("{} belongs to another user", state.display()), advice);
+    }
+    let others = metadata.permissions().mode() & 0o077;
+    if others != 0 {
+        let advice = format!("chmod 700 {}", crate::places::shell_word(state));
+        return Finding::warn("state", format!("{} is open to other users", state.display()), advice);
+    }
+    Finding::ok("state", format!("{} is writable and private", state.display()))
+}
+
+/// The folder itself, or the nearest one above it that exists, and whether it was missing.
+fn existing(folder: &Path) -> (&Path, bool) {
+    let found = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    (found, found != folder)
+}
+
+/// Whether there is room for snapshots and logs.
+pub(super) fn disk(subject: &Subject<'_>) -> Finding {
+    let (folder, _) = existing(&subject.places.state);
+    let advice = "free some space, or set RALPH_HOME to a folder on another disk";
+    match rustix::fs::statvfs(folder) {
+        Ok(numbers) => {
+            let free = numbers.f_bavail.saturating_mul(numbers.f_frsize);
+            let detail = format!("{} MiB free at {}", free >> 20, folder.display());
+            match free {
+                0..NOTHING => Finding::fail("disk", detail, advice),
+                NOTHING..LITTLE => Finding::warn("disk", detail, advice),
+                LITTLE.. => Finding::ok("disk", detail),
+            }
+        }
+        Err(error) => Finding::warn("disk", format!("{}: {error}", folder.display()), advice),
+    }
+}
+
+/// Whether the database opens; where there is none yet, whether one can be made at all.
+pub(super) async fn database(subject: &Subject<'_>) -> Finding {
+    let path = subject.places.database();
+    let advice = "see the message; nothing was changed";
+    match Store::open_existing(&path).await {
+        Ok(Some(_)) => return Finding::ok("database", path.display().to_string()),
+        Ok(None) => {}
+        Err(error) => return Finding::fail("database", error.to_string(), advice),
+    }
+    let trial = match tempfile::tempdir() {
+        Ok(folder) => folder,
+        Err(error) => return Finding::fail("database", format!("no temporary folder: {error}"), "set TMPDIR"),
+    };
+    match Store::open(&trial.path().join("trial.db")).await {
+        Ok(_) => Finding::ok("database", format!("{} (made by the first loop)", path.display())),
+        Err(error) => Finding::fail("database", error.to_string(), advice),
+    }
+}
+
+/// Whether processes can be seen: supervision finds an agent's children there.
+pub(super) fn proc() -> Finding {
+    match std::fs::read_to_string("/proc/self/stat") {
+        Ok(_) => Finding::ok("processes", "/proc is readable"),
+        Err(error) => {
+            Finding::fail("processes", format!("/proc: {error}"), "mount /proc: children of agents are found there")
+        }
+    }
+}
+
+/// Whether a program can be supervised: one is started that leaves a child of its own behind, and that has to be gone.
+pub(super) async fn reaper(subject: &Subject<'_>) -> Finding {
+    let name = "supervision";
+    let advice = "agents cannot be supervised here: is this a container without /proc, or a filter of system calls?";
+    let trial = match tempfile::tempdir() {
+        Ok(folder) => folder,
+        Err(error) => return Finding::fail(name, format!("no temporary folder: {error}"), "set TMPDIR"),
+    };
+    let spec = Spec {
+        program: Spec::shell("(trap '' HUP; exec sleep 600) & exit 7"),
+        directory: trial.path().to_owned(),
+        environment: subject.environment.clone(),
+        stdin: Stdin::Empty,
+        log: trial.path().join("log"),
+        log_limit: 4096,
+        tail: 4096,
+        timeout: Some(Millis::secs(20)),
+        idle: None,
+        grace: Millis::secs(1),
+        marker: None,
+        hold: Vec::new(),
+    };
+    let nobody: [(String, String); 0] = [];
+    let supervisor = Supervisor::new(subject.reaper.clone(), Arc::new(Redactor::new(nobody)));
+    let (_keep, stop) = tokio::sync::watch::channel(None);
+    match supervisor.run(spec, stop, &mut |_, _| ()).await {
+        Ok(finished) if finished.ended == (Ended::Exited { code: 7 }) && finished.swept > 0 => {
+            Finding::ok(name, format!("a program and what it left behind were ended in {}", finished.duration))
+        }
+        Ok(finished) => {
+            let detail = format!("{}; {} processes left behind were ended", finished.ended, finished.swept);
+            Finding::fail(name, detail, advice)
+        }
+        Err(error) => Finding::fail(name, error.to_string(), advice),
+    }
+}
+
+/// Whether the user's own configuration is understood.
+pub(super) fn configuration(subject: &Subject<'_>) -> Finding {
+    let path = subject.places.config_file();
+    match user_settings(subject.places) {
+        Ok(_) if path.exists() => Finding::ok("configuration", path.display().to_string()),
+        Ok(_) => Finding::ok("configuration", format!("none at {}", path.display())),
+        Err(error) => Finding::fail("configuration", error.to_string(), "mend that line"),
+    }
+}
+
+/// What a person will see.
+pub(super) fn terminal(subject: &Subject<'_>) -> Finding {
+    Finding::ok(
+        "terminal",
+        match subject.terminal {
+            Terminal::Whole => "live view and questions",
+            Terminal::OutputOnly => "live view; nobody can be asked for approval",
+            Terminal::None => "none: plain lines, and what needs approval is refused",
+        },
+    )
+}

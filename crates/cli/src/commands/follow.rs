@@ -1,0 +1,158 @@
+//! Runs a loop to its end while a person or a script watches: signals, live view, result.
+
+use std::io::IsTerminal as _;
+use std::sync::Arc;
+
+use ralph_engine::{StopBy, StopWhen};
+use ralph_model::{LoopConfig, LoopId, exit_code};
+use ralph_runtime::{Error, LoopResult, Machinery, Opened, Resume, Stopper, Stops, Watcher, begin, resume, stops};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, Wants};
+use crate::view::{Live, Mode};
+use crate::words::ScreenWords;
+
+/// What following a loop needs besides the loop.
+pub(crate) struct Following<'a> {
+    /// Where the program is.
+    pub(crate) around: &'a Surroundings,
+    /// What the loop needs from outside.
+    pub(crate) wants: Wants,
+    /// How it is shown.
+    pub(crate) words: ScreenWords,
+}
+
+/// Starts a new loop and follows it.
+///
+/// # Errors
+/// When the surroundings lack something.
+pub(crate) async fn start(following: Following<'_>, config: LoopConfig, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    follow(following, screen, |machinery, stops| begin(machinery, config, stops)).await
+}
+
+/// Goes on with a loop and follows it.
+///
+/// # Errors
+/// When the surroundings lack something.
+pub(crate) async fn go_on(
+    following: Following<'_>,
+    loop_id: LoopId,
+    wanted: Resume,
+    screen: &mut Screen<'_>,
+) -> anyhow::Result<u8> {
+    follow(following, screen, |machinery, stops| resume(machinery, loop_id, wanted, stops)).await
+}
+
+async fn follow<Opening>(
+    following: Following<'_>,
+    screen: &mut Screen<'_>,
+    open: impl FnOnce(Machinery, Stops) -> Opening,
+) -> anyhow::Result<u8>
+where
+    Opening: Future<Output = Result<Opened, Error>>,
+{
+    let Following { around, wants, words } = following;
+    let mode = match (words.quiet, words.plain || !std::io::stderr().is_terminal()) {
+        (true, _) => Mode::Silent,
+        (false, true) => Mode::Plain,
+        (false, false) if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => {
+            Mode::PaintedWithoutColour
+        }
+        (false, false) => Mode::Painted,
+    };
+    let live = Arc::new(Live::new(mode));
+    let watcher: Watcher = {
+        let live = Arc::clone(&live);
+        Arc::new(move |notice| live.notice(notice))
+    };
+    let store = around.store().await?;
+    let machinery = around.machinery(store.clone(), wants, watcher)?;
+    let (stopper, stops) = stops();
+    let listening = tokio::spawn(listen(stopper));
+    let result = match open(machinery, stops).await {
+        Ok(opened) => opened.run().await,
+        Err(error) => Err(error),
+    };
+    listening.abort();
+    live.close();
+    let code = match result {
+        Ok(result) => tell(&result, words, screen)?,
+        Err(error) => {
+            screen.say(&format!("error: {}", error.chain()))?;
+            match error {
+                Error::Config(_) | Error::Lock(_) | Error::AlreadyComplete(_) | Error::LimitStands { .. } => {
+                    exit_code::USAGE
+                }
+                _ => exit_code::ERROR,
+            }
+        }
+    };
+    store.close().await?;
+    Ok(code)
+}
+
+/// Ctrl-C once stops after the iteration, twice now; other signals stop now.
+async fn listen(stopper: Stopper) {
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+    else {
+        return;
+    };
+    let mut pressed = 0_u32;
+    loop {
+        tokio::select! {
+            _ = interrupt.recv() => {
+                pressed += 1;
+                let when = if pressed == 1 { StopWhen::AfterIteration } else { StopWhen::Now };
+                stopper.stop(when, StopBy::Keyboard);
+            }
+            _ = terminate.recv() => stopper.stop(StopWhen::Now, StopBy::Signal),
+            _ = hang_up.recv() => stopper.stop(StopWhen::Now, StopBy::Signal),
+        }
+    }
+}
+
+fn tell(result: &LoopResult, words: ScreenWords, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    if words.json {
+        screen.json(&serde_json::to_value(result)?)?;
+    } else {
+        screen.result(&summary(result))?;
+    }
+    Ok(result.exit_code)
+}
+
+fn summary(result: &LoopResult) -> String {
+    let short = result.loop_id.short();
+    let cost = ralph_model::Money::from_number(result.cost_usd).unwrap_or_default();
+    let seconds = ralph_model::Millis(std::time::Duration::from_secs_f64(result.duration_seconds).as_millis() as u64);
+    let mut lines =
+        vec![result.headline(), format!("  loop {short}: {} iterations, {cost}, {seconds}", result.iterations)];
+    if result.false_claims > 0 {
+        lines.push(format!("  false claims: {}", result.false_claims));
+    }
+    if let Some(best) = &result.best {
+        lines.push(format!(
+            "  best state: after iteration {}, {} failing (ralph rewind {short} --to {})",
+            best.iteration,
+            best.failing,
+            target(best)
+        ));
+    }
+    if let Some(kept) = &result.kept {
+        lines.push(format!("  the workspace was put back to iteration {}", kept.iteration));
+    }
+    if let Some(commit) = &result.commit {
+        lines.push(format!("  committed as {}", commit.get(..12).unwrap_or(commit)));
+    }
+    if let Some(problem) = &result.commit_problem {
+        lines.push(format!("  not committed: {problem}"));
+    }
+    lines.push(format!("  workspace: {}", result.workspace));
+    lines.push(format!("  see also: ralph show {short}, ralph logs {short}, ralph diff {short}"));
+    lines.join("\n")
+}
+
+fn target(best: &ralph_model::Best) -> String {
+    if best.iteration.0 == 0 { "start".to_owned() } else { best.iteration.to_string() }
+}

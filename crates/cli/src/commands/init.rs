@@ -1,0 +1,179 @@
+//! `ralph init`: writes a `ralph.toml` that fits the project, with the reasons as comments. Runs nothing of the project.
+
+use std::fmt::Write as _;
+use std::fs::Permissions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use ralph_checks::{Detection, Suggestion, detect};
+use ralph_model::{Timestamp, exit_code};
+use ralph_store::Store;
+use serde_json::json;
+
+use crate::places::{Places, shell_word};
+use crate::prepare::workspace;
+use crate::screen::Screen;
+use crate::settings::{FILE_NAME, Key, RepositoryFile};
+use crate::trust::Question;
+use crate::words::InitWords;
+
+/// Limits that let a first loop show something without costing much.
+const LIMITS: [(Key, &str); 2] = [(Key::MaxIterations, "10"), (Key::MaxCostUsd, "5.00")];
+
+/// Looks, writes, approves what it wrote, and says what to type next.
+///
+/// # Errors
+/// When the file or the approval cannot be written.
+pub(crate) async fn init(
+    words: &InitWords,
+    places: &Places,
+    current: &Path,
+    now: Timestamp,
+    screen: &mut Screen<'_>,
+) -> Result<u8> {
+    let workspace = match workspace(words.directory.as_deref(), current) {
+        Ok(workspace) => workspace,
+        Err(error) => {
+            screen.say(&error.to_string())?;
+            return Ok(error.exit_code());
+        }
+    };
+    let detection = detect(&workspace);
+    let text = file(&detection);
+    if words.print {
+        screen.result(&text)?;
+        return Ok(exit_code::COMPLETED);
+    }
+    let path = workspace.join(FILE_NAME);
+    let overwrite = if words.force { Overwrite::Allowed } else { Overwrite::Refused };
+    match write(&path, &text, overwrite) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            screen.say(&format!(
+                "{} exists already\n  --force replaces it, --print shows what would be written",
+                path.display()
+            ))?;
+            return Ok(exit_code::USAGE);
+        }
+        Err(error) => return Err(error).with_context(|| format!("could not write {}", path.display())),
+    }
+    // From the bytes that were written, not from the file: it may be another one by now.
+    let written = RepositoryFile::from_bytes(path.clone(), text.into_bytes())?;
+    if let Some(question) = Question::about_file(&written, &workspace) {
+        question.approve(&Store::open(&places.database()).await?, now).await?;
+    }
+    let next = next_command(&workspace, current);
+    if words.json {
+        let suggestion =
+            |one: &Suggestion| json!({ "command": one.command, "why": one.why, "stack": one.stack.name() });
+        screen.json(&json!({
+            "path": path.display().to_string(),
+            "sha256": written.sha256(),
+            "stacks": detection.stacks.iter().map(|stack| stack.name()).collect::<Vec<_>>(),
+            "suggestions": detection.suggestions.iter().map(suggestion).collect::<Vec<_>>(),
+            "next": next,
+        }))?;
+    } else {
+        screen.result(&report(&path, &detection, &next))?;
+    }
+    Ok(exit_code::COMPLETED)
+}
+
+/// What may happen to a file that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Overwrite {
+    Allowed,
+    Refused,
+}
+
+/// Whole or not at all: a reader never sees half of it, and nobody's file is lost in a race.
+fn write(path: &Path, text: &str, overwrite: Overwrite) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut file =
+        tempfile::Builder::new().prefix(".ralph-").permissions(Permissions::from_mode(0o644)).tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    match overwrite {
+        Overwrite::Allowed => file.persist(path),
+        Overwrite::Refused => file.persist_noclobber(path),
+    }
+    .map(drop)
+    .map_err(|error| error.error)
+}
+
+/// The text of the file.
+fn file(detection: &Detection) -> String {
+    let mut text = String::from(
+        "# Ralph's configuration for this repository. `ralph run --help` explains the words.\n\
+         # Whoever runs it has to approve of this exact content once: `ralph trust`.\n\n\
+         # What decides whether the work is done. It has to fail until it is.\n",
+    );
+    match detection.suggestions.split_first() {
+        Some((best, others)) => {
+            push_command(&mut text, "", best);
+            for other in others {
+                push_command(&mut text, "# ", other);
+            }
+        }
+        None => text.push_str(
+            "# Nothing was recognised here: name your own command.\n# verification_command = \"make test\"\n",
+        ),
+    }
+    text.push_str("\n# The two limits that every loop needs.\n");
+    for (key, value) in LIMITS {
+        let _ = writeln!(text, "{} = {value}", key.name());
+    }
+    text.push_str(
+        "\n# Paths that no agent may change, besides the usual ones (src/auth, src/payments, migrations, .env).\n\
+         # prohibited_paths = [\"infra/**\"]\n\
+         \n# Who works: a program that reads its prompt from standard input.\n\
+         # agent = \"helper\"\n\
+         # [agents.helper]\n\
+         # command = \"./my-agent\"\n",
+    );
+    text
+}
+
+fn push_command(text: &mut String, prefix: &str, suggestion: &Suggestion) {
+    // Both come from files of the project: quoted, and kept on their line.
+    let (command, why) = (quoted(&suggestion.command), suggestion.why.replace(char::is_control, " "));
+    let _ = writeln!(text, "{prefix}{} = {command} # {why}", Key::VerificationCommand.name());
+}
+
+/// A TOML string on one line, whatever is in it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(c));
+            }
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn report(path: &Path, detection: &Detection, next: &str) -> String {
+    let mut text = match detection.suggestions.first() {
+        Some(best) => format!("Found {}: `{}` ({})\n", best.stack.name(), best.command, best.why),
+        None => "Found no way to verify this project: name one as verification_command\n".to_owned(),
+    };
+    let _ = writeln!(text, "Wrote {}, approved for you", path.display());
+    let _ = write!(text, "Next: {next}");
+    text
+}
+
+fn next_command(workspace: &Path, current: &Path) -> String {
+    let here = current.canonicalize().is_ok_and(|current| current == workspace);
+    let place = if here { String::new() } else { format!(" --workspace {}", shell_word(workspace)) };
+    format!("ralph run \"Fix the failing tests\" --agent-command ./my-agent{place}")
+}
+
+#[cfg(test)]
+#[path = "init_tests.rs"]
+mod tests;

@@ -1,0 +1,145 @@
+//! `ralph list`: loops, newest first.
+
+use ralph_store::{Filter, LoopEntry, LoopStatus, Store};
+use serde_json::{Value, json};
+
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, now};
+use crate::words::{ListWords, StatusWord};
+
+/// Lists loops.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) async fn run(words: ListWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let entries = match Store::open_existing(&around.places.database()).await? {
+        Some(store) => chosen(&store, &words, around).await?,
+        None => Vec::new(),
+    };
+    if words.json {
+        screen.json(&Value::Array(entries.iter().map(entry_json).collect()))?;
+    } else if entries.is_empty() {
+        let place = if words.all { "" } else { " in this workspace (`--all` looks everywhere)" };
+        screen.say(&format!("no loops{place}"))?;
+    } else {
+        screen.result(&table(&entries))?;
+    }
+    Ok(0)
+}
+
+async fn chosen(store: &Store, words: &ListWords, around: &Surroundings) -> anyhow::Result<Vec<LoopEntry>> {
+    let workspace = if words.all { None } else { Some(around.current.canonicalize()?.to_string_lossy().into_owned()) };
+    let filter = Filter { workspace, status: words.status.map(stored), limit: None };
+    let wanted = |entry: &LoopEntry| words.status.is_none_or(|status| matches(status, entry));
+    let limit = usize::try_from(words.limit).unwrap_or(usize::MAX);
+    Ok(store.loops(&filter).await?.into_iter().filter(wanted).take(limit).collect())
+}
+
+const fn stored(word: StatusWord) -> LoopStatus {
+    match word {
+        StatusWord::Running | StatusWord::Interrupted => LoopStatus::Running,
+        StatusWord::Completed => LoopStatus::Completed,
+        StatusWord::Aborted => LoopStatus::Aborted,
+        StatusWord::Error => LoopStatus::Error,
+    }
+}
+
+fn matches(word: StatusWord, entry: &LoopEntry) -> bool {
+    match word {
+        StatusWord::Running => !is_interrupted(entry),
+        StatusWord::Interrupted => is_interrupted(entry),
+        StatusWord::Completed | StatusWord::Aborted | StatusWord::Error => true,
+    }
+}
+
+/// Marked as running by a process that is gone.
+pub(crate) fn is_interrupted(entry: &LoopEntry) -> bool {
+    entry.status == LoopStatus::Running && !entry.pid.is_some_and(is_ralph)
+}
+
+/// Whether a process of that number is a Ralph: numbers are used again.
+fn is_ralph(pid: u32) -> bool {
+    let mine = std::fs::metadata("/proc/self/exe").ok();
+    let theirs = std::fs::metadata(format!("/proc/{pid}/exe")).ok();
+    match (mine, theirs) {
+        (Some(mine), Some(theirs)) => {
+            use std::os::unix::fs::MetadataExt as _;
+            let name = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+            (mine.dev(), mine.ino()) == (theirs.dev(), theirs.ino())
+                || name.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ralph"))
+        }
+        _ => false,
+    }
+}
+
+/// The state of a loop in one word.
+pub(crate) fn state(entry: &LoopEntry) -> String {
+    match (is_interrupted(entry), entry.status, &entry.reason) {
+        (true, _, _) => "INTERRUPTED".to_owned(),
+        (false, LoopStatus::Aborted, Some(reason)) => reason.clone(),
+        (false, LoopStatus::Completed, _) if !entry.verified => "COMPLETED (unverified)".to_owned(),
+        (false, status, _) => status.name().to_owned(),
+    }
+}
+
+fn entry_json(entry: &LoopEntry) -> Value {
+    json!({
+        "loopId": entry.id,
+        "short": entry.id.short(),
+        "status": if is_interrupted(entry) { "INTERRUPTED" } else { entry.status.name() },
+        "reason": entry.reason,
+        "objective": entry.objective,
+        "workspace": entry.workspace,
+        "agent": entry.agent,
+        "skill": entry.skill,
+        "iterations": entry.iterations,
+        "costUSD": entry.cost.to_json_number(),
+        "verified": entry.verified,
+        "startedAt": entry.started_at.rfc3339(),
+        "updatedAt": entry.updated_at.rfc3339(),
+        "finishedAt": entry.finished_at.map(ralph_model::Timestamp::rfc3339),
+    })
+}
+
+fn table(entries: &[LoopEntry]) -> String {
+    let mut rows = vec![["LOOP", "STATE", "ITERATIONS", "COST", "AGE", "OBJECTIVE"].map(str::to_owned)];
+    for entry in entries {
+        let objective = entry.objective.lines().next().unwrap_or_default();
+        rows.push([
+            entry.id.short(),
+            state(entry),
+            entry.iterations.to_string(),
+            entry.cost.to_string(),
+            now().since(entry.started_at).to_string(),
+            shortened(objective, 50),
+        ]);
+    }
+    columns(&rows)
+}
+
+/// The beginning of a text.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// Rows with each column as wide as its widest cell.
+pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+#[path = "list_tests.rs"]
+mod tests;

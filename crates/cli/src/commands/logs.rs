@@ -1,0 +1,118 @@
+//! `ralph logs`: what an agent or a check printed, as it was written down.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use ralph_engine::Loop;
+use ralph_model::Verdict;
+use ralph_store::{LoopStatus, Store};
+
+use super::list::is_interrupted;
+use crate::journal::read;
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, find_loop};
+use crate::words::LogsWords;
+
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Prints one output, and goes on with it while the loop runs when that is asked for.
+///
+/// # Errors
+/// When there is no such output.
+pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let store = around.existing_store().await?;
+    let entry = find_loop(&store, &words.loop_name).await?;
+    let folder = around.home().loop_folder(entry.id);
+    if words.follow {
+        return follow(&store, entry.id, &folder.logs(), screen).await;
+    }
+    let run = read(&store, entry.id).await?;
+    let file = match recorded(&run, &words) {
+        Ok(file) => folder.root().join(file),
+        // The newest agent may still be running; then only its file exists.
+        Err(error) => match newest(&folder.logs()) {
+            Some(path) if words.iteration.is_none() && words.check.is_none() => path,
+            _ => return Err(error),
+        },
+    };
+    let mut input = File::open(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+    std::io::copy(&mut input, screen.out)?;
+    Ok(0)
+}
+
+fn recorded(run: &Loop, words: &LogsWords) -> anyhow::Result<String> {
+    let facts = run.facts();
+    let wanted = words.iteration.unwrap_or_else(|| u32::try_from(facts.iterations.len()).unwrap_or(0));
+    let record = facts.iterations.iter().find(|record| record.iteration.0 == wanted);
+    if wanted > 0 && record.is_none() {
+        bail!("there is no iteration {wanted}: the loop has {}", facts.iterations.len());
+    }
+    let verdict = if wanted == 0 { facts.baseline.as_ref() } else { record.and_then(|record| record.verdict.as_ref()) };
+    match (words.check, record.and_then(|record| record.run.as_ref())) {
+        (Some(check), _) => {
+            check_log(verdict, check).with_context(|| format!("iteration {wanted} has no check {check}"))
+        }
+        (None, _) if wanted == 0 => check_log(verdict, 1).context("the loop has no baseline"),
+        (None, Some(run)) => Ok(run.output.file.clone()),
+        (None, None) => bail!("the agent of iteration {wanted} left no log: it was interrupted or still runs"),
+    }
+}
+
+fn check_log(verdict: Option<&Verdict>, check: u32) -> Option<String> {
+    let index = usize::try_from(check).ok()?.checked_sub(1)?;
+    verdict?.checks.get(index).map(|check| check.output.file.clone())
+}
+
+fn newest(logs: &Path) -> Option<PathBuf> {
+    let files = std::fs::read_dir(logs).ok()?.flatten();
+    files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path()))).max().map(|(_, path)| path)
+}
+
+/// Prints whatever is written last, file after file, until the loop is over.
+async fn follow(
+    store: &Store,
+    loop_id: ralph_model::LoopId,
+    logs: &Path,
+    screen: &mut Screen<'_>,
+) -> anyhow::Result<u8> {
+    let mut current: Option<(PathBuf, File)> = None;
+    loop {
+        let entry = store.get(loop_id).await?;
+        let over = entry.status != LoopStatus::Running || is_interrupted(&entry);
+        if let Some((_, file)) = &mut current {
+            drain(file, screen)?;
+        }
+        if let Some(path) = newest(logs)
+            && current.as_ref().is_none_or(|(known, _)| *known != path)
+        {
+            screen.say(&format!("==> {} <==", path.file_name().unwrap_or_default().to_string_lossy()))?;
+            let mut file = File::open(&path)?;
+            if current.is_none() {
+                // A long output is shown from near its end, as `tail` does.
+                let length = file.metadata()?.len();
+                file.seek(SeekFrom::Start(length.saturating_sub(16 * 1024)))?;
+            }
+            drain(&mut file, screen)?;
+            current = Some((path, file));
+        }
+        if over {
+            return Ok(0);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+fn drain(file: &mut File, screen: &mut Screen<'_>) -> anyhow::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let count = file.read(&mut buffer)?;
+        if count == 0 {
+            screen.out.flush()?;
+            return Ok(());
+        }
+        screen.out.write_all(&buffer[..count])?;
+    }
+}

@@ -1,0 +1,105 @@
+//! `ralph report`: what many loops show together.
+
+use anyhow::ensure;
+use jiff::civil::Date;
+use ralph_model::Timestamp;
+use ralph_report::{Group, Spread, Summary, day_start, read, write};
+use serde_json::{Value, json};
+
+use crate::prepare::user_settings;
+use crate::screen::Screen;
+use crate::settings;
+use crate::surroundings::{Surroundings, now};
+use crate::words::ReportWords;
+
+/// Writes the report of a period beside its metrics, or prints its figures.
+///
+/// # Errors
+/// When the metrics cannot be read or the report cannot be written.
+pub(crate) fn run(words: ReportWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let date = words.date.map_or_else(|| now().utc_date(), |date| date.to_string());
+    let since = words.since.map_or_else(|| date.clone(), |since: Date| since.to_string());
+    ensure!(since <= date, "--since: {since} is after {date}\n  allowed: a day up to that of the report");
+    let metrics = match words.metrics {
+        Some(path) => around.current.join(path),
+        None => settings::metrics_path(&user_settings(&around.places)?, &around.current),
+    };
+    let until = Timestamp(day_start(&date)?.0 + 86_400_000);
+    let found = read(&metrics, Some(day_start(&since)?), Some(until))?;
+    let summary = Summary::of(&found.records);
+    for line in found.broken.iter().take(5) {
+        screen.say(&format!("warning: line {line} of {} is broken and was left out", metrics.display()))?;
+    }
+    if words.json {
+        screen.json(&figures(&summary, &since, &date, found.broken.len()))?;
+        return Ok(0);
+    }
+    let period = if since == date { date.clone() } else { format!("{since} to {date}") };
+    let folder = metrics.parent().unwrap_or(&around.current);
+    let (report, chart) = write(folder, &date, &period, &summary, found.broken.len())?;
+    screen.result(&format!("{} loops from {period}", summary.loops))?;
+    screen.result(&format!("  {}\n  {}", report.display(), chart.display()))?;
+    if summary.loops == 0 {
+        screen.say(&format!("no loop ended in that period; the metrics are read from {}", metrics.display()))?;
+    }
+    for alert in &summary.alerts {
+        screen.result(&format!("  alert: {}", words_of(alert)))?;
+    }
+    Ok(0)
+}
+
+fn figures(summary: &Summary, since: &str, date: &str, broken: usize) -> Value {
+    json!({
+        "since": since,
+        "date": date,
+        "loops": summary.loops,
+        "completed": summary.completed,
+        "aborted": summary.aborted,
+        "errors": summary.errors,
+        "verified": summary.verified,
+        "unverified": summary.unverified,
+        "completionRate": ratio(summary.completed, summary.loops),
+        "stallRate": ratio(summary.stalled, summary.loops),
+        "iterations": spread(summary.iterations, 1.0),
+        "costUSD": spread(summary.cost_micros, 1e6),
+        "durationSeconds": spread(summary.duration_millis, 1e3),
+        "falseClaims": summary.false_claims,
+        "tamperedLoops": summary.tampered_loops,
+        "filesModified": summary.files_modified,
+        "testsFixed": summary.tests_fixed,
+        "inputTokens": summary.input_tokens,
+        "outputTokens": summary.output_tokens,
+        "abortReasons": summary.reasons.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
+        "bySkill": summary.by_skill.iter().map(group).collect::<Vec<_>>(),
+        "byAgent": summary.by_agent.iter().map(group).collect::<Vec<_>>(),
+        "alerts": summary.alerts.iter().map(words_of).collect::<Vec<_>>(),
+        "brokenLines": broken,
+    })
+}
+
+/// The names in an alert go to a terminal or into JSON, which both take them as they are.
+fn words_of(alert: &ralph_report::Alert) -> String {
+    alert.words(str::to_owned)
+}
+
+/// Output only: figures for scripts may be floats, sums and comparisons never are.
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53")]
+fn spread(spread: Spread, unit: f64) -> Value {
+    json!({ "total": spread.total as f64 / unit, "mean": spread.mean() as f64 / unit, "p95": spread.p95 as f64 / unit })
+}
+
+fn group(group: &Group) -> Value {
+    json!({
+        "name": group.name,
+        "loops": group.loops,
+        "completed": group.completed,
+        "verified": group.verified,
+        "iterations": group.iterations,
+        "costUSD": group.cost.to_json_number(),
+    })
+}

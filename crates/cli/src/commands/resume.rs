@@ -1,0 +1,86 @@
+//! `ralph resume`: goes on with a loop.
+
+use anyhow::bail;
+use ralph_engine::Limits;
+use ralph_runtime::Resume;
+use ralph_store::{Broken, Filter, LoopEntry, LoopStatus, Seq, Store};
+
+use super::follow::{self, Following};
+use super::list::is_interrupted;
+use crate::journal::started_with;
+use crate::prepare::user_settings;
+use crate::screen::Screen;
+use crate::settings;
+use crate::surroundings::{Surroundings, Wants, find_loop};
+use crate::words::ResumeWords;
+
+/// Goes on with the loop that is meant and follows it to its end.
+///
+/// # Errors
+/// When no loop is meant or it cannot go on.
+pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let store = around.existing_store().await?;
+    let entry = match &words.loop_name {
+        Some(name) => find_loop(&store, name).await?,
+        None => newest_unfinished(&store, around).await?,
+    };
+    if let Some(seq) = words.discard_after {
+        refuse_to_discard(&store, &entry).await?;
+        let aside = store.quarantine_after(entry.id, Seq(seq)).await?;
+        screen.say(&format!(
+            "{} journal entries after {seq} were set aside (batch {}); nothing was deleted",
+            aside.events, aside.batch
+        ))?;
+    }
+    let journal = store.verify(entry.id).await?;
+    if let Some(broken) = journal.broken {
+        bail!("{}", how_to_go_on(&entry, &broken));
+    }
+    let env = started_with(&store, entry.id).await?.env;
+    store.close().await?;
+    let user = user_settings(&around.places)?;
+    let workspace = std::path::Path::new(&entry.workspace);
+    let wants = Wants {
+        env,
+        caps: settings::caps(&user),
+        metrics: Some(settings::metrics_path(&user, workspace)),
+        notify: user.notify.command.clone(),
+    };
+    let limits = Limits { max_iterations: words.max_iterations, max_cost: words.max_cost };
+    follow::go_on(Following { around, wants, words: words.screen }, entry.id, Resume { limits }, screen).await
+}
+
+/// Only what is broken may be set aside, and never under the hands of whoever works on it.
+async fn refuse_to_discard(store: &Store, entry: &LoopEntry) -> anyhow::Result<()> {
+    let short = entry.id.short();
+    if entry.status == LoopStatus::Running && !is_interrupted(entry) {
+        bail!("loop {short} runs: its journal cannot be changed now");
+    }
+    if store.verify(entry.id).await?.broken.is_none() {
+        bail!("the journal of loop {short} is intact: there is nothing to discard, resume it without --discard-after");
+    }
+    Ok(())
+}
+
+/// What is broken, with the words that go on from the intact part.
+fn how_to_go_on(entry: &LoopEntry, broken: &Broken) -> String {
+    let (id, short, Broken { seq, why }) = (entry.id, entry.id.short(), broken);
+    let hint = match seq.0 - 1 {
+        0 => "nothing before it is left to go on from: start a new loop".to_owned(),
+        intact => format!(
+            "the {intact} events before it are intact; `ralph resume {short} --discard-after {intact}` goes on from there \
+             and sets the rest aside"
+        ),
+    };
+    format!("the journal of loop {id} is broken at event {seq}: {why}\n  {hint}")
+}
+
+async fn newest_unfinished(store: &Store, around: &Surroundings) -> anyhow::Result<LoopEntry> {
+    let current = around.current.canonicalize()?;
+    let filter = Filter { workspace: Some(current.to_string_lossy().into_owned()), ..Filter::default() };
+    let loops = store.loops(&filter).await?;
+    match loops.into_iter().find(|entry| entry.status != LoopStatus::Completed) {
+        Some(entry) => Ok(entry),
+        None => bail!("no unfinished loop in {}: name one, `ralph list --all` shows them", current.display()),
+    }
+}

@@ -1,0 +1,67 @@
+//! `ralph rewind`: puts the workspace back to an earlier state, after it has kept the present one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use ralph_engine::Facts;
+use ralph_model::TreeHash;
+use ralph_workspace::{Holder, Lock, Workspace};
+
+use super::diff::open;
+use crate::journal::read;
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, find_loop, now};
+use crate::words::{RewindTarget, RewindWords};
+
+const KEPT: &str = "before-rewind-";
+
+/// Puts the workspace back.
+///
+/// # Errors
+/// When the state is unknown or a loop works there.
+pub(crate) async fn run(words: RewindWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let store = around.existing_store().await?;
+    let entry = find_loop(&store, &words.loop_name).await?;
+    let run = read(&store, entry.id).await?;
+    let root = Path::new(&entry.workspace);
+    let state = around.home().workspace(root);
+    let holder =
+        Holder { loop_id: entry.id, pid: std::process::id(), started_at: now(), workspace: entry.workspace.clone() };
+    let _lock = Lock::take(&state, &holder, Duration::from_secs(5))?;
+    let mut workspace = open(around, root)?;
+    workspace.set_start(&run.facts().start.tree)?;
+    let tree = target(words.to, run.facts(), &workspace, entry.id)?;
+    // Whatever the workspace holds now stays within reach.
+    workspace.snapshot(entry.id, &format!("{KEPT}{}", now().0))?;
+    let changes = workspace.restore(&tree)?;
+    for change in &changes {
+        screen.result(&format!("{} {}", change.kind.letter(), change.path))?;
+    }
+    let short = entry.id.short();
+    screen.say(&format!("{} files put back; `ralph rewind {short} --to undo` takes it back", changes.len()))?;
+    Ok(0)
+}
+
+fn target(
+    wanted: RewindTarget,
+    facts: &Facts,
+    workspace: &Workspace,
+    loop_id: ralph_model::LoopId,
+) -> anyhow::Result<TreeHash> {
+    match wanted {
+        RewindTarget::Start => Ok(facts.start.tree.clone()),
+        RewindTarget::Iteration(number) => {
+            let Some(record) = facts.iterations.iter().find(|record| record.iteration.0 == number) else {
+                bail!("there is no iteration {number}: the loop has {}", facts.iterations.len());
+            };
+            let run = record.run.as_ref().with_context(|| format!("iteration {number} was interrupted"))?;
+            Ok(run.tree.clone())
+        }
+        RewindTarget::Undo => {
+            let kept = workspace.refs(loop_id)?.into_iter().filter(|kept| kept.label.starts_with(KEPT));
+            let last = kept.max_by(|a, b| a.label.cmp(&b.label));
+            last.map(|kept| kept.snapshot.tree).context("nothing was rewound in this loop yet")
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `ralph show`: one loop, as its journal tells it.
+
+use anyhow::Context as _;
+use ralph_engine::{IterationRecord, Loop};
+use ralph_model::{Iteration, Verdict};
+use serde_json::{Value, json};
+
+use super::list::{columns, state};
+use crate::journal::read;
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, find_loop};
+use crate::words::ShowWords;
+
+/// Shows one loop.
+///
+/// # Errors
+/// When the loop is unknown or its journal cannot be followed.
+pub(crate) async fn run(words: ShowWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let store = around.existing_store().await?;
+    let entry = find_loop(&store, &words.loop_name).await?;
+    if let Some(iteration) = words.prompt {
+        let path = around.home().loop_folder(entry.id).prompt(Iteration(iteration));
+        let prompt = std::fs::read_to_string(&path)
+            .with_context(|| format!("iteration {iteration} of loop {} has no prompt", entry.id.short()))?;
+        screen.result(&prompt)?;
+        return Ok(0);
+    }
+    let run = read(&store, entry.id).await?;
+    if words.json {
+        screen.json(&as_json(&entry, &run))?;
+    } else {
+        screen.result(&as_text(&entry, &run))?;
+    }
+    Ok(0)
+}
+
+fn as_text(entry: &ralph_store::LoopEntry, run: &Loop) -> String {
+    let facts = run.facts();
+    let config = &facts.config;
+    let mut text = format!(
+        "loop {}  {}\n  id         {}\n  workspace  {}\n  agent      {}\n  started    {}\n  iterations {} of {}\n  money      {} of {}\n",
+        entry.id.short(),
+        state(entry),
+        entry.id,
+        entry.workspace,
+        entry.agent,
+        entry.started_at.rfc3339(),
+        facts.iterations.len(),
+        config.max_iterations,
+        facts.spent,
+        if config.agent.is_unmetered() { "(unmetered)".to_owned() } else { config.max_cost.to_string() },
+    );
+    for command in &config.verification_commands {
+        text.push_str(&format!("  check      {command}\n"));
+    }
+    if let Some(outcome) = run.outcome() {
+        let reason = outcome.reason().map(|reason| format!(" {reason}")).unwrap_or_default();
+        text.push_str(&format!("  outcome    {}{reason}\n", outcome.status()));
+        if let ralph_model::Outcome::Aborted { details, .. } = outcome {
+            text.push_str(&format!("             {details}\n"));
+        }
+    }
+    text.push_str(&format!("\n{}\n\n", indent(&config.objective)));
+    let mut rows = vec![["#", "VERDICT", "PASSING", "FAILING", "FILES", "COST", "TIME", "NOTE"].map(str::to_owned)];
+    if let Some(baseline) = &facts.baseline {
+        let (passing, failing) = baseline.tally();
+        let blank = String::new;
+        rows.push([
+            "0".into(),
+            verdict(Some(baseline)).into(),
+            passing.to_string(),
+            failing.to_string(),
+            blank(),
+            blank(),
+            blank(),
+            "baseline".into(),
+        ]);
+    }
+    rows.extend(facts.iterations.iter().map(row));
+    text.push_str(&columns(&rows));
+    text
+}
+
+fn row(record: &IterationRecord) -> [String; 8] {
+    let tally = record.verdict.as_ref().map(Verdict::tally);
+    let mut notes = Vec::new();
+    if record.interrupted {
+        notes.push("interrupted".to_owned());
+    }
+    if let Some(run) = record.run.as_ref().filter(|run| !run.ended.is_success()) {
+        notes.push(format!("agent: {}", run.ended));
+    }
+    if record.is_false_claim() {
+        notes.push("false claim".to_owned());
+    } else if record.claimed {
+        notes.push("claimed".to_owned());
+    }
+    if record.undone {
+        notes.push("undone".to_owned());
+    }
+    if let Some(signature) = record.signature() {
+        notes.push(signature.headline);
+    }
+    [
+        record.iteration.to_string(),
+        verdict(record.verdict.as_ref()).to_owned(),
+        tally.map_or_else(String::new, |(passing, _)| passing.to_string()),
+        tally.map_or_else(String::new, |(_, failing)| failing.to_string()),
+        record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string()),
+        record.charged.to_string(),
+        record.ended.map_or_else(String::new, |ended| ended.since(record.started).to_string()),
+        notes.join("; "),
+    ]
+}
+
+fn verdict(verdict: Option<&Verdict>) -> &'static str {
+    match verdict.map(Verdict::passed) {
+        Some(true) => "pass",
+        Some(false) => "fail",
+        None => "-",
+    }
+}
+
+fn indent(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn as_json(entry: &ralph_store::LoopEntry, run: &Loop) -> Value {
+    let facts = run.facts();
+    let iterations: Vec<Value> = facts
+        .iterations
+        .iter()
+        .map(|record| {
+            json!({
+                "iteration": record.iteration,
+                "status": run.status(record),
+                "startedAt": record.started.rfc3339(),
+                "endedAt": record.ended.map(ralph_model::Timestamp::rfc3339),
+                "costUSD": record.charged.to_json_number(),
+                "claimed": record.claimed,
+                "falseClaim": record.is_false_claim(),
+                "blocked": record.blocked,
+                "interrupted": record.interrupted,
+                "undone": record.undone,
+                "treeBefore": record.before,
+                "run": record.run,
+                "verdict": record.verdict,
+            })
+        })
+        .collect();
+    json!({
+        "loopId": entry.id,
+        "status": if super::list::is_interrupted(entry) { "INTERRUPTED" } else { entry.status.name() },
+        "reason": entry.reason,
+        "objective": facts.config.objective,
+        "workspace": entry.workspace,
+        "config": facts.config,
+        "start": facts.start,
+        "phase": run.phase().name(),
+        "outcome": run.outcome(),
+        "costUSD": facts.spent.to_json_number(),
+        "falseClaims": facts.false_claims(),
+        "best": facts.best(),
+        "baseline": facts.baseline,
+        "iterations": iterations,
+    })
+}

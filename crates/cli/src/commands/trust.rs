@@ -1,0 +1,160 @@
+//! `ralph trust`: shows what a repository asks for, and approves it, lists approvals, or takes one back.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use ralph_model::{Timestamp, exit_code};
+use ralph_store::{Store, Trusted};
+use serde_json::json;
+
+use crate::places::Places;
+use crate::prepare::workspace;
+use crate::screen::{Answer, Asking, Screen};
+use crate::settings::RepositoryFile;
+use crate::skills::candidates;
+use crate::trust::{Error, Question};
+use crate::words::{TrustAction, TrustWords};
+
+/// Does what the words ask for and gives the exit code.
+///
+/// # Errors
+/// When the store cannot be used or there is nothing to take back.
+pub(crate) async fn trust(
+    words: &TrustWords,
+    places: &Places,
+    current: &Path,
+    mut asking: Asking<'_>,
+    now: Timestamp,
+    screen: &mut Screen<'_>,
+) -> Result<u8> {
+    match words.action() {
+        TrustAction::List => list(words, places, screen).await,
+        TrustAction::Revoke(start) => revoke(&start, words, places, screen).await,
+        TrustAction::Approve => {
+            let mut yes = |_: &str| Ok(Answer::Yes);
+            approve(words, places, current, &mut Asking::Person(&mut yes), now, screen).await
+        }
+        TrustAction::Ask => approve(words, places, current, &mut asking, now, screen).await,
+    }
+}
+
+async fn approve(
+    words: &TrustWords,
+    places: &Places,
+    current: &Path,
+    asking: &mut Asking<'_>,
+    now: Timestamp,
+    screen: &mut Screen<'_>,
+) -> Result<u8> {
+    let workspace = match workspace(words.directory.as_deref(), current) {
+        Ok(workspace) => workspace,
+        Err(error) => {
+            screen.say(&error.to_string())?;
+            return Ok(error.exit_code());
+        }
+    };
+    let (questions, mut problems) = questions(&workspace);
+    for problem in &problems {
+        screen.say(problem)?;
+    }
+    let store = Store::open(&places.database()).await?;
+    let mut approved = Vec::new();
+    for question in &questions {
+        if question.is_approved(&store).await? {
+            approved.push(question);
+            continue;
+        }
+        screen.say(&question.shown())?;
+        let answer = match asking {
+            Asking::Nobody => {
+                problems.push(format!("{}: not approved", question.path.display()));
+                screen.say("There is no terminal to ask at. When you have read the above, approve it with --yes.")?;
+                continue;
+            }
+            Asking::Person(ask) => ask("Approve?").map_err(Error::Ask)?,
+        };
+        match answer {
+            Answer::Yes => {
+                question.approve(&store, now).await?;
+                approved.push(question);
+            }
+            Answer::No => problems.push(format!("{}: not approved", question.path.display())),
+        }
+    }
+    if words.json {
+        let files = approved
+            .iter()
+            .map(|question| json!({ "path": question.path.display().to_string(), "sha256": question.sha256 }));
+        let workspace = workspace.display().to_string();
+        screen.json(&json!({ "workspace": workspace, "approved": files.collect::<Vec<_>>(), "problems": problems }))?;
+    } else if questions.is_empty() && problems.is_empty() {
+        screen.result(&format!("{}: nothing here needs approval", workspace.display()))?;
+    } else {
+        for question in &approved {
+            screen.result(&format!("approved: {} ({})", question.path.display(), short(&question.sha256)))?;
+        }
+    }
+    Ok(if problems.is_empty() { exit_code::COMPLETED } else { exit_code::USAGE })
+}
+
+/// Everything in the workspace that needs approval, and what cannot be approved at all.
+fn questions(workspace: &Path) -> (Vec<Question>, Vec<String>) {
+    let (mut questions, mut problems) = (Vec::new(), Vec::new());
+    match RepositoryFile::read(workspace) {
+        Ok(file) => questions.extend(file.and_then(|file| Question::about_file(&file, workspace))),
+        Err(error) => problems.push(error.to_string()),
+    }
+    for (_, candidate) in candidates(workspace) {
+        match candidate {
+            Ok(candidate) => questions.push(Question::about_skill(&candidate, workspace)),
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    (questions, problems)
+}
+
+async fn list(words: &TrustWords, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
+    let trusted = match Store::open_existing(&places.database()).await? {
+        Some(store) => store.trusted().await?,
+        None => Vec::new(),
+    };
+    if words.json {
+        let rows =
+            trusted.iter().map(|one| json!({ "sha256": one.hash, "path": one.path, "approvedAt": one.at.rfc3339() }));
+        screen.json(&rows.collect())?;
+    } else if trusted.is_empty() {
+        screen.result("nothing is approved")?;
+    } else {
+        for one in &trusted {
+            screen.result(&format!("{}  {}  {}", short(&one.hash), one.at.utc_date(), one.path))?;
+        }
+    }
+    Ok(exit_code::COMPLETED)
+}
+
+async fn revoke(start: &str, words: &TrustWords, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
+    let store = Store::open_existing(&places.database()).await?.context("nothing is approved yet")?;
+    let mut hashes: Vec<Trusted> = store.trusted().await?;
+    hashes.retain(|one| !start.is_empty() && one.hash.starts_with(&start.to_ascii_lowercase()));
+    hashes.dedup_by(|left, right| left.hash == right.hash);
+    let hash = match hashes.as_slice() {
+        [one] => one.hash.clone(),
+        [] => bail!("no approval begins with `{start}`: `ralph trust --list` shows all of them"),
+        several => bail!("{} approvals begin with `{start}`: type more of the hash", several.len()),
+    };
+    let places = store.revoke(&hash).await?;
+    if words.json {
+        screen.json(&json!({ "revoked": hash, "places": places }))?;
+    } else {
+        screen.result(&format!("revoked {} in {places} place(s)", short(&hash)))?;
+    }
+    Ok(exit_code::COMPLETED)
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+#[cfg(test)]
+#[path = "trust_tests.rs"]
+mod tests;

@@ -1,0 +1,41 @@
+//! `ralph verify-run`: whether a loop's journal is the one that was written, and what its verdict rests on.
+
+use ralph_runtime::{Proof, verify_run};
+
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, find_loop};
+use crate::words::VerifyRunWords;
+
+/// Checks a loop offline. Exit code 1 when something does not hold.
+///
+/// # Errors
+/// When the loop is unknown.
+pub(crate) async fn run(words: VerifyRunWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let store = around.existing_store().await?;
+    let entry = find_loop(&store, &words.loop_name).await?;
+    let proof = verify_run(&around.home(), &store, entry.id).await?;
+    if words.json {
+        screen.json(&serde_json::to_value(&proof)?)?;
+    } else {
+        screen.result(&as_text(&proof))?;
+    }
+    Ok(u8::from(!proof.holds))
+}
+
+fn as_text(proof: &Proof) -> String {
+    let mut lines =
+        vec![format!("loop {}: {}", proof.loop_id.short(), if proof.holds { "HOLDS" } else { "DOES NOT HOLD" })];
+    for finding in &proof.findings {
+        lines.push(format!("  {} {}: {}", if finding.holds { "ok  " } else { "FAIL" }, finding.what, finding.detail));
+    }
+    lines.push(format!("  status {}, {}", proof.status, if proof.verified { "verified" } else { "not verified" }));
+    if let Some(tree) = &proof.tree {
+        lines.push(format!("  tree {tree}"));
+    }
+    for check in &proof.checks {
+        lines.push(format!("  rests on: {check}"));
+    }
+    lines.push(format!("  chain head {} after {} events", proof.chain_head, proof.events));
+    lines.push("  what no check of these looks at is not covered".to_owned());
+    lines.join("\n")
+}

@@ -1,0 +1,97 @@
+//! The `ralph` program: words and screens. Everything that is decided or done is in the libraries.
+
+mod commands;
+mod environment;
+mod journal;
+mod places;
+mod prepare;
+mod screen;
+mod settings;
+mod skills;
+mod surroundings;
+mod trust;
+mod view;
+mod words;
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use ralph_model::exit_code;
+
+use crate::screen::{Asking, Screen, ask_at_terminal};
+use crate::surroundings::{REAPER, Surroundings, is_interactive, now};
+use crate::words::{Command, Words};
+
+fn main() -> ExitCode {
+    let first = std::env::args_os().nth(1);
+    if first.as_deref() == Some(REAPER.as_ref()) {
+        // Before anything else: a reaper starts in a millisecond and has nothing of the program's own.
+        return ralph_process::reaper_main(std::env::args_os().skip(2));
+    }
+    let (mut out, mut err) = (io::stdout(), io::stderr());
+    let mut screen = Screen { out: &mut out, err: &mut err };
+    let ended = dispatch(first, &mut screen);
+    let flushed = screen.out.flush().map_err(anyhow::Error::from);
+    match ended.and_then(|code| flushed.map(|()| code)) {
+        Ok(code) => ExitCode::from(code),
+        // The reader went away, as `head` does; that is no fault.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = screen.say(&format!("error: {error:#}"));
+            ExitCode::from(exit_code::ERROR)
+        }
+    }
+}
+
+fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    if first.as_deref() == Some(commands::demo::AGENT.as_ref()) {
+        return commands::demo::agent(screen);
+    }
+    let command = match Words::try_parse() {
+        Ok(words) => words.command,
+        Err(error) => {
+            error.print()?;
+            return Ok(u8::try_from(error.exit_code()).unwrap_or(exit_code::USAGE));
+        }
+    };
+    match command {
+        Command::Completions(words) => {
+            commands::completions::completions(&words, screen.out)?;
+            Ok(exit_code::COMPLETED)
+        }
+        Command::Report(words) => commands::report::run(words, &Surroundings::look()?, screen),
+        command => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build()?;
+            runtime.block_on(dispatch_async(command, Surroundings::look()?, screen))
+        }
+    }
+}
+
+async fn dispatch_async(command: Command, around: Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    match command {
+        Command::Run(words) => commands::run::run(*words, &around, screen).await,
+        Command::Resume(words) => commands::resume::run(words, &around, screen).await,
+        Command::List(words) => commands::list::run(words, &around, screen).await,
+        Command::Show(words) => commands::show::run(words, &around, screen).await,
+        Command::Logs(words) => commands::logs::run(words, &around, screen).await,
+        Command::Diff(words) => commands::diff::run(words, &around, screen).await,
+        Command::Rewind(words) => commands::rewind::run(words, &around, screen).await,
+        Command::Stop(words) => commands::stop::run(words, &around, screen).await,
+        Command::VerifyRun(words) => commands::verify_run::run(words, &around, screen).await,
+        Command::Trust(words) => {
+            let mut ask = ask_at_terminal;
+            let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
+            commands::trust::trust(&words, &around.places, &around.current, asking, now(), screen).await
+        }
+        Command::Init(words) => commands::init::init(&words, &around.places, &around.current, now(), screen).await,
+        Command::Doctor(words) => commands::doctor::doctor(&words, &around.subject()?, screen).await,
+        Command::Demo(words) => commands::demo::run(words, around, screen).await,
+        Command::Report(_) | Command::Completions(_) => unreachable!("these need no runtime and were answered above"),
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}

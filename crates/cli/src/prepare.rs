@@ -1,0 +1,153 @@
+//! From words to a complete configuration: reads the files, asks for approval where it is needed, and resolves. Starts
+//! nothing.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use ralph_model::{Timestamp, exit_code};
+use ralph_store::Store;
+
+use crate::places::Places;
+use crate::screen::Asking;
+use crate::settings::{
+    self, Approval, Inputs, Layer, Links, Repository, RepositoryFile, Resolved, deep_debug_wanted, resolve,
+    skill_wanted,
+};
+use crate::skills::{self, Found, Lookup};
+use crate::trust::{self, Question};
+use crate::words::RunWords;
+
+/// Why a loop cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// A file or a value is wrong.
+    #[error(transparent)]
+    Settings(#[from] settings::Error),
+    /// The skill cannot be used.
+    #[error(transparent)]
+    Skill(#[from] skills::Error),
+    /// Something of the repository is not approved.
+    #[error(transparent)]
+    Trust(#[from] trust::Error),
+    /// The objective cannot be read.
+    #[error("could not read the objective from {place}: {source}")]
+    Objective { place: String, source: io::Error },
+    /// The folder to work in is not there.
+    #[error("--workspace: {}: {source}\n  allowed: a folder that exists", .path.display())]
+    Workspace { path: PathBuf, source: io::Error },
+}
+
+impl Error {
+    /// The exit code: only a broken store is Ralph's own fault.
+    pub(crate) const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Trust(trust::Error::Store(_)) => exit_code::ERROR,
+            Self::Settings(_) | Self::Skill(_) | Self::Trust(_) | Self::Objective { .. } | Self::Workspace { .. } => {
+                exit_code::USAGE
+            }
+        }
+    }
+}
+
+/// What preparing a loop needs besides its words.
+pub(crate) struct Context<'a> {
+    /// Where Ralph keeps things.
+    pub(crate) places: &'a Places,
+    /// Where approvals are remembered.
+    pub(crate) store: &'a Store,
+    /// Whether there is somebody to ask.
+    pub(crate) asking: Asking<'a>,
+    /// The time.
+    pub(crate) now: Timestamp,
+}
+
+/// The user's own configuration; empty when there is none.
+///
+/// # Errors
+/// When it cannot be read or understood.
+pub(crate) fn user_settings(places: &Places) -> Result<Layer, settings::Error> {
+    let path = places.config_file();
+    let Some(bytes) = settings::read(&path, Links::Follow)? else { return Ok(Layer::default()) };
+    let Ok(text) = String::from_utf8(bytes) else { return Err(settings::Error::NotText { path }) };
+    settings::parse(&path, &text).map(|document| document.layer)
+}
+
+/// The folder to work in, absolute and without links, so that approvals and locks mean the same folder by any name.
+///
+/// # Errors
+/// When it is not there or not a folder.
+pub(crate) fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error> {
+    let path = current.join(given.unwrap_or(Path::new("")));
+    let wrong = |source| Error::Workspace { path: path.clone(), source };
+    let canonical = path.canonicalize().map_err(wrong)?;
+    if canonical.is_dir() { Ok(canonical) } else { Err(wrong(io::ErrorKind::NotADirectory.into())) }
+}
+
+/// The objective, byte for byte: from the words, from a file, or from `input` for `-`.
+///
+/// # Errors
+/// When it cannot be read or is not UTF-8.
+pub(crate) fn objective(words: &RunWords, input: &mut dyn Read) -> Result<String, Error> {
+    let mut text = String::new();
+    let (place, read) = match (&words.objective_file, words.objective.as_deref()) {
+        (Some(file), _) => {
+            let read = std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text));
+            (file.display().to_string(), read)
+        }
+        (None, Some("-")) => ("standard input".to_owned(), input.read_to_string(&mut text)),
+        (None, given) => return Ok(given.unwrap_or_default().to_owned()),
+    };
+    read.map_err(|source| Error::Objective { place, source })?;
+    Ok(text)
+}
+
+/// Reads, asks and resolves. `workspace` comes from [`workspace`], `objective` from [`objective`].
+///
+/// # Errors
+/// When the configuration is wrong or not approved; nothing was started.
+pub(crate) async fn prepare(
+    words: &RunWords,
+    objective: String,
+    workspace: &Path,
+    mut context: Context<'_>,
+) -> Result<Resolved, Error> {
+    let user = user_settings(context.places)?;
+    let repository = repository(workspace, &mut context).await?;
+    let repository = repository.as_ref();
+    let skill = match skill_wanted(words, &user, repository) {
+        Some(name) => Some(skill_by_name(&name, workspace, &mut context).await?),
+        None => None,
+    };
+    let deep_debug = match deep_debug_wanted(words, &user, repository) {
+        true => Some(skill_by_name(skills::DEEP_DEBUG, workspace, &mut context).await?.skill),
+        false => None,
+    };
+    Ok(resolve(words, &user, repository, Inputs { objective, workspace, skill, deep_debug })?)
+}
+
+async fn repository(workspace: &Path, context: &mut Context<'_>) -> Result<Option<Repository>, Error> {
+    let Some(file) = RepositoryFile::read(workspace)? else { return Ok(None) };
+    let approval = match Question::about_file(&file, workspace) {
+        Some(question) => {
+            question.ensure(context.store, &mut context.asking, context.now).await?;
+            Approval::Given
+        }
+        None => Approval::Missing,
+    };
+    Ok(Some(file.with(approval)))
+}
+
+async fn skill_by_name(name: &str, workspace: &Path, context: &mut Context<'_>) -> Result<Found, Error> {
+    match skills::find(name, &context.places.skills(), workspace)? {
+        Lookup::Ready(found) => Ok(found),
+        Lookup::NeedsApproval(candidate) => {
+            let question = Question::about_skill(&candidate, workspace);
+            question.ensure(context.store, &mut context.asking, context.now).await?;
+            Ok(candidate.approved())
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "prepare_tests.rs"]
+mod tests;

@@ -1,0 +1,97 @@
+//! Where words go: results to one writer, everything else to another. All text is made inert on the way.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead as _, Write};
+
+use ralph_process::inert;
+
+/// The two outputs of a command.
+pub(crate) struct Screen<'a> {
+    /// For results: standard output.
+    pub(crate) out: &'a mut (dyn Write + Send),
+    /// For everything else: standard error.
+    pub(crate) err: &'a mut (dyn Write + Send),
+}
+
+impl Screen<'_> {
+    /// Prints a result.
+    ///
+    /// # Errors
+    /// When nobody can be told.
+    pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{}", inert(text.trim_end_matches('\n')))
+    }
+
+    /// Prints a result as JSON.
+    ///
+    /// # Errors
+    /// When nobody can be told.
+    pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
+        writeln!(self.out, "{}", escaped(&format!("{value:#}")))
+    }
+
+    /// Prints something besides the result.
+    ///
+    /// # Errors
+    /// When nobody can be told.
+    pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.err, "{}", inert(text.trim_end_matches('\n')))
+    }
+}
+
+/// JSON escapes what is below the blank; whatever else could act on a terminal is escaped here, which means the same to
+/// whoever parses it.
+fn escaped(json: &str) -> Cow<'_, str> {
+    if matches!(inert(json), Cow::Borrowed(_)) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        let acts = c > '~' && matches!(inert(c.encode_utf8(&mut [0; 4])), Cow::Owned(_));
+        if acts {
+            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            text.push(c);
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// Yes.
+    Yes,
+    /// Anything else.
+    No,
+}
+
+/// Whether there is somebody who can be asked.
+pub(crate) enum Asking<'a> {
+    /// Standard input or standard error is no terminal.
+    Nobody,
+    /// Shows a text and asks for yes or no.
+    Person(&'a mut (dyn FnMut(&str) -> io::Result<Answer> + Send)),
+}
+
+/// Asks at the terminal: the text goes to standard error, the answer comes from standard input. The end of input is a
+/// no.
+///
+/// # Errors
+/// When the terminal is gone.
+pub(crate) fn ask_at_terminal(text: &str) -> io::Result<Answer> {
+    let mut err = io::stderr().lock();
+    write!(err, "{} [y/N] ", inert(text))?;
+    err.flush()?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(understood(&line))
+}
+
+fn understood(line: &str) -> Answer {
+    if matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes") { Answer::Yes } else { Answer::No }
+}
+
+#[cfg(test)]
+#[path = "screen_tests.rs"]
+mod tests;

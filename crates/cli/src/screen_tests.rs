@@ -1,0 +1,33 @@
+use super::*;
+
+#[test]
+fn only_yes_is_yes() {
+    for line in ["y\n", "Y\n", " yes \r\n", "YES"] {
+        assert_eq!(understood(line), Answer::Yes, "{line:?}");
+    }
+    for line in ["", "\n", "n\n", "yep\n", "y y\n", "\u{1b}y"] {
+        assert_eq!(understood(line), Answer::No, "{line:?}");
+    }
+}
+
+#[test]
+fn results_and_talk_go_apart_and_are_inert() {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let mut screen = Screen { out: &mut out, err: &mut err };
+    screen.result("a\u{1b}[2Jb\n").unwrap();
+    screen.say("c\u{202e}d").unwrap();
+    let (out, err) = (String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap());
+    assert!(out.starts_with('a') && out.ends_with("b\n") && !out.contains('\u{1b}'), "{out:?}");
+    assert!(err.starts_with('c') && !err.contains('\u{202e}'), "{err:?}");
+}
+
+#[test]
+fn json_means_the_same_and_does_nothing() {
+    let value = serde_json::json!({ "a\u{202e}": "\u{1b}[2J\u{9b}2J\u{7f}\u{200b}\u{e0041}日本語\n" });
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    Screen { out: &mut out, err: &mut err }.json(&value).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    assert_eq!(inert(&text), text);
+    assert!(text.contains("日本語"), "{text}");
+}

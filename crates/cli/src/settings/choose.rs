@@ -1,0 +1,210 @@
+//! Chooses each value from the places that may set it, the weightiest first, and writes down which one it was. Pure.
+
+use ralph_model::{AgentSpec, ConfigError, DEFAULT_PROHIBITED};
+
+use super::resolve::{Origin, Source};
+use super::{Key, Layer, Repository};
+use crate::words::RunWords;
+
+/// The two files, the weightier first.
+pub(super) struct Layers<'a> {
+    repository: Option<&'a Layer>,
+    user: &'a Layer,
+}
+
+impl<'a> Layers<'a> {
+    pub(super) fn new(user: &'a Layer, repository: Option<&'a Repository>) -> Self {
+        Self { repository: repository.and_then(Repository::approved), user }
+    }
+
+    fn each(&self) -> impl Iterator<Item = (&'a Layer, Origin)> + use<'a> {
+        self.repository.map(|layer| (layer, Origin::Repository)).into_iter().chain([(self.user, Origin::User)])
+    }
+
+    pub(super) fn pick<T>(&self, of: impl Fn(&Layer) -> Option<T>) -> Option<(T, Origin)> {
+        self.each().find_map(|(layer, origin)| of(layer).map(|value| (value, origin)))
+    }
+}
+
+/// Chooses values and writes down where they came from.
+pub(super) struct Chooser<'a> {
+    layers: Layers<'a>,
+    /// Where each value came from.
+    pub(super) sources: Vec<Source>,
+}
+
+impl<'a> Chooser<'a> {
+    pub(super) fn new(layers: Layers<'a>) -> Self {
+        Self { layers, sources: Vec::new() }
+    }
+
+    pub(super) fn note<T>(&mut self, key: Key, origin: Origin, value: T) -> T {
+        self.sources.push(Source { key, origin });
+        value
+    }
+
+    pub(super) fn optional<T>(&mut self, key: Key, flag: Option<T>, of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
+        let (value, origin) = flag.map(|value| (value, Origin::Flag)).or_else(|| self.layers.pick(of))?;
+        Some(self.note(key, origin, value))
+    }
+
+    pub(super) fn required<T>(&mut self, key: Key, flag: Option<T>, of: impl Fn(&Layer) -> Option<T>, default: T) -> T {
+        match self.optional(key, flag, of) {
+            Some(value) => value,
+            None => self.note(key, Origin::Default, default),
+        }
+    }
+
+    pub(super) fn agent(&mut self, flags: &RunWords) -> Result<AgentSpec, ConfigError> {
+        let unmetered = self.required(Key::Unmetered, flags.unmetered.then_some(true), |layer| layer.unmetered, false);
+        // Name and command are one choice: the weightiest place that makes it, makes it whole.
+        let flag = Choice::of(flags.agent.as_ref(), flags.agent_command.as_ref()).map(|choice| (choice, Origin::Flag));
+        let of = |layer: &Layer| Choice::of(layer.agent.as_ref(), layer.agent_command.as_ref());
+        match flag.or_else(|| self.layers.pick(of)) {
+            Some((Choice::Command(command), origin)) => {
+                self.sources.push(Source { key: Key::AgentCommand, origin });
+                Ok(AgentSpec::Command { name: "command".to_owned(), command, unmetered })
+            }
+            Some((Choice::Named(name), origin)) => {
+                self.sources.push(Source { key: Key::Agent, origin });
+                self.named_agent(name, unmetered)
+            }
+            Some((Choice::Both, origin)) => Err(ConfigError::new(
+                "--agent",
+                format!("is given together with --agent-command ({origin})"),
+                "either the name of a configured agent, or a command",
+            )),
+            None => Err(ConfigError::new(
+                "--agent-command",
+                "no agent is named",
+                format!(
+                    "--agent-command CMD with a program that reads its prompt from standard input, or --agent NAME{}",
+                    self.known_agents()
+                ),
+            )),
+        }
+    }
+
+    fn named_agent(&mut self, name: String, unmetered: bool) -> Result<AgentSpec, ConfigError> {
+        let found = self.layers.pick(|layer| layer.agents.get(&name).cloned());
+        let Some((agent, origin)) = found else {
+            let allowed = format!("an agent of a configuration file{}", self.known_agents());
+            return Err(ConfigError::new("--agent", format!("`{name}` is not a known agent"), allowed));
+        };
+        self.sources.push(Source { key: Key::AgentsCommand, origin });
+        Ok(AgentSpec::Command { name, command: agent.command, unmetered: unmetered || agent.unmetered })
+    }
+
+    fn known_agents(&self) -> String {
+        let mut names: Vec<&str> =
+            self.layers.each().flat_map(|(layer, _)| layer.agents.keys().map(String::as_str)).collect();
+        names.sort_unstable();
+        names.dedup();
+        match names.as_slice() {
+            [] => " (none is configured: add `[agents.NAME]` with `command = \"…\"` to your configuration)".to_owned(),
+            names => format!(" ({})", names.join(", ")),
+        }
+    }
+
+    /// The user's list replaces the defaults, repository and flags add; the user's `!glob` comes last and wins.
+    pub(super) fn prohibited(
+        &mut self,
+        flags: &RunWords,
+        repository: Option<&Repository>,
+    ) -> Result<Vec<String>, ConfigError> {
+        let (base, origin) = match &self.layers.user.prohibited_paths {
+            Some(globs) => (globs.clone(), Origin::User),
+            None => (DEFAULT_PROHIBITED.map(str::to_owned).to_vec(), Origin::Default),
+        };
+        let added = repository.map_or(&[][..], Repository::prohibited);
+        self.paths(
+            Key::ProhibitedPaths,
+            "--prohibit",
+            [(base, origin), (added.to_vec(), Origin::Repository)],
+            &flags.prohibit,
+        )
+    }
+
+    pub(super) fn protected(
+        &mut self,
+        flags: &RunWords,
+        repository: Option<&Repository>,
+    ) -> Result<Vec<String>, ConfigError> {
+        let base = self.layers.user.protected_paths.clone().unwrap_or_default();
+        let added = repository.map_or(&[][..], Repository::protected);
+        self.paths(
+            Key::ProtectedPaths,
+            "--protect",
+            [(base, Origin::User), (added.to_vec(), Origin::Repository)],
+            &flags.protect,
+        )
+    }
+
+    fn paths(
+        &mut self,
+        key: Key,
+        flag: &'static str,
+        files: [(Vec<String>, Origin); 2],
+        flags: &[String],
+    ) -> Result<Vec<String>, ConfigError> {
+        let mut globs: Vec<String> = Vec::new();
+        for (list, origin) in files.into_iter().chain([(flags.to_vec(), Origin::Flag)]) {
+            if !list.is_empty() {
+                self.sources.push(Source { key, origin });
+            }
+            for glob in list {
+                if glob.trim().is_empty() || glob.chars().any(char::is_control) {
+                    let problem = format!("{glob:?} is not a glob");
+                    return Err(ConfigError::new(flag, problem, "one line of a .gitignore, such as migrations/**"));
+                }
+                // The last line that matches decides, so a repeated glob counts at its last place.
+                globs.retain(|earlier| *earlier != glob);
+                globs.push(glob);
+            }
+        }
+        Ok(globs)
+    }
+
+    /// The user's standing list, and what the flags add to it.
+    pub(super) fn env(&mut self, flags: &RunWords) -> Result<Vec<String>, ConfigError> {
+        let mut names: Vec<String> = Vec::new();
+        let standing = self.layers.user.env.clone().unwrap_or_default();
+        for (list, origin) in [(standing, Origin::User), (flags.env.clone(), Origin::Flag)] {
+            if !list.is_empty() {
+                self.sources.push(Source { key: Key::Env, origin });
+            }
+            for name in list {
+                if name.is_empty() || name.contains(['=', '\0']) {
+                    let problem = format!("{name:?} is not the name of an environment variable");
+                    return Err(ConfigError::new(
+                        "--env",
+                        problem,
+                        "a name such as HTTP_PROXY; its value is inherited",
+                    ));
+                }
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// How one place chooses the agent.
+enum Choice {
+    Named(String),
+    Command(String),
+    Both,
+}
+
+impl Choice {
+    fn of(name: Option<&String>, command: Option<&String>) -> Option<Self> {
+        match (name, command) {
+            (None, None) => None,
+            (Some(name), None) => Some(Self::Named(name.clone())),
+            (None, Some(command)) => Some(Self::Command(command.clone())),
+            (Some(_), Some(_)) => Some(Self::Both),
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Every key of a configuration file, in one table: its name, the flag of the same meaning, what a repository may do
+//! with it, and an example. A key that is not in this table cannot be used: the parser refuses it.
+
+/// What a key may do when it comes from a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Only the user's own configuration can say it.
+    UserOnly,
+    /// It can only take rights away, so it is applied without asking.
+    NarrowsOnly,
+    /// It takes effect after the user approved this exact content.
+    NeedsApproval,
+}
+
+macro_rules! keys {
+    ($($key:ident $name:literal, $flag:expr, $class:ident, $example:literal, $effect:literal;)+) => {
+        /// A key of a configuration file.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub(crate) enum Key { $(#[doc = $effect] $key,)+ }
+
+        impl Key {
+            /// Every key there is.
+            pub(crate) const ALL: &[Self] = &[$(Self::$key,)+];
+
+            /// Its name in a file, with dots between tables; `*` stands for a name that the user chooses.
+            pub(crate) const fn name(self) -> &'static str { match self { $(Self::$key => $name,)+ } }
+
+            /// The flag that says the same, where there is one.
+            pub(crate) const fn flag(self) -> Option<&'static str> { match self { $(Self::$key => $flag,)+ } }
+
+            /// What a repository may do with it.
+            pub(crate) const fn class(self) -> Class { match self { $(Self::$key => Class::$class,)+ } }
+
+            /// A line that works.
+            pub(crate) const fn example(self) -> &'static str { match self { $(Self::$key => $example,)+ } }
+
+            /// What it does, for whoever has to approve it.
+            pub(crate) const fn effect(self) -> &'static str { match self { $(Self::$key => $effect,)+ } }
+        }
+    };
+}
+
+keys! {
+    MaxIterations "max_iterations", Some("--max"), NeedsApproval,
+        "max_iterations = 10", "sets how many times the agent may run";
+    MaxCostUsd "max_cost_usd", Some("--max-cost"), NeedsApproval,
+        "max_cost_usd = 2.50", "sets how much money the loop may spend";
+    MaxDuration "max_duration", Some("--max-duration"), NeedsApproval,
+        "max_duration = \"2h\"", "sets how long the loop may take";
+    IterationTimeout "iteration_timeout", Some("--iteration-timeout"), NeedsApproval,
+        "iteration_timeout = \"20m\"", "sets how long one agent run may take";
+    VerificationTimeout "verification_timeout", Some("--verify-timeout"), NeedsApproval,
+        "verification_timeout = \"5m\"", "sets how long one check may take";
+    IdleTimeout "idle_timeout", Some("--idle-timeout"), NeedsApproval,
+        "idle_timeout = \"3m\"", "sets how long a process may do nothing";
+    PauseMs "pause_ms", Some("--pause"), NeedsApproval,
+        "pause_ms = 250", "sets the rest between two iterations";
+    StallDetectionThreshold "stall_detection_threshold", Some("--stall"), NeedsApproval,
+        "stall_detection_threshold = 3", "sets how many iterations without progress are a stall";
+    SameErrorThreshold "same_error_threshold", Some("--same-error"), NeedsApproval,
+        "same_error_threshold = 3", "sets how often the same failure may come in a row";
+    EscalateToDeepDebug "escalate_to_deep_debug", Some("--deep-debug"), NeedsApproval,
+        "escalate_to_deep_debug = true", "goes on with another skill after a stall";
+    VerificationCommand "verification_command", Some("--criteria"), NeedsApproval,
+        "verification_command = \"npm test\"", "runs commands on your computer, to judge the work";
+    Expects "expects", Some("--expect"), NeedsApproval,
+        "expects = [\"command:true\"]", "says what has to be observable; `command:` runs a command on your computer";
+    Junit "junit", Some("--junit"), NeedsApproval,
+        "junit = [\"reports/*.xml\"]", "says which files count the tests";
+    CompletionPromise "completion_promise", Some("--promise"), NeedsApproval,
+        "completion_promise = \"<promise>DONE</promise>\"", "sets what counts as the agent's claim";
+    Agent "agent", Some("--agent"), NeedsApproval,
+        "agent = \"helper\"", "chooses the agent that runs on your computer";
+    AgentCommand "agent_command", Some("--agent-command"), NeedsApproval,
+        "agent_command = \"./agent.sh\"", "runs a command on your computer, as the agent";
+    AgentsCommand "agents.*.command", None, NeedsApproval,
+        "agents.helper.command = \"./helper.sh\"", "defines an agent: a command that can run on your computer";
+    AgentsUnmetered "agents.*.unmetered", None, NeedsApproval,
+        "agents.helper.unmetered = true", "says that an agent's cost is not counted";
+    Unmetered "unmetered", Some("--unmetered"), NeedsApproval,
+        "unmetered = true", "says that the agent's cost is not counted";
+    Skill "skill", Some("--skill"), NeedsApproval,
+        "skill = \"tdd\"", "gives the agent more instructions";
+    ContextInjection "context_injection", Some("--no-context"), NeedsApproval,
+        "context_injection = false", "says whether prompts tell what happened before";
+    OnBlocked "on_blocked", Some("--on-blocked"), NeedsApproval,
+        "on_blocked = \"continue\"", "says whether a blocked agent ends the loop";
+    Isolation "isolation", Some("--worktree"), NeedsApproval,
+        "isolation = \"worktree\"", "says where in the repository the work happens";
+    Commit "commit", Some("--commit"), NeedsApproval,
+        "commit = true", "commits verified work on the current branch";
+    Keep "keep", Some("--keep"), NeedsApproval,
+        "keep = \"best\"", "says which state the workspace keeps without success";
+    Ratchet "ratchet", Some("--ratchet"), NeedsApproval,
+        "ratchet = true", "undoes iterations that made things worse";
+    LogLimit "log_limit", None, NeedsApproval,
+        "log_limit = 1048576", "sets how many bytes of one output are kept";
+    ProhibitedPaths "prohibited_paths", Some("--prohibit"), NarrowsOnly,
+        "prohibited_paths = [\"infra/**\"]", "adds paths that the agent may not change";
+    ProtectedPaths "protected_paths", Some("--protect"), NarrowsOnly,
+        "protected_paths = [\"tests/**\"]", "adds paths that the checks depend on";
+    Env "env", Some("--env"), UserOnly,
+        "env = [\"HTTP_PROXY\"]", "hands environment variables to agent and checks";
+    CapsIterations "caps.iterations", None, UserOnly,
+        "caps.iterations = 80", "moves the cap on iterations of a loop";
+    CapsLoopCostUsd "caps.loop_cost_usd", None, UserOnly,
+        "caps.loop_cost_usd = 20", "moves the cap on the money of a loop";
+    CapsDailyCostUsd "caps.daily_cost_usd", None, UserOnly,
+        "caps.daily_cost_usd = 100", "moves the cap on the money of a day";
+    NotifyCommand "notify.command", None, UserOnly,
+        "notify.command = \"notify-send Ralph\"", "runs a command when a loop ends or needs attention";
+    MetricsPath "metrics_path", None, UserOnly,
+        "metrics_path = \"/var/tmp/loops.jsonl\"", "says where metrics are written";
+}
+
+/// Names that people may try and that no file can set, with the reason.
+pub(crate) const NEVER_IN_A_FILE: [(&str, &str); 2] = [
+    ("objective", "the objective is your request: give it on the command line or with --objective-file"),
+    ("workspace", "the workspace is the folder that Ralph is started in: use --workspace DIR for another one"),
+];
+
+impl Key {
+    /// The parts of its name.
+    pub(crate) fn segments(self) -> impl Iterator<Item = &'static str> {
+        self.name().split('.')
+    }
+
+    /// The key whose name or flag is nearest to what was typed below `prefix`.
+    pub(crate) fn nearest(prefix: &[&str], typed: &str) -> &'static str {
+        let typed = plain(typed);
+        let candidates = Self::ALL.iter().flat_map(|key| {
+            let mut segments = key.segments();
+            let below = prefix.iter().all(|part| segments.next().is_some_and(|s| s == "*" || s == *part));
+            let name = segments.next().filter(|_| below);
+            // A flag is another spelling only where the key is not inside a table.
+            let flag = key.flag().filter(|_| prefix.is_empty() && below).map(|flag| (plain(flag), key.name()));
+            name.map(|name| (plain(name), name)).into_iter().chain(flag)
+        });
+        candidates.min_by_key(|(spelling, _)| distance(spelling, &typed)).map_or("", |(_, name)| name)
+    }
+}
+
+/// `maxIterations`, `max-iterations` and `max_iterations` are one spelling.
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+}
+
+/// Single-character edits between two words.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, from) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, to) in right.iter().enumerate() {
+            let changed = diagonal + usize::from(from != *to);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}

@@ -1,0 +1,236 @@
+//! Puts flags, an approved repository file, the user's file and the defaults together, in that order of weight, and
+//! remembers where each value came from. Pure.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, Skill, Verify};
+
+use super::choose::{Chooser, Layers};
+use super::{Error, Key, Layer, Repository};
+use crate::skills::Found;
+use crate::words::RunWords;
+
+/// Where metrics go when nobody says otherwise, relative to the workspace.
+const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
+/// How much of one output is kept when nobody says otherwise.
+const DEFAULT_LOG_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// What a resolution needs besides flags and files.
+#[derive(Debug, Clone)]
+pub(crate) struct Inputs<'a> {
+    /// The user's request, byte for byte.
+    pub(crate) objective: String,
+    /// The folder to work in, absolute.
+    pub(crate) workspace: &'a Path,
+    /// The skill that [`skill_wanted`] named.
+    pub(crate) skill: Option<Found>,
+    /// The skill for a stall, when [`deep_debug_wanted`].
+    pub(crate) deep_debug: Option<Skill>,
+}
+
+/// A configuration that is complete, and what goes with it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Resolved {
+    /// The loop's configuration, valid under the caps.
+    pub(crate) config: LoopConfig,
+    /// The caps of the installation.
+    pub(crate) caps: Caps,
+    /// The user's command for notifications.
+    pub(crate) notify: Option<String>,
+    /// Where metrics go, absolute.
+    pub(crate) metrics_path: PathBuf,
+    /// Where each value came from, in the order of the fields.
+    pub(crate) sources: Vec<Source>,
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// Which value.
+    pub(crate) key: Key,
+    /// From where.
+    pub(crate) origin: Origin,
+}
+
+/// From where a value can come, the weightiest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    /// The command line.
+    Flag,
+    /// The repository's file.
+    Repository,
+    /// The user's own file.
+    User,
+    /// The skill.
+    Skill,
+    /// Nobody said anything.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Flag => "command line",
+            Self::Repository => "ralph.toml",
+            Self::User => "your configuration",
+            Self::Skill => "skill",
+            Self::Default => "default",
+        })
+    }
+}
+
+/// The skill to look up before [`resolve`].
+pub(crate) fn skill_wanted(flags: &RunWords, user: &Layer, repository: Option<&Repository>) -> Option<String> {
+    let files = Layers::new(user, repository);
+    flags.skill.clone().or_else(|| files.pick(|layer| layer.skill.clone()).map(|(name, _)| name))
+}
+
+/// Whether the skill for a stall has to be looked up before [`resolve`].
+pub(crate) fn deep_debug_wanted(flags: &RunWords, user: &Layer, repository: Option<&Repository>) -> bool {
+    let files = Layers::new(user, repository);
+    flags.deep_debug || files.pick(|layer| layer.escalate_to_deep_debug).is_some_and(|(wanted, _)| wanted)
+}
+
+/// The caps of the installation: only the user's own file moves them.
+pub(crate) fn caps(user: &Layer) -> Caps {
+    let default = Caps::default();
+    Caps {
+        iterations: user.caps.iterations.unwrap_or(default.iterations),
+        loop_cost: user.caps.loop_cost_usd.map_or(default.loop_cost, |dollars| dollars.0),
+        daily_cost: user.caps.daily_cost_usd.map_or(default.daily_cost, |dollars| dollars.0),
+    }
+}
+
+/// Where metrics of a workspace go: absolute paths as they are, others relative to the workspace.
+pub(crate) fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
+    workspace.join(user.metrics_path.as_deref().unwrap_or(DEFAULT_METRICS))
+}
+
+/// Puts everything together and checks it.
+///
+/// # Errors
+/// Names the field, what is allowed and a command line that works.
+pub(crate) fn resolve(
+    flags: &RunWords,
+    user: &Layer,
+    repository: Option<&Repository>,
+    inputs: Inputs<'_>,
+) -> Result<Resolved, Error> {
+    let caps = caps(user);
+    let mut from = Chooser::new(Layers::new(user, repository));
+    let limit = |flag| ConfigError::missing_limit(flag, &caps);
+    let max_iterations = from.optional(Key::MaxIterations, flags.max_iterations, |layer| layer.max_iterations);
+    let max_cost = from.optional(Key::MaxCostUsd, flags.max_cost, |layer| layer.max_cost_usd.map(|dollars| dollars.0));
+    let (found_skill, skill_verify) = match inputs.skill {
+        Some(found) => (Some(found.skill), found.verify),
+        None => (None, None),
+    };
+    let promise =
+        from.optional(Key::CompletionPromise, flags.promise.clone(), |layer| layer.completion_promise.clone());
+    let promise_is_explicit = promise.is_some();
+    let skill_promise = found_skill.as_ref().and_then(|skill| skill.promise.clone());
+    let completion_promise = promise.unwrap_or_else(|| match skill_promise {
+        Some(promise) => from.note(Key::CompletionPromise, Origin::Skill, promise),
+        None => from.note(Key::CompletionPromise, Origin::Default, DEFAULT_PROMISE.to_owned()),
+    });
+    let commands = from.optional(Key::VerificationCommand, several(&flags.criteria), |layer| {
+        layer.verification_command.clone().map(|commands| commands.0)
+    });
+    let verification_commands = commands.unwrap_or_else(|| match skill_verify {
+        Some(command) => from.note(Key::VerificationCommand, Origin::Skill, vec![command]),
+        None => from.note(Key::VerificationCommand, Origin::Default, Vec::new()),
+    });
+    if found_skill.is_some() {
+        from.optional(Key::Skill, flags.skill.clone(), |layer| layer.skill.clone());
+    }
+    let agent = from.agent(flags)?;
+    let config = LoopConfig {
+        objective: inputs.objective,
+        max_iterations: max_iterations.ok_or_else(|| limit("--max"))?,
+        max_cost: max_cost.ok_or_else(|| limit("--max-cost"))?,
+        completion_promise,
+        promise_is_explicit,
+        verification_commands,
+        expects: from.required(Key::Expects, several(&flags.expects), |layer| layer.expects.clone(), Vec::new()),
+        junit: from.required(Key::Junit, several(&flags.junit), |layer| layer.junit.clone(), Vec::new()),
+        skill: found_skill,
+        deep_debug: {
+            let flag = flags.deep_debug.then_some(true);
+            let wanted = from.required(Key::EscalateToDeepDebug, flag, |layer| layer.escalate_to_deep_debug, false);
+            inputs.deep_debug.filter(|_| wanted)
+        },
+        stall_threshold: from.required(
+            Key::StallDetectionThreshold,
+            flags.stall_threshold,
+            |layer| layer.stall_detection_threshold,
+            5,
+        ),
+        same_error_threshold: from.required(
+            Key::SameErrorThreshold,
+            flags.same_error_threshold,
+            |layer| layer.same_error_threshold,
+            5,
+        ),
+        context_injection: from.required(
+            Key::ContextInjection,
+            flags.no_context.then_some(false),
+            |layer| layer.context_injection,
+            true,
+        ),
+        pause: from.required(Key::PauseMs, flags.pause, |layer| layer.pause_ms.map(|pause| pause.0), Millis(500)),
+        iteration_timeout: from.required(
+            Key::IterationTimeout,
+            flags.iteration_timeout,
+            |layer| layer.iteration_timeout.map(|span| span.0),
+            Millis::minutes(30),
+        ),
+        verification_timeout: from.required(
+            Key::VerificationTimeout,
+            flags.verification_timeout,
+            |layer| layer.verification_timeout.map(|span| span.0),
+            Millis::minutes(10),
+        ),
+        idle_timeout: from
+            .optional(Key::IdleTimeout, flags.idle_timeout, |layer| layer.idle_timeout.map(|span| span.0)),
+        max_duration: from
+            .optional(Key::MaxDuration, flags.max_duration, |layer| layer.max_duration.map(|span| span.0)),
+        prohibited_paths: from.prohibited(flags, repository)?,
+        protected_paths: from.protected(flags, repository)?,
+        agent,
+        workspace: utf8(inputs.workspace)?,
+        isolation: from.required(
+            Key::Isolation,
+            flags.worktree.then_some(Isolation::Worktree),
+            |layer| layer.isolation,
+            Isolation::default(),
+        ),
+        verify: Verify::default(),
+        on_blocked: from.required(Key::OnBlocked, flags.on_blocked, |layer| layer.on_blocked, Default::default()),
+        keep: from.required(Key::Keep, flags.keep, |layer| layer.keep, Default::default()),
+        ratchet: from.required(Key::Ratchet, flags.ratchet.then_some(true), |layer| layer.ratchet, false),
+        commit: from.required(Key::Commit, flags.commit.then_some(true), |layer| layer.commit, false),
+        env: from.env(flags)?,
+        log_limit: from.required(Key::LogLimit, None, |layer| layer.log_limit, DEFAULT_LOG_LIMIT),
+    };
+    config.validate(&caps)?;
+    let mut sources = from.sources;
+    sources.sort_by_key(|source| source.key);
+    let (notify, metrics_path) = (user.notify.command.clone(), metrics_path(user, inputs.workspace));
+    Ok(Resolved { config, caps, notify, metrics_path, sources })
+}
+
+fn several<T: Clone>(values: &[T]) -> Option<Vec<T>> {
+    (!values.is_empty()).then(|| values.to_vec())
+}
+
+fn utf8(workspace: &Path) -> Result<String, ConfigError> {
+    workspace.to_str().map(str::to_owned).ok_or_else(|| {
+        let problem = format!("{} is not UTF-8", workspace.display());
+        ConfigError::new("--workspace", problem, "a folder whose path is UTF-8 text")
+    })
+}
+
+#[cfg(test)]
+#[path = "resolve_tests.rs"]
+mod tests;

@@ -1,0 +1,239 @@
+//! What the process finds around itself: environment, folders, terminal, programs. The one place that reads them.
+
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, bail};
+use ralph_model::{Caps, Timestamp};
+use ralph_process::{ReaperProgram, Redactor, Supervisor};
+use ralph_runtime::{CrashPoint, Home, Machinery, Watcher};
+use ralph_store::{Found, LoopEntry, Store};
+use ralph_workspace::repository::Author;
+
+use crate::commands::doctor::{Subject, Terminal};
+use crate::environment;
+use crate::places::Places;
+
+/// The first argument that makes the program a reaper.
+pub(crate) const REAPER: &str = "__reaper";
+
+/// What the process finds around itself.
+pub(crate) struct Surroundings {
+    /// Where Ralph keeps things.
+    pub(crate) places: Places,
+    /// The current folder.
+    pub(crate) current: PathBuf,
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Surroundings {
+    /// Looks around once.
+    ///
+    /// # Errors
+    /// When there is no home directory or no current folder.
+    pub(crate) fn look() -> anyhow::Result<Self> {
+        let variables: Vec<_> = std::env::vars_os().collect();
+        let places = Places::from_variables(|name| std::env::var_os(name))?;
+        let current = std::env::current_dir().context("the current folder is gone: change to one that exists")?;
+        Ok(Self { places, current, variables })
+    }
+
+    /// Where state is kept.
+    pub(crate) fn home(&self) -> Home {
+        Home::new(self.places.state.clone())
+    }
+
+    /// Opens the store, and makes it where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be opened or made.
+    pub(crate) async fn store(&self) -> anyhow::Result<Store> {
+        Home::make_private(&self.places.state)?;
+        Ok(Store::open(&self.places.database()).await?)
+    }
+
+    /// Opens the store for a command about loops that exist.
+    ///
+    /// # Errors
+    /// When there is none yet.
+    pub(crate) async fn existing_store(&self) -> anyhow::Result<Store> {
+        match Store::open_existing(&self.places.database()).await? {
+            Some(store) => Ok(store),
+            None => bail!("there are no loops yet: start one with `ralph run`, or watch one with `ralph demo`"),
+        }
+    }
+
+    /// Everything a loop needs from outside.
+    ///
+    /// # Errors
+    /// When git is missing or the program cannot find itself.
+    pub(crate) fn machinery(&self, store: Store, wants: Wants, watcher: Watcher) -> anyhow::Result<Machinery> {
+        let chosen = environment::choose(self.variables.iter().cloned(), &wants.env);
+        if let Some(name) = chosen.absent.first() {
+            bail!("--env: {name} is not set\n  allowed: names of variables that exist\n  example: --env HTTPS_PROXY");
+        }
+        let redactor = Arc::new(Redactor::new(chosen.secrets));
+        let git = self.git()?;
+        let user = self.user_git(&git);
+        Ok(Machinery {
+            home: self.home(),
+            store,
+            supervisor: Arc::new(Supervisor::new(reaper()?, Arc::clone(&redactor))),
+            redactor,
+            global_excludes: user.excludes,
+            author: user.author,
+            git,
+            environment: chosen.variables,
+            caps: wants.caps,
+            metrics: wants.metrics,
+            notify: wants.notify,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            watcher,
+            crash: crash_point(),
+        })
+    }
+
+    /// What `ralph doctor` looks at.
+    ///
+    /// # Errors
+    /// When the program cannot find itself.
+    pub(crate) fn subject(&self) -> anyhow::Result<Subject<'_>> {
+        let (input, output) = (std::io::stdin().is_terminal(), std::io::stderr().is_terminal());
+        Ok(Subject {
+            places: &self.places,
+            current: &self.current,
+            path: self.search_path(),
+            reaper: reaper()?,
+            environment: environment::choose(self.variables.iter().cloned(), &[]).variables,
+            terminal: match (input, output) {
+                (true, true) => Terminal::Whole,
+                (false, true) => Terminal::OutputOnly,
+                (_, false) => Terminal::None,
+            },
+        })
+    }
+
+    /// The git program.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub(crate) fn git(&self) -> anyhow::Result<PathBuf> {
+        find_program("git", &self.search_path())
+            .context("git is not installed: install it (Debian: apt-get install git) and try again")
+    }
+
+    /// The value of `PATH`.
+    pub(crate) fn search_path(&self) -> OsString {
+        self.variable("PATH").unwrap_or_default()
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+    }
+
+    /// What git knows of the user: asked with the user's configuration alone, never a repository's.
+    fn user_git(&self, git: &Path) -> UserGit {
+        let asked = Command::new(git)
+            .args(["config", "--global", "--null", "--get-regexp", r"^(user\.(name|email)|core\.excludesfile)$"])
+            .current_dir("/")
+            .stderr(Stdio::null())
+            .output();
+        let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        // One entry is `key\nvalue\0`; of several with one key the last counts.
+        let value = |key: &str| {
+            let entries = text.split('\0').filter_map(|entry| entry.split_once('\n'));
+            entries.filter(|(found, _)| *found == key).last().map(|(_, value)| value.to_owned())
+        };
+        let home = self.variable("HOME").map(PathBuf::from);
+        let named = value("core.excludesfile").and_then(|path| match path.strip_prefix("~/") {
+            Some(rest) => home.as_ref().map(|home| home.join(rest)),
+            None => Some(PathBuf::from(path)),
+        });
+        let usual = || {
+            let folder = self.variable("XDG_CONFIG_HOME").map(PathBuf::from);
+            folder.or_else(|| home.as_ref().map(|home| home.join(".config"))).map(|folder| folder.join("git/ignore"))
+        };
+        let author = match (value("user.name"), value("user.email")) {
+            (Some(name), Some(email)) => Some(Author { name, email }),
+            _ => None,
+        };
+        UserGit { excludes: named.or_else(usual).filter(|path| path.is_absolute() && path.is_file()), author }
+    }
+}
+
+struct UserGit {
+    excludes: Option<PathBuf>,
+    author: Option<Author>,
+}
+
+/// What differs between the commands that run loops.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wants {
+    /// Variables that agent and checks get besides the usual ones.
+    pub(crate) env: Vec<String>,
+    /// Upper bounds.
+    pub(crate) caps: Caps,
+    /// Where finished loops are counted.
+    pub(crate) metrics: Option<PathBuf>,
+    /// Who is told.
+    pub(crate) notify: Option<String>,
+}
+
+/// The running program, as the reaper of what it runs.
+fn reaper() -> anyhow::Result<ReaperProgram> {
+    let program = std::env::current_exe().context("the ralph program cannot find its own file")?;
+    Ok(ReaperProgram { program, arguments: vec![REAPER.into()] })
+}
+
+/// Whether somebody can be asked: both the question and the answer need a terminal.
+pub(crate) fn is_interactive() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// The time.
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The loop that a person means.
+///
+/// # Errors
+/// When nobody or more than one answers to the name.
+pub(crate) async fn find_loop(store: &Store, name: &str) -> anyhow::Result<LoopEntry> {
+    match store.find(name).await? {
+        Found::One(entry) => Ok(*entry),
+        Found::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
+        Found::Several(entries) => {
+            let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
+            bail!("`{name}` may mean any of these, give more characters:\n  {}", ids.join("\n  "))
+        }
+    }
+}
+
+/// Looks a program up, in absolute folders only: a relative one would mean another program in every workspace.
+pub(crate) fn find_program(name: &str, search_path: &OsString) -> Option<PathBuf> {
+    std::env::split_paths(search_path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(
+        |candidate| candidate.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0),
+    )
+}
+
+/// Tests of durability name the append at which the program dies. Not in a released program.
+fn crash_point() -> Option<CrashPoint> {
+    if !cfg!(debug_assertions) {
+        return None;
+    }
+    let wanted = std::env::var("RALPH_TEST_CRASH").ok()?;
+    let (side, number) = wanted.split_once(':')?;
+    let number = number.parse().ok()?;
+    match side {
+        "before" => Some(CrashPoint::Before(number)),
+        "after" => Some(CrashPoint::After(number)),
+        _ => None,
+    }
+}

@@ -1,0 +1,13 @@
+//! What people see of a running loop: a live view on a terminal, plain lines elsewhere. Watches; never steers the loop.
+
+#[cfg(test)]
+mod fixtures;
+mod line;
+mod live;
+mod painter;
+mod render;
+mod sparkline;
+mod state;
+mod text;
+
+pub(crate) use live::{Live, Mode};

@@ -1,0 +1,182 @@
+//! What the tests of the view share: notices of an ordinary loop, and a terminal to look at.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use ralph_model::{
+    AgentSpec, CheckOutcome, Ended, Isolation, Iteration, Keep, LoopConfig, LoopId, Millis, Money, OnBlocked,
+    OutputRef, TestTally, TreeHash, Verdict, Verify,
+};
+use ralph_runtime::Notice;
+
+pub(super) fn opened(objective: &str) -> Notice {
+    let config = LoopConfig {
+        objective: objective.into(),
+        max_iterations: 10,
+        max_cost: Money::dollars(5),
+        completion_promise: "DONE".into(),
+        promise_is_explicit: false,
+        verification_commands: vec!["npm test".into()],
+        expects: vec![],
+        junit: vec![],
+        skill: None,
+        deep_debug: None,
+        stall_threshold: 5,
+        same_error_threshold: 5,
+        context_injection: true,
+        pause: Millis(500),
+        iteration_timeout: Millis::minutes(30),
+        verification_timeout: Millis::minutes(10),
+        idle_timeout: None,
+        max_duration: None,
+        prohibited_paths: vec![],
+        protected_paths: vec![],
+        agent: AgentSpec::Command { name: "helper".into(), command: "./helper".into(), unmetered: false },
+        workspace: "/work".into(),
+        isolation: Isolation::InPlace,
+        verify: Verify::Guarded,
+        on_blocked: OnBlocked::Stop,
+        keep: Keep::Last,
+        ratchet: false,
+        commit: false,
+        env: vec![],
+        log_limit: 1 << 26,
+    };
+    let loop_id: LoopId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+    Notice::LoopOpened {
+        loop_id,
+        done: Iteration(0),
+        spent: Money::ZERO,
+        config: Box::new(config),
+        folder: PathBuf::from("/state"),
+    }
+}
+
+pub(super) fn baseline(passed: u32, failed: u32) -> Notice {
+    let check = CheckOutcome {
+        command: "npm test".into(),
+        passed: failed == 0,
+        ended: Ended::Exited { code: i32::from(failed > 0) },
+        tests: Some(TestTally { passed, failed, ..TestTally::default() }),
+        duration: Millis(10),
+        excerpt: String::new(),
+        signature: None,
+        output: OutputRef::default(),
+    };
+    let verdict = Verdict { tree: TreeHash::default(), checks: vec![check], missing: vec![] };
+    Notice::BaselineFinished { verdict: Some(verdict) }
+}
+
+pub(super) fn decided(iteration: u32, tally: (u32, u32), spent: i64) -> Notice {
+    Notice::IterationDecided {
+        iteration: Iteration(iteration),
+        tally: Some(tally),
+        passed: tally.1 == 0,
+        claimed: iteration == 2,
+        spent: Money::from_micros(spent),
+    }
+}
+
+/// A small terminal: enough of one to see what a person would see.
+#[derive(Debug, Clone)]
+pub(super) struct Terminal(Arc<Mutex<Inside>>);
+
+#[derive(Debug)]
+struct Inside {
+    columns: usize,
+    lines: Vec<String>,
+    row: usize,
+    column: usize,
+}
+
+impl Terminal {
+    pub(super) fn new(columns: usize) -> Self {
+        Self(Arc::new(Mutex::new(Inside { columns, lines: vec![String::new()], row: 0, column: 0 })))
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap().lines.iter().map(|line| line.trim_end().to_owned()).collect()
+    }
+
+    /// Becomes narrower, and wraps what is there as terminals do.
+    pub(super) fn resize(&self, columns: usize) {
+        let mut inside = self.0.lock().unwrap();
+        let wrap = |line: &String| -> Vec<String> {
+            let characters: Vec<char> = line.trim_end().chars().collect();
+            if characters.is_empty() {
+                return vec![String::new()];
+            }
+            characters.chunks(columns).map(|chunk| chunk.iter().collect()).collect()
+        };
+        inside.lines = inside.lines.iter().flat_map(wrap).collect();
+        (inside.row, inside.columns) = (inside.lines.len() - 1, columns);
+    }
+}
+
+impl Inside {
+    fn put(&mut self, c: char) {
+        if self.column >= self.columns {
+            self.feed();
+            self.column = 0;
+        }
+        let line = &mut self.lines[self.row];
+        let mut characters: Vec<char> = line.chars().collect();
+        characters.resize(characters.len().max(self.column + 1), ' ');
+        characters[self.column] = c;
+        *line = characters.into_iter().collect();
+        self.column += 1;
+    }
+
+    fn feed(&mut self) {
+        self.row += 1;
+        if self.row == self.lines.len() {
+            self.lines.push(String::new());
+        }
+    }
+
+    fn command(&mut self, letter: char, number: usize) {
+        match letter {
+            'A' => self.row = self.row.saturating_sub(number.max(1)),
+            'G' => self.column = number.saturating_sub(1),
+            'J' => {
+                self.lines.truncate(self.row + 1);
+                let kept: String = self.lines[self.row].chars().take(self.column).collect();
+                self.lines[self.row] = kept;
+            }
+            'm' => {}
+            other => panic!("the terminal does not know {other}"),
+        }
+    }
+}
+
+impl Write for Terminal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut inside = self.0.lock().unwrap();
+        let text = std::str::from_utf8(bytes).expect("whole characters");
+        let mut characters = text.chars();
+        while let Some(c) = characters.next() {
+            match c {
+                '\u{1b}' => {
+                    assert_eq!(characters.next(), Some('['));
+                    let mut number = String::new();
+                    let letter = loop {
+                        match characters.next().expect("a whole sequence") {
+                            digit @ '0'..='9' => number.push(digit),
+                            letter => break letter,
+                        }
+                    };
+                    inside.command(letter, number.parse().unwrap_or(0));
+                }
+                '\r' => inside.column = 0,
+                '\n' => inside.feed(),
+                c => inside.put(c),
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! One plain line for a notice. The same words go to a log of plain lines and above the live view.
+
+use ralph_engine::StopWhen;
+use ralph_model::{Ended, TestTally};
+use ralph_runtime::Notice;
+
+use super::text::flat;
+
+/// How lasting a line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// Worth keeping on the screen when the view has moved on.
+    Lasting,
+    /// Only for those who read along.
+    Passing,
+}
+
+/// What a notice says in one line; none for an agent's own output, which has its log.
+pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
+    use Weight::{Lasting, Passing};
+    let (weight, text) = match notice {
+        Notice::LoopOpened { loop_id, done, spent, config, .. } => {
+            let limits = format!("up to {} iterations and {}", config.max_iterations, config.max_cost);
+            let before = match done.0 {
+                0 => String::new(),
+                done => format!(", goes on after iteration {done} and {spent}"),
+            };
+            let objective = first_line(&config.objective);
+            (Lasting, format!("loop {}: {objective} ({}, {limits}{before})", loop_id.short(), config.agent.name()))
+        }
+        Notice::BaselineFinished { verdict: None } => (
+            Lasting,
+            "no checks: only the agent's own word will end this loop, and nothing will be verified".to_owned(),
+        ),
+        Notice::BaselineFinished { verdict: Some(verdict) } => {
+            let (passing, failing) = verdict.tally();
+            let meaning = if verdict.passed() {
+                "checks pass already, so the agent has to claim that it is done, too"
+            } else {
+                "passing checks will complete the loop"
+            };
+            (Lasting, format!("before the first iteration: {passing} passing, {failing} failing; {meaning}"))
+        }
+        Notice::IterationStarted { iteration } => (Passing, format!("iteration {iteration}: the agent works")),
+        Notice::Activity { .. } => return None,
+        Notice::AgentFinished { iteration, ended, changed, charged, duration } => {
+            let ended = if *ended == (Ended::Exited { code: 0 }) { "done".to_owned() } else { ended.to_string() };
+            (
+                Passing,
+                format!("iteration {iteration}: agent {ended} after {duration}, {changed} files changed, {charged}"),
+            )
+        }
+        Notice::CheckStarted { command } => (Passing, format!("check: {command}")),
+        Notice::CheckFinished { outcome } => {
+            let how = match (&outcome.tests, outcome.passed) {
+                (Some(TestTally { passed, failed, .. }), _) => format!("{passed} passing, {failed} failing"),
+                (None, true) => "passes".to_owned(),
+                (None, false) => outcome.ended.to_string(),
+            };
+            (Passing, format!("check: {}: {how} ({})", outcome.command, outcome.duration))
+        }
+        Notice::IterationDecided { iteration, tally, passed, claimed, spent } => {
+            (Lasting, format!("iteration {iteration}: {}, {spent} spent", verdict(*tally, *passed, *claimed)))
+        }
+        Notice::Undone { iteration } => (Lasting, format!("iteration {iteration} made things worse and was undone")),
+        Notice::Escalated { skill } => (Lasting, format!("stalled: going on with the skill {skill}")),
+        Notice::Alerted(alert) => (Lasting, format!("alert: {}", alert.sentence())),
+        Notice::Stopping(stop) => match stop.when {
+            StopWhen::AfterIteration => {
+                (Lasting, "stopping after this iteration; Ctrl-C once more stops now".to_owned())
+            }
+            StopWhen::Now => (Lasting, "stopping now".to_owned()),
+        },
+        Notice::Warning(text) => (Lasting, format!("warning: {text}")),
+        // Whoever started the loop prints its result, so the live view need not keep it.
+        Notice::Finished(result) => (Passing, result.headline()),
+    };
+    Some((weight, flat(&text)))
+}
+
+/// What an iteration came to.
+pub(super) fn verdict(tally: Option<(u32, u32)>, passed: bool, claimed: bool) -> String {
+    let found = match (tally, passed) {
+        (None, _) => "nothing was checked".to_owned(),
+        (Some((passing, _)), true) => format!("all checks pass ({passing} passing)"),
+        (Some((passing, 0)), false) => format!("{passing} passing, but something expected is missing"),
+        (Some((passing, failing)), false) => format!("{passing} passing, {failing} failing"),
+    };
+    match (claimed, passed, tally) {
+        (true, false, Some(_)) => format!("{found}, although the agent claims to be done"),
+        (true, _, _) => format!("{found}, and the agent claims to be done"),
+        (false, _, _) => found,
+    }
+}
+
+/// The first line with words in it: an objective can be a whole page.
+pub(super) fn first_line(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
+}

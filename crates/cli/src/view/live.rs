@@ -1,0 +1,182 @@
+//! Joins notices, view and screen. The loop's own task only leaves its notices here; a thread paints, so that a slow
+//! terminal never slows the loop.
+//!
+//! ```text
+//!   loop ──notice──► queue (bounded) ──► painting thread: View ──at most ten times a second──► Painter
+//! ```
+//!
+//! When the queue is full, an agent's chatter is dropped and nothing else is.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ralph_model::Timestamp;
+use ralph_runtime::Notice;
+
+use super::line::{Weight, line};
+use super::painter::{Painter, Size};
+use super::render::Colours;
+use super::state::View;
+
+/// The time between two paintings.
+const FRAME: Duration = Duration::from_millis(100);
+/// How often an unchanged view is painted, for its clock.
+const CLOCK: Duration = Duration::from_secs(1);
+/// How many lines of chatter may wait.
+const MOST_WAITING: usize = 256;
+
+/// How a running loop is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Painted in place; standard error is a terminal.
+    Painted,
+    /// The same without colour (`NO_COLOR`).
+    PaintedWithoutColour,
+    /// One line for each notice.
+    Plain,
+    /// Not at all.
+    Silent,
+}
+
+/// What the painting thread is told. The end is a message of its own: whoever tells may outlive the screen.
+enum Message {
+    Notice(Box<Notice>),
+    End,
+}
+
+/// Shows a running loop on standard error until it is closed.
+pub(crate) struct Live {
+    sender: Sender<Message>,
+    waiting: Arc<AtomicUsize>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Live {
+    /// Starts showing.
+    pub(crate) fn new(mode: Mode) -> Self {
+        Self::on(io::stderr(), mode, crate::surroundings::now, terminal_size)
+    }
+
+    fn on(out: impl Write + Send + 'static, mode: Mode, now: fn() -> Timestamp, size: fn() -> Size) -> Self {
+        let (sender, receiver) = channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let counted = Counted { receiver, waiting: Arc::clone(&waiting) };
+        let work = move || match mode {
+            Mode::Painted => paint(&counted, Painter::new(out, Colours::On), now, size),
+            Mode::PaintedWithoutColour => paint(&counted, Painter::new(out, Colours::Off), now, size),
+            Mode::Plain => print(&counted, out),
+            Mode::Silent => {}
+        };
+        // A machine that has no thread left for a view may still finish the loop.
+        let thread = std::thread::Builder::new().name("view".to_owned()).spawn(work).ok();
+        Self { sender, waiting, thread: Mutex::new(thread) }
+    }
+
+    /// Takes what the loop tells. Never blocks.
+    pub(crate) fn notice(&self, notice: Notice) {
+        let chatter = matches!(notice, Notice::Activity { .. });
+        if chatter && self.waiting.load(Ordering::Relaxed) >= MOST_WAITING {
+            return;
+        }
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        // A screen that is gone is no reason to stop the loop.
+        if self.sender.send(Message::Notice(Box::new(notice))).is_err() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Shows everything that was told so far and gives the screen back. What comes later is not shown.
+    pub(crate) fn close(&self) {
+        let _ = self.sender.send(Message::End);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic of the painting thread was printed by itself; the loop's result does not depend on it.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// The receiving end, and how much waits in it.
+struct Counted {
+    receiver: Receiver<Message>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Counted {
+    /// The next notice; `Disconnected` at the end.
+    fn next(&self, patience: Option<Duration>) -> Result<Notice, RecvTimeoutError> {
+        let message = match patience {
+            Some(patience) => self.receiver.recv_timeout(patience),
+            None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match message? {
+            Message::Notice(notice) => {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                Ok(*notice)
+            }
+            Message::End => Err(RecvTimeoutError::Disconnected),
+        }
+    }
+}
+
+fn paint(notices: &Counted, mut painter: Painter<impl Write>, now: fn() -> Timestamp, size: fn() -> Size) {
+    let (mut view, mut lasting) = (View::default(), Vec::new());
+    let mut next_frame = Instant::now();
+    let mut patience = CLOCK;
+    loop {
+        let received = notices.next(Some(patience));
+        match &received {
+            Ok(notice) => {
+                view.take(notice, now());
+                lasting.extend(line(notice).filter(|(weight, _)| *weight == Weight::Lasting).map(|(_, text)| text));
+                if let Some(wait) = next_frame.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero()) {
+                    patience = wait;
+                    continue;
+                }
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+        // A terminal that is gone cannot be painted on; the loop goes on without it.
+        if view.opened_at.is_some() && painter.paint(&lasting, &view, size(), now()).is_err() {
+            return;
+        }
+        lasting.clear();
+        (next_frame, patience) = (Instant::now() + FRAME, CLOCK);
+        if received.is_err_and(|error| error == RecvTimeoutError::Disconnected) {
+            return;
+        }
+    }
+}
+
+fn print(notices: &Counted, mut out: impl Write) {
+    while let Ok(notice) = notices.next(None) {
+        let Some((_, text)) = line(&notice) else { continue };
+        // Whole lines: several loops may write to one log.
+        if out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Asked anew for each painting: that is all that a changed size needs.
+fn terminal_size() -> Size {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0);
+    size.map_or(Size { columns: 80, rows: 24 }, |size| Size {
+        columns: usize::from(size.ws_col),
+        rows: usize::from(size.ws_row),
+    })
+}
+
+#[cfg(test)]
+#[path = "live_tests.rs"]
+mod tests;

@@ -1,0 +1,139 @@
+use ralph_model::Iteration;
+
+use super::super::fixtures::{Terminal, baseline, decided, opened};
+use super::*;
+
+fn now() -> Timestamp {
+    Timestamp(0)
+}
+
+fn size() -> Size {
+    Size { columns: 100, rows: 30 }
+}
+
+fn notices() -> Vec<Notice> {
+    vec![
+        opened("Fix it"),
+        baseline(2, 7),
+        Notice::IterationStarted { iteration: Iteration(1) },
+        Notice::Activity { line: "chatter".into() },
+        decided(1, (5, 4), 700_000),
+        Notice::Warning("odd\u{1b}[2J".into()),
+    ]
+}
+
+/// A file, as plain lines are often sent to.
+#[derive(Clone, Default)]
+struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl Paper {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn show(out: impl Write + Send + 'static, mode: Mode) {
+    let live = Live::on(out, mode, now, size);
+    for notice in notices() {
+        live.notice(notice);
+    }
+    live.close();
+    // The loop's machinery may hold it for longer, and close it twice.
+    live.notice(Notice::Warning("late".into()));
+    live.close();
+}
+
+#[test]
+fn plain_lines_are_one_for_each_notice_but_chatter() {
+    let paper = Paper::default();
+    show(paper.clone(), Mode::Plain);
+    insta::assert_snapshot!(paper.text(), @r#"
+    loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
+    before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
+    iteration 1: the agent works
+    iteration 1: 5 passing, 4 failing, $0.70 spent
+    warning: odd␛[2J
+    "#);
+}
+
+#[test]
+fn the_live_view_keeps_what_lasts_above_it() {
+    let terminal = Terminal::new(100);
+    show(terminal.clone(), Mode::PaintedWithoutColour);
+    insta::assert_snapshot!(terminal.lines().join("\n"), @r#"
+    loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
+    before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
+    iteration 1: 5 passing, 4 failing, $0.70 spent
+    warning: odd␛[2J
+    ralph 099a8057  Fix it                                                                          0ms
+    iteration  1/10  deciding
+    failing    █▅  7 → 4
+    cost       ████░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.70 of $5.00
+    verdict    iteration 1: 5 passing, 4 failing
+    "#);
+}
+
+#[test]
+fn silent_shows_nothing() {
+    let paper = Paper::default();
+    show(paper.clone(), Mode::Silent);
+    assert_eq!(paper.text(), "");
+}
+
+#[test]
+fn a_screen_that_is_gone_stops_nobody() {
+    struct Gone;
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+    for mode in [Mode::Plain, Mode::Painted] {
+        let live = Live::on(Gone, mode, now, size);
+        for _ in 0..1000 {
+            notices().into_iter().for_each(|notice| live.notice(notice));
+        }
+        live.close();
+    }
+}
+
+#[test]
+fn chatter_is_dropped_when_nobody_keeps_up_and_nothing_else_is() {
+    // Blocks at its first write until it is let go, like a stopped terminal.
+    struct Stuck(Receiver<()>, Paper);
+    impl Write for Stuck {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.0.recv();
+            self.1.write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let (go, gate) = channel();
+    let paper = Paper::default();
+    let live = Live::on(Stuck(gate, paper.clone()), Mode::Plain, now, size);
+    for number in 0..10_000 {
+        live.notice(Notice::Activity { line: number.to_string() });
+        if number % 100 == 0 {
+            live.notice(Notice::Warning(format!("number {number}")));
+        }
+    }
+    assert!(live.waiting.load(Ordering::Relaxed) <= MOST_WAITING + 101);
+    drop(go);
+    live.close();
+    let warnings = paper.text().lines().filter(|line| line.starts_with("warning: number")).count();
+    assert_eq!(warnings, 100);
+}

@@ -1,0 +1,79 @@
+//! Paints the view in place on a terminal. Uses no alternate screen and hides nothing: what was painted last stays
+//! readable above the prompt, and lasting lines scroll up like any other output.
+
+use std::io::{self, Write};
+
+use crossterm::cursor::{MoveToColumn, MoveUp};
+use crossterm::queue;
+use crossterm::terminal::{Clear, ClearType};
+use ralph_model::Timestamp;
+
+use super::render::{Colours, render};
+use super::state::View;
+use super::text::columns;
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+}
+
+/// Paints over what it painted before.
+#[derive(Debug)]
+pub(super) struct Painter<W: Write> {
+    out: W,
+    colours: Colours,
+    /// The columns of each line that stands on the screen.
+    painted: Vec<usize>,
+}
+
+impl<W: Write> Painter<W> {
+    pub(super) fn new(out: W, colours: Colours) -> Self {
+        Self { out, colours, painted: Vec::new() }
+    }
+
+    /// Paints the view anew, below lines that stay.
+    pub(super) fn paint(&mut self, lasting: &[String], view: &View, size: Size, now: Timestamp) -> io::Result<()> {
+        // The last column stays free: some terminals wrap as soon as it is used.
+        let width = size.columns.saturating_sub(1).max(1);
+        let mut lines = render(view, width, now, self.colours);
+        lines.truncate(size.rows.saturating_sub(1).max(1));
+        // One write for all of it, so that the screen never shows half a view.
+        let mut text: Vec<u8> = Vec::new();
+        self.erase(&mut text, size)?;
+        for line in lasting {
+            text.extend_from_slice(line.as_bytes());
+            text.extend_from_slice(b"\r\n");
+        }
+        let plain = render(view, width, now, Colours::Off);
+        self.painted = plain.iter().take(lines.len()).map(|line| columns(line)).collect();
+        text.extend_from_slice(lines.join("\r\n").as_bytes());
+        self.out.write_all(&text)?;
+        self.out.flush()
+    }
+
+    /// Goes to where the view began and clears from there. A terminal that became narrower has wrapped its lines.
+    fn erase(&self, text: &mut Vec<u8>, size: Size) -> io::Result<()> {
+        let rows: usize = self.painted.iter().map(|width| width.div_ceil(size.columns.max(1)).max(1)).sum();
+        let up = rows.saturating_sub(1).min(size.rows.saturating_sub(1));
+        if let Ok(up @ 1..) = u16::try_from(up) {
+            queue!(text, MoveUp(up))?;
+        }
+        queue!(text, MoveToColumn(0), Clear(ClearType::FromCursorDown))
+    }
+}
+
+impl<W: Write> Drop for Painter<W> {
+    fn drop(&mut self) {
+        // The cursor goes below the view, so that whatever comes next does not write into it. A terminal that is gone
+        // needs no such care.
+        if !self.painted.is_empty() {
+            let _ = self.out.write_all(b"\x1b[0m\r\n").and_then(|()| self.out.flush());
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "painter_tests.rs"]
+mod tests;

@@ -1,0 +1,70 @@
+use ralph_model::Iteration;
+use ralph_runtime::Notice;
+
+use super::super::fixtures::{Terminal, baseline, decided, opened};
+use super::*;
+
+fn view() -> View {
+    let mut view = View::default();
+    view.take(&opened("Fix it"), Timestamp(0));
+    view
+}
+
+const SIZE: Size = Size { columns: 60, rows: 24 };
+
+#[test]
+fn the_view_is_painted_in_place_below_what_stays() {
+    let terminal = Terminal::new(60);
+    let mut painter = Painter::new(terminal.clone(), Colours::On);
+    let mut view = view();
+    painter.paint(&["one".into()], &view, SIZE, Timestamp(0)).unwrap();
+    let before = terminal.lines();
+    view.take(&baseline(1, 3), Timestamp(10));
+    view.take(&Notice::Activity { line: "thinking".into() }, Timestamp(10));
+    painter.paint(&["two".into()], &view, SIZE, Timestamp(20)).unwrap();
+    assert_eq!(terminal.lines().len(), before.len() + 4);
+    // Fewer lines than before leave nothing behind.
+    view.take(&decided(1, (4, 0), 1), Timestamp(30));
+    painter.paint(&[], &view, SIZE, Timestamp(30)).unwrap();
+    let lines = terminal.lines();
+    assert_eq!(lines[..2], ["one", "two"]);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("ralph ")).count(), 1, "{lines:#?}");
+    assert!(!lines.iter().any(|line| line.contains("thinking")), "{lines:#?}");
+    drop(painter);
+    assert_eq!(terminal.lines().last().map(String::as_str), Some(""), "the prompt comes on a line of its own");
+}
+
+#[test]
+fn a_terminal_that_becomes_narrower_is_painted_clean() {
+    let terminal = Terminal::new(60);
+    let mut painter = Painter::new(terminal.clone(), Colours::Off);
+    let mut view = view();
+    view.take(&Notice::IterationStarted { iteration: Iteration(1) }, Timestamp(0));
+    view.take(&Notice::Activity { line: "x".repeat(200) }, Timestamp(0));
+    painter.paint(&["kept".into()], &view, SIZE, Timestamp(0)).unwrap();
+    terminal.resize(25);
+    painter.paint(&[], &view, Size { columns: 25, rows: 24 }, Timestamp(0)).unwrap();
+    let lines = terminal.lines();
+    assert_eq!(lines[0], "kept");
+    assert_eq!(lines.len(), 5, "{lines:#?}");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("ralph ")).count(), 1, "{lines:#?}");
+}
+
+#[test]
+fn a_terminal_of_few_rows_shows_the_first_lines() {
+    for (rows, shown) in [(0, 1), (1, 1), (2, 1), (3, 2), (4, 3), (9, 3)] {
+        let terminal = Terminal::new(60);
+        let mut painter = Painter::new(terminal.clone(), Colours::Off);
+        for _ in 0..3 {
+            painter.paint(&[], &view(), Size { columns: 60, rows }, Timestamp(0)).unwrap();
+        }
+        assert_eq!(terminal.lines().len(), shown, "{rows}: {:#?}", terminal.lines());
+    }
+}
+
+#[test]
+fn nothing_painted_leaves_nothing() {
+    let terminal = Terminal::new(60);
+    drop(Painter::new(terminal.clone(), Colours::On));
+    assert_eq!(terminal.lines(), [""]);
+}

@@ -1,0 +1,125 @@
+//! The view as lines of text. Pure: the same view, width and time give the same lines.
+
+use ralph_model::{Money, Timestamp};
+
+use super::sparkline::sparkline;
+use super::state::{Phase, Verdict, View};
+use super::text::{columns, fit, spread};
+
+/// Whether lines may carry colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Colours {
+    /// They may.
+    On,
+    /// The terminal or the user has none (`NO_COLOR`).
+    Off,
+}
+
+#[derive(Clone, Copy)]
+enum Style {
+    Bold,
+    Dim,
+    Green,
+    Red,
+    Yellow,
+}
+
+/// The width of the names at the left.
+const NAMES: usize = 11;
+
+/// The lines of the view, none wider than `width` columns.
+pub(super) fn render(view: &View, width: usize, now: Timestamp, colours: Colours) -> Vec<String> {
+    let paint = |style, text: String| painted(style, text, colours);
+    let until = view.ended_at.unwrap_or(now);
+    let elapsed = view.opened_at.map(|opened| until.since(opened).to_string()).unwrap_or_default();
+    let head = format!("ralph {}  {}", view.loop_name, view.objective);
+    let mut lines = vec![paint(Style::Bold, spread(&head, &elapsed, width))];
+    let iteration = format!("{}/{}  {}", view.iteration, view.max_iterations, doing(view, now));
+    lines.push(named("iteration", &iteration, width));
+    if !view.failing.is_empty() {
+        lines.push(named("failing", &failing(view, width.saturating_sub(NAMES)), width));
+    }
+    lines.push(cost(view, width, colours));
+    match &view.verdict {
+        Verdict::None => {}
+        Verdict::Passed(text) => lines.push(paint(Style::Green, named("verdict", text, width))),
+        Verdict::Failed(text) => lines.push(paint(Style::Red, named("verdict", text, width))),
+    }
+    if !view.activity.is_empty() {
+        lines.push(paint(Style::Dim, fit(&format!("> {}", view.activity), width)));
+    }
+    lines
+}
+
+fn named(name: &str, text: &str, width: usize) -> String {
+    fit(&format!("{name:NAMES$}{text}"), width)
+}
+
+fn doing(view: &View, now: Timestamp) -> String {
+    let doing = match &view.phase {
+        Phase::Starting => "starting".to_owned(),
+        Phase::Agent { since } => format!("{} works, {}", view.agent, now.since(*since)),
+        Phase::Check { command, since } => format!("check {}: {command}", now.since(*since)),
+        Phase::Between => "deciding".to_owned(),
+        Phase::Ended => "ended".to_owned(),
+    };
+    if view.stopping && view.phase != Phase::Ended { format!("{doing} (stopping)") } else { doing }
+}
+
+/// Bars, and the numbers of the newest ones as far as there is room.
+fn failing(view: &View, width: usize) -> String {
+    let bars = sparkline(&view.failing, (width / 2).max(8));
+    let numbers: Vec<String> =
+        view.failing.iter().map(|value| value.map_or_else(|| "?".to_owned(), |value| value.to_string())).collect();
+    let room = width.saturating_sub(columns(&bars) + 2);
+    let mut shown = String::new();
+    for number in numbers.iter().rev() {
+        let longer = if shown.is_empty() { number.clone() } else { format!("{number} → {shown}") };
+        if columns(&longer) > room {
+            break;
+        }
+        shown = longer;
+    }
+    format!("{bars}  {shown}")
+}
+
+fn cost(view: &View, width: usize, colours: Colours) -> String {
+    let text = format!("{} of {}", view.spent, view.max_cost);
+    let room = width.saturating_sub(NAMES + columns(&text) + 2).min(30);
+    let filled = share(view.spent, view.max_cost, room);
+    let bar = format!("{}{}", "█".repeat(filled), "░".repeat(room - filled));
+    let line = named("cost", &format!("{bar}  {text}"), width);
+    // The same four fifths at which the loop gives its alert.
+    let near = view.max_cost > Money::ZERO && view.spent >= view.max_cost.percent(80);
+    if near { painted(Style::Yellow, line, colours) } else { line }
+}
+
+/// How many of `room` columns the part is of the whole: none only for nothing, all only for all.
+fn share(part: Money, whole: Money, room: usize) -> usize {
+    if part == Money::ZERO || whole == Money::ZERO || room == 0 {
+        return 0;
+    }
+    if part >= whole {
+        return room;
+    }
+    let columns = i128::from(part.micros()) * (room as i128) / i128::from(whole.micros());
+    usize::try_from(columns).unwrap_or(room).clamp(1, room.saturating_sub(1).max(1))
+}
+
+fn painted(style: Style, text: String, colours: Colours) -> String {
+    let code = match style {
+        Style::Bold => 1,
+        Style::Dim => 2,
+        Style::Green => 32,
+        Style::Red => 31,
+        Style::Yellow => 33,
+    };
+    match colours {
+        Colours::On => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+        Colours::Off => text,
+    }
+}
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;

@@ -1,0 +1,113 @@
+//! The state of the view, fed by notices. Pure: time comes in with each of them.
+
+use ralph_model::{Money, Timestamp};
+use ralph_runtime::Notice;
+
+use super::line::{first_line, verdict};
+use super::text::flat;
+
+/// What is known of the loop.
+#[derive(Debug, Clone, Default)]
+pub(super) struct View {
+    pub(super) loop_name: String,
+    pub(super) objective: String,
+    pub(super) agent: String,
+    pub(super) max_iterations: u32,
+    pub(super) max_cost: Money,
+    pub(super) opened_at: Option<Timestamp>,
+    pub(super) ended_at: Option<Timestamp>,
+    pub(super) iteration: u32,
+    pub(super) phase: Phase,
+    pub(super) stopping: bool,
+    pub(super) activity: String,
+    /// Failing tests before the first iteration and after each.
+    pub(super) failing: Vec<Option<u32>>,
+    pub(super) spent: Money,
+    pub(super) verdict: Verdict,
+}
+
+/// What is going on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    #[default]
+    Starting,
+    Agent {
+        since: Timestamp,
+    },
+    Check {
+        command: String,
+        since: Timestamp,
+    },
+    Between,
+    Ended,
+}
+
+/// What the checks said last.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Verdict {
+    #[default]
+    None,
+    Passed(String),
+    Failed(String),
+}
+
+impl View {
+    /// Takes one notice in.
+    pub(super) fn take(&mut self, notice: &Notice, now: Timestamp) {
+        match notice {
+            Notice::LoopOpened { loop_id, done, spent, config, .. } => {
+                self.loop_name = loop_id.short();
+                self.objective = flat(first_line(&config.objective));
+                self.agent = flat(config.agent.name());
+                self.max_iterations = config.max_iterations;
+                self.max_cost = config.max_cost;
+                self.opened_at = Some(now);
+                self.iteration = done.0;
+                self.spent = *spent;
+            }
+            Notice::BaselineFinished { verdict } => {
+                self.phase = Phase::Between;
+                self.activity.clear();
+                if let Some(found) = verdict {
+                    let (passing, failing) = found.tally();
+                    self.failing.push(Some(score(failing, found.passed())));
+                    let text = format!("before the first iteration: {passing} passing, {failing} failing");
+                    self.verdict = if found.passed() { Verdict::Passed(text) } else { Verdict::Failed(text) };
+                }
+            }
+            Notice::IterationStarted { iteration } => {
+                self.iteration = iteration.0;
+                self.phase = Phase::Agent { since: now };
+                self.activity.clear();
+            }
+            Notice::Activity { line } => self.activity = flat(line),
+            Notice::AgentFinished { .. } => self.phase = Phase::Between,
+            Notice::CheckStarted { command } => {
+                self.phase = Phase::Check { command: flat(command), since: now };
+                self.activity.clear();
+            }
+            Notice::CheckFinished { .. } => self.phase = Phase::Between,
+            Notice::IterationDecided { iteration, tally, passed, claimed, spent } => {
+                self.phase = Phase::Between;
+                self.activity.clear();
+                self.spent = *spent;
+                self.failing.push(tally.map(|(_, failing)| score(failing, *passed)));
+                let text = format!("iteration {iteration}: {}", verdict(*tally, *passed, *claimed));
+                self.verdict = if *passed { Verdict::Passed(text) } else { Verdict::Failed(text) };
+            }
+            Notice::Stopping(_) => self.stopping = true,
+            Notice::Finished(_) => {
+                self.phase = Phase::Ended;
+                self.activity.clear();
+                self.ended_at = Some(now);
+            }
+            // These are lines above the view; nothing in it changes.
+            Notice::Undone { .. } | Notice::Escalated { .. } | Notice::Alerted(_) | Notice::Warning(_) => {}
+        }
+    }
+}
+
+/// A verdict that did not pass has at least one failure, also where no test counts it.
+fn score(failing: u32, passed: bool) -> u32 {
+    if passed { failing } else { failing.max(1) }
+}

@@ -1,0 +1,34 @@
+use super::*;
+
+#[test]
+fn text_is_cut_by_columns_and_never_inside_a_character() {
+    let table = [
+        ("short", 10, "short"),
+        ("exactly ten", 11, "exactly ten"),
+        ("exactly ten", 10, "exactly t…"),
+        ("日本語テスト", 12, "日本語テスト"),
+        ("日本語テスト", 11, "日本語テス…"),
+        ("日本語テスト", 10, "日本語テ…"),
+        ("e\u{301}e\u{301}e\u{301}", 3, "e\u{301}e\u{301}e\u{301}"),
+        ("abc", 1, "…"),
+        ("abc", 0, ""),
+    ];
+    for (text, width, wanted) in table {
+        assert_eq!(fit(text, width), wanted, "{text} at {width}");
+        assert!(columns(&fit(text, width)) <= width);
+    }
+}
+
+#[test]
+fn whatever_comes_in_becomes_one_harmless_line() {
+    let flat = flat("a\tb\nc\r\u{1b}[31mred\u{202e}\u{7}");
+    assert!(!flat.chars().any(char::is_control), "{flat:?}");
+    assert!(!flat.contains('\u{202e}') && flat.starts_with("a b c "), "{flat:?}");
+}
+
+#[test]
+fn two_texts_share_a_line() {
+    assert_eq!(spread("left", "right", 20), "left           right");
+    assert_eq!(spread("a long text on the left", "right", 24), "a long text on t…  right");
+    assert_eq!(spread("left", "a long text on the right", 20), "left");
+}

@@ -1,0 +1,174 @@
+//! The words of `ralph run`. A value that is not given here is looked for in the configuration files, so that hardly
+//! anything has a default at this place.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
+use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked};
+
+/// The words of `ralph run`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(after_help = "Examples:
+  ralph run \"Fix tests in src/utils\" --max 10 --max-cost 5 --criteria \"npm test src/utils\" --agent-command ./my-agent
+  ralph run --objective-file TASK.md --max 20 --max-cost 8 --agent helper --worktree
+  git diff | ralph run - --max 5 --max-cost 2 --criteria \"cargo test\" --agent-command ./my-agent --unmetered --json")]
+pub(crate) struct RunWords {
+    /// What the agent has to achieve, in words; `-` reads it from standard input
+    #[arg(value_name = "OBJECTIVE", required_unless_present = "objective_file", conflicts_with = "objective_file")]
+    pub(crate) objective: Option<String>,
+
+    /// Read the objective from a file, byte for byte
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) objective_file: Option<PathBuf>,
+
+    /// At most this many agent runs; required here or in a configuration file
+    #[arg(long = "max", value_name = "N", help_heading = "Limits")]
+    pub(crate) max_iterations: Option<u32>,
+
+    /// At most this much money in US dollars; required here or in a configuration file
+    #[arg(long = "max-cost", value_name = "USD", help_heading = "Limits")]
+    pub(crate) max_cost: Option<Money>,
+
+    /// At most this much time for the whole loop, such as 2h
+    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    pub(crate) max_duration: Option<Millis>,
+
+    /// At most this much time for one agent run [default: 30m]
+    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    pub(crate) iteration_timeout: Option<Millis>,
+
+    /// At most this much time for one check [default: 10m]
+    #[arg(long = "verify-timeout", value_name = "SPAN", help_heading = "Limits")]
+    pub(crate) verification_timeout: Option<Millis>,
+
+    /// End a process that neither prints nor works for this long [default: never]
+    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    pub(crate) idle_timeout: Option<Millis>,
+
+    /// Iterations without progress that make a stall [default: 5]
+    #[arg(long = "stall", value_name = "N", help_heading = "Limits")]
+    pub(crate) stall_threshold: Option<u32>,
+
+    /// Equal failures in a row that end the loop [default: 5]
+    #[arg(long = "same-error", value_name = "N", help_heading = "Limits")]
+    pub(crate) same_error_threshold: Option<u32>,
+
+    /// A command that fails until the work is done; may be repeated, all of them have to pass
+    #[arg(long = "criteria", visible_alias = "verification-command", value_name = "CMD", help_heading = "Checks")]
+    pub(crate) criteria: Vec<String>,
+
+    /// Something that has to be observable: tool:NAME, commit, file:GLOB, command:CMD or clean-tree; may be repeated
+    #[arg(long = "expect", value_name = "EXPECTATION", help_heading = "Checks")]
+    pub(crate) expects: Vec<Expectation>,
+
+    /// Report files of the test runner (JUnit XML), relative to the workspace; may be repeated
+    #[arg(long, value_name = "GLOB", help_heading = "Checks")]
+    pub(crate) junit: Vec<String>,
+
+    /// What the agent prints when it is done; when given, passing checks alone do not complete the loop
+    #[arg(long, value_name = "TEXT", help_heading = "Checks")]
+    pub(crate) promise: Option<String>,
+
+    /// The agent to run, by its name in a configuration file
+    #[arg(long, value_name = "NAME", conflicts_with = "agent_command", help_heading = "Agent")]
+    pub(crate) agent: Option<String>,
+
+    /// A program that reads its prompt from standard input, or from the file that {prompt_file} stands for
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, help_heading = "Agent")]
+    pub(crate) agent_command: Option<String>,
+
+    /// The agent costs nothing that Ralph has to count
+    #[arg(long, help_heading = "Agent")]
+    pub(crate) unmetered: bool,
+
+    /// Instructions that go with the objective: tdd, systematic-debugging, code-cleanup or one of your own
+    #[arg(long, value_name = "NAME", help_heading = "Agent")]
+    pub(crate) skill: Option<String>,
+
+    /// On the first stall go on with the systematic-debugging skill
+    #[arg(long, help_heading = "Agent")]
+    pub(crate) deep_debug: bool,
+
+    /// Give every prompt as the objective alone, without what happened before
+    #[arg(long, help_heading = "Agent")]
+    pub(crate) no_context: bool,
+
+    /// What an agent's <blocked> does [default: stop]
+    #[arg(long, value_name = "HOW", value_parser = on_blocked(), help_heading = "Agent")]
+    pub(crate) on_blocked: Option<OnBlocked>,
+
+    /// An environment variable that agent and checks get besides the usual ones; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "Agent")]
+    pub(crate) env: Vec<String>,
+
+    /// The rest between two iterations, in milliseconds or as a span [default: 500]
+    #[arg(long, value_name = "MS", value_parser = pause, help_heading = "Agent")]
+    pub(crate) pause: Option<Millis>,
+
+    /// The folder to work in [default: the current one]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Workspace")]
+    pub(crate) workspace: Option<PathBuf>,
+
+    /// Work in a git worktree on a branch of its own
+    #[arg(long, help_heading = "Workspace")]
+    pub(crate) worktree: bool,
+
+    /// Commit verified work on the current branch, as one commit
+    #[arg(long, help_heading = "Workspace")]
+    pub(crate) commit: bool,
+
+    /// Paths that the agent may not change, besides the configured ones; `!GLOB` allows again; may be repeated
+    #[arg(long = "prohibit", value_name = "GLOB", help_heading = "Workspace")]
+    pub(crate) prohibit: Vec<String>,
+
+    /// Paths that the checks depend on; may be repeated
+    #[arg(long = "protect", value_name = "GLOB", help_heading = "Workspace")]
+    pub(crate) protect: Vec<String>,
+
+    /// Which state the workspace keeps when the loop ends without success [default: last]
+    #[arg(long, value_name = "WHICH", value_parser = keep(), help_heading = "Workspace")]
+    pub(crate) keep: Option<Keep>,
+
+    /// Undo an iteration that made things worse
+    #[arg(long, help_heading = "Workspace")]
+    pub(crate) ratchet: bool,
+
+    /// How it is shown.
+    #[command(flatten)]
+    pub(crate) screen: ScreenWords,
+}
+
+/// How a running loop is shown.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ScreenWords {
+    /// Print the result as one JSON object on standard output; everything else goes to standard error
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Show nothing while the loop runs, only its result
+    #[arg(long, conflicts_with = "plain")]
+    pub(crate) quiet: bool,
+
+    /// Show plain lines instead of the live view
+    #[arg(long)]
+    pub(crate) plain: bool,
+}
+
+/// A bare number counts milliseconds, because that is what `pauseMs` is called after.
+fn pause(text: &str) -> Result<Millis, String> {
+    match text.trim().parse::<u64>() {
+        Ok(millis) => Ok(Millis(millis)),
+        Err(_) => text.parse::<Millis>().map_err(|error| error.to_string()),
+    }
+}
+
+fn keep() -> impl TypedValueParser<Value = Keep> {
+    PossibleValuesParser::new(["last", "best"]).map(|word| if word == "best" { Keep::Best } else { Keep::Last })
+}
+
+fn on_blocked() -> impl TypedValueParser<Value = OnBlocked> {
+    PossibleValuesParser::new(["stop", "continue"])
+        .map(|word| if word == "continue" { OnBlocked::Continue } else { OnBlocked::Stop })
+}

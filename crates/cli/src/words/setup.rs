@@ -1,0 +1,135 @@
+//! The words of the commands that prepare a machine or a repository.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
+
+/// The words of `ralph trust`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph trust
+  ralph trust path/to/repository --yes
+  ralph trust --list
+  ralph trust --revoke 3f1c9a")]
+pub(crate) struct TrustWords {
+    /// The workspace whose ralph.toml and skills are meant [default: the current folder]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Approve without asking; needed where there is no terminal to ask at
+    #[arg(long, conflicts_with_all = ["list", "revoke"])]
+    pub(crate) yes: bool,
+
+    /// List what is approved
+    #[arg(long, conflicts_with_all = ["revoke", "directory"])]
+    pub(crate) list: bool,
+
+    /// Take an approval back, by the start of its hash
+    #[arg(long, value_name = "HASH", conflicts_with = "directory")]
+    pub(crate) revoke: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What `ralph trust` is asked to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TrustAction {
+    /// Show what is there and ask.
+    Ask,
+    /// Show what is there and approve it.
+    Approve,
+    /// List the approvals.
+    List,
+    /// Take one back.
+    Revoke(String),
+}
+
+impl TrustWords {
+    /// The one thing that the flags ask for; clap has refused contradictions.
+    pub(crate) fn action(&self) -> TrustAction {
+        match (&self.revoke, self.list, self.yes) {
+            (Some(hash), _, _) => TrustAction::Revoke(hash.clone()),
+            (None, true, _) => TrustAction::List,
+            (None, false, true) => TrustAction::Approve,
+            (None, false, false) => TrustAction::Ask,
+        }
+    }
+}
+
+/// The words of `ralph init`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph init
+  ralph init --print")]
+pub(crate) struct InitWords {
+    /// The workspace [default: the current folder]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Replace a ralph.toml that is there
+    #[arg(long, conflicts_with = "print")]
+    pub(crate) force: bool,
+
+    /// Print the file instead of writing it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) print: bool,
+
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The words of `ralph doctor`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  ralph doctor --json")]
+pub(crate) struct DoctorWords {
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The words of `ralph demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  ralph demo --keep")]
+pub(crate) struct DemoWords {
+    /// Keep the throwaway repository and say where it is
+    #[arg(long)]
+    pub(crate) keep: bool,
+
+    /// Show plain lines instead of the live view
+    #[arg(long)]
+    pub(crate) plain: bool,
+}
+
+/// The words of `ralph completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph completions bash > ~/.local/share/bash-completion/completions/ralph
+  ralph completions man > ~/.local/share/man/man1/ralph.1")]
+pub(crate) struct CompletionsWords {
+    /// The shell, or `man` for the manual page
+    #[arg(value_name = "SHELL")]
+    pub(crate) target: CompletionsTarget,
+}
+
+/// What can be generated from the words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompletionsTarget {
+    /// Completions for bash
+    Bash,
+    /// Completions for zsh
+    Zsh,
+    /// Completions for fish
+    Fish,
+    /// Completions for Elvish
+    Elvish,
+    /// Completions for PowerShell
+    #[value(name = "powershell")]
+    PowerShell,
+    /// The manual page, as roff
+    Man,
+}

@@ -1,0 +1,181 @@
+use clap::{CommandFactory, Parser};
+use ralph_model::{Keep, Millis, OnBlocked};
+
+use super::*;
+
+fn run(words: &[&str]) -> Result<RunWords, clap::Error> {
+    let line = ["ralph", "run"].into_iter().chain(words.iter().copied());
+    Words::try_parse_from(line).map(|words| match words.command {
+        Command::Run(run) => *run,
+        other => panic!("parsed as {other:?}"),
+    })
+}
+
+#[test]
+fn the_words_agree_with_each_other() {
+    Words::command().debug_assert();
+}
+
+#[test]
+fn every_command_and_flag_has_help_and_every_command_an_example() {
+    fn check(command: &clap::Command) {
+        assert!(command.get_about().is_some(), "{} has no help", command.get_name());
+        let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        assert!(examples.starts_with("Example"), "{} has no example", command.get_name());
+        assert!(examples.contains("ralph "), "the example of {} runs nothing", command.get_name());
+        for argument in command.get_arguments() {
+            assert!(argument.get_help().is_some(), "{} {} has no help", command.get_name(), argument.get_id());
+        }
+        command.get_subcommands().for_each(check);
+    }
+    check(&Words::command());
+}
+
+/// Examples rot silently otherwise: each is parsed as a shell would hand it over.
+#[test]
+fn every_example_parses() {
+    fn examples(command: &clap::Command, into: &mut Vec<String>) {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        into.extend(text.lines().filter_map(|line| line.trim().find("ralph ").map(|at| line.trim()[at..].to_owned())));
+        command.get_subcommands().for_each(|inner| examples(inner, into));
+    }
+    let mut lines = Vec::new();
+    examples(&Words::command(), &mut lines);
+    assert!(lines.len() > 20, "only {} examples", lines.len());
+    for line in lines {
+        let line = line.split([';', '|', '>']).next().unwrap();
+        // Quotes around several words, and nothing else, occur in the examples.
+        let words: Vec<&str> = line
+            .split('"')
+            .enumerate()
+            .flat_map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
+            .collect();
+        Words::try_parse_from(&words).unwrap_or_else(|error| panic!("`{line}`: {error}"));
+    }
+}
+
+#[test]
+fn all_flags_of_run_are_understood() {
+    let words = run(&[
+        "do it",
+        "--max",
+        "10",
+        "--max-cost",
+        "$2.50",
+        "--criteria",
+        "a",
+        "--verification-command",
+        "b",
+        "--promise",
+        "DONE",
+        "--agent-command",
+        "./x",
+        "--unmetered",
+        "--skill",
+        "tdd",
+        "--workspace",
+        "/w",
+        "--worktree",
+        "--commit",
+        "--json",
+        "--pause",
+        "250",
+        "--iteration-timeout",
+        "30s",
+        "--verify-timeout",
+        "1m",
+        "--max-duration",
+        "2h",
+        "--idle-timeout",
+        "5m",
+        "--prohibit",
+        "secret/**",
+        "--protect",
+        "tests/**",
+        "--stall",
+        "3",
+        "--same-error",
+        "4",
+        "--deep-debug",
+        "--on-blocked",
+        "continue",
+        "--keep",
+        "best",
+        "--ratchet",
+        "--expect",
+        "commit",
+        "--junit",
+        "out/*.xml",
+        "--env",
+        "HTTP_PROXY",
+        "--no-context",
+        "--quiet",
+    ])
+    .unwrap();
+    assert_eq!(words.criteria, ["a", "b"]);
+    assert_eq!(words.max_cost.map(|cost| cost.micros()), Some(2_500_000));
+    assert_eq!((words.pause, words.idle_timeout), (Some(Millis(250)), Some(Millis::minutes(5))));
+    assert_eq!((words.keep, words.on_blocked), (Some(Keep::Best), Some(OnBlocked::Continue)));
+    assert!(words.screen.json && words.screen.quiet && words.no_context && words.deep_debug && words.ratchet);
+}
+
+#[test]
+fn a_pause_is_milliseconds_or_a_span() {
+    for (text, millis) in [("0", 0), ("500", 500), ("2s", 2000), ("1m", 60_000)] {
+        assert_eq!(run(&["x", "--pause", text]).unwrap().pause, Some(Millis(millis)), "{text}");
+    }
+    assert!(run(&["x", "--pause", "soon"]).unwrap_err().to_string().contains("500ms, 30s"));
+}
+
+#[test]
+fn mistakes_are_usage_errors_with_exit_code_2() {
+    let table: [&[&str]; 12] = [
+        &[],
+        &["x", "--max", "many"],
+        &["x", "--max-cost", "1e3"],
+        &["x", "--objective-file", "f"],
+        &["x", "--agent", "a", "--agent-command", "b"],
+        &["x", "--keep", "worst"],
+        &["x", "--quiet", "--plain"],
+        &["x", "--expect", "magic"],
+        &["x", "--race", "3"],
+        &["x", "--verify", "isolated"],
+        &["x", "--no-tripwire"],
+        &["x", "--no-lessons"],
+    ];
+    for words in table {
+        assert_eq!(run(words).map(|_| ()).unwrap_err().exit_code(), 2, "{words:?}");
+    }
+}
+
+#[test]
+fn a_rewind_goes_to_an_iteration_the_start_or_back() {
+    for (text, wanted) in [
+        ("start", Some(RewindTarget::Start)),
+        ("undo", Some(RewindTarget::Undo)),
+        ("3", Some(RewindTarget::Iteration(3))),
+    ] {
+        assert_eq!(text.parse().ok(), wanted);
+    }
+    for text in ["0", "-1", "best", ""] {
+        assert!(text.parse::<RewindTarget>().is_err(), "{text}");
+    }
+}
+
+#[test]
+fn trust_does_one_thing_at_a_time() {
+    let parse = |words: &[&str]| {
+        Words::try_parse_from(["ralph", "trust"].into_iter().chain(words.iter().copied())).map(|words| {
+            match words.command {
+                Command::Trust(trust) => trust.action(),
+                other => panic!("parsed as {other:?}"),
+            }
+        })
+    };
+    assert_eq!(parse(&[]).unwrap(), TrustAction::Ask);
+    assert_eq!(parse(&["d", "--yes"]).unwrap(), TrustAction::Approve);
+    assert_eq!(parse(&["--list", "--json"]).unwrap(), TrustAction::List);
+    assert_eq!(parse(&["--revoke", "ab"]).unwrap(), TrustAction::Revoke("ab".into()));
+    assert!(parse(&["--list", "--revoke", "ab"]).is_err());
+    assert!(parse(&["--yes", "--list"]).is_err());
+}

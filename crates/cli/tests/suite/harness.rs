@@ -1,0 +1,136 @@
+//! Starts the program with a state and a home of its own.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use ralph_testkit::{Script, agent_command, scratch};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// One user: a home, a state, nothing else of this machine but PATH.
+pub struct User {
+    folder: TempDir,
+}
+
+/// What a command left behind.
+pub struct Ended {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl User {
+    pub fn new() -> Self {
+        let folder = scratch();
+        std::fs::create_dir_all(folder.path().join("home")).unwrap();
+        Self { folder }
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// `RALPH_HOME`.
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    pub fn config_file(&self) -> PathBuf {
+        self.home().join(".config/ralph/config.toml")
+    }
+
+    pub fn configure(&self, toml: &str) {
+        let path = self.config_file();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, toml).unwrap();
+    }
+
+    /// Saves a script outside of the workspace and gives the words that run it.
+    pub fn agent(&self, script: Script) -> String {
+        let folder = tempfile::Builder::new().prefix("agent-").tempdir_in(self.folder.path()).unwrap().keep();
+        agent_command(&script.save(&folder))
+    }
+
+    pub fn command<S: AsRef<OsStr>>(&self, directory: &Path, words: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ralph"));
+        command
+            .args(words)
+            .current_dir(directory)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.home())
+            .env("RALPH_HOME", self.state())
+            .stdin(Stdio::null());
+        // Toolchains of this machine, for fixtures that build.
+        for name in ["CARGO_HOME", "RUSTUP_HOME"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+    }
+
+    /// Runs to the end.
+    pub fn ralph<S: AsRef<OsStr>>(&self, directory: &Path, words: impl IntoIterator<Item = S>) -> Ended {
+        Ended::from(self.command(directory, words).output().unwrap())
+    }
+
+    /// Starts and goes on; outputs are piped.
+    pub fn spawn<S: AsRef<OsStr>>(&self, directory: &Path, words: impl IntoIterator<Item = S>) -> Child {
+        self.command(directory, words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The newest loop, as `ralph list --all --json` shows it.
+    pub fn newest_loop(&self) -> Value {
+        let listed = self.ralph(&self.home(), ["list", "--all", "--json"]).ok().json();
+        listed[0].clone()
+    }
+
+    /// A loop as `ralph show --json` shows it.
+    pub fn show(&self, loop_id: &str) -> Value {
+        self.ralph(&self.home(), ["show", loop_id, "--json"]).ok().json()
+    }
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Ended {
+    #[track_caller]
+    pub fn ok(self) -> Self {
+        self.with_code(0)
+    }
+
+    #[track_caller]
+    pub fn with_code(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {}\n{}", self.stdout, self.stderr))
+    }
+}
+
+/// The words of an ordinary run, to which a test adds its own.
+pub fn run_words(agent: &str, max: u32) -> Vec<String> {
+    let max = max.to_string();
+    let words = ["run", "Make the check pass", "--max", &max, "--max-cost", "1", "--pause", "0", "--json", "--agent-command", agent];
+    words.map(str::to_owned).to_vec()
+}
+
+/// `run_words` and more.
+pub fn run_words_with(agent: &str, max: u32, more: &[&str]) -> Vec<String> {
+    let mut words = run_words(agent, max);
+    words.extend(more.iter().map(|word| (*word).to_owned()));
+    words
+}

@@ -1,0 +1,24 @@
+//! The compiled program, used as a person or a script uses it: real git, real processes, real SQLite, a scripted agent.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub, reason = "tests panic with what went wrong")]
+
+mod aid;
+mod harness;
+
+// Durability and supervision.
+mod crash;
+mod flood;
+mod interrupt;
+mod lock;
+mod money;
+mod survivors;
+
+// Manners, words and surroundings.
+mod commands;
+mod completion;
+mod git_manners;
+mod prohibited;
+mod prompts;
+mod refusals;
+mod surroundings;
+mod trust;
