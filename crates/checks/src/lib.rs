@@ -11,7 +11,6 @@
 
 mod count;
 mod detect;
-mod evidence;
 mod excerpt;
 mod expectation;
 mod failure;
@@ -24,7 +23,6 @@ mod text;
 
 pub use count::{Counter, count};
 pub use detect::{Detection, Stack, Suggestion, detect};
-pub use evidence::{TOOL, evidence};
 pub use excerpt::{LIMIT as EXCERPT_LIMIT, excerpt};
 pub use expectation::{Observed, evaluate};
 pub use program::{MissingProgram, first_word_missing};

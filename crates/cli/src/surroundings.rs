@@ -147,7 +147,7 @@ impl Surroundings {
         // One entry is `key\nvalue\0`; of several with one key the last counts.
         let value = |key: &str| {
             let entries = text.split('\0').filter_map(|entry| entry.split_once('\n'));
-            entries.filter(|(found, _)| *found == key).last().map(|(_, value)| value.to_owned())
+            entries.rev().find(|(found, _)| *found == key).map(|(_, value)| value.to_owned())
         };
         let home = self.variable("HOME").map(PathBuf::from);
         let named = value("core.excludesfile").and_then(|path| match path.strip_prefix("~/") {

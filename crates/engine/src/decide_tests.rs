@@ -343,6 +343,16 @@ fn the_duration_counts_only_the_time_that_somebody_worked() {
 }
 
 #[test]
+fn a_duration_that_is_used_to_the_millisecond_is_used_up() {
+    // The baseline, the start of the iteration, the agent and the checks take one second each.
+    for (limit, ends) in [(Millis(4000), true), (Millis(4001), false)] {
+        let mut scene = Scene::red(LoopConfig { max_duration: Some(limit), ..config() });
+        scene.pass(run("b"), red(&["a"]));
+        assert_eq!(scene.run.outcome().is_some(), ends, "{limit}");
+    }
+}
+
+#[test]
 fn time_that_runs_out_while_the_loop_rests_starts_no_agent() {
     let mut scene = Scene::red(LoopConfig { max_duration: Some(Millis::secs(60)), ..config() });
     scene.wait(Millis::secs(60)).begin();

@@ -248,7 +248,7 @@ impl Facts {
                 (record.verdict.as_ref()?, record.run.as_ref().filter(|run| run.violations.is_empty())?);
             Some(Best { iteration: record.iteration, failing: verdict.failing(), tree: run.tree.clone() })
         });
-        baseline.into_iter().chain(passes).reduce(|best, next| if next.failing <= best.failing { next } else { best })
+        baseline.into_iter().chain(passes).reduce(|best, next| if next.failing < best.failing { next } else { best })
     }
 
     /// Whether the loop has to end at once.

@@ -146,22 +146,12 @@ fn evidence(agent: &str, record: &IterationRecord) -> (Vec<ToolEvidence>, Vec<Ev
         }
     }
     if let Some(verdict) = &record.verdict {
-        evidence.extend(verdict.checks.iter().map(check_evidence));
+        evidence.extend(verdict.checks.iter().map(ToolEvidence::from));
         for unmet in &verdict.missing {
             missing.push(EvidenceLine::new(Mark::Missing, unmet.expectation.to_string(), unmet.why.clone()));
         }
     }
     (evidence, missing)
-}
-
-fn check_evidence(check: &ralph_model::CheckOutcome) -> ToolEvidence {
-    let counted = check.tests.as_ref().map(|tests| (tests.passed, tests.failed));
-    let summary = match (&check.ended, counted) {
-        (ended, Some((_, failed @ 1..))) => format!("{} ({ended}, {failed} failing)", check.command),
-        (Ended::Exited { code: 0 }, Some((passed, _))) => format!("{} ({passed} passing)", check.command),
-        (ended, _) => format!("{} ({ended})", check.command),
-    };
-    ToolEvidence { tool: "verify".into(), success: check.passed, summary, ..ToolEvidence::default() }
 }
 
 fn files_changed(run: &AgentRun) -> String {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Ended, Expectation, Millis, OutputRef, TreeHash};
+use crate::{Ended, Expectation, Millis, OutputRef, ToolEvidence, TreeHash};
 
 /// A failing output reduced to what does not change between two runs of the same failure.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,6 +68,27 @@ impl CheckOutcome {
             Some(tests) if tests.failed > 0 => tests.failed,
             _ => u32::from(!self.passed),
         }
+    }
+}
+
+/// Characters of a command that a line of evidence shows.
+const LONGEST_COMMAND: usize = 200;
+
+/// `verify: npm test (exit code 1, 2 failing)`, `verify: cargo test (12 passing)`, `verify: make check (exit code 0)`.
+impl From<&CheckOutcome> for ToolEvidence {
+    fn from(check: &CheckOutcome) -> Self {
+        let mut command = check.command.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((at, _)) = command.char_indices().nth(LONGEST_COMMAND) {
+            command.truncate(at);
+            command.push('…');
+        }
+        let details = match &check.tests {
+            Some(tests) if check.passed => format!("{} passing", tests.passed),
+            Some(tests) if tests.failed > 0 => format!("{}, {} failing", check.ended, tests.failed),
+            _ => check.ended.to_string(),
+        };
+        let summary = format!("{command} ({details})");
+        if check.passed { Self::ok("verify", summary) } else { Self::error("verify", summary) }
     }
 }
 

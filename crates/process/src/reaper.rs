@@ -317,7 +317,7 @@ impl Reaping {
         let mut pause = Duration::from_millis(2);
         let mut told = false;
         loop {
-            self.freeze();
+            freeze();
             self.signal_tree(Signal::KILL);
             let next_round = Instant::now() + pause;
             loop {
@@ -341,22 +341,6 @@ impl Reaping {
         }
     }
 
-    /// Stops processes until a look finds no new one: what is stopped cannot fork away from the killing that follows.
-    fn freeze(&mut self) {
-        let mut stopped = HashSet::new();
-        for _ in 0..MOST_FREEZES {
-            let Ok(tree) = tree() else { return };
-            let new: Vec<&Process> = tree.iter().filter(|process| stopped.insert(process.identity())).collect();
-            if new.is_empty() {
-                return;
-            }
-            for process in new {
-                // Refused for processes of another user; those are named when killing fails as well.
-                let _ = process.signal(Signal::STOP);
-            }
-        }
-    }
-
     fn signal_tree(&mut self, signal: Signal) {
         let Ok(tree) = tree() else {
             // Without `/proc` (the machine is out of file handles) the group of the program is still within reach, while
@@ -370,7 +354,7 @@ impl Reaping {
             if self.ended == Program::Ended && process.state == State::Alive {
                 self.swept.insert(process.identity());
             }
-            // As above: refused for processes of another user.
+            // Refused for processes of another user; those are named when killing fails as well.
             let _ = process.signal(signal);
         }
     }
@@ -384,6 +368,22 @@ impl Reaping {
 /// Everything that the program left in the world.
 fn tree() -> io::Result<Vec<Process>> {
     tree::descendants(rustix::process::getpid().as_raw_nonzero().get())
+}
+
+/// Stops processes until a look finds no new one: what is stopped cannot fork away from the killing that follows.
+fn freeze() {
+    let mut stopped = HashSet::new();
+    for _ in 0..MOST_FREEZES {
+        let Ok(tree) = tree() else { return };
+        let new: Vec<&Process> = tree.iter().filter(|process| stopped.insert(process.identity())).collect();
+        if new.is_empty() {
+            return;
+        }
+        for process in new {
+            // Refused for processes of another user; those are named when killing fails as well.
+            let _ = process.signal(Signal::STOP);
+        }
+    }
 }
 
 /// The moment after a grace of so many milliseconds. A day is as good as for ever, and a clock can add it.

@@ -5,15 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ralph_model::LoopId;
-use ralph_workspace::{Options, Workspace};
+use ralph_model::{DEFAULT_PROHIBITED, LoopId};
+use ralph_workspace::{Guard, Options, Workspace};
 
 fn main() {
     let sizes: Vec<usize> = std::env::args().skip(1).map(|size| size.parse().expect("a number of files")).collect();
     let sizes = if sizes.is_empty() { vec![2_000, 20_000] } else { sizes };
     println!(
-        "{:>8} {:>12} {:>12} {:>12} {:>12} {:>12}",
-        "files", "first", "reopened", "unchanged", "one edited", "changes"
+        "{:>8} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}",
+        "files", "first", "reopened", "unchanged", "one edited", "changes", "guard"
     );
     for files in sizes {
         measure(files);
@@ -62,11 +62,15 @@ fn measure(files: usize) {
         last = tree;
         spent
     }));
+    let guard = Guard::new(&DEFAULT_PROHIBITED.map(str::to_owned)).unwrap();
+    let baseline = workspace.guard_baseline(&guard, &folder.path().join("guard")).unwrap();
+    let guarded =
+        median((0..51).map(|_| timed(|| assert!(workspace.guard_check(&guard, &baseline).unwrap().is_empty()))));
     let milliseconds = |spent: Duration| format!("{:.2} ms", spent.as_secs_f64() * 1000.0);
-    let figures = [first, reopened, unchanged, edited, median(compared.into_iter())].map(milliseconds);
+    let figures = [first, reopened, unchanged, edited, median(compared.into_iter()), guarded].map(milliseconds);
     println!(
-        "{files:>8} {:>12} {:>12} {:>12} {:>12} {:>12}",
-        figures[0], figures[1], figures[2], figures[3], figures[4]
+        "{files:>8} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}",
+        figures[0], figures[1], figures[2], figures[3], figures[4], figures[5]
     );
 }
 

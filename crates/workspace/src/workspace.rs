@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use ralph_model::{Change, LoopId, TreeHash};
 
@@ -17,8 +18,11 @@ use crate::quote::unquote;
 use crate::rules::Outside;
 use crate::scan::{Directory, Known, MARKER, Scan, load_cache, save_cache};
 use crate::stamp::Instant;
-use crate::store::{Batch, Durability, Store, make_private_folder};
+use crate::store::{Batch, Durability, Store, Written, make_private_folder};
 use crate::tracked::Tracked;
+
+/// More threads than this gain little: the kernel's own locks are shared.
+const MOST_THREADS: usize = 8;
 
 /// What a workspace is opened with.
 #[derive(Debug, Clone)]
@@ -69,6 +73,8 @@ pub struct Workspace {
     last: Option<(LoopId, Id, Id)>,
     relist: bool,
     unsaved: bool,
+    scans: u32,
+    threads: usize,
 }
 
 impl Workspace {
@@ -112,6 +118,8 @@ impl Workspace {
             last: None,
             relist: false,
             unsaved: false,
+            scans: 0,
+            threads: thread::available_parallelism().map_or(1, |count| count.get().min(MOST_THREADS)),
         })
     }
 
@@ -246,23 +254,33 @@ impl Workspace {
 
     /// Looks at the workspace; its tree is in the store afterwards.
     pub(crate) fn scan(&mut self) -> Result<Id, Error> {
-        let mut scan = Scan::new(&self.root, &self.store, &mut self.batch, &self.tracked, &self.outside, &self.known);
+        let scanned = self.scan_and_store();
+        if scanned.is_err() {
+            // What is in memory may name contents that never reached the store, such as when the disk was full.
+            self.directory = Directory::default();
+            self.batch = Batch::new();
+            self.scanned = None;
+        }
+        scanned
+    }
+
+    fn scan_and_store(&mut self) -> Result<Id, Error> {
+        let (root, store, batch) = (&self.root, &self.store, &mut self.batch);
+        let mut scan = Scan::new(root, store, batch, &self.tracked, &self.outside, &self.known);
+        self.scans = self.scans.wrapping_add(1).max(1);
+        scan.number = self.scans;
+        scan.threads = self.threads;
         scan.relist = self.relist;
         scan.own_state = self.own_state;
-        let tree = scan.run(&mut self.directory);
-        let read = scan.read;
+        let tree = scan.run(&mut self.directory)?;
+        self.unsaved |= scan.read > 0 || self.scanned != Some(tree);
         self.reliable = scan.reliable;
-        let written = self.batch.finish(&self.store);
-        let tree = tree?;
-        let written = written?;
+        let written = self.batch.finish(&self.store)?;
         self.relist = false;
-        self.unsaved |= read > 0 || self.scanned != Some(tree);
         self.scanned = Some(tree);
-        if !self.known.is_empty() {
-            // Everything that is there has been seen now; what is left is of files that are gone.
-            self.known = Known::default();
-        }
-        if written == crate::store::Written::Packed {
+        // Everything that is there has been seen now; what is left is of files that are gone.
+        self.known = Known::default();
+        if written == Written::Packed {
             // Worth keeping even if this process is killed.
             self.save();
         }

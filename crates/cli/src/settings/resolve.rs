@@ -191,8 +191,14 @@ pub(crate) fn resolve(
             |layer| layer.verification_timeout.map(|span| span.0),
             Millis::minutes(10),
         ),
-        idle_timeout: from
-            .optional(Key::IdleTimeout, flags.idle_timeout, |layer| layer.idle_timeout.map(|span| span.0)),
+        // Zero turns it off.
+        idle_timeout: Some(from.required(
+            Key::IdleTimeout,
+            flags.idle_timeout,
+            |layer| layer.idle_timeout.map(|span| span.0),
+            Millis::minutes(10),
+        ))
+        .filter(|span| *span > Millis(0)),
         max_duration: from
             .optional(Key::MaxDuration, flags.max_duration, |layer| layer.max_duration.map(|span| span.0)),
         prohibited_paths: from.prohibited(flags, repository)?,

@@ -42,7 +42,7 @@ pub(crate) struct RunWords {
     #[arg(long = "verify-timeout", value_name = "SPAN", help_heading = "Limits")]
     pub(crate) verification_timeout: Option<Millis>,
 
-    /// End a process that neither prints nor works for this long [default: never]
+    /// End a process that neither prints nor works for this long; 0 never does [default: 10m]
     #[arg(long, value_name = "SPAN", help_heading = "Limits")]
     pub(crate) idle_timeout: Option<Millis>,
 

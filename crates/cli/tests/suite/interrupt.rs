@@ -1,1 +1,300 @@
-//! Being written.
+//! Ctrl-C, signals and `ralph stop`: in every phase the loop ends as it was asked to, leaves nothing behind and can go on.
+
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ralph_testkit::{Repo, Script, Step, shell_quoted};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::aid::{Agent, finish, signal, unsettled, wait_for_file, wait_until};
+use crate::harness::{Ended, User, run_words_with};
+
+/// Long enough that a loop that waits for it cannot pass for one that does not.
+const NEVER: Duration = Duration::from_secs(600);
+const AT_ONCE: Duration = Duration::from_secs(20);
+
+struct Scene {
+    user: User,
+    repo: Repo,
+    agent: Agent,
+}
+
+impl Scene {
+    /// The first run says `working` and then does `then`; later runs are quick.
+    fn new(then: impl IntoIterator<Item = Step>) -> Self {
+        let (user, repo) = (User::new(), Repo::init());
+        let first = [Step::cost(1000), Step::write("working", "")].into_iter().chain(then);
+        let script = Script::new().run(first).otherwise([Step::append("work.txt", "x\n"), Step::cost(1000)]);
+        let agent = Agent::new(&user, script);
+        Self { user, repo, agent }
+    }
+
+    fn start(&self, more: &[&str]) -> Child {
+        self.user.spawn(self.repo.path(), run_words_with(&self.agent.line, 3, more))
+    }
+
+    #[track_caller]
+    fn wait_for(&self, file: &str) {
+        wait_for_file(&self.repo.path().join(file));
+    }
+
+    fn shown(&self) -> Value {
+        let id = self.user.newest_loop()["loopId"].as_str().unwrap().to_owned();
+        self.user.show(&id)
+    }
+
+    /// The result of a loop that somebody stopped.
+    #[track_caller]
+    fn assert_cancelled(&self, ended: Ended, code: i32) -> Value {
+        let result = ended.with_code(code).json();
+        assert_eq!((&result["status"], &result["reason"]), (&"ABORTED".into(), &"CANCELLED".into()), "{result}");
+        self.agent.assert_gone(&self.repo, Duration::ZERO);
+        assert_eq!(unsettled(&self.user), 0, "money is still reserved");
+        result
+    }
+
+    /// Whatever was stopped goes on to its end.
+    #[track_caller]
+    fn assert_resumable(&self) {
+        let result = self.user.ralph(self.repo.path(), ["resume", "--json"]).with_code(10).json();
+        assert_eq!(result["iterations"], 3, "{result}");
+        assert_eq!(self.agent.runs(), 3);
+        self.user.ralph(self.repo.path(), ["verify-run", result["loopId"].as_str().unwrap()]).ok();
+        assert_eq!(unsettled(&self.user), 0);
+    }
+}
+
+#[test]
+fn ctrl_c_once_lets_the_iteration_end_with_its_checks() {
+    let scene = Scene::new([Step::wait_for_file("go")]);
+    let child = scene.start(&["--criteria", "false"]);
+    scene.wait_for("working");
+    signal(&child, Signal::INT);
+    // Told, and still at work.
+    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.repo.write("go", "");
+    let result = scene.assert_cancelled(finish(child), 130);
+    assert_eq!(result["iterations"], 1);
+    let iteration = &scene.shown()["iterations"][0];
+    assert_eq!(iteration["run"]["ended"]["how"], "exited", "{iteration}");
+    assert_eq!(iteration["verdict"]["checks"][0]["passed"], false, "{iteration}");
+    scene.assert_resumable();
+}
+
+#[test]
+fn work_that_is_finished_after_ctrl_c_still_completes_the_loop() {
+    let scene = Scene::new([Step::wait_for_file("go"), Step::write("done", "")]);
+    let child = scene.start(&["--criteria", "test -e done"]);
+    scene.wait_for("working");
+    signal(&child, Signal::INT);
+    scene.repo.write("go", "");
+    assert_eq!(finish(child).ok().json()["status"], "COMPLETED");
+}
+
+#[test]
+fn ctrl_c_twice_ends_the_agent_at_once() {
+    let scene = Scene::new([Step::sleep(NEVER)]);
+    let child = scene.start(&["--criteria", "false"]);
+    scene.wait_for("working");
+    signal(&child, Signal::INT);
+    wait_until("the first request", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    let start = Instant::now();
+    signal(&child, Signal::INT);
+    scene.assert_cancelled(finish(child), 130);
+    assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+    let iteration = &scene.shown()["iterations"][0];
+    assert_eq!(iteration["run"]["ended"]["how"], "stopped", "{iteration}");
+    assert_eq!(iteration["costUSD"], 0.001, "what it reported is kept: {iteration}");
+    scene.assert_resumable();
+}
+
+#[test]
+fn ctrl_c_twice_ends_an_agent_that_will_not_listen() {
+    let scene = Scene::new([Step::ignore_signals(), Step::HoldStdout { ms: 600_000 }, Step::sleep(NEVER)]);
+    let child = scene.start(&["--criteria", "false"]);
+    scene.wait_for("working");
+    signal(&child, Signal::INT);
+    wait_until("the first request", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    signal(&child, Signal::INT);
+    scene.assert_cancelled(finish(child), 130);
+}
+
+#[test]
+fn other_signals_stop_at_once_and_say_so() {
+    for name in [Signal::TERM, Signal::HUP] {
+        let scene = Scene::new([Step::sleep(NEVER)]);
+        let child = scene.start(&["--criteria", "false"]);
+        scene.wait_for("working");
+        let start = Instant::now();
+        signal(&child, name);
+        let result = scene.assert_cancelled(finish(child), 19);
+        assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+        assert!(result["details"].as_str().unwrap().contains("signal"), "{result}");
+        scene.assert_resumable();
+    }
+}
+
+#[test]
+fn another_process_can_ask_for_the_end() {
+    for (flag, how) in [(None, "exited"), (Some("--now"), "stopped")] {
+        let scene = Scene::new([Step::wait_for_file("go")]);
+        let child = scene.start(&["--criteria", "false"]);
+        scene.wait_for("working");
+        let short = scene.user.newest_loop()["short"].as_str().unwrap().to_owned();
+        scene.user.ralph(&scene.user.home(), ["stop", &short].into_iter().chain(flag)).ok();
+        wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+        if flag.is_none() {
+            scene.repo.write("go", "");
+        }
+        scene.assert_cancelled(finish(child), 19);
+        let iteration = &scene.shown()["iterations"][0];
+        assert_eq!(iteration["run"]["ended"]["how"], how, "{iteration}");
+        assert_eq!(iteration["verdict"].is_null(), flag.is_some(), "{iteration}");
+        // The request was for this process: the next one is not stopped by it.
+        scene.assert_resumable();
+        // Over is over.
+        scene.user.ralph(&scene.user.home(), ["stop", &short]).with_code(1);
+    }
+}
+
+/// A request becomes more urgent when it is repeated with `--now`.
+#[test]
+fn a_patient_request_can_become_an_urgent_one() {
+    let scene = Scene::new([Step::sleep(NEVER)]);
+    let child = scene.start(&["--criteria", "false"]);
+    scene.wait_for("working");
+    let short = scene.user.newest_loop()["short"].as_str().unwrap().to_owned();
+    scene.user.ralph(&scene.user.home(), ["stop", &short]).ok();
+    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.user.ralph(&scene.user.home(), ["stop", &short, "--now"]).ok();
+    scene.assert_cancelled(finish(child), 19);
+}
+
+/// A check that says when it runs, and lasts until it is ended while `slow` exists.
+const SLOW_CHECK: &str = "touch checking; while [ -e slow ]; do sleep 0.05; done; rm -f checking; false";
+
+#[test]
+fn a_stop_during_the_baseline_runs_no_agent() {
+    for (name, code) in [(Signal::TERM, 19), (Signal::INT, 130)] {
+        let scene = Scene::new([]);
+        scene.repo.write("slow", "");
+        let child = scene.start(&["--criteria", SLOW_CHECK]);
+        scene.wait_for("checking");
+        signal(&child, name);
+        wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+        if name == Signal::INT {
+            // Once is patient: the checks may end.
+            scene.repo.remove("slow");
+        }
+        let result = scene.assert_cancelled(finish(child), code);
+        assert_eq!((result["iterations"].as_u64(), scene.agent.runs()), (Some(0), 0));
+        let _ = std::fs::remove_file(scene.repo.path().join("slow"));
+        scene.assert_resumable();
+        assert!(!scene.shown()["baseline"].is_null(), "a baseline that was cut short is taken again");
+    }
+}
+
+#[test]
+fn a_stop_during_the_pause_does_not_wait_for_its_end() {
+    for (name, code) in [(Signal::TERM, 19), (Signal::INT, 130)] {
+        let scene = Scene::new([]);
+        let child = scene.start(&["--criteria", "false", "--pause", "600s"]);
+        wait_until("the first verdict", || crate::aid::kinds(&scene.user).contains(&"checksFinished".into()));
+        let start = Instant::now();
+        signal(&child, name);
+        let result = scene.assert_cancelled(finish(child), code);
+        assert!(start.elapsed() < AT_ONCE, "{:?}", start.elapsed());
+        assert_eq!(result["iterations"], 1);
+    }
+}
+
+#[test]
+fn a_stop_during_the_checks_is_patient_once_and_urgent_twice() {
+    let start_checking = || {
+        let scene = Scene::new([Step::write("slow", "")]);
+        let child = scene.start(&["--criteria", SLOW_CHECK]);
+        scene.wait_for("slow");
+        scene.wait_for("checking");
+        (scene, child)
+    };
+    let (scene, child) = start_checking();
+    signal(&child, Signal::INT);
+    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.repo.remove("slow");
+    scene.assert_cancelled(finish(child), 130);
+    assert!(!scene.shown()["iterations"][0]["verdict"].is_null());
+    scene.assert_resumable();
+
+    let (scene, child) = start_checking();
+    signal(&child, Signal::TERM);
+    scene.assert_cancelled(finish(child), 19);
+    assert!(scene.shown()["iterations"][0]["verdict"].is_null(), "checks that were cut short say nothing");
+    // The work is there and was never looked at: it is looked at first, and no agent run is spent on it.
+    scene.repo.remove("slow");
+    scene.assert_resumable();
+    assert!(!scene.shown()["iterations"][0]["verdict"].is_null(), "unseen work is verified when the loop goes on");
+}
+
+/// A real terminal: Ctrl-C is typed, the kernel sends the signal, and only to Ralph.
+struct Typist {
+    script: Child,
+}
+
+impl Typist {
+    fn start(scene: &Scene, more: &[&str]) -> Option<Self> {
+        if !Command::new("script").arg("--version").output().is_ok_and(|output| output.status.success()) {
+            eprintln!("skipped: script(1) is not installed");
+            return None;
+        }
+        let words: Vec<String> =
+            run_words_with(&scene.agent.line, 3, more).into_iter().filter(|word| word != "--json").collect();
+        let ralph = scene.user.command(scene.repo.path(), &words);
+        let line: Vec<String> = std::iter::once(ralph.get_program())
+            .chain(ralph.get_args())
+            .map(|word| shell_quoted(&word.to_string_lossy()))
+            .collect();
+        let mut command = Command::new("script");
+        command.args(["-q", "-e", "-c", &format!("exec {}", line.join(" ")), "/dev/null"]);
+        command.current_dir(scene.repo.path()).env_clear().env("TERM", "xterm").env("SHELL", "/bin/sh");
+        command.envs(ralph.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let script = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Some(Self { script })
+    }
+
+    fn press_ctrl_c(&mut self) {
+        let keyboard = self.script.stdin.as_mut().unwrap();
+        keyboard.write_all(b"\x03").unwrap();
+        keyboard.flush().unwrap();
+    }
+}
+
+#[test]
+fn ctrl_c_on_a_terminal_reaches_ralph_and_not_the_agent() {
+    let scene = Scene::new([Step::wait_for_file("go")]);
+    let Some(mut typist) = Typist::start(&scene, &["--criteria", "false"]) else { return };
+    scene.wait_for("working");
+    typist.press_ctrl_c();
+    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.repo.write("go", "");
+    let ended = finish(typist.script).with_code(130);
+    let iteration = &scene.shown()["iterations"][0];
+    assert_eq!(iteration["run"]["ended"]["how"], "exited", "the agent felt the key: {iteration}");
+    assert!(ended.stdout.contains("CANCELLED"), "{}", ended.stdout);
+    scene.agent.assert_gone(&scene.repo, Duration::ZERO);
+}
+
+#[test]
+fn ctrl_c_twice_on_a_terminal_ends_at_once_and_leaves_the_terminal_usable() {
+    let scene = Scene::new([Step::sleep(NEVER)]);
+    let Some(mut typist) = Typist::start(&scene, &["--criteria", "false"]) else { return };
+    scene.wait_for("working");
+    typist.press_ctrl_c();
+    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    typist.press_ctrl_c();
+    let ended = finish(typist.script).with_code(130);
+    let (hidden, shown) = (ended.stdout.rfind("\u{1b}[?25l"), ended.stdout.rfind("\u{1b}[?25h"));
+    assert!(shown >= hidden, "the cursor stays hidden: {:?}", ended.stdout);
+    scene.agent.assert_gone(&scene.repo, Duration::ZERO);
+}

@@ -41,7 +41,7 @@ impl Working {
                 if !violations.is_empty() {
                     return Guarding::enter(facts, violations);
                 }
-                if false {
+                if facts.stops_now() {
                     return next_iteration(facts, Millis(0));
                 }
                 if facts.needs_verdict() {

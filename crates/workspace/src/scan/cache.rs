@@ -28,11 +28,6 @@ impl Known {
     pub(crate) fn find(&self, path: &[u8], stamp: &Stamp) -> Option<Id> {
         self.0.get(path).filter(|(seen, _)| seen == stamp).map(|(_, id)| *id)
     }
-
-    /// Whether it knows no file.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 /// Reads a cache; an empty one when there is none that can be used.

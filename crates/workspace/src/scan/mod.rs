@@ -1,19 +1,23 @@
 //! Looks at the workspace and says which tree it is. Changes nothing in it.
 //!
 //! What was seen stays in memory as a tree of folders. A later scan costs one `fstat` for each folder and one `statat` for
-//! each file: the names of a folder are read again only when the folder's own times say that they changed, and a file's
+//! each file, spread over the processors (see [`verify`]): the names of a folder are read again only when the folder's own times say that they changed, and a file's
 //! content only when the file's do. Everything is opened relative to its folder and without following links, so that a
 //! link can lead the walk nowhere.
 
 mod cache;
 mod content;
 mod listing;
+mod verify;
 
+use std::cell::OnceCell;
 use std::cmp::Ordering;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use listing::Presence;
 use rustix::fs::{AtFlags, Mode as Permissions, OFlags, fstat, open, openat, statat};
@@ -50,6 +54,8 @@ pub(crate) struct Directory {
     tree: Option<Id>,
     /// It is ignored or in an ignored folder: only the tracked files in it count.
     ignored: bool,
+    /// The number of the last scan that found it unchanged, before it was walked.
+    verified: AtomicU32,
 }
 
 impl Directory {
@@ -131,6 +137,45 @@ enum Compared {
     Changed,
     /// It is not there any more, or not what it was when its folder was listed.
     Elsewhere,
+    /// It is there and may not be read.
+    Closed,
+}
+
+impl Compared {
+    /// Changed, unless it is worse already.
+    const fn or_changed(self) -> Self {
+        match self {
+            Self::Same => Self::Changed,
+            Self::Changed | Self::Elsewhere | Self::Closed => self,
+        }
+    }
+}
+
+/// Which entries of a folder are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    /// All of them.
+    All,
+    /// Folders: the files are known to be unchanged.
+    Folders,
+}
+
+/// A folder that is opened when something in it has to be looked at.
+struct Handle<'a> {
+    above: Option<&'a Handle<'a>>,
+    name: &'a CStr,
+    fd: OnceCell<OwnedFd>,
+}
+
+impl Handle<'_> {
+    fn open(&self) -> Result<BorrowedFd<'_>, Errno> {
+        if let Some(fd) = self.fd.get() {
+            return Ok(fd.as_fd());
+        }
+        let above = self.above.ok_or(Errno::BADF)?.open()?;
+        let opened = openat(above, self.name, FOLDER, Permissions::empty())?;
+        Ok(self.fd.get_or_init(|| opened).as_fd())
+    }
 }
 
 /// What holds for a whole folder because of the folders above it.
@@ -160,6 +205,10 @@ pub(crate) struct Scan<'a> {
     path: Vec<u8>,
     /// Files whose content was read.
     pub(crate) read: usize,
+    /// How many threads may look at folders.
+    pub(crate) threads: usize,
+    /// Told from one scan to the next, so that old marks mean nothing.
+    pub(crate) number: u32,
 }
 
 impl<'a> Scan<'a> {
@@ -185,6 +234,8 @@ impl<'a> Scan<'a> {
             reliable: None,
             path: Vec::new(),
             read: 0,
+            threads: 1,
+            number: 0,
         }
     }
 
@@ -193,38 +244,42 @@ impl<'a> Scan<'a> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = open(self.root, flags, Permissions::empty()).map_err(Error::io("open", self.root))?;
         self.reliable = listing::reliable_device(root.as_fd());
+        if let Some(device) = self.reliable
+            && !self.relist
+        {
+            verify::verify(root.as_fd(), directory, device, self.number, self.threads);
+        }
+        let handle = Handle { above: None, name: c".", fd: OnceCell::from(root) };
         let inherited = Inherited { chain: None, rules_changed: self.relist };
-        self.directory(root, directory, inherited)?;
-        Ok(directory.tree.unwrap_or(Id::EMPTY_TREE))
+        match self.directory(&handle, directory, inherited)? {
+            Compared::Same | Compared::Changed => Ok(directory.tree.unwrap_or(Id::EMPTY_TREE)),
+            Compared::Elsewhere | Compared::Closed => Err(self.failed("read", Errno::ACCESS)),
+        }
     }
 
-    fn directory(&mut self, fd: OwnedFd, directory: &mut Directory, above: Inherited<'_>) -> Result<Compared, Error> {
+    fn directory(
+        &mut self,
+        handle: &Handle<'_>,
+        directory: &mut Directory,
+        above: Inherited<'_>,
+    ) -> Result<Compared, Error> {
         let mut changed = directory.tree.is_none();
-        for _ in 0..ROUNDS {
-            let stamp = Stamp::of(&fstat(&fd).map_err(|errno| self.failed("look at", errno))?);
-            let valid = directory.stamp == Some(stamp) && !above.rules_changed && self.reliable == Some(stamp.device);
-            let mut names =
-                if valid { None } else { Some(list(fd.as_fd()).map_err(|errno| self.failed("read", errno))?) };
-            let mut rules_changed = above.rules_changed;
-            let listed = match &names {
-                Some(names) => names.iter().any(|(name, _)| name.as_bytes() == b".gitignore"),
-                None => directory.rules.is_some(),
+        let verified = directory.verified.load(Relaxed) == self.number && self.number > 0 && !above.rules_changed;
+        for round in 0..ROUNDS {
+            let visited = if verified && round == 0 {
+                let rules = directory.rules.as_ref().map(|own| own.rules.clone());
+                let own = rules.as_deref().map(|rules| Chain { rules, base: self.path.len(), above: above.chain });
+                let chain = own.as_ref().or(above.chain);
+                self.entries(handle, directory, Inherited { chain, rules_changed: false }, Visit::Folders)?
+            } else {
+                let fd = match handle.open() {
+                    Ok(fd) => fd,
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Compared::Elsewhere),
+                    Err(Errno::ACCESS | Errno::PERM) => return Ok(Compared::Closed),
+                    Err(errno) => return Err(self.failed("open", errno)),
+                };
+                self.update(handle, fd, directory, above, &mut changed)?
             };
-            let presence = if listed { Presence::Listed } else { Presence::Absent };
-            if self.own_rules(fd.as_fd(), directory, presence)? == Compared::Changed {
-                rules_changed = true;
-                if names.is_none() {
-                    names = Some(list(fd.as_fd()).map_err(|errno| self.failed("read", errno))?);
-                }
-            }
-            let rules = directory.rules.as_ref().map(|own| own.rules.clone());
-            let own = rules.as_deref().map(|rules| Chain { rules, base: self.path.len(), above: above.chain });
-            let chain = own.as_ref().or(above.chain);
-            if let Some(names) = names {
-                changed |= self.relist(fd.as_fd(), directory, names, chain)? == Compared::Changed;
-            }
-            directory.stamp = (!stamp.is_racy(self.started)).then_some(stamp);
-            let visited = self.entries(fd.as_fd(), directory, Inherited { chain, rules_changed })?;
             changed |= visited != Compared::Same;
             if visited != Compared::Elsewhere {
                 break;
@@ -241,45 +296,78 @@ impl<'a> Scan<'a> {
         Ok(if before == Some(tree) { Compared::Same } else { Compared::Changed })
     }
 
-    /// Visits every entry of a listed folder. An entry that is gone is dropped from the list.
-    fn entries(
+    /// Brings a folder's names and rules up to date where its times say so, then visits its entries.
+    fn update(
         &mut self,
+        handle: &Handle<'_>,
         fd: BorrowedFd<'_>,
         directory: &mut Directory,
+        above: Inherited<'_>,
+        changed: &mut bool,
+    ) -> Result<Compared, Error> {
+        let stamp = Stamp::of(&fstat(fd).map_err(|errno| self.failed("look at", errno))?);
+        let valid = directory.stamp == Some(stamp) && !above.rules_changed && self.reliable == Some(stamp.device);
+        let mut names = if valid { None } else { Some(list(fd).map_err(|errno| self.failed("read", errno))?) };
+        let mut rules_changed = above.rules_changed;
+        let listed = match &names {
+            Some(names) => names.iter().any(|(name, _)| name.as_bytes() == b".gitignore"),
+            None => directory.rules.is_some(),
+        };
+        let presence = if listed { Presence::Listed } else { Presence::Absent };
+        if self.own_rules(fd, directory, presence)? == Compared::Changed {
+            rules_changed = true;
+            if names.is_none() {
+                names = Some(list(fd).map_err(|errno| self.failed("read", errno))?);
+            }
+        }
+        let rules = directory.rules.as_ref().map(|own| own.rules.clone());
+        let own = rules.as_deref().map(|rules| Chain { rules, base: self.path.len(), above: above.chain });
+        let chain = own.as_ref().or(above.chain);
+        if let Some(names) = names {
+            *changed |= self.relist(fd, directory, names, chain)? == Compared::Changed;
+        }
+        directory.stamp = (!stamp.is_racy(self.started)).then_some(stamp);
+        self.entries(handle, directory, Inherited { chain, rules_changed }, Visit::All)
+    }
+
+    /// Visits the entries of a listed folder. An entry that is gone is dropped from the list.
+    fn entries(
+        &mut self,
+        handle: &Handle<'_>,
+        directory: &mut Directory,
         inherited: Inherited<'_>,
+        visit: Visit,
     ) -> Result<Compared, Error> {
         let mut result = Compared::Same;
         let mut index = 0;
         while index < directory.entries.len() {
             let entry = &mut directory.entries[index];
             let compared = match &mut entry.node {
-                Node::File(state) => self.file(fd, &entry.name, state)?,
+                Node::File(_) if visit == Visit::Folders => Compared::Same,
+                Node::File(state) => {
+                    let fd = handle.open().map_err(|errno| self.failed("open", errno))?;
+                    self.file(fd, &entry.name, state)?
+                }
                 Node::Closed => Compared::Same,
                 Node::Directory(child) => {
                     let length = self.path.len();
-                    let compared = match openat(fd, &entry.name, FOLDER, Permissions::empty()) {
-                        Ok(child_fd) => {
-                            self.path.extend_from_slice(entry.name.as_bytes());
-                            self.path.push(b'/');
-                            self.directory(child_fd, child, inherited)?
-                        }
-                        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Compared::Elsewhere,
-                        Err(Errno::ACCESS | Errno::PERM) => {
-                            entry.node = Node::Closed;
-                            // Opening it up again changes the folder's own times, not those of the one that lists it.
-                            directory.stamp = None;
-                            Compared::Changed
-                        }
-                        Err(errno) => return Err(self.failed_at("open", entry.name.as_bytes(), errno)),
-                    };
+                    self.path.extend_from_slice(entry.name.as_bytes());
+                    self.path.push(b'/');
+                    let below = Handle { above: Some(handle), name: &entry.name, fd: OnceCell::new() };
+                    let compared = self.directory(&below, child, inherited);
                     self.path.truncate(length);
-                    compared
+                    compared?
                 }
             };
             match compared {
                 Compared::Same => {}
-                Compared::Changed if result == Compared::Same => result = Compared::Changed,
-                Compared::Changed => {}
+                Compared::Changed => result = result.or_changed(),
+                Compared::Closed => {
+                    entry.node = Node::Closed;
+                    // Opening it up again changes the times of the closed folder, not those of the one that lists it.
+                    directory.stamp = None;
+                    result = result.or_changed();
+                }
                 Compared::Elsewhere => {
                     directory.entries.remove(index);
                     result = Compared::Elsewhere;

@@ -52,7 +52,7 @@ impl Batch {
     fn pack_waiting(&mut self, store: &Store) -> Result<(), Error> {
         let mut pack = match self.pack.take() {
             Some(pack) => pack,
-            None => PackWriter::create(&store.objects)?,
+            None => PackWriter::create(store)?,
         };
         for (id, kind, content) in self.waiting.drain(..) {
             pack.add(&mut self.deflater, kind, id, &content)?;

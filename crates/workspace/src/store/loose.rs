@@ -9,7 +9,7 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use sha1::{Digest, Sha1};
 
-use super::{Durability, Store, create_private, make_private_folder};
+use super::{Durability, Store, make_private_folder};
 use crate::Error;
 use crate::object::{Id, Kind};
 
@@ -68,18 +68,16 @@ impl Store {
         id: &Id,
         content: &[u8],
     ) -> Result<(), Error> {
-        let temporary = self.temporary();
         let packed = deflate(deflater, &[&kind.header(content.len() as u64), content])
-            .map_err(Error::io("compress", &temporary))?;
-        self.write_temporary(&temporary, &packed)?;
+            .map_err(Error::io("compress an object for", &self.objects))?;
+        let temporary = self.write_temporary(&packed)?;
         self.place(&temporary, id)
     }
 
     /// Writes a file's content as one object without holding it in memory. `None` when the file does not have `size`
     /// bytes, because it changed meanwhile.
     pub(crate) fn stream_blob(&self, file: &mut File, size: u64) -> Result<Option<Id>, Error> {
-        let temporary = self.temporary();
-        let target = create_private(&temporary).map_err(Error::io("create", &temporary))?;
+        let (temporary, target) = self.temporary()?;
         let mut encoder = ZlibEncoder::new(io::BufWriter::new(target), Compression::fast());
         let mut hash = Sha1::new();
         let mut buffer = vec![0; 1 << 20];

@@ -150,28 +150,43 @@ impl Store {
 
     /// Replaces a file of the git directory in one step.
     pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> Result<(), Error> {
-        let temporary = self.temporary();
-        self.write_temporary(&temporary, content)?;
+        let temporary = self.write_temporary(content)?;
         fs::rename(&temporary, path).map_err(|source| {
             let _ = fs::remove_file(&temporary);
             Error::Io { action: "write", path: path.to_owned(), source }
         })
     }
 
-    fn write_temporary(&self, path: &Path, content: &[u8]) -> Result<(), Error> {
-        let mut file = create_private(path).map_err(Error::io("create", path))?;
-        io::Write::write_all(&mut file, content).map_err(Error::io("write", path))?;
+    /// Writes a new file under a name of its own.
+    fn write_temporary(&self, content: &[u8]) -> Result<PathBuf, Error> {
+        let (path, mut file) = self.temporary()?;
+        let mut written = io::Write::write_all(&mut file, content);
         if self.durability == Durability::Power {
-            file.sync_all().map_err(Error::io("flush", path))?;
+            written = written.and_then(|()| file.sync_all());
         }
-        Ok(())
+        match written {
+            Ok(()) => Ok(path),
+            Err(source) => {
+                let _ = fs::remove_file(&path);
+                Err(Error::Io { action: "write", path, source })
+            }
+        }
     }
 
-    /// A name in the objects folder that nobody else uses. Git removes old files of this form when it tidies up.
-    fn temporary(&self) -> PathBuf {
+    /// Makes a file in the objects folder under a name that nobody else uses. Git removes old files of this form when it
+    /// tidies up.
+    fn temporary(&self) -> Result<(PathBuf, fs::File), Error> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        self.objects.join(format!("tmp_obj_{}_{number}", std::process::id()))
+        loop {
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = self.objects.join(format!("tmp_obj_{}_{number}", std::process::id()));
+            match create_private(&path) {
+                Ok(file) => return Ok((path, file)),
+                // Left behind by a process that was killed, whose number came round again.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create", path)(error)),
+            }
+        }
     }
 
     fn find_packs(&self) -> Result<(), Error> {

@@ -11,8 +11,8 @@ use flate2::read::ZlibDecoder;
 
 use sha1::{Digest, Sha1};
 
+use super::Store;
 use super::loose::{Deflater, deflate};
-use super::{Store, create_private};
 use crate::Error;
 use crate::object::{Id, Kind};
 
@@ -33,12 +33,8 @@ pub(super) struct PackWriter {
 
 impl PackWriter {
     /// Starts a pack.
-    pub(super) fn create(objects: &Path) -> Result<Self, Error> {
-        let name = format!("tmp_pack_{}_{:x}", std::process::id(), objects.as_os_str().len());
-        let temporary = objects.join("pack").join(name);
-        // Left behind by a process that was killed; its number came round again.
-        let _ = fs::remove_file(&temporary);
-        let file = create_private(&temporary).map_err(Error::io("create", &temporary))?;
+    pub(super) fn create(store: &Store) -> Result<Self, Error> {
+        let (temporary, file) = store.temporary()?;
         let mut file = BufWriter::with_capacity(1 << 18, file);
         file.write_all(&header(0)).map_err(Error::io("write", &temporary))?;
         Ok(Self { temporary, file, offset: 12, objects: Vec::new(), buffer: Vec::new() })
@@ -81,9 +77,7 @@ impl PackWriter {
         let (pack_path, index_path) = (folder.join(format!("{name}.pack")), folder.join(format!("{name}.idx")));
         fs::rename(&self.temporary, &pack_path).map_err(Error::io("write", &pack_path))?;
         // The index goes last: without it git takes no notice of the pack.
-        let index_temporary = self.temporary.with_extension("idx_part");
-        let _ = fs::remove_file(&index_temporary);
-        let mut file = create_private(&index_temporary).map_err(Error::io("create", &index_temporary))?;
+        let (index_temporary, mut file) = store.temporary()?;
         file.write_all(&index).and_then(|()| file.sync_all()).map_err(Error::io("write", &index_temporary))?;
         fs::rename(&index_temporary, &index_path).map_err(Error::io("write", &index_path))?;
         store.packs().extend(Pack::open(&index_path)?.map(Arc::new));

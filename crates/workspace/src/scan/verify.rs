@@ -1,0 +1,106 @@
+//! Finds the folders in which nothing changed, with several threads. Reads no content and decides nothing.
+//!
+//! Almost all of a scan is the kernel answering `statat`, which it does on every processor at once. So before the one
+//! thread that may change what is known walks the tree, several threads look at every folder that was seen before and
+//! mark those whose own stamp and whose files' stamps are all the recorded ones. The walk then visits only the others.
+//! Folders are opened by their whole path, but the kernel is told to go through no link.
+
+use std::ffi::CString;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rustix::fs::{AtFlags, Mode as Permissions, ResolveFlags, fstat, openat2, statat};
+
+use super::{Directory, FOLDER, Node};
+use crate::stamp::Stamp;
+
+/// Below this many files for each, a thread costs more than it saves.
+const FILES_PER_THREAD: usize = 400;
+/// How many folders a thread takes at a time.
+const SHARE: usize = 8;
+
+struct Task<'a> {
+    path: CString,
+    directory: &'a Directory,
+}
+
+/// Marks every unchanged folder with the number of this scan.
+pub(super) fn verify(root: BorrowedFd<'_>, directory: &Directory, device: u64, scan: u32, threads: usize) {
+    let mut tasks = Vec::new();
+    let files = collect(directory, &mut Vec::new(), &mut tasks);
+    let threads = threads.min(files / FILES_PER_THREAD).max(1);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let first = next.fetch_add(SHARE, Ordering::Relaxed);
+            let Some(share) = tasks.get(first..tasks.len().min(first + SHARE)).filter(|share| !share.is_empty()) else {
+                return;
+            };
+            for task in share {
+                if is_unchanged(root, task, device) {
+                    task.directory.verified.store(scan, Ordering::Relaxed);
+                }
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            // Without a second thread this one does all of it.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+}
+
+/// Lists the folders that can be judged by stamps; gives the number of files in them.
+fn collect<'a>(directory: &'a Directory, path: &mut Vec<u8>, tasks: &mut Vec<Task<'a>>) -> usize {
+    let mut files = 0;
+    let length = path.len();
+    for entry in &directory.entries {
+        match &entry.node {
+            Node::File(_) => files += 1,
+            Node::Directory(child) => {
+                if length > 0 {
+                    path.push(b'/');
+                }
+                path.extend_from_slice(entry.name.as_bytes());
+                files += collect(child, path, tasks);
+                path.truncate(length);
+            }
+            Node::Closed => {}
+        }
+    }
+    let name = if path.is_empty() { b".".to_vec() } else { path.clone() };
+    if directory.stamp.is_some()
+        && let Ok(path) = CString::new(name)
+    {
+        tasks.push(Task { path, directory });
+    }
+    files
+}
+
+/// Every doubt, also an error, leaves the folder to the walk.
+fn is_unchanged(root: BorrowedFd<'_>, task: &Task<'_>, device: u64) -> bool {
+    let directory = task.directory;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    let Ok(fd) = openat2(root, &task.path, FOLDER, Permissions::empty(), resolve) else { return false };
+    let Ok(stat) = fstat(&fd) else { return false };
+    let stamp = Stamp::of(&stat);
+    if directory.stamp != Some(stamp) || stamp.device != device || directory.tree.is_none() {
+        return false;
+    }
+    let still = |name: &std::ffi::CStr, seen: &Stamp| {
+        statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| Stamp::of(&stat) == *seen)
+    };
+    if let Some(rules) = &directory.rules
+        && (rules.racy || !still(c".gitignore", &rules.stamp))
+    {
+        return false;
+    }
+    directory.entries.iter().all(|entry| match &entry.node {
+        Node::File(state) => state.seen.is_some_and(|seen| !seen.racy && still(&entry.name, &seen.stamp)),
+        Node::Directory(_) => true,
+        Node::Closed => false,
+    })
+}
