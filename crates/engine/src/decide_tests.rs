@@ -378,11 +378,11 @@ fn raised_limits_let_a_loop_go_on() {
     assert_eq!(scene.reason(), AbortReason::MaxIterations);
     scene.resume();
     assert_eq!(scene.reason(), AbortReason::MaxIterations, "nothing changed, so nothing changes");
-    scene.resume_with(None, Limits { max_iterations: Some(2), max_cost: None });
+    scene.resume_with(None, Limits { max_iterations: Some(2), max_cost: None, ..Limits::default() });
     assert_eq!(scene.phase(), "pausing");
     scene.pass(costing("c", Cost::Unknown), red(&["a"]));
     assert_eq!(scene.reason(), AbortReason::CostLimit);
-    scene.resume_with(None, Limits { max_iterations: Some(3), max_cost: Some(Money::dollars(9)) });
+    scene.resume_with(None, Limits { max_iterations: Some(3), max_cost: Some(Money::dollars(9)), ..Limits::default() });
     assert!(
         matches!(scene.asked.last(), Some(Effect::BeginIteration { reserve, .. }) if *reserve == Money::dollars(4))
     );

@@ -140,6 +140,9 @@ pub struct Limits {
     /// Money in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<Money>,
+    /// The agent costs nothing that is counted, from here on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unmetered: bool,
 }
 
 /// Something that happened. Written down before anybody acts on it.
@@ -234,6 +237,9 @@ pub enum Event {
         /// New limits.
         #[serde(default)]
         limits: Limits,
+        /// The highest attempt that anybody remembers, also from events that were set aside: none is used twice.
+        #[serde(default)]
+        attempts: Attempt,
     },
     /// An alert was shown. Only a record.
     AlertRaised {

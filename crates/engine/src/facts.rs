@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use ralph_model::{
-    AgentRun, Attempt, Best, Iteration, LoopConfig, Millis, Money, Signature, Timestamp, TreeHash, Verdict,
+    AgentRun, AgentSpec, Attempt, Best, Iteration, LoopConfig, Millis, Money, Signature, Timestamp, TreeHash, Verdict,
 };
 
 use crate::event::{Alert, DayBudget, Limits, StartPoint, Stop, StopWhen};
@@ -248,7 +248,7 @@ impl Facts {
                 (record.verdict.as_ref()?, record.run.as_ref().filter(|run| run.violations.is_empty())?);
             Some(Best { iteration: record.iteration, failing: verdict.failing(), tree: run.tree.clone() })
         });
-        baseline.into_iter().chain(passes).reduce(|best, next| if next.failing < best.failing { next } else { best })
+        baseline.into_iter().chain(passes).reduce(|best, next| if next.failing <= best.failing { next } else { best })
     }
 
     /// Whether the loop has to end at once.
@@ -272,6 +272,10 @@ impl Facts {
         }
         if let Some(cost) = limits.max_cost {
             self.config.max_cost = cost;
+        }
+        if limits.unmetered {
+            let AgentSpec::Command { unmetered, .. } = &mut self.config.agent;
+            *unmetered = true;
         }
     }
 

@@ -109,9 +109,9 @@ fn alerts_are_due_at_their_figure_and_not_before() {
 #[test]
 fn new_limits_replace_only_what_they_name() {
     let mut facts = facts();
-    facts.resume(Limits { max_iterations: Some(7), max_cost: None });
+    facts.resume(Limits { max_iterations: Some(7), max_cost: None, ..Limits::default() });
     assert_eq!((facts.config.max_iterations, facts.config.max_cost), (7, Money::dollars(5)));
-    facts.resume(Limits { max_iterations: None, max_cost: Some(Money::dollars(9)) });
+    facts.resume(Limits { max_iterations: None, max_cost: Some(Money::dollars(9)), ..Limits::default() });
     assert_eq!((facts.config.max_iterations, facts.config.max_cost), (7, Money::dollars(9)));
 }
 

@@ -297,7 +297,7 @@ impl Scene {
     }
 
     pub(crate) fn resume_with(&mut self, lost: Option<Lost>, limits: Limits) -> &mut Self {
-        self.event(Event::Resumed { lost, limits })
+        self.event(Event::Resumed { lost, limits, attempts: Attempt(0) })
     }
 
     pub(crate) fn phase(&self) -> &'static str {

@@ -44,7 +44,8 @@ impl Loop {
 
     /// Takes one event into account and says what has to be done. The same events give the same effects.
     pub fn step(&mut self, at: Timestamp, event: Event) -> Vec<Effect> {
-        if matches!(event, Event::Resumed { .. }) {
+        if let Event::Resumed { attempts, .. } = &event {
+            self.facts.attempt = self.facts.attempt.max(*attempts);
             // Nobody worked between the last event and this one.
             self.facts.last = at;
         }

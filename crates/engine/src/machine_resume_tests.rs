@@ -210,7 +210,7 @@ fn a_run_that_nobody_can_account_for_is_charged_in_full() {
 #[test]
 fn a_loop_can_be_resumed_from_every_abort_and_counts_anew_what_was_forgiven() {
     let day = DayBudget { spent: Money::dollars(50), cap: Money::dollars(50) };
-    let more = Limits { max_iterations: Some(9), max_cost: Some(Money::dollars(9)) };
+    let more = Limits { max_iterations: Some(9), max_cost: Some(Money::dollars(9)), ..Limits::default() };
     let small = LoopConfig { max_iterations: 2, stall_threshold: 1, same_error_threshold: 2, ..config() };
     let mut seen = Vec::new();
     for reason in AbortReason::ALL {
@@ -267,7 +267,7 @@ fn a_fault_in_any_phase_ends_the_loop_for_now_and_it_goes_on_where_it_was() {
         assert_eq!(scene.phase(), then, "after a fault while {phase}");
     }
     let mut scene = in_phase("working");
-    scene.fault().resume_with(None, Limits { max_iterations: None, max_cost: Some(Money::dollars(9)) });
+    scene.fault().resume_with(None, Limits { max_iterations: None, max_cost: Some(Money::dollars(9)), ..Limits::default() });
     assert_eq!(scene.phase(), "pausing");
     assert!(scene.run.facts().iterations[0].interrupted);
 }
@@ -276,7 +276,7 @@ fn a_fault_in_any_phase_ends_the_loop_for_now_and_it_goes_on_where_it_was() {
 fn a_completed_loop_refuses_to_move() {
     let mut scene = Scene::red(config());
     scene.pass(run("b"), green());
-    let more = Limits { max_iterations: Some(50), max_cost: Some(Money::dollars(10)) };
+    let more = Limits { max_iterations: Some(50), max_cost: Some(Money::dollars(10)), ..Limits::default() };
     scene.resume_with(None, more).stop(StopWhen::Now).fault();
     assert_eq!((scene.outcome(), scene.finishes()), (&VERIFIED, 1));
     assert_eq!(scene.run.facts().config.max_iterations, 5);

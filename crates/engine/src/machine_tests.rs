@@ -185,7 +185,7 @@ fn the_best_state_is_handed_back_when_asked_for() {
     assert_eq!(scene.finishes(), 1);
 
     // Goes on from there, and what was kept then is no longer what is kept.
-    scene.resume_with(None, Limits { max_iterations: Some(3), max_cost: None });
+    scene.resume_with(None, Limits { max_iterations: Some(3), max_cost: None, ..Limits::default() });
     assert_eq!(scene.phase(), "pausing");
     scene.pass(run("d"), green());
     assert_eq!((scene.outcome(), &scene.run.facts().kept), (&VERIFIED, &None));

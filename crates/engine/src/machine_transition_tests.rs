@@ -57,6 +57,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
         Event::Resumed {
             lost: Some(Lost { attempt, ran: true, cost: Cost::Unmetered, tree: None }),
             limits: Limits::default(),
+            attempts: Attempt(0),
         },
         Event::AlertRaised { alert: Alert::Cost80 },
         Event::Faulted { error: "broken".into() },

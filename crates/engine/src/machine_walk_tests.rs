@@ -146,7 +146,7 @@ fn happenings() -> impl Strategy<Value = Happening> {
         by: [StopBy::Keyboard, StopBy::Request, StopBy::Signal][usize::from(by)],
     });
     let limits = (proptest::option::weighted(0.3, 1_u32..9), proptest::option::weighted(0.3, 1_i64..900))
-        .prop_map(|(max_iterations, cost)| Limits { max_iterations, max_cost: cost.map(cents) });
+        .prop_map(|(max_iterations, cost)| Limits { max_iterations, max_cost: cost.map(cents), ..Limits::default() });
     prop_oneof![
         30 => contents().prop_map(Happening::Answer),
         3 => (any::<u8>(), 0_u32..40, contents()).prop_map(|(kind, n, content)| Happening::Late(kind, Attempt(n), content)),
@@ -243,7 +243,7 @@ impl Walk {
             Happening::Resume { ran, cost, accounted, limits, gap } => {
                 self.now.0 += i64::try_from(gap.0).unwrap();
                 let lost = self.awaited.filter(|_| accounted).map(|attempt| Lost { attempt, ran, cost, tree: None });
-                Event::Resumed { lost, limits }
+                Event::Resumed { lost, limits, attempts: Attempt(0) }
             }
             Happening::Fault => Event::Faulted { error: "broken".into() },
             Happening::Record(n) if n % 2 == 0 => Event::AlertRaised { alert: crate::Alert::Day80 },

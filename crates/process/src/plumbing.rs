@@ -30,27 +30,47 @@ pub(crate) struct Plumbing {
     pub(crate) stderr: Receiver,
 }
 
-/// Starts a reaper and hands it the request. All descriptors are close-on-exec from the start, and travel through the
-/// socket: what other threads start meanwhile inherits none of them, and neither does the program.
-pub(crate) async fn start(reaper: &ReaperProgram, spec: &Spec, tree: &str) -> Result<Plumbing, Error> {
-    let (ours, theirs) = StdUnixStream::pair().map_err(refused("create a socket"))?;
-    ours.set_nonblocking(true).map_err(refused("prepare a socket"))?;
-    let control = UnixStream::from_std(ours).map_err(refused("watch a socket"))?;
+/// A reaper that was started and has nothing to do yet. It ends by itself when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Reaper {
+    child: Child,
+    control: UnixStream,
+}
+
+impl Reaper {
+    /// Starts one. The socket is close-on-exec, so that what other threads start meanwhile does not inherit it.
+    pub(crate) fn start(reaper: &ReaperProgram) -> Result<Self, Error> {
+        let (ours, theirs) = StdUnixStream::pair().map_err(refused("create a socket"))?;
+        ours.set_nonblocking(true).map_err(refused("prepare a socket"))?;
+        let control = UnixStream::from_std(ours).map_err(refused("watch a socket"))?;
+        let child = Command::new(&reaper.program)
+            .args(&reaper.arguments)
+            .env_clear()
+            // Waiting, it must not keep anybody's folder in use.
+            .current_dir("/")
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Out of reach of a Ctrl-C: the terminal would send it to the reaper as well.
+            .process_group(0)
+            .spawn()
+            .map_err(|source| Error::Reaper { program: reaper.program.clone(), source })?;
+        Ok(Self { child, control })
+    }
+
+    /// Whether it still waits for something to do: an agent may have killed it.
+    pub(crate) fn is_waiting(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+/// Hands a run to a reaper. All descriptors are close-on-exec from the start, and travel through the socket: what other
+/// threads start meanwhile inherits none of them, and neither does the program.
+pub(crate) async fn start(reaper: Reaper, spec: &Spec, tree: &str) -> Result<Plumbing, Error> {
     let (child_stdin, stdin) = input(&spec.stdin)?;
     let (stdout, child_stdout) = output()?;
     let (stderr, child_stderr) = output()?;
-
-    let child = Command::new(&reaper.program)
-        .args(&reaper.arguments)
-        .env_clear()
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        // Out of reach of a Ctrl-C: the terminal would send it to the reaper as well.
-        .process_group(0)
-        .spawn()
-        .map_err(|source| Error::Reaper { program: reaper.program.clone(), source })?;
-
+    let Reaper { child, control } = reaper;
     let mut plumbing = Plumbing { reaper: child, control, stdin, stdout, stderr };
     let mut descriptors = vec![child_stdin.as_fd(), child_stdout.as_fd(), child_stderr.as_fd()];
     descriptors.extend(spec.hold.iter().map(|descriptor| descriptor.as_fd()));

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_model::{Ended, Millis};
 use tokio::sync::watch;
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::live::{Event, Live, Read};
 use crate::log::Log;
 use crate::output::{Observer, Output};
-use crate::plumbing;
+use crate::plumbing::{self, Reaper};
 use crate::redact::Redactor;
 use crate::spec::{Finished, ReaperProgram, Spec, Stop, Stream};
 use crate::sweep::{self, Mark};
@@ -33,13 +33,36 @@ const ANY_GRACE: Millis = Millis(u64::MAX);
 pub struct Supervisor {
     reaper: ReaperProgram,
     redactor: Arc<Redactor>,
+    /// The reaper of the next run, started while this one is under way: a program does not wait for it then.
+    spare: Arc<Mutex<Option<Reaper>>>,
 }
 
 impl Supervisor {
     /// Runs programs under this reaper and takes these secrets out of what they print.
     #[must_use]
     pub fn new(reaper: ReaperProgram, redactor: Arc<Redactor>) -> Self {
-        Self { reaper, redactor }
+        Self { reaper, redactor, spare: Arc::default() }
+    }
+
+    fn take_reaper(&self) -> Result<Reaper, Error> {
+        if let Some(mut spare) = self.spare().take()
+            && spare.is_waiting()
+        {
+            return Ok(spare);
+        }
+        Reaper::start(&self.reaper)
+    }
+
+    fn prepare_spare(&self) {
+        let mut spare = self.spare();
+        if spare.is_none() {
+            // Without one the next run starts its own, and says what is wrong if it cannot.
+            *spare = Reaper::start(&self.reaper).ok();
+        }
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Option<Reaper>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a program to its end, and returns when nothing of its tree is left. `observe` gets the clean text of both
@@ -72,7 +95,8 @@ impl Supervisor {
         };
         if early.is_none() {
             let tree = uuid::Uuid::now_v7().to_string();
-            let plumbing = plumbing::start(&self.reaper, &spec, &tree).await?;
+            let plumbing = plumbing::start(self.take_reaper()?, &spec, &tree).await?;
+            self.prepare_spare();
             let mut live = Live::new(plumbing, spec, run.started);
             run.supervise(&mut live, &mut stop, &tree).await?;
         }

@@ -134,9 +134,7 @@ impl Driver {
             self.live.record(&machinery, Event::LoopFinished { outcome: outcome.clone() }, None).await?;
         }
         self.release_unused(&machinery).await;
-        if let Err(error) = machinery.store.clear_stop(self.live.loop_id).await {
-            machinery.warn(format!("a stop request could not be cleared: {error}"));
-        }
+        self.tidy().await;
         let result = LoopResult::of(&self.context, &self.live, outcome);
         project::ledger(&self.context, &self.live);
         project::metrics(&self.context, &self.live, &result);
@@ -157,6 +155,23 @@ impl Driver {
         };
         if let Err(error) = release.await {
             machinery.warn(format!("money that was reserved and not used is still held: {error}"));
+        }
+    }
+}
+
+impl Driver {
+    /// Takes back what nobody will use: a request to stop that came too late, money for a pass that never began.
+    async fn tidy(&self) {
+        let (store, loop_id) = (&self.context.machinery.store, self.live.loop_id);
+        let tidied = async {
+            store.clear_stop(loop_id).await?;
+            for open in store.open_reservations(loop_id).await? {
+                store.release(loop_id, open.attempt).await?;
+            }
+            Ok::<_, ralph_store::Error>(())
+        };
+        if let Err(error) = tidied.await {
+            self.context.machinery.warn(format!("the end of the loop could not be tidied up: {error}"));
         }
     }
 }

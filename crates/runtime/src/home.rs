@@ -112,6 +112,13 @@ impl LoopFolder {
         self.root.join("attempts").join(format!("{attempt}.started"))
     }
 
+    /// The highest attempt of an agent that left a trace here.
+    pub(crate) fn highest_attempt(&self) -> Attempt {
+        let entries = fs::read_dir(self.root.join("attempts")).into_iter().flatten().flatten();
+        let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.split('.').next()?.parse().ok());
+        Attempt(numbers.max().unwrap_or(0))
+    }
+
     /// Prohibited files as they were at the loop's start.
     #[must_use]
     pub fn guard(&self) -> PathBuf {

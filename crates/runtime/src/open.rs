@@ -166,7 +166,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
         Ok((Ground { workspace, guard, baseline }, tree))
     })
     .await?;
-    let context = Context {
+    let mut context = Context {
         hold: lock.descriptor(),
         loop_id,
         folder,
@@ -182,6 +182,8 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
         Way::On => go_on(&context, &mut live, tree, limits).await?,
         Way::ToItsEnd(outcome) => vec![Effect::Finish { outcome }],
     };
+    // With the new limits in it.
+    context.config = live.run.facts().config.clone();
     Ok(Opened { driver: Driver { context, live, stops }, effects, _lock: lock })
 }
 
@@ -213,7 +215,8 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     }
     machinery.store.clear_stop(live.loop_id).await?;
     machinery.store.set_pid(live.loop_id, Some(std::process::id())).await?;
-    live.record(machinery, Event::Resumed { lost, limits }, money).await
+    let attempts = context.folder.highest_attempt();
+    live.record(machinery, Event::Resumed { lost, limits, attempts }, money).await
 }
 
 /// A loop as its journal tells it.
@@ -263,7 +266,7 @@ fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: Li
             format!("{done} iterations are used; go on with `ralph resume {} --max {}`", loop_id.short(), done + 5);
         return stands(AbortReason::MaxIterations, hint);
     }
-    if !config.agent.is_unmetered() && facts.spent >= config.max_cost {
+    if !config.agent.is_unmetered() && !limits.unmetered && facts.spent >= config.max_cost {
         let hint = format!("{} is spent; go on with `ralph resume {} --max-cost AMOUNT`", facts.spent, loop_id.short());
         return stands(AbortReason::CostLimit, hint);
     }

@@ -46,7 +46,7 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
         metrics: Some(settings::metrics_path(&user, workspace)),
         notify: user.notify.command.clone(),
     };
-    let limits = Limits { max_iterations: words.max_iterations, max_cost: words.max_cost };
+    let limits = Limits { max_iterations: words.max_iterations, max_cost: words.max_cost, unmetered: words.unmetered };
     follow::go_on(Following { around, wants, words: words.screen }, entry.id, Resume { limits }, screen).await
 }
 

@@ -57,9 +57,11 @@ impl Working {
                 let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
                 (Phase::Working(self), effects)
             }
-            Event::Resumed { lost, limits } => {
+            Event::Resumed { lost, limits, .. } => {
+                // Before the new limits: the lost run was started under the old ones.
+                self.lose(facts, at, lost);
                 facts.resume(limits);
-                self.lose(facts, at, lost)
+                next_iteration(facts, Millis(0))
             }
             Event::Faulted { error } => {
                 self.charge_interrupted(facts, at, Cost::Unknown);
@@ -82,7 +84,8 @@ impl Working {
     /// What the agent says about its work. The debugging skill's text asks for a promise of its own.
     fn claim(&self, facts: &Facts, message: &str) -> Claim {
         let message = match self.prompt.trim() {
-            "" => message.to_owned(),
+            // A prompt without a tag cannot be mistaken for a claim, and a short one may be part of an honest one.
+            prompt if !prompt.contains('<') => message.to_owned(),
             prompt => message.replace(prompt, "\n"),
         };
         let skill = facts.config.deep_debug.as_ref().filter(|_| facts.escalated);
@@ -94,7 +97,7 @@ impl Working {
     }
 
     /// Ralph died while the agent ran. A run that never started is begun again; one that may have run is used up.
-    fn lose(self, facts: &mut Facts, at: Timestamp, lost: Option<Lost>) -> Step {
+    fn lose(self, facts: &mut Facts, at: Timestamp, lost: Option<Lost>) {
         match lost {
             Some(lost) if lost.attempt == self.attempt && !lost.ran => {
                 facts.iterations.pop();
@@ -108,7 +111,6 @@ impl Working {
             // Whoever resumed could not say what became of the run: assume the worst.
             Some(_) | None => self.charge_interrupted(facts, at, Cost::Unknown),
         }
-        next_iteration(facts, Millis(0))
     }
 
     fn charge_interrupted(&self, facts: &mut Facts, at: Timestamp, cost: Cost) {
