@@ -1,6 +1,10 @@
 //! `ralph list`: loops, newest first.
 
+use std::path::Path;
+
+use ralph_runtime::Home;
 use ralph_store::{Filter, LoopEntry, LoopStatus, Store};
+use ralph_workspace::holder;
 use serde_json::{Value, json};
 
 use crate::screen::Screen;
@@ -17,12 +21,12 @@ pub(crate) async fn run(words: ListWords, around: &Surroundings, screen: &mut Sc
         None => Vec::new(),
     };
     if words.json {
-        screen.json(&Value::Array(entries.iter().map(entry_json).collect()))?;
+        screen.json(&Value::Array(entries.iter().map(|entry| entry_json(entry, &around.home())).collect()))?;
     } else if entries.is_empty() {
         let place = if words.all { "" } else { " in this workspace (`--all` looks everywhere)" };
         screen.say(&format!("no loops{place}"))?;
     } else {
-        screen.result(&table(&entries))?;
+        screen.result(&table(&entries, &around.home()))?;
     }
     Ok(0)
 }
@@ -30,7 +34,8 @@ pub(crate) async fn run(words: ListWords, around: &Surroundings, screen: &mut Sc
 async fn chosen(store: &Store, words: &ListWords, around: &Surroundings) -> anyhow::Result<Vec<LoopEntry>> {
     let workspace = if words.all { None } else { Some(around.current.canonicalize()?.to_string_lossy().into_owned()) };
     let filter = Filter { workspace, status: words.status.map(stored), limit: None };
-    let wanted = |entry: &LoopEntry| words.status.is_none_or(|status| matches(status, entry));
+    let home = around.home();
+    let wanted = |entry: &LoopEntry| words.status.is_none_or(|status| matches(status, entry, &home));
     let limit = usize::try_from(words.limit).unwrap_or(usize::MAX);
     Ok(store.loops(&filter).await?.into_iter().filter(wanted).take(limit).collect())
 }
@@ -44,37 +49,27 @@ const fn stored(word: StatusWord) -> LoopStatus {
     }
 }
 
-fn matches(word: StatusWord, entry: &LoopEntry) -> bool {
+fn matches(word: StatusWord, entry: &LoopEntry, home: &Home) -> bool {
     match word {
-        StatusWord::Running => !is_interrupted(entry),
-        StatusWord::Interrupted => is_interrupted(entry),
+        StatusWord::Running => !is_interrupted(entry, home),
+        StatusWord::Interrupted => is_interrupted(entry, home),
         StatusWord::Completed | StatusWord::Aborted | StatusWord::Error => true,
     }
 }
 
-/// Marked as running by a process that is gone.
-pub(crate) fn is_interrupted(entry: &LoopEntry) -> bool {
-    entry.status == LoopStatus::Running && !entry.pid.is_some_and(is_ralph)
-}
-
-/// Whether a process of that number is a Ralph: numbers are used again.
-fn is_ralph(pid: u32) -> bool {
-    let mine = std::fs::metadata("/proc/self/exe").ok();
-    let theirs = std::fs::metadata(format!("/proc/{pid}/exe")).ok();
-    match (mine, theirs) {
-        (Some(mine), Some(theirs)) => {
-            use std::os::unix::fs::MetadataExt as _;
-            let name = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-            (mine.dev(), mine.ino()) == (theirs.dev(), theirs.ino())
-                || name.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ralph"))
-        }
-        _ => false,
-    }
+/// Marked as running, and nobody works on it: the process that did is gone.
+pub(crate) fn is_interrupted(entry: &LoopEntry, home: &Home) -> bool {
+    let works = || {
+        // Where the lock cannot be looked at, nothing is claimed about the loop.
+        holder(&home.workspace(Path::new(&entry.workspace)))
+            .map_or(true, |holder| holder.is_some_and(|h| h.loop_id == entry.id))
+    };
+    entry.status == LoopStatus::Running && !works()
 }
 
 /// The state of a loop in one word.
-pub(crate) fn state(entry: &LoopEntry) -> String {
-    match (is_interrupted(entry), entry.status, &entry.reason) {
+pub(crate) fn state(entry: &LoopEntry, home: &Home) -> String {
+    match (is_interrupted(entry, home), entry.status, &entry.reason) {
         (true, _, _) => "INTERRUPTED".to_owned(),
         (false, LoopStatus::Aborted, Some(reason)) => reason.clone(),
         (false, LoopStatus::Completed, _) if !entry.verified => "COMPLETED (unverified)".to_owned(),
@@ -82,11 +77,11 @@ pub(crate) fn state(entry: &LoopEntry) -> String {
     }
 }
 
-fn entry_json(entry: &LoopEntry) -> Value {
+fn entry_json(entry: &LoopEntry, home: &Home) -> Value {
     json!({
         "loopId": entry.id,
         "short": entry.id.short(),
-        "status": if is_interrupted(entry) { "INTERRUPTED" } else { entry.status.name() },
+        "status": if is_interrupted(entry, home) { "INTERRUPTED" } else { entry.status.name() },
         "reason": entry.reason,
         "objective": entry.objective,
         "workspace": entry.workspace,
@@ -101,13 +96,13 @@ fn entry_json(entry: &LoopEntry) -> Value {
     })
 }
 
-fn table(entries: &[LoopEntry]) -> String {
+fn table(entries: &[LoopEntry], home: &Home) -> String {
     let mut rows = vec![["LOOP", "STATE", "ITERATIONS", "COST", "AGE", "OBJECTIVE"].map(str::to_owned)];
     for entry in entries {
         let objective = entry.objective.lines().next().unwrap_or_default();
         rows.push([
             entry.id.short(),
-            state(entry),
+            state(entry, home),
             entry.iterations.to_string(),
             entry.cost.to_string(),
             now().since(entry.started_at).to_string(),

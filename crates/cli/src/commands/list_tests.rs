@@ -11,9 +11,3 @@ fn long_text_is_shortened_by_characters() {
     assert_eq!(shortened("éééé", 4), "éééé");
     assert_eq!(shortened("ééééé", 4), "ééé…");
 }
-
-#[test]
-fn this_process_is_a_ralph_and_the_first_one_is_not() {
-    assert!(is_ralph(std::process::id()));
-    assert!(!is_ralph(u32::MAX));
-}

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use ralph_engine::Loop;
 use ralph_model::Verdict;
+use ralph_runtime::Home;
 use ralph_store::{LoopStatus, Store};
 
 use super::list::is_interrupted;
@@ -27,7 +28,7 @@ pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Sc
     let entry = find_loop(&store, &words.loop_name).await?;
     let folder = around.home().loop_folder(entry.id);
     if words.follow {
-        return follow(&store, entry.id, &folder.logs(), screen).await;
+        return follow(&store, entry.id, &around.home(), screen).await;
     }
     let run = read(&store, entry.id).await?;
     let file = match recorded(&run, &words) {
@@ -75,17 +76,18 @@ fn newest(logs: &Path) -> Option<PathBuf> {
 async fn follow(
     store: &Store,
     loop_id: ralph_model::LoopId,
-    logs: &Path,
+    home: &Home,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
+    let logs = home.loop_folder(loop_id).logs();
     let mut current: Option<(PathBuf, File)> = None;
     loop {
         let entry = store.get(loop_id).await?;
-        let over = entry.status != LoopStatus::Running || is_interrupted(&entry);
+        let over = entry.status != LoopStatus::Running || is_interrupted(&entry, home);
         if let Some((_, file)) = &mut current {
             drain(file, screen)?;
         }
-        if let Some(path) = newest(logs)
+        if let Some(path) = newest(&logs)
             && current.as_ref().is_none_or(|(known, _)| *known != path)
         {
             screen.say(&format!("==> {} <==", path.file_name().unwrap_or_default().to_string_lossy()))?;

@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 use ralph_engine::Limits;
-use ralph_runtime::Resume;
+use ralph_runtime::{Home, Resume};
 use ralph_store::{Broken, Filter, LoopEntry, LoopStatus, Seq, Store};
 
 use super::follow::{self, Following};
@@ -25,7 +25,7 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
         None => newest_unfinished(&store, around).await?,
     };
     if let Some(seq) = words.discard_after {
-        refuse_to_discard(&store, &entry).await?;
+        refuse_to_discard(&store, &entry, &around.home()).await?;
         let aside = store.quarantine_after(entry.id, Seq(seq)).await?;
         screen.say(&format!(
             "{} journal entries after {seq} were set aside (batch {}); nothing was deleted",
@@ -51,9 +51,9 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
 }
 
 /// Only what is broken may be set aside, and never under the hands of whoever works on it.
-async fn refuse_to_discard(store: &Store, entry: &LoopEntry) -> anyhow::Result<()> {
+async fn refuse_to_discard(store: &Store, entry: &LoopEntry, home: &Home) -> anyhow::Result<()> {
     let short = entry.id.short();
-    if entry.status == LoopStatus::Running && !is_interrupted(entry) {
+    if entry.status == LoopStatus::Running && !is_interrupted(entry, home) {
         bail!("loop {short} runs: its journal cannot be changed now");
     }
     if store.verify(entry.id).await?.broken.is_none() {

@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use ralph_engine::{IterationRecord, Loop};
 use ralph_model::{Iteration, Verdict};
+use ralph_runtime::Home;
 use serde_json::{Value, json};
 
 use super::list::{columns, state};
@@ -27,20 +28,20 @@ pub(crate) async fn run(words: ShowWords, around: &Surroundings, screen: &mut Sc
     }
     let run = read(&store, entry.id).await?;
     if words.json {
-        screen.json(&as_json(&entry, &run))?;
+        screen.json(&as_json(&entry, &run, &around.home()))?;
     } else {
-        screen.result(&as_text(&entry, &run))?;
+        screen.result(&as_text(&entry, &run, &around.home()))?;
     }
     Ok(0)
 }
 
-fn as_text(entry: &ralph_store::LoopEntry, run: &Loop) -> String {
+fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
     let facts = run.facts();
     let config = &facts.config;
     let mut text = format!(
         "loop {}  {}\n  id         {}\n  workspace  {}\n  agent      {}\n  started    {}\n  iterations {} of {}\n  money      {} of {}\n",
         entry.id.short(),
-        state(entry),
+        state(entry, home),
         entry.id,
         entry.workspace,
         entry.agent,
@@ -125,7 +126,7 @@ fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn as_json(entry: &ralph_store::LoopEntry, run: &Loop) -> Value {
+fn as_json(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> Value {
     let facts = run.facts();
     let iterations: Vec<Value> = facts
         .iterations
@@ -150,7 +151,7 @@ fn as_json(entry: &ralph_store::LoopEntry, run: &Loop) -> Value {
         .collect();
     json!({
         "loopId": entry.id,
-        "status": if super::list::is_interrupted(entry) { "INTERRUPTED" } else { entry.status.name() },
+        "status": if super::list::is_interrupted(entry, home) { "INTERRUPTED" } else { entry.status.name() },
         "reason": entry.reason,
         "objective": facts.config.objective,
         "workspace": entry.workspace,

@@ -17,9 +17,9 @@ pub(crate) async fn run(words: StopWords, around: &Surroundings, screen: &mut Sc
     let entry = find_loop(&store, &words.loop_name).await?;
     let short = entry.id.short();
     if entry.status != LoopStatus::Running {
-        anyhow::bail!("loop {short} is over ({})", super::list::state(&entry));
+        anyhow::bail!("loop {short} is over ({})", super::list::state(&entry, &around.home()));
     }
-    if is_interrupted(&entry) {
+    if is_interrupted(&entry, &around.home()) {
         anyhow::bail!("loop {short} does not run: its process is gone, `ralph resume {short}` goes on with it");
     }
     let (how, when) = if words.now { (How::Now, "now") } else { (How::AfterIteration, "after its iteration") };

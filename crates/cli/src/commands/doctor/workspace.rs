@@ -8,6 +8,7 @@ use ralph_store::{Filter, LoopStatus, Store};
 use ralph_workspace::{Repository, holder};
 
 use super::{Finding, Subject};
+use crate::commands::list::is_interrupted;
 use crate::places::shell_word;
 use crate::prepare;
 use crate::settings::RepositoryFile;
@@ -24,7 +25,7 @@ pub(super) async fn findings(subject: &Subject<'_>, git: Option<&Path>) -> Vec<F
     let mut findings = vec![repository(&workspace, git), file(&workspace, store.as_ref()).await];
     findings.push(verification(subject, &workspace));
     findings.push(lock(subject, &workspace));
-    findings.extend(leftovers(store.as_ref()).await);
+    findings.extend(leftovers(store.as_ref(), &Home::new(subject.places.state.clone())).await);
     findings
 }
 
@@ -102,15 +103,14 @@ fn lock(subject: &Subject<'_>, workspace: &Path) -> Finding {
 }
 
 /// Loops of any workspace that were running when their process died.
-async fn leftovers(store: Option<&Store>) -> Vec<Finding> {
+async fn leftovers(store: Option<&Store>, home: &Home) -> Vec<Finding> {
     let Some(store) = store else { return Vec::new() };
     let running = Filter { status: Some(LoopStatus::Running), ..Filter::default() };
     let loops = match store.loops(&running).await {
         Ok(loops) => loops,
         Err(error) => return vec![Finding::warn("leftovers", error.to_string(), "see `database`")],
     };
-    let dead = |pid: Option<u32>| pid.is_none_or(|pid| !Path::new("/proc").join(pid.to_string()).exists());
-    let found = loops.iter().filter(|entry| dead(entry.pid)).map(|entry| {
+    let found = loops.iter().filter(|entry| is_interrupted(entry, home)).map(|entry| {
         let id = entry.id.short();
         let detail = format!("loop {id} in {} was interrupted", entry.workspace);
         Finding::warn("leftovers", detail, format!("ralph resume {id}"))
