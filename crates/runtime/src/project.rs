@@ -6,7 +6,7 @@ mod metrics;
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ralph_store::Head;
 
@@ -46,10 +46,24 @@ fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), Str
     context.machinery.warn(format!("{what} could not be written: {problem}"));
 }
 
+/// The folder in the workspace that Ralph writes to. The agent writes there too, so a link in its place is not followed: it
+/// would make Ralph write wherever the agent likes.
+fn own_folder(root: &Path) -> Result<PathBuf, String> {
+    let folder = root.join(".ralph");
+    match fs::symlink_metadata(&folder) {
+        Ok(found) if found.is_dir() => Ok(folder),
+        Ok(_) => Err(format!("{} is not a folder: remove it", folder.display())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            Ok(folder)
+        }
+        Err(error) => Err(format!("{}: {error}", folder.display())),
+    }
+}
+
 /// Replaces a file in one step, so that a reader sees the old or the new one.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new().prefix(".ralph-").tempfile_in(folder)?;
     io::Write::write_all(&mut file, text.as_bytes())?;
     file.persist(path)?;

@@ -12,7 +12,7 @@ use ralph_model::{
     AgentSpec, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, Millis, Money, OnBlocked, Verify,
 };
 
-use super::follow::{self, Following};
+use super::follow::{self, Following, Hints};
 use crate::places::{Places, shell_word};
 use crate::screen::Screen;
 use crate::surroundings::{Surroundings, Wants};
@@ -53,6 +53,7 @@ pub(crate) async fn run(words: DemoWords, mut around: Surroundings, screen: &mut
         around: &around,
         wants: Wants::default(),
         words: ScreenWords { json: false, quiet: false, plain: words.plain },
+        hints: if words.keep { Hints::Shown } else { Hints::Hidden },
     };
     let code = follow::start(following, config(&root)?, screen).await?;
     screen.say(CLOSING)?;

@@ -8,7 +8,7 @@ use ralph_model::{LoopConfig, LoopId, exit_code};
 use ralph_runtime::{Error, LoopResult, Machinery, Opened, Resume, Stopper, Stops, Watcher, begin, resume, stops};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::screen::Screen;
+use crate::screen::{Screen, counted};
 use crate::surroundings::{Surroundings, Wants};
 use crate::view::{Live, Mode};
 use crate::words::ScreenWords;
@@ -21,6 +21,17 @@ pub(crate) struct Following<'a> {
     pub(crate) wants: Wants,
     /// How it is shown.
     pub(crate) words: ScreenWords,
+    /// Whether the end says where to look further.
+    pub(crate) hints: Hints,
+}
+
+/// Whether the end of a loop says where to look further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hints {
+    /// It does.
+    Shown,
+    /// There will be nothing left to look at.
+    Hidden,
 }
 
 /// Starts a new loop and follows it.
@@ -52,7 +63,7 @@ async fn follow<Opening>(
 where
     Opening: Future<Output = Result<Opened, Error>>,
 {
-    let Following { around, wants, words } = following;
+    let Following { around, wants, words, hints } = following;
     let mode = match (words.quiet, words.plain || !std::io::stderr().is_terminal()) {
         (true, _) => Mode::Silent,
         (false, true) => Mode::Plain,
@@ -77,7 +88,7 @@ where
     listening.abort();
     live.close();
     let code = match result {
-        Ok(result) => tell(&result, words, screen)?,
+        Ok(result) => tell(&result, words, hints, screen)?,
         Err(error) => {
             screen.say(&format!("error: {}", error.chain()))?;
             match error {
@@ -113,21 +124,21 @@ async fn listen(stopper: Stopper) {
     }
 }
 
-fn tell(result: &LoopResult, words: ScreenWords, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+fn tell(result: &LoopResult, words: ScreenWords, hints: Hints, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     if words.json {
         screen.json(&serde_json::to_value(result)?)?;
     } else {
-        screen.result(&summary(result))?;
+        screen.result(&summary(result, hints))?;
     }
     Ok(result.exit_code)
 }
 
-fn summary(result: &LoopResult) -> String {
+fn summary(result: &LoopResult, hints: Hints) -> String {
     let short = result.loop_id.short();
+    let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
     let cost = ralph_model::Money::from_number(result.cost_usd).unwrap_or_default();
     let seconds = ralph_model::Millis(std::time::Duration::from_secs_f64(result.duration_seconds).as_millis() as u64);
-    let mut lines =
-        vec![result.headline(), format!("  loop {short}: {} iterations, {cost}, {seconds}", result.iterations)];
+    let mut lines = vec![result.headline(), format!("  loop {short}: {iterations}, {cost}, {seconds}")];
     if result.false_claims > 0 {
         lines.push(format!("  false claims: {}", result.false_claims));
     }
@@ -148,8 +159,10 @@ fn summary(result: &LoopResult) -> String {
     if let Some(problem) = &result.commit_problem {
         lines.push(format!("  not committed: {problem}"));
     }
-    lines.push(format!("  workspace: {}", result.workspace));
-    lines.push(format!("  see also: ralph show {short}, ralph logs {short}, ralph diff {short}"));
+    if hints == Hints::Shown {
+        lines.push(format!("  workspace: {}", result.workspace));
+        lines.push(format!("  see also: ralph show {short}, ralph logs {short}, ralph diff {short}"));
+    }
     lines.join("\n")
 }
 

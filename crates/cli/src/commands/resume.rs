@@ -5,7 +5,7 @@ use ralph_engine::Limits;
 use ralph_runtime::{Home, Resume};
 use ralph_store::{Broken, Filter, LoopEntry, LoopStatus, Seq, Store};
 
-use super::follow::{self, Following};
+use super::follow::{self, Following, Hints};
 use super::list::is_interrupted;
 use crate::journal::started_with;
 use crate::prepare::user_settings;
@@ -47,7 +47,13 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
         notify: user.notify.command.clone(),
     };
     let limits = Limits { max_iterations: words.max_iterations, max_cost: words.max_cost, unmetered: words.unmetered };
-    follow::go_on(Following { around, wants, words: words.screen }, entry.id, Resume { limits }, screen).await
+    follow::go_on(
+        Following { around, wants, words: words.screen, hints: Hints::Shown },
+        entry.id,
+        Resume { limits },
+        screen,
+    )
+    .await
 }
 
 /// Only what is broken may be set aside, and never under the hands of whoever works on it.

@@ -5,7 +5,7 @@ use std::path::Path;
 use ralph_checks::first_word_missing;
 use ralph_model::{AgentSpec, ConfigError, LoopConfig, exit_code};
 
-use super::follow::{self, Following};
+use super::follow::{self, Following, Hints};
 use crate::prepare::{self, Context};
 use crate::screen::{Asking, Screen, ask_at_terminal};
 use crate::surroundings::{Surroundings, Wants, is_interactive, now};
@@ -29,7 +29,7 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
         metrics: Some(resolved.metrics_path),
         notify: resolved.notify,
     };
-    follow::start(Following { around, wants, words: words.screen }, resolved.config, screen).await
+    follow::start(Following { around, wants, words: words.screen, hints: Hints::Shown }, resolved.config, screen).await
 }
 
 async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crate::settings::Resolved> {

@@ -4,6 +4,8 @@ use ralph_engine::StopWhen;
 use ralph_model::{Ended, TestTally};
 use ralph_runtime::Notice;
 
+use crate::screen::counted;
+
 use super::text::flat;
 
 /// How lasting a line is.
@@ -47,7 +49,10 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
             let ended = if *ended == (Ended::Exited { code: 0 }) { "done".to_owned() } else { ended.to_string() };
             (
                 Passing,
-                format!("iteration {iteration}: agent {ended} after {duration}, {changed} files changed, {charged}"),
+                format!(
+                    "iteration {iteration}: agent {ended} after {duration}, {}, {charged}",
+                    counted(*changed, "file changed", "files changed")
+                ),
             )
         }
         Notice::CheckStarted { command } => (Passing, format!("check: {command}")),

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use ralph_engine::IterationRecord;
 use ralph_model::{Outcome, Verdict};
 
-use super::replace;
+use super::{own_folder, replace};
 use crate::live::Live;
 use crate::perform::Context;
 
 pub(super) fn write(context: &Context, live: &Live) -> Result<(), String> {
-    let path = context.root.join(".ralph").join("LEDGER.md");
+    let path = own_folder(&context.root)?.join("LEDGER.md");
     let text = context.machinery.redactor.text(&render(live)).into_owned();
     replace(&path, &text).map_err(|error| format!("{}: {error}", path.display()))
 }

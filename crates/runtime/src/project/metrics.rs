@@ -1,5 +1,7 @@
 //! One line per finished loop.
 
+use std::path::{Path, PathBuf};
+
 use ralph_model::Outcome;
 use ralph_report::{Record, Status};
 
@@ -9,11 +11,23 @@ use crate::result::LoopResult;
 
 pub(super) fn append(context: &Context, live: &Live, result: &LoopResult) -> Result<(), String> {
     let path = context.machinery.metrics.clone().unwrap_or_else(|| default_path(&context.root));
+    refuse_links(&path)?;
     ralph_report::append(&path, &record(live, result)).map_err(|error| error.to_string())
 }
 
-fn default_path(root: &std::path::Path) -> std::path::PathBuf {
+fn default_path(root: &Path) -> PathBuf {
     root.join(".ralph").join("metrics").join("ralph-loops.jsonl")
+}
+
+/// Inside of a workspace's `.ralph` no folder may be a link: the agent could have put it there.
+fn refuse_links(path: &Path) -> Result<(), String> {
+    let own = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == ".ralph"));
+    let Some(own) = own else { return Ok(()) };
+    let inside = path.ancestors().skip(1).take_while(|folder| folder.starts_with(own));
+    match inside.into_iter().find(|folder| folder.is_symlink()) {
+        Some(link) => Err(format!("{} is a link: remove it", link.display())),
+        None => Ok(()),
+    }
 }
 
 fn record(live: &Live, result: &LoopResult) -> Record {
