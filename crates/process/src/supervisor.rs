@@ -53,12 +53,17 @@ impl Supervisor {
         Reaper::start(&self.reaper)
     }
 
+    /// Starts the next reaper on another thread: whoever starts a process stands still until it has begun.
     fn prepare_spare(&self) {
-        let mut spare = self.spare();
-        if spare.is_none() {
-            // Without one the next run starts its own, and says what is wrong if it cannot.
-            *spare = Reaper::start(&self.reaper).ok();
+        if self.spare().is_some() {
+            return;
         }
+        let supervisor = self.clone();
+        tokio::task::spawn_blocking(move || {
+            // Without one the next run starts its own, and says what is wrong if it cannot.
+            let reaper = Reaper::start(&supervisor.reaper).ok();
+            *supervisor.spare() = reaper;
+        });
     }
 
     fn spare(&self) -> MutexGuard<'_, Option<Reaper>> {

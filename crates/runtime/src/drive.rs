@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::live::{End, Live, settlement};
 use crate::machinery::Machinery;
 use crate::notice::Notice;
-use crate::notify;
+use crate::notify::{self, Notifying};
 use crate::perform::{Answer, Context, Task};
 use crate::project;
 use crate::result::LoopResult;
@@ -24,12 +24,17 @@ const LOOK_FOR_STOPS: Duration = Duration::from_millis(400);
 
 /// A loop, from here to its end.
 pub(crate) struct Driver {
-    pub(crate) context: Context,
+    context: Context,
     pub(crate) live: Live,
-    pub(crate) stops: Stops,
+    stops: Stops,
+    notifying: Notifying,
 }
 
 impl Driver {
+    pub(crate) fn new(context: Context, live: Live, stops: Stops) -> Self {
+        Self { context, live, stops, notifying: Notifying::new() }
+    }
+
     pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<LoopResult, Error> {
         let mut queue = VecDeque::from(effects);
         project::ledger(&self.context, &self.live);
@@ -38,7 +43,7 @@ impl Driver {
                 Effect::Finish { outcome } => return self.finish(outcome).await,
                 Effect::RaiseAlert(alert) => {
                     self.context.machinery.tell(Notice::Alerted(alert));
-                    notify::alert(&self.context, alert);
+                    notify::alert(&self.context, alert, &mut self.notifying);
                     queue.extend(self.live.record(&self.context.machinery, Event::AlertRaised { alert }, None).await?);
                 }
                 Effect::AnnounceEscalation { skill } => self.context.machinery.tell(Notice::Escalated { skill }),
@@ -65,7 +70,7 @@ impl Driver {
     /// Carries one task out while it listens for requests to stop.
     async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
         let (cut, cuts) = watch::channel(None);
-        let Self { context, live, stops } = self;
+        let Self { context, live, stops, .. } = self;
         let mut extra = Vec::new();
         let answer = {
             let performing = context.perform(task, cuts);
@@ -104,7 +109,9 @@ impl Driver {
         if decided || undone {
             self.tell_decision(undone);
         }
-        if decided || undone || baseline {
+        // An iteration whose checks are still to come is not worth a page of its own.
+        let open = matches!(self.live.run.phase(), ralph_engine::Phase::Verifying(_));
+        if (decided || undone || baseline) && !open {
             project::ledger(&self.context, &self.live);
         }
         Ok(extra)
@@ -140,7 +147,7 @@ impl Driver {
         project::metrics(&self.context, &self.live, &result);
         // Last: a loop without its certificate was not told to its end, and `resume` makes up for that.
         project::certificate(&self.context, &self.live, &result);
-        notify::finished(&self.context, &result).await;
+        notify::finished(&self.context, &result, self.notifying).await;
         machinery.tell(Notice::Finished(Box::new(result.clone())));
         Ok(result)
     }

@@ -7,22 +7,29 @@ use ralph_model::Millis;
 use ralph_process::{Spec, Stdin};
 use serde_json::json;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::perform::Context;
 use crate::result::LoopResult;
 
 const PATIENCE: Millis = Millis::secs(10);
 
+/// Notifications that are under way.
+pub(crate) type Notifying = JoinSet<()>;
+
 /// Tells of an alert in the background: the loop does not wait for it.
-pub(crate) fn alert(context: &Context, alert: Alert) {
+pub(crate) fn alert(context: &Context, alert: Alert, notifying: &mut Notifying) {
     let Some(notification) = Notification::new(context, "alert", alert.sentence()) else { return };
-    tokio::spawn(notification.send());
+    notifying.spawn(notification.send());
 }
 
-/// Tells of the end, and waits for it because the program may end next.
-pub(crate) async fn finished(context: &Context, result: &LoopResult) {
-    let Some(notification) = Notification::new(context, "finished", &result.headline()) else { return };
-    notification.send().await;
+/// Tells of the end, and waits for everything that is under way because the program may end next.
+pub(crate) async fn finished(context: &Context, result: &LoopResult, mut notifying: Notifying) {
+    if let Some(notification) = Notification::new(context, "finished", &result.headline()) {
+        notifying.spawn(notification.send());
+    }
+    // One that panicked has told the watcher nothing, and harms nobody else.
+    while notifying.join_next().await.is_some() {}
 }
 
 struct Notification {

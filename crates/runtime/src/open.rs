@@ -129,7 +129,7 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
         machinery,
     };
     announce(&context, &live);
-    Ok(Opened { driver: Driver { context, live, stops }, effects, _lock: lock })
+    Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
 }
 
 /// Goes on with a loop whose process is gone, or that hit a limit.
@@ -177,14 +177,15 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
         machinery,
     };
     let mut live = Live::reopened(loop_id, run, head, end);
-    announce(&context, &live);
     let effects = match way {
         Way::On => go_on(&context, &mut live, tree, limits).await?,
         Way::ToItsEnd(outcome) => vec![Effect::Finish { outcome }],
     };
+    // Only now: the limits may be new ones.
+    announce(&context, &live);
     // With the new limits in it.
     context.config = live.run.facts().config.clone();
-    Ok(Opened { driver: Driver { context, live, stops }, effects, _lock: lock })
+    Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
 }
 
 /// Declares what the former process left unanswered lost, and goes on.
