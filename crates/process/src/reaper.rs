@@ -13,9 +13,10 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -80,8 +81,8 @@ fn reap() -> io::Result<()> {
     if descriptors.len() < 3 {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    // What remains after the three is held until the end of this function, that is, until the tree is gone.
-    let _held = descriptors.split_off(3);
+    // What remains after the three is held until the tree is gone.
+    let held = descriptors.split_off(3);
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
 
     let (sender, inbox) = mpsc::channel();
@@ -114,6 +115,8 @@ fn reap() -> io::Result<()> {
     // The waiter lives as long as its own end of this channel, and it was started above.
     let _ = go.send(program);
     reaping.until_gone();
+    // Before it is told: whoever hears that the tree is gone may rely on nothing being held for it.
+    drop(held);
     reaping.tell(&Report::Gone { swept: u32::try_from(reaping.swept.len()).unwrap_or(u32::MAX) });
     Ok(())
 }
@@ -134,7 +137,7 @@ fn close_inherited() -> io::Result<()> {
 
 /// Makes it durable that the program may have run.
 fn create_marker(path: &Path) -> io::Result<()> {
-    File::create(path)?.sync_all()?;
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.sync_all()?;
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
         _ => File::open(".")?.sync_all(),

@@ -166,9 +166,9 @@ impl Run<'_> {
                 Event::ReaperGone => break Over::ReaperLost,
             }
         };
-        let status =
-            live.reaped().await.map_err(|source| Error::System { what: "wait for a supervisor process", source })?;
         if let Over::ReaperLost = over {
+            let reaped = live.reaped().await;
+            let status = reaped.map_err(|source| Error::System { what: "wait for a supervisor process", source })?;
             let swept = sweep::end(&Mark { tree, session: live.session() }).await;
             self.swept = swept.map_err(|processes| Error::StillRunning { processes })?;
             self.reaper_lost(status, live);
