@@ -13,12 +13,13 @@ mod trust;
 mod view;
 mod words;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-use ralph_model::exit_code;
+use clap::error::ErrorKind;
+use clap::{CommandFactory as _, Parser as _};
+use ralph_model::{ConfigError, exit_code};
 
 use crate::screen::{Asking, Screen, ask_at_terminal};
 use crate::surroundings::{REAPER, Surroundings, is_interactive, now};
@@ -40,7 +41,9 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = screen.say(&format!("error: {error:#}"));
-            ExitCode::from(exit_code::ERROR)
+            // What the user can mend by typing something else is told apart from what failed.
+            let usage = error.downcast_ref::<ConfigError>().is_some();
+            ExitCode::from(if usage { exit_code::USAGE } else { exit_code::ERROR })
         }
     }
 }
@@ -53,6 +56,9 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
         Ok(words) => words.command,
         Err(error) => {
             error.print()?;
+            if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+                screen.say(&format!("  example: {}", example(first.as_deref())))?;
+            }
             return Ok(u8::try_from(error.exit_code()).unwrap_or(exit_code::USAGE));
         }
     };
@@ -94,4 +100,12 @@ async fn dispatch_async(command: Command, around: Surroundings, screen: &mut Scr
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// A line that works, for the command that was meant: the first example of its help.
+fn example(command: Option<&OsStr>) -> String {
+    let words = Words::command();
+    let meant = command.and_then(|name| words.find_subcommand(name)).unwrap_or(&words);
+    let help = meant.get_after_help().map(ToString::to_string).unwrap_or_default();
+    help.lines().map(str::trim).find(|line| line.starts_with("ralph ")).unwrap_or("ralph --help").to_owned()
 }

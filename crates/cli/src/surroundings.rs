@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use ralph_model::{Caps, Timestamp};
+use ralph_model::{Caps, ConfigError, Timestamp};
 use ralph_process::{ReaperProgram, Redactor, Supervisor};
 use ralph_runtime::{CrashPoint, Home, Machinery, Watcher};
 use ralph_store::{Found, LoopEntry, Store};
@@ -75,7 +75,8 @@ impl Surroundings {
     pub(crate) fn machinery(&self, store: Store, wants: Wants, watcher: Watcher) -> anyhow::Result<Machinery> {
         let chosen = environment::choose(self.variables.iter().cloned(), &wants.env);
         if let Some(name) = chosen.absent.first() {
-            bail!("--env: {name} is not set\n  allowed: names of variables that exist\n  example: --env HTTPS_PROXY");
+            let problem = format!("{name} is not set");
+            return Err(ConfigError::new("--env", problem, "names of variables that exist").into());
         }
         let redactor = Arc::new(Redactor::new(chosen.secrets));
         let git = self.git()?;

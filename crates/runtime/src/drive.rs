@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ralph_engine::{Effect, Event, Stop, StopBy, StopWhen};
-use ralph_model::{Money, Outcome};
+use ralph_model::Outcome;
 use ralph_process::Stop as Cut;
-use ralph_store::{How, MoneyChange};
+use ralph_store::How;
 use tokio::sync::watch;
 
 use crate::error::Error;
-use crate::live::{End, Live, settlement};
-use crate::machinery::Machinery;
+use crate::live::{End, Live};
 use crate::notice::Notice;
 use crate::notify::{self, Notifying};
 use crate::perform::{Answer, Context, Task};
@@ -100,7 +99,7 @@ impl Driver {
         };
         let Answer { event, money } = match answer {
             Ok(answer) => answer,
-            Err(error) => fault(live, &error),
+            Err(error) => fault(context, live, &error),
         };
         let decided = matches!(event, Event::ChecksFinished { .. } | Event::AgentFinished { .. });
         let undone = matches!(event, Event::TreeRestored { .. });
@@ -140,7 +139,6 @@ impl Driver {
         if self.live.end == End::Unwritten {
             self.live.record(&machinery, Event::LoopFinished { outcome: outcome.clone() }, None).await?;
         }
-        self.release_unused(&machinery).await;
         self.tidy().await;
         let result = LoopResult::of(&self.context, &self.live, outcome);
         project::ledger(&self.context, &self.live);
@@ -152,21 +150,6 @@ impl Driver {
         Ok(result)
     }
 
-    /// Gives back money of a pass that was allowed and never began, because a stop or the time came in between.
-    async fn release_unused(&self, machinery: &Machinery) {
-        let release = async {
-            for open in machinery.store.open_reservations(self.live.loop_id).await? {
-                machinery.store.release(self.live.loop_id, open.attempt).await?;
-            }
-            Ok::<(), ralph_store::Error>(())
-        };
-        if let Err(error) = release.await {
-            machinery.warn(format!("money that was reserved and not used is still held: {error}"));
-        }
-    }
-}
-
-impl Driver {
     /// Takes back what nobody will use: a request to stop that came too late, money for a pass that never began.
     async fn tidy(&self) {
         let (store, loop_id) = (&self.context.machinery.store, self.live.loop_id);
@@ -201,11 +184,8 @@ async fn requested(context: &Context, live: &Live) -> Option<Stop> {
     }
 }
 
-/// Ralph's own machinery failed: the loop ends for now, and what was reserved counts as spent.
-fn fault(live: &Live, error: &Error) -> Answer {
-    let money: Option<MoneyChange> = match live.run.phase() {
-        ralph_engine::Phase::Working(working) => settlement(working.attempt, working.reserved, working.reserved),
-        _ => settlement(ralph_model::Attempt(0), Money::ZERO, Money::ZERO),
-    };
-    Answer { event: Event::Faulted { error: error.chain() }, money }
+/// Ralph's own machinery failed: the loop ends for now, and an agent that ran is charged for as if Ralph had died.
+fn fault(context: &Context, live: &Live, error: &Error) -> Answer {
+    let (lost, money) = live.lost(&context.folder).unzip();
+    Answer { event: Event::Faulted { error: error.chain(), lost }, money: money.flatten() }
 }

@@ -1,9 +1,9 @@
 //! Where Ralph keeps its state: outside every workspace, private to the user.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use ralph_model::{Attempt, Iteration, LoopId};
@@ -62,6 +62,12 @@ impl Home {
     /// When it cannot be made.
     pub fn make_private(path: &Path) -> Result<(), Error> {
         make_private(path).map_err(Error::file(path))
+    }
+
+    /// Writes a file that nobody else can read, whatever the umask.
+    pub(crate) fn write_private(path: &Path, content: &[u8]) -> Result<(), Error> {
+        let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+        opened.and_then(|mut file| file.write_all(content)).map_err(Error::file(path))
     }
 }
 

@@ -1,11 +1,13 @@
 //! A journal and its engine in step: an event is written down before the engine sees it.
 
-use ralph_engine::{EVENT_VERSION, Effect, Event, Loop};
-use ralph_model::{LoopId, Money, Outcome};
+use ralph_agents::read_report;
+use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
+use ralph_model::{Cost, LoopId, Money, Outcome};
 use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
 
 use crate::clock;
 use crate::error::Error;
+use crate::home::LoopFolder;
 use crate::machinery::{CrashPoint, Machinery};
 
 const LOOP_FINISHED: &str = "loopFinished";
@@ -50,6 +52,22 @@ impl Live {
 
     pub(crate) const fn reopened(loop_id: LoopId, run: Loop, head: Head, end: End) -> Self {
         Self { loop_id, run, head, end, appended: 0 }
+    }
+
+    /// What is known of an agent whose run nobody answered for, and what that does to the money.
+    pub(crate) fn lost(&self, folder: &LoopFolder) -> Option<(Lost, Option<MoneyChange>)> {
+        let Phase::Working(working) = self.run.phase() else { return None };
+        let ran = folder.marker(working.attempt).exists();
+        let report = folder.attempt(working.attempt).join("result.json");
+        let told = read_report(&report).ok().flatten().and_then(|report| report.cost);
+        let cost = match (self.run.facts().config.agent.is_unmetered(), told, ran) {
+            (true, _, _) => Cost::Unmetered,
+            (false, _, false) => Cost::Known { amount: Money::ZERO },
+            (false, Some(amount), true) => Cost::Known { amount },
+            (false, None, true) => Cost::Unknown,
+        };
+        let money = settlement(working.attempt, working.reserved, cost.charge(working.reserved));
+        Some((Lost { attempt: working.attempt, ran, cost, tree: None }, money))
     }
 
     /// Writes one event down, then steps. A failed write leaves the engine as it was: the journal is the truth.

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ralph_agents::read_report;
-use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, Lost, Phase, StartPoint};
-use ralph_model::{AbortReason, Cost, Isolation, LoopConfig, LoopId, Money, Outcome, TreeHash};
+use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, Lost, StartPoint};
+use ralph_model::{AbortReason, Isolation, LoopConfig, LoopId, Outcome, TreeHash};
 use ralph_store::{Head, NewLoop, Recorded, Store};
 use ralph_workspace::repository::Need;
 use ralph_workspace::{Baseline, Guard, Holder, Lock, Options, Repository, Workspace, exclude_ralph_folder};
@@ -17,7 +16,7 @@ use crate::clock;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::Home;
-use crate::live::{End, Live, settlement};
+use crate::live::{End, Live};
 use crate::machinery::Machinery;
 use crate::notice::Notice;
 use crate::perform::{Context, Ground};
@@ -191,21 +190,9 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
 /// Declares what the former process left unanswered lost, and goes on.
 async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limits) -> Result<Vec<Effect>, Error> {
     let machinery = &context.machinery;
-    let (lost, money) = match live.run.phase() {
-        Phase::Working(working) => {
-            let ran = context.folder.marker(working.attempt).exists();
-            let report = context.folder.attempt(working.attempt).join("result.json");
-            let told = read_report(&report).ok().flatten().and_then(|report| report.cost);
-            let cost = match (context.config.agent.is_unmetered(), told, ran) {
-                (true, _, _) => Cost::Unmetered,
-                (false, _, false) => Cost::Known { amount: Money::ZERO },
-                (false, Some(amount), true) => Cost::Known { amount },
-                (false, None, true) => Cost::Unknown,
-            };
-            let money = settlement(working.attempt, working.reserved, cost.charge(working.reserved));
-            (Some(Lost { attempt: working.attempt, ran, cost, tree: Some(tree) }), money)
-        }
-        _ => (None, None),
+    let (lost, money) = match live.lost(&context.folder) {
+        Some((lost, money)) => (Some(Lost { tree: Some(tree), ..lost }), money),
+        None => (None, None),
     };
     // Money held for a pass that never began is nobody's.
     let settled = lost.as_ref().map(|lost| lost.attempt);
@@ -322,7 +309,8 @@ impl Site {
             global_excludes: machinery.global_excludes.clone(),
         };
         let workspace = Workspace::open(options)?;
-        let repository = Repository::find(root, &machinery.git, &state);
+        let repository = Repository::find(root, &machinery.git, &state)
+            .map(|repository| repository.with_global_excludes(machinery.global_excludes.clone()));
         Ok(Self { lock, workspace, repository })
     }
 }

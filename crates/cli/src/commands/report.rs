@@ -34,10 +34,10 @@ pub(crate) fn run(words: ReportWords, around: &Surroundings, screen: &mut Screen
         screen.json(&figures(&summary, &since, &date, found.broken.len()))?;
         return Ok(0);
     }
-    let period = if since == date { date.clone() } else { format!("{since} to {date}") };
+    let period = if since == date { format!("on {date}") } else { format!("from {since} to {date}") };
     let folder = metrics.parent().unwrap_or(&around.current);
     let (report, chart) = write(folder, &date, &period, &summary, found.broken.len())?;
-    screen.result(&format!("{} loops from {period}", summary.loops))?;
+    screen.result(&format!("{} finished loops {period}", summary.loops))?;
     screen.result(&format!("  {}\n  {}", report.display(), chart.display()))?;
     if summary.loops == 0 {
         screen.say(&format!("no loop ended in that period; the metrics are read from {}", metrics.display()))?;

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use ralph_checks::first_word_missing;
-use ralph_model::{AgentSpec, ConfigError, LoopConfig, exit_code};
+use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, LoopConfig, exit_code};
+use ralph_workspace::{Guard, Repository};
 
 use super::follow::{self, Following, Hints};
 use crate::prepare::{self, Context};
@@ -20,7 +21,7 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
         Ok(resolved) => resolved,
         Err(error) => {
             screen.say(&format!("error: {error:#}"))?;
-            return Ok(error.downcast_ref::<prepare::Error>().map_or(exit_code::USAGE, prepare::Error::exit_code));
+            return Ok(code_of(&error));
         }
     };
     let wants = Wants {
@@ -32,8 +33,19 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
     follow::start(Following { around, wants, words: words.screen, hints: Hints::Shown }, resolved.config, screen).await
 }
 
+/// Whose fault it is that nothing was started: the words' or the machine's.
+fn code_of(error: &anyhow::Error) -> u8 {
+    if let Some(error) = error.downcast_ref::<prepare::Error>() {
+        return error.exit_code();
+    }
+    let is_machine = error.is::<ralph_store::Error>()
+        || matches!(error.downcast_ref(), Some(ralph_runtime::Error::File { .. } | ralph_runtime::Error::Store(_)));
+    if is_machine { exit_code::ERROR } else { exit_code::USAGE }
+}
+
 async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crate::settings::Resolved> {
     let workspace = prepare::workspace(words.workspace.as_deref(), &around.current)?;
+    refuse_state_inside(&workspace, &around.places.state)?;
     let objective = prepare::objective(words, &mut std::io::stdin().lock())?;
     let store = around.store().await?;
     let mut ask = ask_at_terminal;
@@ -42,7 +54,23 @@ async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crat
     let resolved = prepare::prepare(words, objective, &workspace, context).await?;
     resolved.config.validate(&resolved.caps)?;
     refuse_missing_programs(&resolved.config, &workspace, around)?;
+    refuse_broken_globs(&resolved.config)?;
+    refuse_missing_git(&resolved.config, &workspace, &around.git()?)?;
     Ok(resolved)
+}
+
+/// Ralph's state must lie where the agent does not write; inside the workspace it would also be part of every snapshot.
+fn refuse_state_inside(workspace: &Path, state: &Path) -> Result<(), ConfigError> {
+    // The folder may not exist yet, and links lead where they lead.
+    let place = state.ancestors().find_map(|existing| {
+        let rest = state.strip_prefix(existing).ok()?;
+        existing.canonicalize().ok().map(|real| real.join(rest))
+    });
+    if place.is_some_and(|place| place.starts_with(workspace)) {
+        let problem = format!("{} is inside the workspace {}", state.display(), workspace.display());
+        return Err(ConfigError::new("RALPH_HOME", problem, "a folder that no agent works in: set RALPH_HOME to one"));
+    }
+    Ok(())
 }
 
 /// A misspelt program would fail in every iteration; it is refused before anything costs money.
@@ -67,4 +95,47 @@ fn refuse_missing_programs(config: &LoopConfig, workspace: &Path, around: &Surro
         }
         None => Ok(()),
     }
+}
+
+fn refuse_broken_globs(config: &LoopConfig) -> Result<(), ConfigError> {
+    let expected: Vec<String> = config
+        .expects
+        .iter()
+        .filter_map(|expectation| match expectation {
+            Expectation::File(glob) => Some(glob.clone()),
+            Expectation::Tool(_) | Expectation::Commit | Expectation::Command(_) | Expectation::CleanTree => None,
+        })
+        .collect();
+    let lists =
+        [("--prohibit", &config.prohibited_paths), ("--protect", &config.protected_paths), ("--expect", &expected)];
+    for (flag, globs) in lists {
+        if let Err(error) = Guard::new(globs) {
+            return Err(ConfigError::new(
+                flag,
+                error.to_string(),
+                "globs as in a .gitignore, such as infra/** or *.sql",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Said before anything is recorded: what these two options need cannot be had later.
+fn refuse_missing_git(config: &LoopConfig, workspace: &Path, git: &Path) -> anyhow::Result<()> {
+    let worktree = config.isolation == Isolation::Worktree;
+    let flag = match (worktree, config.commit) {
+        (true, _) => "--worktree",
+        (false, true) => "--commit",
+        (false, false) => return Ok(()),
+    };
+    let Some(repository) = Repository::find(workspace, git, &std::env::temp_dir()) else {
+        let problem = format!("{} is not in a git repository", workspace.display());
+        let allowed = "a folder in a git repository: run `git init` there, or leave the option out";
+        return Err(ConfigError::new(flag, problem, allowed).into());
+    };
+    if worktree && repository.head()?.commit.is_none() {
+        let allowed = "a repository with a commit: make a first one, or leave the option out";
+        return Err(ConfigError::new(flag, "the branch has no commit yet", allowed).into());
+    }
+    Ok(())
 }

@@ -39,7 +39,7 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
     let facts = run.facts();
     let config = &facts.config;
     let mut text = format!(
-        "loop {}  {}\n  id         {}\n  workspace  {}\n  agent      {}\n  started    {}\n  iterations {} of {}\n  money      {} of {}\n",
+        "loop {}  {}\n  id         {}\n  workspace  {}\n  agent      {}\n  started    {}\n  iterations {} of {}\n  money      {}\n",
         entry.id.short(),
         state(entry, home),
         entry.id,
@@ -48,8 +48,11 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
         entry.started_at.rfc3339(),
         facts.iterations.len(),
         config.max_iterations,
-        facts.spent,
-        if config.agent.is_unmetered() { "(unmetered)".to_owned() } else { config.max_cost.to_string() },
+        if config.agent.is_unmetered() {
+            "not metered".to_owned()
+        } else {
+            format!("{} of {}", facts.spent, config.max_cost)
+        },
     );
     for command in &config.verification_commands {
         text.push_str(&format!("  check      {command}\n"));

@@ -37,7 +37,7 @@ impl Context {
         self.machinery.tell(Notice::IterationStarted { iteration });
         let kept = self.folder.prompt(iteration);
         let safe = self.machinery.redactor.text(&prompt);
-        std::fs::write(&kept, safe.as_bytes()).map_err(Error::file(&kept))?;
+        Home::write_private(&kept, safe.as_bytes())?;
         let scratch = self.folder.attempt(attempt);
         Home::make_private(&scratch)?;
         let mut environment = self.environment();
