@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -153,7 +155,10 @@ fn bounded(mut text: String) -> String {
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(|source| Error::Scratch { path: path.to_owned(), source })
+    // Whatever the umask: a prompt is the user's alone.
+    let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|source| Error::Scratch { path: path.to_owned(), source })
 }
 
 fn shell_quoted(path: &Path) -> String {

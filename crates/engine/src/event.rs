@@ -250,6 +250,9 @@ pub enum Event {
     Faulted {
         /// How.
         error: String,
+        /// What became of the agent that ran; none where none did, and in journals of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lost: Option<Lost>,
     },
     /// The loop ended. Only a record: the outcome follows from the events before it.
     LoopFinished {

@@ -282,7 +282,7 @@ impl Scene {
     }
 
     pub(crate) fn fault(&mut self) -> &mut Self {
-        self.event(Event::Faulted { error: "no space left on device".into() })
+        self.event(Event::Faulted { error: "no space left on device".into(), lost: None })
     }
 
     /// A new process goes on; whatever was awaited is lost and may have run, for 5 cents as far as anybody knows.

@@ -251,6 +251,22 @@ fn a_loop_whose_time_is_up_stays_so() {
 }
 
 #[test]
+fn a_fault_during_a_run_charges_what_is_known_of_it() {
+    for (ran, cost, iterations, spent) in [
+        (true, known(cents(5)), 1, cents(5)),
+        (true, Cost::Unknown, 1, config().max_cost),
+        (false, Cost::Unknown, 0, Money::ZERO),
+    ] {
+        let mut scene = in_phase("working");
+        let lost = Some(Lost { attempt: scene.attempt(), ran, cost, tree: None });
+        scene.event(Event::Faulted { error: "no space left on device".into(), lost });
+        let facts = scene.run.facts();
+        assert_eq!((facts.iterations.len(), facts.spent), (iterations, spent), "ran: {ran}, {cost:?}");
+        assert!(matches!(scene.run.outcome(), Some(Outcome::Error { .. })));
+    }
+}
+
+#[test]
 fn a_fault_in_any_phase_ends_the_loop_for_now_and_it_goes_on_where_it_was() {
     for (phase, then) in [
         ("baseline", "baseline"),
@@ -267,7 +283,9 @@ fn a_fault_in_any_phase_ends_the_loop_for_now_and_it_goes_on_where_it_was() {
         assert_eq!(scene.phase(), then, "after a fault while {phase}");
     }
     let mut scene = in_phase("working");
-    scene.fault().resume_with(None, Limits { max_iterations: None, max_cost: Some(Money::dollars(9)), ..Limits::default() });
+    scene
+        .fault()
+        .resume_with(None, Limits { max_iterations: None, max_cost: Some(Money::dollars(9)), ..Limits::default() });
     assert_eq!(scene.phase(), "pausing");
     assert!(scene.run.facts().iterations[0].interrupted);
 }

@@ -60,7 +60,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
             attempts: Attempt(0),
         },
         Event::AlertRaised { alert: Alert::Cost80 },
-        Event::Faulted { error: "broken".into() },
+        Event::Faulted { error: "broken".into(), lost: None },
         Event::LoopFinished { outcome: Outcome::Completed { verified: true } },
     ];
     for (place, event) in events.iter().enumerate() {

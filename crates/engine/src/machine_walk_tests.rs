@@ -245,7 +245,7 @@ impl Walk {
                 let lost = self.awaited.filter(|_| accounted).map(|attempt| Lost { attempt, ran, cost, tree: None });
                 Event::Resumed { lost, limits, attempts: Attempt(0) }
             }
-            Happening::Fault => Event::Faulted { error: "broken".into() },
+            Happening::Fault => Event::Faulted { error: "broken".into(), lost: None },
             Happening::Record(n) if n % 2 == 0 => Event::AlertRaised { alert: crate::Alert::Day80 },
             Happening::Record(_) => Event::LoopFinished { outcome: Outcome::Completed { verified: true } },
         };

@@ -8,6 +8,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use ralph_model::{Ended, Millis};
+use rustix::io::Errno;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -141,6 +142,23 @@ impl Live {
         }
     }
 
+    /// Reads what a pipe still holds when the tree is gone. Asks the kernel itself: what was written last may not have
+    /// been announced to the event loop yet, which would take the pipe for empty.
+    pub(crate) fn read_rest(&self, stream: Stream, piece: &mut [u8]) -> Read {
+        let pipe = match stream {
+            Stream::Stdout => self.stdout.as_ref(),
+            Stream::Stderr => self.stderr.as_ref(),
+        };
+        let Some(receiver) = pipe else { return Read::Nothing };
+        loop {
+            match rustix::io::read(receiver, &mut *piece) {
+                Err(Errno::INTR) => {}
+                Ok(0) | Err(_) => return Read::Nothing,
+                Ok(count) => return Read::Bytes(count),
+            }
+        }
+    }
+
     /// Gives the program as much of its input as it takes without waiting.
     pub(crate) fn feed(&mut self) {
         let Some((sender, feed)) = &mut self.stdin else { return };
@@ -182,6 +200,11 @@ impl Live {
         self.phase = Phase::Ending { give_up_at: Instant::now() + FAR };
         // It fails for a reaper that is dead, which is what was wanted.
         let _ = self.reaper.start_kill();
+    }
+
+    /// Lets go of a reaper that has nothing more to do. It is reaped in passing: nobody has to wait for its end.
+    pub(crate) fn retire(mut self) {
+        tokio::spawn(async move { self.reaper.wait().await });
     }
 
     /// Waits for the end of the reaper itself, after which nothing is held any more.

@@ -104,6 +104,7 @@ impl Supervisor {
             self.prepare_spare();
             let mut live = Live::new(plumbing, spec, run.started);
             run.supervise(&mut live, &mut stop, &tree).await?;
+            live.retire();
         }
         run.finish()
     }
@@ -226,30 +227,34 @@ impl Run<'_> {
     }
 
     /// Reads one piece of what was printed.
-    fn read(&mut self, live: &mut Live, stream: Stream) -> Read {
-        let read = live.read(stream, &mut self.piece);
-        if let Read::Bytes(count) = read {
-            let output = match stream {
-                Stream::Stdout => &mut self.stdout,
-                Stream::Stderr => &mut self.stderr,
-            };
-            if let Err(source) = output.push(&self.piece[..count], &mut self.log, self.observe) {
-                self.failure.get_or_insert(Error::Log { path: self.path.clone(), source });
-            }
+    fn read(&mut self, live: &mut Live, stream: Stream) {
+        if let Read::Bytes(count) = live.read(stream, &mut self.piece) {
+            self.take(stream, count);
         }
-        read
     }
 
     /// Reads what is still in the pipes. Their end is not waited for: a stranger may hold them.
-    fn drain(&mut self, live: &mut Live) {
+    fn drain(&mut self, live: &Live) {
         for stream in [Stream::Stdout, Stream::Stderr] {
-            let mut count = 0;
-            while let Read::Bytes(bytes) = self.read(live, stream) {
-                count += bytes;
-                if count > MOST_AFTER_GONE {
+            let mut all = 0;
+            while let Read::Bytes(count) = live.read_rest(stream, &mut self.piece) {
+                self.take(stream, count);
+                all += count;
+                if all > MOST_AFTER_GONE {
                     break;
                 }
             }
+        }
+    }
+
+    /// Passes on what was read last.
+    fn take(&mut self, stream: Stream, count: usize) {
+        let output = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        if let Err(source) = output.push(&self.piece[..count], &mut self.log, self.observe) {
+            self.failure.get_or_insert(Error::Log { path: self.path.clone(), source });
         }
     }
 

@@ -8,13 +8,20 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tempfile::TempDir;
 
 use crate::Error;
+
+/// Longer than git needs for the largest of checkouts.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What a repository's configuration could start, turned off. Partial clones fetch missing objects through helpers; the
 /// environment forbids that, see [`Call::new`].
@@ -64,6 +71,7 @@ pub(crate) struct Call {
     command: Command,
     program: PathBuf,
     input: Option<Vec<u8>>,
+    trap: Option<PathBuf>,
 }
 
 impl Call {
@@ -86,7 +94,7 @@ impl Call {
             .env("GIT_ALLOW_PROTOCOL", "")
             .arg("--no-pager")
             .stdin(Stdio::null());
-        Self { command, program: program.to_owned(), input: None }
+        Self { command, program: program.to_owned(), input: None, trap: None }
     }
 
     /// Adds arguments.
@@ -113,6 +121,12 @@ impl Call {
         self
     }
 
+    /// Does not run it at all when something is there that git would wait for.
+    pub(crate) fn unless(mut self, trap: Option<PathBuf>) -> Self {
+        self.trap = trap;
+        self
+    }
+
     /// Runs it to its end; an error unless it exits with 0.
     pub(crate) fn output(self, action: &'static str) -> Result<Vec<u8>, Error> {
         match self.answer(action)? {
@@ -128,6 +142,10 @@ impl Call {
 
     /// Runs it to its end, whatever its exit code.
     pub(crate) fn answer(mut self, action: &'static str) -> Result<Answer, Error> {
+        if let Some(path) = &self.trap {
+            let message = format!("{} is no ordinary file; put it back as git knows it", path.display());
+            return Err(Error::Git { action, message });
+        }
         if self.input.is_some() {
             self.command.stdin(Stdio::piped());
         }
@@ -142,7 +160,10 @@ impl Call {
                 other => other,
             })
         });
-        let output = child.wait_with_output().map_err(|source| Error::NoGit { program: program.clone(), source })?;
+        let watch = Watch::over(&child);
+        let output = child.wait_with_output();
+        drop(watch);
+        let output = output.map_err(|source| Error::NoGit { program: program.clone(), source })?;
         match feeder.map(thread::JoinHandle::join) {
             None | Some(Ok(Ok(()))) => {}
             Some(Ok(Err(error))) => return Err(Error::Git { action, message: error.to_string() }),
@@ -150,6 +171,37 @@ impl Call {
         }
         let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         Ok(Answer { code: output.status.code(), output: output.stdout, message })
+    }
+}
+
+/// Ends a run of git that takes longer than any honest one: it waits for something that an agent put in its way.
+struct Watch {
+    over: Option<mpsc::Sender<()>>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Watch {
+    fn over(child: &Child) -> Self {
+        // A handle and not a number: numbers are used again.
+        let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty());
+        let (over, waiting) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            if waiting.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout)
+                && let Ok(process) = process
+            {
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        });
+        Self { over: Some(over), thread: Some(thread) }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
     }
 }
 
@@ -218,7 +270,9 @@ fn copy_index(from: &Path, to: &Path) -> Result<(), Error> {
         }
         let copy = to.join(name);
         let copied = (|| {
-            let mut source = fs::File::open(&path)?;
+            // Without waiting: an agent could have put a pipe there.
+            let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+            let mut source = fs::OpenOptions::new().read(true).custom_flags(flags).open(&path)?;
             let found = source.metadata()?;
             if !found.is_file() {
                 return Ok(());

@@ -1,7 +1,11 @@
 //! Finds a repository's folders by reading files. Never runs git, never writes.
 
 use std::fs;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 /// Where the parts of a repository are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,12 +30,11 @@ impl GitDir {
         let git_dir = if fs::metadata(&marker).ok()?.is_dir() {
             marker
         } else {
-            let text = fs::read_to_string(&marker).ok()?;
-            top.join(text.strip_prefix("gitdir:")?.trim())
+            top.join(read_text(&marker)?.strip_prefix("gitdir:")?.trim())
         };
-        let common = match fs::read_to_string(git_dir.join("commondir")) {
-            Ok(text) => git_dir.join(text.trim_end()),
-            Err(_) => git_dir.clone(),
+        let common = match read_text(&git_dir.join("commondir")) {
+            Some(text) => git_dir.join(text.trim_end()),
+            None => git_dir.clone(),
         };
         let real = git_dir.join("HEAD").symlink_metadata().is_ok()
             && common.join("objects").is_dir()
@@ -39,9 +42,20 @@ impl GitDir {
         real.then(|| Self { top: top.to_owned(), git_dir: settle(git_dir), common: settle(common) })
     }
 
+    /// A file that git would read and that is something else by now, such as a pipe on which git would wait for ever.
+    pub(crate) fn trap(&self) -> Option<PathBuf> {
+        let branch = read_text(&self.git_dir.join("HEAD"))
+            .and_then(|text| text.strip_prefix("ref:").map(|name| self.common.join(name.trim())));
+        let own = ["HEAD", "index", "config.worktree", "commondir"].map(|name| self.git_dir.join(name));
+        let shared =
+            ["config", "packed-refs", "shallow", "info/exclude", "info/attributes"].map(|name| self.common.join(name));
+        let special = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+        own.into_iter().chain(shared).chain(branch).find(special)
+    }
+
     /// How many digits its object ids have, as far as its configuration tells.
     pub(crate) fn hash_digits(&self) -> usize {
-        let config = fs::read_to_string(self.common.join("config")).unwrap_or_default().to_ascii_lowercase();
+        let config = read_text(&self.common.join("config")).unwrap_or_default().to_ascii_lowercase();
         let sha256 = config.lines().any(|line| {
             let (name, value) = line.split_once('=').unwrap_or((line, ""));
             name.trim() == "objectformat" && value.trim().trim_matches('"') == "sha256"
@@ -61,6 +75,20 @@ impl GitDir {
         }
         prefix
     }
+}
+
+/// The text of a file of a repository. An agent could have put a pipe in its place, on which reading would wait for ever.
+pub(crate) fn read_text(path: &Path) -> Option<String> {
+    read_bytes(path).and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+/// Like [`read_text`], for files that need not be text.
+pub(crate) fn read_bytes(path: &Path) -> Option<Vec<u8>> {
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    let mut file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let mut bytes = Vec::new();
+    let regular = file.metadata().is_ok_and(|found| found.is_file());
+    (regular && file.read_to_end(&mut bytes).is_ok()).then_some(bytes)
 }
 
 /// Without `..`, so that messages and lock files name the place itself.

@@ -96,6 +96,7 @@ impl Lock {
             .open(&path)
             .map_err(Error::io("open", &path))?;
         let deadline = Instant::now() + patience;
+        let mut looks = 0;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => break,
@@ -105,8 +106,11 @@ impl Lock {
             }
             // Unreadable for a moment: a process that has just taken the lock has not written its name yet.
             let record = read(&mut file, &path)?;
+            looks += 1;
             match record {
-                Some(record) if lives(&record) => return Err(LockError::Held { holder: record.holder }),
+                // Once may be somebody who only asks, see [`holder`].
+                Some(record) if lives(&record) && looks > 1 => return Err(LockError::Held { holder: record.holder }),
+                Some(record) if lives(&record) => thread::sleep(PAUSE),
                 record if Instant::now() >= deadline => {
                     return Err(LockError::Survivor { holder: record.map(|record| record.holder) });
                 }

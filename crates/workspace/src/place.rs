@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -61,9 +61,15 @@ impl Place {
         Self::with(path, Own::Folder)
     }
 
-    /// Opens a folder that is no workspace.
-    pub(crate) fn outside(path: &Path) -> Result<Self, Error> {
-        Self::with(path, Own::Nothing)
+    /// Opens a folder that is no workspace. `None` when a link has taken the place of a folder on the way to it: what is
+    /// there now is somebody else's.
+    pub(crate) fn outside(path: &Path) -> Result<Option<Self>, Error> {
+        match path.canonicalize() {
+            Ok(real) if real == path => Self::with(path, Own::Nothing).map(Some),
+            Ok(_) => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(error) => Err(Error::io("open", path)(error)),
+        }
     }
 
     fn with(path: &Path, own: Own) -> Result<Self, Error> {

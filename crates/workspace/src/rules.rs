@@ -1,7 +1,6 @@
 //! Which files git would ignore. Reads ignore files; decides nothing else about a file.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::gitdir::GitDir;
+use crate::gitdir::{GitDir, read_bytes};
 
 /// What rules say about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +90,7 @@ impl Outside {
     pub(crate) fn read(root: &Path, repository: Option<&GitDir>, global: Option<&Path>) -> Self {
         let mut sources = Vec::new();
         let mut add = |prefix: Vec<u8>, path: &Path| {
-            if let Ok(content) = fs::read(path) {
+            if let Some(content) = read_bytes(path) {
                 sources.push((prefix, Arc::new(Rules::parse(&content))));
             }
         };

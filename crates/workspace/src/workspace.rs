@@ -276,6 +276,7 @@ impl Workspace {
         self.unsaved |= scan.read > 0 || self.scanned != Some(tree);
         self.reliable = scan.reliable;
         let written = self.batch.finish(&self.store)?;
+        self.store.settle()?;
         self.relist = false;
         self.scanned = Some(tree);
         // Everything that is there has been seen now; what is left is of files that are gone.

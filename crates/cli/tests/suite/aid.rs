@@ -32,12 +32,6 @@ impl Agent {
         Script::runs_of(&self.script)
     }
 
-    /// Waits until it was started so often.
-    #[track_caller]
-    pub fn wait_for_run(&self, number: u64) {
-        wait_until("a run of the agent", || self.runs() >= number);
-    }
-
     /// Fails when a process of the agent, or any in the workspace, lives longer than `limit`.
     #[track_caller]
     pub fn assert_gone(&self, repo: &Repo, limit: Duration) {
@@ -80,9 +74,10 @@ pub fn finish(child: Child) -> Ended {
     let (sender, receiver) = std::sync::mpsc::channel();
     // Outputs have to be read while it runs, or it waits for a full pipe for ever.
     std::thread::spawn(move || sender.send(child.wait_with_output()));
-    let output: std::io::Result<Output> = receiver.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+    let patience = if is_long() { 10 * PATIENCE } else { PATIENCE };
+    let output: std::io::Result<Output> = receiver.recv_timeout(patience).unwrap_or_else(|_| {
         let _ = kill_process(pid, Signal::KILL);
-        panic!("ralph did not end within {PATIENCE:?}")
+        panic!("ralph did not end within {patience:?}")
     });
     Ended::from(output.unwrap())
 }
@@ -129,12 +124,30 @@ pub fn kinds(user: &User) -> Vec<String> {
 
 /// Money held for attempts that nobody settled, in micro-dollars.
 pub fn unsettled(user: &User) -> i64 {
-    query(user, "SELECT CAST(COALESCE(SUM(reserved), 0) AS TEXT) FROM budget WHERE settled IS NULL")[0][0].parse().unwrap()
+    query(user, "SELECT CAST(COALESCE(SUM(reserved), 0) AS TEXT) FROM budget WHERE settled IS NULL")[0][0]
+        .parse()
+        .unwrap()
 }
 
 /// Money of attempts that ended, in micro-dollars.
 pub fn settled(user: &User) -> i64 {
     query(user, "SELECT CAST(COALESCE(SUM(settled), 0) AS TEXT) FROM budget")[0][0].parse().unwrap()
+}
+
+/// Adds words to those of a run; a flag that is there already gets the new value, because giving it twice is an error.
+pub fn extended(mut words: Vec<String>, more: &[&str]) -> Vec<String> {
+    let mut more = more.iter().copied().peekable();
+    while let Some(word) = more.next() {
+        let there = words.iter().position(|known| known == word && ["--pause", "--max-cost"].contains(&word));
+        match (there, more.peek()) {
+            (Some(at), Some(value)) => {
+                words[at + 1] = (*value).to_owned();
+                more.next();
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// Longer campaigns run where somebody has the time for them.

@@ -26,7 +26,8 @@ impl Scene {
     fn new(steps: impl IntoIterator<Item = Step>, more: &[&str]) -> Self {
         let (user, repo) = (User::new(), Repo::init());
         let agent = Agent::new(&user, Script::new().run(steps));
-        let mut words = run_words_with(&agent.line, ITERATIONS, &["--criteria", "false", "--same-error", "50", "--quiet"]);
+        let mut words =
+            run_words_with(&agent.line, ITERATIONS, &["--criteria", "false", "--same-error", "50", "--quiet"]);
         words.extend(more.iter().map(|word| (*word).to_owned()));
         Self { user, repo, agent, words }
     }
@@ -130,16 +131,20 @@ fn a_crash_after_any_append_repeats_no_agent_run() {
 #[test]
 fn crashes_without_a_meter_repeat_no_agent_run() {
     let free = |_: &Scene, result: &Value, context: &str| assert_eq!(micros(&result["costUSD"]), 0, "{context}");
-    let crashes = crash_everywhere("before", Scene::unmetered, free) + crash_everywhere("after", Scene::unmetered, free);
-    eprintln!("crashes of an unmetered loop, each resumed to the end: {crashes}");
-    assert!(crashes >= 36, "only {crashes}");
+    let sides: &[&str] = if is_long() { &["before", "after"] } else { &["after"] };
+    for side in sides {
+        let crashes = crash_everywhere(side, Scene::unmetered, free);
+        eprintln!("crashes of an unmetered loop {side} an append, each resumed to the end: {crashes}");
+        assert!(crashes >= 18, "only {crashes}");
+    }
 }
 
 /// A resumed loop dies at its first appends as well, again and again, and still goes on.
 #[test]
 fn crashes_in_a_row_use_up_nothing() {
     let mut crashes = 0;
-    for first in ["before:3", "after:3", "before:4", "after:4", "before:5", "after:5"] {
+    let all = ["after:3", "before:4", "after:5", "before:3", "after:4", "before:5"];
+    for first in if is_long() { &all[..] } else { &all[..3] } {
         for again in ["before:1", "after:1", "before:2", "after:2"] {
             let scene = Scene::metered();
             let context = format!("{first}, then {again} twice");

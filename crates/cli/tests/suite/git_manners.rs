@@ -89,7 +89,9 @@ fn completed_aborted_prohibited_and_crashed_loops_leave_git_as_it_was() {
         if code == -1 {
             user.ralph(repo.path(), ["resume", "--json"]).ok();
         }
-        for command in [vec!["show", &id], vec!["diff", &id], vec!["verify-run", &id], vec!["rewind", &id, "--to", "start"]] {
+        for command in
+            [vec!["show", &id], vec!["diff", &id], vec!["verify-run", &id], vec!["rewind", &id, "--to", "start"]]
+        {
             user.ralph(repo.path(), command).ok();
         }
         let differences = before.differences(&repo.fingerprint());
@@ -134,8 +136,13 @@ fn assert_alive(repo: &Repo, log: &Path) {
 
 #[test]
 fn nothing_that_a_repository_configures_is_executed() {
-    let variants: [&[&str]; 5] =
-        [&[], &["--ratchet"], &["--expect", "commit", "--expect", "clean-tree"], &["--commit"], &["--worktree", "--commit"]];
+    let variants: [&[&str]; 5] = [
+        &[],
+        &["--ratchet"],
+        &["--expect", "commit", "--expect", "clean-tree"],
+        &["--commit"],
+        &["--worktree", "--commit"],
+    ];
     for more in variants {
         let (user, repo) = (User::new(), Repo::init());
         let log = repo.plant_canaries();
@@ -214,7 +221,9 @@ fn shapes_of_repositories() {
     let (dirty, unborn, plain) = (lived_in(), Repo::unborn(), Repo::plain());
     unborn.write("a.txt", "a\n");
     plain.write("a.txt", "a\n");
-    for (name, repo) in [("submodule", &with_submodule), ("detached", &detached), ("dirty", &dirty), ("unborn", &unborn)] {
+    for (name, repo) in
+        [("submodule", &with_submodule), ("detached", &detached), ("dirty", &dirty), ("unborn", &unborn)]
+    {
         let git = repo.git_directory();
         fares_well(name, repo.path(), Some(&git), Some(&git.join("info/exclude")));
     }
@@ -229,7 +238,12 @@ fn shapes_of_repositories() {
     inner.write("packages/one/a.txt", "a\n");
     inner.commit("packages");
     let folder = inner.path().join("packages/one");
-    fares_well("a folder inside", &folder, Some(&inner.git_directory()), Some(&inner.git_directory().join("info/exclude")));
+    fares_well(
+        "a folder inside",
+        &folder,
+        Some(&inner.git_directory()),
+        Some(&inner.git_directory().join("info/exclude")),
+    );
     assert!(inner.git(["status", "--porcelain"]).lines().all(|line| !line.contains(".ralph")));
 
     fares_well("in a submodule", &with_submodule.path().join("lib"), Some(&with_submodule.git_directory()), None);
@@ -251,6 +265,14 @@ fn an_agent_that_ruins_git_does_not_ruin_the_loop() {
         ("rewrites history", "git checkout --quiet --orphan fresh && git branch -D main"),
         ("makes git a file", "rm -rf .git && echo 'gitdir: /nonexistent' > .git"),
         ("makes git a pipe", "rm -rf .git && mkfifo .git"),
+        ("makes HEAD a pipe", "rm .git/HEAD && mkfifo .git/HEAD"),
+        ("makes the index a pipe", "rm .git/index && mkfifo .git/index"),
+        ("makes the configuration a pipe", "rm .git/config && mkfifo .git/config"),
+        ("makes the branch a pipe", "rm .git/refs/heads/main && mkfifo .git/refs/heads/main"),
+        ("makes a pipe of packed refs", "rm -f .git/packed-refs && mkfifo .git/packed-refs"),
+        ("makes a pipe of the exclusions", "rm -f .git/info/exclude && mkfifo .git/info/exclude"),
+        ("makes a pipe of the ignored", "mkfifo .gitignore"),
+        ("makes a pipe of the attributes", "mkfifo .gitattributes"),
         ("nests a repository", "git init --quiet nested && touch nested/inside.txt"),
     ];
     for (name, act) in acts {
@@ -261,7 +283,12 @@ fn an_agent_that_ruins_git_does_not_ruin_the_loop() {
             .run([Step::write("done.txt", "2\n")]);
         let ended = run(&user, repo.path(), script, &["--expect", "file:done.txt"]);
         let result: Value = ended.json();
-        assert_eq!((ended.code, result["status"].as_str()), (0, Some("COMPLETED")), "{name}: {result:#}\n{}", ended.stderr);
+        assert_eq!(
+            (ended.code, result["status"].as_str()),
+            (0, Some("COMPLETED")),
+            "{name}: {result:#}\n{}",
+            ended.stderr
+        );
         let id = result["loopId"].as_str().unwrap();
         let diff = user.ralph(repo.path(), ["diff", id]);
         assert!(diff.code == 0 && diff.stdout.contains("done.txt"), "{name}: {}{}", diff.stdout, diff.stderr);

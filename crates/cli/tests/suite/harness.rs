@@ -8,6 +8,9 @@ use ralph_testkit::{Script, agent_command, scratch};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// Longer than any command of these tests takes on a busy machine.
+const LONGEST: std::time::Duration = std::time::Duration::from_secs(180);
+
 /// One user: a home, a state, nothing else of this machine but PATH.
 pub struct User {
     folder: TempDir,
@@ -73,7 +76,7 @@ impl User {
 
     /// Runs to the end.
     pub fn ralph<S: AsRef<OsStr>>(&self, directory: &Path, words: impl IntoIterator<Item = S>) -> Ended {
-        Ended::from(self.command(directory, words).output().unwrap())
+        Ended::of(self.spawn(directory, words))
     }
 
     /// Starts and goes on; outputs are piped.
@@ -104,6 +107,21 @@ impl From<Output> for Ended {
 }
 
 impl Ended {
+    /// Waits for the end. A program that hangs is ended, so that its test fails with what it printed.
+    pub fn of(child: Child) -> Self {
+        let pid = rustix::process::Pid::from_child(&child);
+        let (ended, ending) = std::sync::mpsc::channel::<()>();
+        let watch = std::thread::spawn(move || {
+            if ending.recv_timeout(LONGEST) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+        });
+        let output = child.wait_with_output().unwrap();
+        drop(ended);
+        watch.join().unwrap();
+        Self::from(output)
+    }
+
     #[track_caller]
     pub fn ok(self) -> Self {
         self.with_code(0)
@@ -124,7 +142,19 @@ impl Ended {
 /// The words of an ordinary run, to which a test adds its own.
 pub fn run_words(agent: &str, max: u32) -> Vec<String> {
     let max = max.to_string();
-    let words = ["run", "Make the check pass", "--max", &max, "--max-cost", "1", "--pause", "0", "--json", "--agent-command", agent];
+    let words = [
+        "run",
+        "Make the check pass",
+        "--max",
+        &max,
+        "--max-cost",
+        "1",
+        "--pause",
+        "0",
+        "--json",
+        "--agent-command",
+        agent,
+    ];
     words.map(str::to_owned).to_vec()
 }
 

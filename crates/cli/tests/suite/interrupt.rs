@@ -8,7 +8,7 @@ use ralph_testkit::{Repo, Script, Step, shell_quoted};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::aid::{Agent, finish, signal, unsettled, wait_for_file, wait_until};
+use crate::aid::{Agent, extended, finish, kinds, signal, unsettled, wait_for_file, wait_until};
 use crate::harness::{Ended, User, run_words_with};
 
 /// Long enough that a loop that waits for it cannot pass for one that does not.
@@ -32,12 +32,18 @@ impl Scene {
     }
 
     fn start(&self, more: &[&str]) -> Child {
-        self.user.spawn(self.repo.path(), run_words_with(&self.agent.line, 3, more))
+        self.user.spawn(self.repo.path(), extended(run_words_with(&self.agent.line, 3, &[]), more))
     }
 
     #[track_caller]
     fn wait_for(&self, file: &str) {
         wait_for_file(&self.repo.path().join(file));
+    }
+
+    /// Until Ralph has written down that it was asked to stop.
+    #[track_caller]
+    fn wait_for_request(&self) {
+        wait_until("the request in the journal", || kinds(&self.user).contains(&"stopRequested".into()));
     }
 
     fn shown(&self) -> Value {
@@ -73,7 +79,7 @@ fn ctrl_c_once_lets_the_iteration_end_with_its_checks() {
     scene.wait_for("working");
     signal(&child, Signal::INT);
     // Told, and still at work.
-    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.wait_for_request();
     scene.repo.write("go", "");
     let result = scene.assert_cancelled(finish(child), 130);
     assert_eq!(result["iterations"], 1);
@@ -99,7 +105,7 @@ fn ctrl_c_twice_ends_the_agent_at_once() {
     let child = scene.start(&["--criteria", "false"]);
     scene.wait_for("working");
     signal(&child, Signal::INT);
-    wait_until("the first request", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.wait_for_request();
     let start = Instant::now();
     signal(&child, Signal::INT);
     scene.assert_cancelled(finish(child), 130);
@@ -116,7 +122,7 @@ fn ctrl_c_twice_ends_an_agent_that_will_not_listen() {
     let child = scene.start(&["--criteria", "false"]);
     scene.wait_for("working");
     signal(&child, Signal::INT);
-    wait_until("the first request", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.wait_for_request();
     signal(&child, Signal::INT);
     scene.assert_cancelled(finish(child), 130);
 }
@@ -144,7 +150,7 @@ fn another_process_can_ask_for_the_end() {
         scene.wait_for("working");
         let short = scene.user.newest_loop()["short"].as_str().unwrap().to_owned();
         scene.user.ralph(&scene.user.home(), ["stop", &short].into_iter().chain(flag)).ok();
-        wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+        scene.wait_for_request();
         if flag.is_none() {
             scene.repo.write("go", "");
         }
@@ -167,7 +173,7 @@ fn a_patient_request_can_become_an_urgent_one() {
     scene.wait_for("working");
     let short = scene.user.newest_loop()["short"].as_str().unwrap().to_owned();
     scene.user.ralph(&scene.user.home(), ["stop", &short]).ok();
-    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.wait_for_request();
     scene.user.ralph(&scene.user.home(), ["stop", &short, "--now"]).ok();
     scene.assert_cancelled(finish(child), 19);
 }
@@ -183,14 +189,11 @@ fn a_stop_during_the_baseline_runs_no_agent() {
         let child = scene.start(&["--criteria", SLOW_CHECK]);
         scene.wait_for("checking");
         signal(&child, name);
-        wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
-        if name == Signal::INT {
-            // Once is patient: the checks may end.
-            scene.repo.remove("slow");
-        }
+        // There is no iteration to wait for: the first Ctrl-C is enough.
         let result = scene.assert_cancelled(finish(child), code);
         assert_eq!((result["iterations"].as_u64(), scene.agent.runs()), (Some(0), 0));
-        let _ = std::fs::remove_file(scene.repo.path().join("slow"));
+        assert!(scene.shown()["baseline"].is_null());
+        scene.repo.remove("slow");
         scene.assert_resumable();
         assert!(!scene.shown()["baseline"].is_null(), "a baseline that was cut short is taken again");
     }
@@ -201,7 +204,8 @@ fn a_stop_during_the_pause_does_not_wait_for_its_end() {
     for (name, code) in [(Signal::TERM, 19), (Signal::INT, 130)] {
         let scene = Scene::new([]);
         let child = scene.start(&["--criteria", "false", "--pause", "600s"]);
-        wait_until("the first verdict", || crate::aid::kinds(&scene.user).contains(&"checksFinished".into()));
+        scene.wait_for("working");
+        wait_until("the first verdict", || kinds(&scene.user).contains(&"checksFinished".into()));
         let start = Instant::now();
         signal(&child, name);
         let result = scene.assert_cancelled(finish(child), code);
@@ -221,7 +225,7 @@ fn a_stop_during_the_checks_is_patient_once_and_urgent_twice() {
     };
     let (scene, child) = start_checking();
     signal(&child, Signal::INT);
-    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.wait_for_request();
     scene.repo.remove("slow");
     scene.assert_cancelled(finish(child), 130);
     assert!(!scene.shown()["iterations"][0]["verdict"].is_null());
@@ -276,7 +280,7 @@ fn ctrl_c_on_a_terminal_reaches_ralph_and_not_the_agent() {
     let Some(mut typist) = Typist::start(&scene, &["--criteria", "false"]) else { return };
     scene.wait_for("working");
     typist.press_ctrl_c();
-    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.wait_for_request();
     scene.repo.write("go", "");
     let ended = finish(typist.script).with_code(130);
     let iteration = &scene.shown()["iterations"][0];
@@ -291,7 +295,7 @@ fn ctrl_c_twice_on_a_terminal_ends_at_once_and_leaves_the_terminal_usable() {
     let Some(mut typist) = Typist::start(&scene, &["--criteria", "false"]) else { return };
     scene.wait_for("working");
     typist.press_ctrl_c();
-    wait_until("the request in the journal", || crate::aid::kinds(&scene.user).contains(&"stopRequested".into()));
+    scene.wait_for_request();
     typist.press_ctrl_c();
     let ended = finish(typist.script).with_code(130);
     let (hidden, shown) = (ended.stdout.rfind("\u{1b}[?25l"), ended.stdout.rfind("\u{1b}[?25h"));

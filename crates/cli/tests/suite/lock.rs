@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ralph_testkit::{Repo, Script, Step};
 
-use crate::aid::{Agent, finish, kill, wait_for_file, wait_until};
+use crate::aid::{Agent, finish, is_long, kill, wait_for_file, wait_until};
 use crate::harness::{User, run_words_with};
 
 /// An agent that waits in its first run until the file `go` is there.
@@ -60,15 +60,13 @@ fn another_workspace_is_not_refused() {
 
 #[test]
 fn of_eight_starts_at_once_exactly_one_wins() {
-    for round in 0..3 {
+    for round in 0..if is_long() { 20 } else { 2 } {
         let (user, repo) = (User::new(), Repo::init());
         let agent = waiting_agent(&user);
         let words = run_words_with(&agent.line, 1, &["--criteria", "false"]);
         let mut children: Vec<_> = (0..8).map(|_| user.spawn(repo.path(), &words)).collect();
         // All but the winner end by themselves.
-        wait_until("seven refusals", || {
-            children.iter_mut().filter_map(|child| child.try_wait().unwrap()).count() >= 7
-        });
+        wait_until("seven refusals", || children.iter_mut().filter_map(|child| child.try_wait().unwrap()).count() >= 7);
         repo.write("go", "");
         let codes: Vec<i32> = children.into_iter().map(|child| finish(child).code).collect();
         assert_eq!(codes.iter().filter(|code| **code == 10).count(), 1, "round {round}: {codes:?}");
@@ -99,7 +97,7 @@ fn the_lock_of_a_killed_process_is_taken_over() {
 /// The agent ignores the request to end, and Ralph was killed: `resume` starts no second one beside it.
 #[test]
 fn two_agents_never_work_in_one_workspace() {
-    for round in 0..3 {
+    for round in 0..if is_long() { 20 } else { 2 } {
         let (user, repo) = (User::new(), Repo::init());
         let stamps = repo.outside().join("stamps");
         // The shell writes a line as long as it lives; the first run would do so for minutes.
@@ -115,14 +113,19 @@ fn two_agents_never_work_in_one_workspace() {
             .otherwise([Step::cost(1000), beat(5)]);
         let agent = Agent::new(&user, script);
         let first = user.spawn(repo.path(), run_words_with(&agent.line, 3, &["--criteria", "false"]));
-        wait_until("a beat of the first agent", || fs::read_to_string(&stamps).is_ok_and(|text| text.lines().count() > 3));
+        wait_until("a beat of the first agent", || {
+            fs::read_to_string(&stamps).is_ok_and(|text| text.lines().count() > 3)
+        });
         kill(first);
         let resumed = user.ralph(repo.path(), ["resume", "--json"]).with_code(10).json();
         assert_eq!(resumed["iterations"], 3);
 
         let text = fs::read_to_string(&stamps).unwrap();
-        let beats: Vec<(&str, u128)> =
-            text.lines().map(|line| line.split_once(' ').unwrap()).map(|(who, at)| (who, at.parse().unwrap())).collect();
+        let beats: Vec<(&str, u128)> = text
+            .lines()
+            .map(|line| line.split_once(' ').unwrap())
+            .map(|(who, at)| (who, at.parse().unwrap()))
+            .collect();
         let mut order: Vec<&str> = beats.iter().map(|(who, _)| *who).collect();
         order.dedup();
         assert_eq!(order.len(), 3, "round {round}: agents took turns within a run: {order:?}");
@@ -139,7 +142,10 @@ fn a_number_that_was_used_again_holds_nothing() {
     let agent = Agent::new(&user, Script::new().run([Step::cost(1000)]));
     let words = run_words_with(&agent.line, 1, &["--criteria", "false"]);
     user.ralph(repo.path(), &words).with_code(10);
-    let locks: Vec<_> = fs::read_dir(user.state().join("workspaces")).unwrap().map(|entry| entry.unwrap().path().join("lock")).collect();
+    let locks: Vec<_> = fs::read_dir(user.state().join("workspaces"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("lock"))
+        .collect();
     let [lock] = locks.as_slice() else { panic!("{locks:?}") };
     let text = fs::read_to_string(lock).unwrap();
     let mut holder: serde_json::Value = serde_json::from_str(&text).unwrap();

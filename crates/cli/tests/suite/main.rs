@@ -1,6 +1,13 @@
 //! The compiled program, used as a person or a script uses it: real git, real processes, real SQLite, a scripted agent.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub, reason = "tests panic with what went wrong")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stderr,
+    missing_docs,
+    unreachable_pub,
+    reason = "tests panic with what went wrong"
+)]
 
 mod aid;
 mod harness;

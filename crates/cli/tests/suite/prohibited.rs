@@ -87,7 +87,8 @@ fn caught(repo: &Repo, offence: Vec<Step>, paths: &[&str], more: &[&str]) -> Cau
     // Restored to the byte, and nothing else was.
     let after = content(repo.path());
     let honest = |path: &Path| path.starts_with("honest") || path == Path::new("README.md");
-    let others = |all: Vec<(PathBuf, u32, Vec<u8>)>| all.into_iter().filter(|(path, ..)| !honest(path)).collect::<Vec<_>>();
+    let others =
+        |all: Vec<(PathBuf, u32, Vec<u8>)>| all.into_iter().filter(|(path, ..)| !honest(path)).collect::<Vec<_>>();
     assert_eq!(others(after), others(before));
     assert_eq!((repo.read("honest/work.txt"), repo.read("README.md").contains("kept, too")), ("kept\n".into(), true));
     let patch = PathBuf::from(result["patch"].as_str().unwrap());
@@ -131,7 +132,12 @@ fn a_file_reached_through_a_link() {
     let repo = shop();
     std::os::unix::fs::symlink("src/auth", repo.path().join("innocent")).unwrap();
     repo.commit("link");
-    let caught = caught(&repo, vec![Step::write("innocent/login.rs", "fn login() { backdoor() }\n")], &["src/auth/login.rs"], &[]);
+    let caught = caught(
+        &repo,
+        vec![Step::write("innocent/login.rs", "fn login() { backdoor() }\n")],
+        &["src/auth/login.rs"],
+        &[],
+    );
     caught.reapplied(&repo);
     assert_eq!(repo.read("src/auth/login.rs"), "fn login() { backdoor() }\n");
 }
@@ -139,7 +145,11 @@ fn a_file_reached_through_a_link() {
 #[test]
 fn a_link_that_the_agent_makes_itself_is_no_way_around() {
     let repo = shop();
-    let steps = vec![Step::symlink("src/payments", "way"), Step::write("way/pay.rs", "fn pay() { twice() }\n"), Step::delete("way")];
+    let steps = vec![
+        Step::symlink("src/payments", "way"),
+        Step::write("way/pay.rs", "fn pay() { twice() }\n"),
+        Step::delete("way"),
+    ];
     caught(&repo, steps, &["src/payments/pay.rs"], &[]);
 }
 
@@ -215,7 +225,12 @@ fn a_change_that_keeps_size_and_time() {
 #[test]
 fn a_changed_mode() {
     let repo = shop();
-    let caught = caught(&repo, vec![Step::chmod(".env", 0o644), Step::chmod("migrations/1.sql", 0o755)], &[".env", "migrations/1.sql"], &[]);
+    let caught = caught(
+        &repo,
+        vec![Step::chmod(".env", 0o644), Step::chmod("migrations/1.sql", 0o755)],
+        &[".env", "migrations/1.sql"],
+        &[],
+    );
     assert_eq!(mode(&repo.path().join(".env")), 0o600);
     let patch = std::fs::read_to_string(&caught.patch).unwrap();
     assert!(patch.contains("0600 became 0644"), "{patch}");
@@ -226,7 +241,12 @@ fn a_changed_mode() {
 #[test]
 fn a_deleted_file_and_a_deleted_folder() {
     let repo = shop();
-    let caught = caught(&repo, vec![Step::delete("migrations/1.sql"), Step::delete("src/payments")], &["migrations/1.sql", "src/payments/pay.rs"], &[]);
+    let caught = caught(
+        &repo,
+        vec![Step::delete("migrations/1.sql"), Step::delete("src/payments")],
+        &["migrations/1.sql", "src/payments/pay.rs"],
+        &[],
+    );
     caught.reapplied(&repo);
     assert!(!repo.exists("migrations/1.sql") && !repo.exists("src/payments/pay.rs"));
 }
@@ -238,7 +258,10 @@ fn a_new_file() {
     let caught = caught(&repo, steps, &["migrations/2.sql", "migrations/deep/3.sql"], &[]);
     assert!(!repo.exists("migrations/deep"));
     caught.reapplied(&repo);
-    assert_eq!((repo.read("migrations/2.sql"), repo.read("migrations/deep/3.sql")), ("drop table a;\n".into(), "x\n".into()));
+    assert_eq!(
+        (repo.read("migrations/2.sql"), repo.read("migrations/deep/3.sql")),
+        ("drop table a;\n".into(), "x\n".into())
+    );
 }
 
 #[test]
@@ -257,7 +280,12 @@ fn outside_of_git_the_same_holds() {
     repo.write("README.md", "x\n");
     repo.write("check.sh", "test -e done.txt\n");
     repo.write("src/auth/login.rs", "fn login() {}\n");
-    caught(&repo, vec![Step::write("src/auth/login.rs", "changed\n"), Step::write(".env", "new\n")], &[".env", "src/auth/login.rs"], &[]);
+    caught(
+        &repo,
+        vec![Step::write("src/auth/login.rs", "changed\n"), Step::write(".env", "new\n")],
+        &[".env", "src/auth/login.rs"],
+        &[],
+    );
 }
 
 #[test]
@@ -331,7 +359,8 @@ fn a_loop_goes_on_after_a_violation_when_it_is_resumed() {
 #[test]
 fn a_second_violation_adds_to_the_patch_and_loses_nothing_of_the_first() {
     let (user, repo) = (User::new(), shop());
-    let script = Script::new().run([Step::write(".env", "KEY=first\n")]).run([Step::write("migrations/9.sql", "second\n")]);
+    let script =
+        Script::new().run([Step::write(".env", "KEY=first\n")]).run([Step::write("migrations/9.sql", "second\n")]);
     let first = run(&user, &repo, script, &[]).with_code(16).json();
     user.ralph(repo.path(), ["resume", first["loopId"].as_str().unwrap(), "--json"]).with_code(16);
     let patch = std::fs::read_to_string(first["patch"].as_str().unwrap()).unwrap();

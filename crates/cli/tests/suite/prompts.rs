@@ -45,7 +45,13 @@ fn run(user: &User, repo: &Repo, agent: &str, source: &[&str], input: Option<&st
     let mut words = vec!["run"];
     words.extend(source);
     words.extend(["--max", "1", "--max-cost", "1", "--unmetered", "--quiet", "--agent-command", agent]);
-    let mut child = user.command(repo.path(), words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = user
+        .command(repo.path(), words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut pipe = child.stdin.take().unwrap();
     if let Some(input) = input {
         pipe.write_all(input.as_bytes()).unwrap();
@@ -85,7 +91,8 @@ fn a_prompt_file_holds_the_same_bytes_and_nothing_comes_on_stdin() {
     let (user, repo) = (User::new(), Repo::init());
     let objective = "First\r\nSecond\t'quoted' \"twice\"\n";
     let told = Told::new(&user, Script::new().run([Step::claim()]));
-    let line = format!("wc -c > {}; {}", repo.outside().join("stdin").display(), agent_command_with_prompt_file(&told.agent));
+    let line =
+        format!("wc -c > {}; {}", repo.outside().join("stdin").display(), agent_command_with_prompt_file(&told.agent));
     run(&user, &repo, &line, &[objective], None).ok();
     assert_eq!(told.prompt(1), objective);
     assert_eq!(std::fs::read_to_string(repo.outside().join("stdin")).unwrap().trim(), "0");
@@ -212,7 +219,8 @@ fn a_skill_goes_with_the_objective_and_brings_its_promise() {
     let (user, repo) = (User::new(), checked());
     let folder = user.home().join(".config/ralph/skills/careful");
     std::fs::create_dir_all(&folder).unwrap();
-    let text = "---\nname: careful\ndescription: d\npromise: <promise>CAREFULLY</promise>\n---\nWork carefully.\n\nTwice.\n";
+    let text =
+        "---\nname: careful\ndescription: d\npromise: <promise>CAREFULLY</promise>\n---\nWork carefully.\n\nTwice.\n";
     std::fs::write(folder.join("SKILL.md"), text).unwrap();
     let told = Told::new(&user, Script::new().run([Step::append("log", "x")]).run([Step::write("result.txt", "good")]));
     looped(&user, &repo, &told, 2, &["--skill", "careful"]).ok();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ralph_testkit::{Child, Processes, Repo, Script, Session, SignalName, Step, Stdout};
+use ralph_testkit::{Child, Processes, Repo, Script, Session, SignalName, Stdout, Step};
 use serde_json::Value;
 
 use crate::aid::{Agent, kill, wait_until};
@@ -50,7 +50,11 @@ impl Scene {
     }
 
     fn run(&self, more: &[&str]) -> Value {
-        let words = run_words_with(&self.agent.line, 2, more);
+        self.run_times(2, more)
+    }
+
+    fn run_times(&self, max: u32, more: &[&str]) -> Value {
+        let words = run_words_with(&self.agent.line, max, more);
         self.user.ralph(self.repo.path(), words).with_code(10).json()
     }
 }
@@ -89,7 +93,7 @@ fn an_agent_that_will_not_end_is_killed_with_all_it_started() {
     steps.extend(hiding_places());
     steps.push(Step::sleep(Duration::from_secs(600)));
     let scene = Scene::new(steps);
-    let result = scene.run(&["--criteria", "false", "--iteration-timeout", "1s"]);
+    let result = scene.run_times(1, &["--criteria", "false", "--iteration-timeout", "1s"]);
     scene.agent.assert_gone(&scene.repo, Duration::ZERO);
     let shown = scene.user.show(result["loopId"].as_str().unwrap());
     for iteration in shown["iterations"].as_array().unwrap() {
@@ -104,7 +108,7 @@ fn a_check_that_will_not_end_is_killed_with_all_it_started() {
     steps.extend(hiding_places());
     steps.push(Step::sleep(Duration::from_secs(600)));
     let check = scene.check(steps);
-    let result = scene.run(&["--criteria", &check.line, "--verify-timeout", "1s"]);
+    let result = scene.run_times(1, &["--criteria", &check.line, "--verify-timeout", "1s"]);
     check.assert_gone(&scene.repo, Duration::ZERO);
     let last = &result["verdict"]["checks"][0];
     assert_eq!((&last["passed"], &last["ended"]["how"]), (&false.into(), &"timedOut".into()), "{last}");
@@ -117,7 +121,7 @@ fn a_swarm_of_processes_is_ended() {
                  touch swarming; wait";
     let scene = Scene::new([Step::cost(1000), Step::run(swarm)]);
     let start = Instant::now();
-    scene.run(&["--criteria", "false", "--iteration-timeout", "3s"]);
+    scene.run_times(1, &["--criteria", "false", "--iteration-timeout", "3s"]);
     assert!(scene.repo.exists("swarming"));
     scene.agent.assert_gone(&scene.repo, Duration::ZERO);
     assert!(start.elapsed() < Duration::from_secs(45), "{:?}", start.elapsed());
@@ -164,7 +168,10 @@ fn killed_during_a_check_ralph_leaves_nothing_behind() {
 fn an_agent_that_kills_its_reaper_dies_with_it() {
     let mut steps = vec![Step::append("work.txt", "x\n"), Step::cost(1000)];
     steps.extend(hiding_places());
-    steps.extend([Step::run("kill -9 $(ps -o ppid= -p $(ps -o ppid= -p $PPID))"), Step::sleep(Duration::from_secs(600))]);
+    steps.extend([
+        Step::run("kill -9 $(ps -o ppid= -p $(ps -o ppid= -p $PPID))"),
+        Step::sleep(Duration::from_secs(600)),
+    ]);
     let scene = Scene::new(steps);
     let result = scene.run(&["--criteria", "false"]);
     assert_eq!(result["iterations"], 2);

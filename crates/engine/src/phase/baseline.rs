@@ -38,7 +38,7 @@ impl Baseline {
                 facts.resume(limits);
                 Self::enter(facts)
             }
-            Event::Faulted { error } => fault(error),
+            Event::Faulted { error, .. } => fault(error),
             Event::BaselineFinished { .. }
             | Event::LoopStarted { .. }
             | Event::IterationStarted { .. }

@@ -38,7 +38,7 @@ impl Closing {
                 facts.resume(limits);
                 end(facts, self.outcome)
             }
-            Event::Faulted { error } => fault(error),
+            Event::Faulted { error, .. } => fault(error),
             Event::WorkCommitted { .. }
             | Event::TreeRestored { .. }
             | Event::LoopStarted { .. }

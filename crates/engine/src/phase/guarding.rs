@@ -37,7 +37,7 @@ impl Guarding {
                 facts.resume(limits);
                 Self::enter(facts, self.violations)
             }
-            Event::Faulted { error } => fault(error),
+            Event::Faulted { error, .. } => fault(error),
             Event::ProhibitedRestored { .. }
             | Event::LoopStarted { .. }
             | Event::BaselineFinished { .. }

@@ -69,7 +69,7 @@ impl Pausing {
                 facts.resume(limits);
                 next_iteration(facts, Millis(0))
             }
-            Event::Faulted { error } => fault(error),
+            Event::Faulted { error, .. } => fault(error),
             Event::IterationStarted { .. }
             | Event::IterationRefused { .. }
             | Event::LoopStarted { .. }

@@ -42,7 +42,7 @@ impl Restoring {
                 facts.resume(limits);
                 Self::enter(facts, self.best, self.stalled)
             }
-            Event::Faulted { error } => fault(error),
+            Event::Faulted { error, .. } => fault(error),
             Event::TreeRestored { .. }
             | Event::LoopStarted { .. }
             | Event::BaselineFinished { .. }

@@ -59,7 +59,7 @@ impl Verifying {
                 facts.resume(limits);
                 Self::enter(facts)
             }
-            Event::Faulted { error } => fault(error),
+            Event::Faulted { error, .. } => fault(error),
             Event::ChecksFinished { .. }
             | Event::LoopStarted { .. }
             | Event::BaselineFinished { .. }

@@ -63,8 +63,8 @@ impl Working {
                 facts.resume(limits);
                 next_iteration(facts, Millis(0))
             }
-            Event::Faulted { error } => {
-                self.charge_interrupted(facts, at, Cost::Unknown);
+            Event::Faulted { error, lost } => {
+                self.lose(facts, at, lost);
                 fault(error)
             }
             Event::AgentFinished { .. }
@@ -96,7 +96,7 @@ impl Working {
         }
     }
 
-    /// Ralph died while the agent ran. A run that never started is begun again; one that may have run is used up.
+    /// Ralph died or failed while the agent ran. A run that never started is begun again; one that may have run is used up.
     fn lose(self, facts: &mut Facts, at: Timestamp, lost: Option<Lost>) {
         match lost {
             Some(lost) if lost.attempt == self.attempt && !lost.ran => {
@@ -108,7 +108,7 @@ impl Working {
                 }
                 self.charge_interrupted(facts, at, lost.cost);
             }
-            // Whoever resumed could not say what became of the run: assume the worst.
+            // Nobody can say what became of the run: assume the worst.
             Some(_) | None => self.charge_interrupted(facts, at, Cost::Unknown),
         }
     }

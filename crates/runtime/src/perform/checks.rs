@@ -88,12 +88,15 @@ impl Context {
         let (from, to) = (start.tree, start.now);
         let changed = self.on_ground(move |ground| Ok(ground.workspace.changes(&from, &to)?)).await?;
         let head = start.head.as_deref().and_then(CommitId::parse);
+        // A repository that the agent ruined shows nothing: what is expected of it is missing, and the loop goes on.
         let new_commits = match &self.repository {
-            Some(repository) => repository.commits_since(head.as_ref())?,
+            Some(repository) => repository.commits_since(head.as_ref()).unwrap_or(0),
             None => 0,
         };
         let clean = match &self.repository {
-            Some(repository) if expects.contains(&Expectation::CleanTree) => Some(repository.is_clean()?),
+            Some(repository) if expects.contains(&Expectation::CleanTree) => {
+                Some(repository.is_clean().unwrap_or(false))
+            }
             _ => None,
         };
         let observed = Observed { evidence: &evidence, changed: &changed, new_commits, clean };

@@ -59,6 +59,9 @@ pub(super) enum What {
         /// The file that it leads to, where there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         behind: Option<Behind>,
+        /// The folder that it leads to, where there is one, without links in its path.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<Bytes>,
     },
     /// A folder, for its permissions.
     Folder {
@@ -156,8 +159,14 @@ impl Baseline {
     }
 
     /// Whether this very link was there at the start, so that it may be followed.
-    pub(super) fn has_link(&self, path: &[u8], target: &[u8]) -> bool {
-        matches!(self.records.get(path), Some(Record { what: What::Link { target: then, .. }, .. }) if then.0 == target)
+    pub(super) fn has_link(&self, path: &[u8], link: &Bytes) -> bool {
+        matches!(self.records.get(path), Some(Record { what: What::Link { target, .. }, .. }) if target == link)
+    }
+
+    /// Whether it led to this very folder. A link on the way that an agent changed can make it lead anywhere.
+    pub(super) fn led_to(&self, path: &[u8], place: &Bytes) -> bool {
+        let record = self.records.get(path);
+        matches!(record, Some(Record { what: What::Link { folder: Some(folder), .. }, .. }) if folder == place)
     }
 }
 

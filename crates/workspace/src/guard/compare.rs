@@ -63,20 +63,23 @@ fn difference(before: Option<&Record>, now: Option<&Record>) -> Option<ChangeKin
         (None, Some(_)) => Some(ChangeKind::Added),
         (Some(_), None) => Some(ChangeKind::Deleted),
         (Some(before), Some(now)) if before.through != now.through => Some(ChangeKind::Modified),
-        (Some(before), Some(now)) => {
-            match (&before.what, &now.what) {
-                (What::File(before), What::File(now)) => contents(before, now),
-                (What::Folder { mode: before }, What::Folder { mode: now }) => {
-                    (before != now).then_some(ChangeKind::Mode)
+        (Some(before), Some(now)) => match (&before.what, &now.what) {
+            (What::File(before), What::File(now)) => contents(before, now),
+            (What::Folder { mode: before }, What::Folder { mode: now }) => (before != now).then_some(ChangeKind::Mode),
+            (
+                What::Link { target: before, behind: old, folder: led },
+                What::Link { target: now, behind: new, folder: leads },
+            ) => {
+                if before == now && led == leads {
+                    behind(old.as_ref(), new.as_ref())
+                } else {
+                    Some(ChangeKind::Modified)
                 }
-                (What::Link { target: before, behind: old }, What::Link { target: now, behind: new }) => {
-                    if before == now { behind(old.as_ref(), new.as_ref()) } else { Some(ChangeKind::Modified) }
-                }
-                (What::Folder { .. }, What::File(_) | What::Link { .. }) => Some(ChangeKind::Added),
-                (What::File(_), What::Link { .. } | What::Folder { .. })
-                | (What::Link { .. }, What::File(_) | What::Folder { .. }) => Some(ChangeKind::Modified),
             }
-        }
+            (What::Folder { .. }, What::File(_) | What::Link { .. }) => Some(ChangeKind::Added),
+            (What::File(_), What::Link { .. } | What::Folder { .. })
+            | (What::Link { .. }, What::File(_) | What::Folder { .. }) => Some(ChangeKind::Modified),
+        },
     }
 }
 

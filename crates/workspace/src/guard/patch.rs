@@ -51,7 +51,7 @@ pub(super) fn save(git: &Git, store: &Store, offences: &[Offence], path: &Path) 
 fn as_file(offence: &Offence, record: &Record) -> Option<(Mode, Id)> {
     match &record.what {
         What::File(content) => content.id.map(|id| (Mode::of_permissions(content.mode), id)),
-        What::Link { target, behind } => {
+        What::Link { target, behind, .. } => {
             let same_link = |other: &Option<Record>| matches!(other, Some(Record { what: What::Link { target: other, .. }, .. }) if other == target);
             if same_link(&offence.before) && same_link(&offence.now) {
                 let content = behind.as_ref()?.content;

@@ -6,15 +6,15 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use ralph_model::Violation;
 
-use super::baseline::{Baseline, Content, Record, What};
+use super::baseline::{Baseline, Behind, Content, Record, What};
 use super::compare::{Offence, compare};
 use super::walk::{Found, Walk};
 use super::{Guard, patch};
-use crate::object::Kind;
+use crate::object::{Id, Kind};
 use crate::place::{Permissions, Place};
 use crate::store::Batch;
 use crate::{Error, Workspace};
@@ -51,6 +51,14 @@ pub(super) fn restore(
     }
     violations.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(violations)
+}
+
+/// Where a prohibited file is.
+enum Spot {
+    /// In the workspace.
+    Inside,
+    /// Behind a link to a folder: that folder, and the path below it.
+    Behind(Place, Vec<u8>),
 }
 
 struct Restorer<'a> {
@@ -111,52 +119,92 @@ impl Restorer<'_> {
     }
 
     fn remove(&self, path: &[u8], now: &Record) -> Result<(), Error> {
-        if matches!(now.what, What::Folder { .. }) {
-            return Ok(());
-        }
-        match &now.through {
-            None => self.root.remove(path),
-            Some(through) => {
-                let base = Path::new(OsStr::from_bytes(&through.base.0));
-                Place::outside(base)?.remove(&through.below.0)
-            }
+        match (&now.what, self.place(now)?) {
+            (What::Folder { .. }, _) | (_, None) => Ok(()),
+            (_, Some(Spot::Inside)) => self.root.remove(path),
+            (_, Some(Spot::Behind(place, below))) => place.remove(&below),
         }
     }
 
     fn put(&self, offence: &Offence, before: &Record) -> Result<(), Error> {
-        let outside;
-        let (place, path) = match &before.through {
-            None => (&self.root, &offence.path),
-            Some(through) => {
-                outside = Place::outside(Path::new(OsStr::from_bytes(&through.base.0)))?;
-                (&outside, &through.below.0)
+        let behind;
+        let (place, path) = match self.place(before)? {
+            None => return Ok(()),
+            Some(Spot::Inside) => (&self.root, &offence.path),
+            Some(Spot::Behind(place, below)) => {
+                behind = (place, below);
+                (&behind.0, &behind.1)
             }
         };
         match (&before.what, offence.now.as_ref().map(|record| &record.what)) {
-            (What::File(then), now) => {
-                let now = match now {
-                    Some(What::File(now)) => Some(*now),
-                    _ => None,
-                };
-                self.put_content(place, path, *then, now)
-            }
-            (What::Link { target, behind: Some(then) }, Some(What::Link { target: now, behind })) if target == now => {
-                let real = Path::new(OsStr::from_bytes(&then.real.0));
-                let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else { return Ok(()) };
-                // Only a file at the very place of the baseline is the one that was watched.
-                let same = behind.as_ref().filter(|behind| behind.real == then.real).map(|behind| behind.content);
-                self.put_content(&Place::outside(folder)?, name.as_bytes(), then.content, same)
-            }
-            (What::Link { target, behind: None }, Some(What::Link { target: now, behind: Some(made) }))
-                if target == now =>
+            (What::File(then), Some(What::File(now))) => self.put_content(place, path, *then, Some(*now)),
+            (What::File(then), _) => self.put_content(place, path, *then, None),
+            (What::Link { target, behind: then, .. }, Some(What::Link { target: same, behind: now, .. }))
+                if target == same =>
             {
-                let real = Path::new(OsStr::from_bytes(&made.real.0));
-                let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else { return Ok(()) };
-                Place::outside(folder)?.remove(name.as_bytes())
+                self.put_behind(offence, before, &target.0, then.as_ref(), now.as_ref())
             }
             (What::Link { target, .. }, _) => place.write_link(path, &target.0),
             (What::Folder { .. }, _) => Ok(()),
         }
+    }
+
+    /// Where a record's file is; `None` when a link elsewhere has taken the place of a folder on the way, which leaves the
+    /// file out of reach: the next check still reports it.
+    fn place(&self, record: &Record) -> Result<Option<Spot>, Error> {
+        let Some(through) = &record.through else { return Ok(Some(Spot::Inside)) };
+        let place = Place::outside(Path::new(OsStr::from_bytes(&through.base.0)))?;
+        Ok(place.map(|place| Spot::Behind(place, through.below.0.clone())))
+    }
+
+    /// Puts the file behind a link back; the link itself is as it was.
+    fn put_behind(
+        &self,
+        offence: &Offence,
+        before: &Record,
+        target: &[u8],
+        then: Option<&Behind>,
+        now: Option<&Behind>,
+    ) -> Result<(), Error> {
+        let Some(file) = then.or(now) else { return Ok(()) };
+        let real = Path::new(OsStr::from_bytes(&file.real.0));
+        let (Some(folder), Some(name)) = (real.parent(), real.file_name()) else { return Ok(()) };
+        let Some(place) = Place::outside(folder)? else { return Ok(()) };
+        let Some(then) = then else {
+            // Nothing was behind the link. What is there now goes only if the link names that very file: through another
+            // link that the agent made, it could be anybody's.
+            let named = self.named_by(offence, before, target);
+            return if named == real { place.remove(name.as_bytes()) } else { Ok(()) };
+        };
+        // Only a file at the very place of the baseline is the one that was looked at; another one is saved here.
+        let same = now.filter(|now| now.real == then.real).map(|now| now.content);
+        if same.is_none()
+            && let Ok(content) = std::fs::read(real)
+        {
+            let mut batch = Batch::new();
+            batch.add(&self.baseline.store, Kind::Blob, Id::of(Kind::Blob, &content), content)?;
+            batch.finish(&self.baseline.store)?;
+        }
+        self.put_content(&place, name.as_bytes(), then.content, same)
+    }
+
+    /// The path that a link names, without looking at what is on the way.
+    fn named_by(&self, offence: &Offence, record: &Record, target: &[u8]) -> PathBuf {
+        let at = match &record.through {
+            None => self.workspace.root.join(OsStr::from_bytes(&offence.path)),
+            Some(through) => Path::new(OsStr::from_bytes(&through.base.0)).join(OsStr::from_bytes(&through.below.0)),
+        };
+        let mut named = PathBuf::new();
+        for part in at.parent().unwrap_or(&at).join(OsStr::from_bytes(target)).components() {
+            match part {
+                Component::ParentDir => {
+                    named.pop();
+                }
+                Component::CurDir => {}
+                part => named.push(part),
+            }
+        }
+        named
     }
 
     fn put_content(&self, place: &Place, path: &[u8], then: Content, now: Option<Content>) -> Result<(), Error> {
@@ -175,13 +223,13 @@ impl Restorer<'_> {
     fn folders_above(&self, path: &[u8]) -> Result<(), Error> {
         let mut folder = path;
         loop {
-            if let Some(Record { what: What::Folder { mode }, through, .. }) = self.baseline.records.get(folder) {
-                match through {
-                    None => self.root.write_folder(folder, *mode)?,
-                    Some(through) => {
-                        let base = Path::new(OsStr::from_bytes(&through.base.0));
-                        Place::outside(base)?.write_folder(&through.below.0, *mode)?;
-                    }
+            if let Some(record) = self.baseline.records.get(folder)
+                && let What::Folder { mode } = record.what
+            {
+                match self.place(record)? {
+                    None => {}
+                    Some(Spot::Inside) => self.root.write_folder(folder, mode)?,
+                    Some(Spot::Behind(place, below)) => place.write_folder(&below, mode)?,
                 }
             }
             let Some(slash) = folder.iter().rposition(|byte| *byte == b'/') else { return Ok(()) };

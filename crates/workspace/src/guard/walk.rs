@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -301,40 +301,47 @@ impl<'a> Walk<'a> {
             self.count(path)?;
         }
         let target = match readlinkat(fd, &name.name, Vec::new()) {
-            Ok(target) => target.into_bytes(),
+            Ok(target) => Bytes(target.into_bytes()),
             Err(Errno::NOENT | Errno::INVAL) => return Ok(()),
             Err(errno) => return Err(self.failed(path, errno)),
         };
         if let Some((store, batch)) = keep {
-            batch.add(store, Kind::Blob, Id::of(Kind::Blob, &target), target.clone())?;
+            batch.add(store, Kind::Blob, Id::of(Kind::Blob, &target.0), target.0.clone())?;
         }
         if self.baseline.is_some_and(|baseline| !baseline.has_link(path, &target)) {
-            self.record(path, glob, What::Link { target: Bytes(target), behind: None }, spot);
+            self.record(path, glob, What::Link { target, behind: None, folder: None }, spot);
             self.found.closed.push(path.clone());
             return Ok(());
         }
         // Nothing behind it, a circle of links, or a folder that may not be entered: the link itself is all there is.
         let real = openat(fd, &name.name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok().and_then(|opened| {
             let stat = fstat(&opened).ok()?;
-            let real = fs::read_link(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&opened))).ok()?;
+            let real = fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())).ok()?;
             Some((stat, real))
         });
-        let kind = real.as_ref().map(|(stat, _)| FileType::from_raw_mode(stat.st_mode));
-        let mut behind = None;
-        if let (Some((stat, real)), Some(FileType::RegularFile), true) = (&real, kind, name.covering.is_some()) {
-            let opening = || open(real, FILE, Mode::empty());
-            let content = self.content(path, Stamp::of(stat), opening, keep)?;
-            behind = content.map(|content| Behind { real: Bytes(real.as_os_str().as_bytes().to_vec()), content });
+        let (mut behind, mut folder) = (None, None);
+        if let Some((stat, real)) = &real {
+            let place = Bytes(real.as_os_str().as_bytes().to_vec());
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile if name.covering.is_some() => {
+                    let opening = || open(real, FILE, Mode::empty());
+                    let content = self.content(path, Stamp::of(stat), opening, keep)?;
+                    behind = content.map(|content| Behind { real: place, content });
+                }
+                FileType::Directory => folder = Some(place),
+                _ => {}
+            }
         }
-        self.record(path, glob, What::Link { target: Bytes(target), behind }, spot);
-        let (Some((_, real)), Some(FileType::Directory)) = (real, kind) else { return Ok(()) };
-        match open(&real, FOLDER, Mode::empty()) {
-            Ok(folder) => {
+        let follow = folder.as_ref().filter(|place| self.baseline.is_none_or(|baseline| baseline.led_to(path, place)));
+        let opened = real.filter(|_| follow.is_some()).map(|(_, real)| (open(&real, FOLDER, Mode::empty()), real));
+        self.record(path, glob, What::Link { target, behind, folder }, spot);
+        match opened {
+            Some((Ok(fd), real)) => {
                 let through = Some((Arc::new(real), path.len()));
                 let inside = name.inside.clone();
-                self.folder(folder, path, Spot { inside, through, above: spot.above.clone() }, keep)
+                self.folder(fd, path, Spot { inside, through, above: spot.above.clone() }, keep)
             }
-            Err(_) => {
+            Some((Err(_), _)) | None => {
                 self.found.closed.push(path.clone());
                 Ok(())
             }

@@ -1,5 +1,9 @@
 //! Whether anything is left uncommitted.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
 use super::Repository;
 use crate::Error;
 use crate::git::Shadow;
@@ -44,17 +48,22 @@ impl Repository {
                 _ => return Err(Error::Git { action: "compare files", message: answer.message }),
             }
         }
-        let others =
-            git().args(["ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"]);
-        let untracked = others.output("list untracked files")?;
+        let mut others = git();
+        if let Some(excludes) = &self.excludes {
+            let mut setting = OsString::from("core.excludesFile=");
+            setting.push(excludes);
+            others = others.args([OsStr::new("-c"), &setting]);
+        }
+        let untracked = others
+            .args(["ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"])
+            .output("list untracked files")?;
         let own = [self.places.prefix_of(&self.root), b".ralph/".to_vec()].concat();
         Ok(untracked.split(|byte| *byte == 0).all(|path| path.is_empty() || path == own))
     }
 }
 
 /// Git splits the variable at colons unless a path is quoted.
-fn quoted(path: &std::path::Path) -> std::ffi::OsString {
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+fn quoted(path: &Path) -> OsString {
     let mut text = vec![b'"'];
     for byte in path.as_os_str().as_bytes() {
         if matches!(byte, b'"' | b'\\') {
@@ -63,5 +72,5 @@ fn quoted(path: &std::path::Path) -> std::ffi::OsString {
         text.push(*byte);
     }
     text.push(b'"');
-    std::ffi::OsString::from_vec(text)
+    OsString::from_vec(text)
 }

@@ -1,13 +1,13 @@
 //! Where the repository stands.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::Repository;
 use crate::Error;
+use crate::gitdir::read_text;
 
 /// The id of a commit in the user's repository: 40 hexadecimal digits, or 64 in a repository with SHA-256.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,16 +58,16 @@ impl Repository {
         if self.places.common.join("reftable").exists() {
             return None;
         }
-        let text = fs::read_to_string(self.places.git_dir.join("HEAD")).ok()?;
+        let text = read_text(&self.places.git_dir.join("HEAD"))?;
         let Some(name) = text.strip_prefix("ref:") else {
             return Some(Head { commit: Some(CommitId::parse(&text)?), branch: None });
         };
         let name = name.trim();
         let branch = Some(name.strip_prefix("refs/heads/")?.to_owned());
-        match fs::read_to_string(self.places.common.join(name)) {
-            Ok(text) => Some(Head { commit: Some(CommitId::parse(&text)?), branch }),
+        match read_text(&self.places.common.join(name)) {
+            Some(text) => Some(Head { commit: Some(CommitId::parse(&text)?), branch }),
             // A folder in its place means branches below that name; the branch itself can still be packed.
-            Err(_) => Some(Head { commit: packed(&self.places.common, name), branch }),
+            None => Some(Head { commit: packed(&self.places.common, name), branch }),
         }
     }
 
@@ -101,7 +101,7 @@ impl Repository {
 }
 
 fn packed(common: &Path, name: &str) -> Option<CommitId> {
-    let text = fs::read_to_string(common.join("packed-refs")).ok()?;
+    let text = read_text(&common.join("packed-refs"))?;
     text.lines()
         .filter_map(|line| line.split_once(' '))
         .find(|(_, found)| *found == name)

@@ -30,6 +30,7 @@ pub struct Repository {
     scratch: PathBuf,
     git: Git,
     places: GitDir,
+    excludes: Option<PathBuf>,
 }
 
 /// What a repository is needed for, for the message when there is none.
@@ -48,7 +49,7 @@ impl Repository {
     pub fn find(root: &Path, git: &Path, scratch: &Path) -> Option<Self> {
         let root = root.canonicalize().ok()?;
         let places = GitDir::find(&root)?;
-        Some(Self { root, scratch: scratch.to_owned(), git: Git::new(git), places })
+        Some(Self { root, scratch: scratch.to_owned(), git: Git::new(git), places, excludes: None })
     }
 
     /// Like [`Repository::find`], with an error that says why there has to be one.
@@ -58,6 +59,13 @@ impl Repository {
             Need::Worktree => "the loop cannot work in a worktree (`--worktree`)",
         };
         Self::find(root, git, scratch).ok_or_else(|| Error::NoRepository { root: root.to_owned(), need })
+    }
+
+    /// With the user's own ignore file (git's `core.excludesFile`), which decides what counts as untracked.
+    #[must_use]
+    pub fn with_global_excludes(mut self, path: Option<PathBuf>) -> Self {
+        self.excludes = path;
+        self
     }
 
     /// The top folder of the working tree.
@@ -71,7 +79,7 @@ impl Repository {
     }
 
     fn users_git(&self) -> Call {
-        self.git.users(&self.places.git_dir, &self.places.top)
+        self.git.users(&self.places.git_dir, &self.places.top).unless(self.places.trap())
     }
 
     /// A call in which every filter that the configuration defines does nothing.

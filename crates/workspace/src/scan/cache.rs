@@ -13,7 +13,7 @@ use super::{Directory, Node, Seen};
 use crate::Error;
 use crate::object::Id;
 use crate::stamp::Stamp;
-use crate::store::Store;
+use crate::store::{Store, boot_id};
 
 /// Changes with the format.
 const HEADER: &[u8; 16] = b"ralph-scan-v1\n\0\0";
@@ -40,7 +40,7 @@ fn parse(bytes: &[u8]) -> Option<Known> {
     if Sha1::digest(content)[..] != *checksum {
         return None;
     }
-    let mut rest = content.strip_prefix(HEADER)?.strip_prefix(&boot()[..])?;
+    let mut rest = content.strip_prefix(HEADER)?.strip_prefix(&boot_id()[..])?;
     let mut known = HashMap::new();
     while !rest.is_empty() {
         let record = rest.get(..RECORD)?;
@@ -66,7 +66,7 @@ fn parse(bytes: &[u8]) -> Option<Known> {
 /// Writes a cache of everything that is certain.
 pub(crate) fn save(path: &Path, directory: &Directory, store: &Store) -> Result<(), Error> {
     let mut bytes = HEADER.to_vec();
-    bytes.extend(boot());
+    bytes.extend(boot_id());
     append(&mut bytes, directory, &mut Vec::new());
     let checksum = Sha1::digest(&bytes);
     bytes.extend(checksum);
@@ -99,12 +99,6 @@ fn append(bytes: &mut Vec<u8>, directory: &Directory, path: &mut Vec<u8>) {
         }
         path.truncate(length);
     }
-}
-
-/// The id of this boot, so that a cache ends with it. Where there is none, every process starts anew.
-fn boot() -> Vec<u8> {
-    fs::read("/proc/sys/kernel/random/boot_id")
-        .unwrap_or_else(|_| format!("process {:>27}\n", std::process::id()).into_bytes())
 }
 
 #[cfg(test)]

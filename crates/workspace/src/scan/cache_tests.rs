@@ -2,7 +2,7 @@ use super::*;
 
 fn one() -> Vec<u8> {
     let mut bytes = HEADER.to_vec();
-    bytes.extend(boot());
+    bytes.extend(boot_id());
     bytes.extend([7; 44]);
     bytes.extend([9; 20]);
     bytes.extend(3u32.to_le_bytes());

@@ -39,7 +39,7 @@ impl Batch {
 
     /// Takes an object that the store may not have yet. It is certain to be there after [`Batch::finish`].
     pub(crate) fn add(&mut self, store: &Store, kind: Kind, id: Id, content: Vec<u8>) -> Result<(), Error> {
-        if self.queued.contains(&id) || store.has(&id) {
+        if self.queued.contains(&id) || store.has(kind, &id)? {
             return Ok(());
         }
         self.queued.insert(id);

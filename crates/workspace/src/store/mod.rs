@@ -9,10 +9,10 @@ mod loose;
 mod pack;
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use batch::{Batch, Written};
@@ -40,6 +40,9 @@ const CONFIG: &str = "[core]
 \tauto = false
 ";
 
+/// Names the boot in which everything was last known to be whole.
+const BOOT: &str = "ralph-boot";
+
 /// Whether objects are on the disk when they count as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
@@ -55,6 +58,8 @@ pub(crate) struct Store {
     objects: PathBuf,
     durability: Durability,
     packs: Mutex<Vec<Arc<Pack>>>,
+    /// The machine was started anew since objects were written: those that were not flushed may be cut off.
+    doubtful: AtomicBool,
 }
 
 impl Store {
@@ -66,9 +71,19 @@ impl Store {
         }
         write_once(&dir.join("HEAD"), b"ref: refs/heads/none\n")?;
         write_once(&dir.join("config"), CONFIG.as_bytes())?;
-        let store = Self { dir: dir.to_owned(), objects, durability, packs: Mutex::default() };
+        let doubtful = durability == Durability::Process && fs::read(dir.join(BOOT)).ok() != Some(boot_id());
+        let store =
+            Self { dir: dir.to_owned(), objects, durability, packs: Mutex::default(), doubtful: doubtful.into() };
         store.find_packs()?;
         Ok(store)
+    }
+
+    /// Says that everything in use has been written or found whole since the machine was started.
+    pub(crate) fn settle(&self) -> Result<(), Error> {
+        if self.doubtful.swap(false, Ordering::Relaxed) {
+            self.replace(&self.dir.join(BOOT), &boot_id())?;
+        }
+        Ok(())
     }
 
     /// The git directory.
@@ -76,9 +91,15 @@ impl Store {
         &self.dir
     }
 
-    /// Whether the object is here.
-    pub(crate) fn has(&self, id: &Id) -> bool {
-        self.packs().iter().any(|pack| pack.find(id).is_some()) || loose::is_there(&self.objects, id)
+    /// Whether the object is here, and whole where there is doubt. Packs are flushed, so that there is none.
+    pub(crate) fn has(&self, kind: Kind, id: &Id) -> Result<bool, Error> {
+        if self.packs().iter().any(|pack| pack.find(id).is_some()) {
+            return Ok(true);
+        }
+        if self.doubtful.load(Ordering::Relaxed) {
+            return Ok(loose::read(&self.objects, kind, id)?.is_some());
+        }
+        Ok(loose::is_there(&self.objects, id))
     }
 
     /// The content of an object.
@@ -212,6 +233,12 @@ impl Store {
     }
 }
 
+/// The id of this boot of the machine. Where there is none, every process starts anew.
+pub(crate) fn boot_id() -> Vec<u8> {
+    fs::read("/proc/sys/kernel/random/boot_id")
+        .unwrap_or_else(|_| format!("process {:>27}\n", std::process::id()).into_bytes())
+}
+
 /// Makes a folder and its parents, open to nobody else.
 pub(crate) fn make_private_folder(path: &Path) -> Result<(), Error> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(Error::io("create", path))
@@ -227,7 +254,8 @@ fn write_once(path: &Path, content: &[u8]) -> Result<(), Error> {
     if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(());
     }
-    fs::write(path, content).map_err(Error::io("write", path))
+    let written = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    written.and_then(|mut file| file.write_all(content)).map_err(Error::io("write", path))
 }
 
 fn list_files(top: &Path, folder: &Path, names: &mut Vec<String>) -> Result<(), Error> {

@@ -371,3 +371,66 @@ fn a_missing_or_newer_baseline_says_so() {
     let error = Baseline::load(&fixture.root).err().unwrap().to_string();
     assert!(error.contains("version 99"), "{error}");
 }
+
+#[test]
+fn what_the_agent_makes_behind_a_dangling_link_goes_and_nothing_else_does() {
+    let fixture = project();
+    fs::remove_file(fixture.path(".env")).unwrap();
+    fixture.link("../later.env", ".env");
+    let later = fixture.folder.path().canonicalize().unwrap().join("later.env");
+    let precious = fixture.folder.path().canonicalize().unwrap().join("precious");
+    fs::write(&precious, "P").unwrap();
+    let mut guarded = Guarded::new(fixture, usual());
+    assert_eq!(guarded.check(), []);
+    fs::write(&later, "MADE=1\n").unwrap();
+    assert_eq!(guarded.restore(), [violation(".env", ".env", Modified)]);
+    assert!(!later.exists() && guarded.saved().contains("+MADE=1"));
+    // Through another link it is somebody's file: reported, and left alone.
+    std::os::unix::fs::symlink(&precious, &later).unwrap();
+    let patch = guarded.patch();
+    let found = guarded.workspace.guard_restore(&guarded.guard, &guarded.baseline, &patch).unwrap();
+    assert_eq!(found, [violation(".env", ".env", Modified)]);
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "P");
+}
+
+#[test]
+fn a_folder_outside_that_became_a_link_is_not_written_to() {
+    let fixture = project();
+    let base = fixture.folder.path().canonicalize().unwrap();
+    let (shared, home) = (base.join("shared"), base.join("home"));
+    fs::create_dir_all(&shared).unwrap();
+    fs::create_dir_all(&home).unwrap();
+    fs::write(shared.join("env"), "S=1").unwrap();
+    fs::write(home.join("env"), "mine").unwrap();
+    fs::remove_file(fixture.path(".env")).unwrap();
+    fixture.link(shared.join("env"), ".env");
+    let mut guarded = Guarded::new(fixture, usual());
+    fs::rename(&shared, base.join("moved")).unwrap();
+    std::os::unix::fs::symlink(&home, &shared).unwrap();
+    let patch = guarded.patch();
+    let found = guarded.workspace.guard_restore(&guarded.guard, &guarded.baseline, &patch).unwrap();
+    assert_eq!(found, [violation(".env", ".env", Modified)]);
+    assert_eq!(fs::read_to_string(home.join("env")).unwrap(), "mine");
+}
+
+#[test]
+fn a_folder_behind_a_link_that_leads_elsewhere_now_is_left_alone() {
+    let fixture = project();
+    let base = fixture.folder.path().canonicalize().unwrap();
+    let (database, home) = (base.join("db"), base.join("home"));
+    fs::create_dir_all(&database).unwrap();
+    fs::create_dir_all(&home).unwrap();
+    fs::write(database.join("1.sql"), "one").unwrap();
+    fs::write(home.join("thesis"), "years").unwrap();
+    fs::remove_dir_all(fixture.path("migrations")).unwrap();
+    fixture.link(&database, "migrations");
+    let mut guarded = Guarded::new(fixture, usual());
+    fs::rename(&database, base.join("moved")).unwrap();
+    std::os::unix::fs::symlink(&home, &database).unwrap();
+    let expected = [violation("migrations", "migrations/**", Modified)];
+    assert_eq!(guarded.check(), expected);
+    let patch = guarded.patch();
+    assert_eq!(guarded.workspace.guard_restore(&guarded.guard, &guarded.baseline, &patch).unwrap(), expected);
+    assert_eq!(fs::read_to_string(home.join("thesis")).unwrap(), "years");
+    assert_eq!(fs::read_dir(&home).unwrap().count(), 1);
+}

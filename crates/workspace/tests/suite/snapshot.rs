@@ -296,3 +296,48 @@ fn the_state_is_private_and_may_lie_in_the_workspace() {
     let mode = |path: &str| fs::metadata(fixture.path(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("tool/state"), mode("tool/state/git")), (0o700, 0o700));
 }
+
+#[test]
+fn a_full_disk_is_an_error_and_the_next_snapshot_is_whole() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    let mut workspace = fixture.open();
+    workspace.snapshot(id(), "a").unwrap();
+    fixture.write("b/c", "2");
+    // No object can be stored: neither the folder of the content's id nor that of any other can be made.
+    let objects = workspace.git_dir().join("objects");
+    let aside = workspace.git_dir().join("aside");
+    fs::rename(&objects, &aside).unwrap();
+    assert!(workspace.snapshot(id(), "b").is_err());
+    fs::rename(&aside, &objects).unwrap();
+    let tree = workspace.snapshot(id(), "c").unwrap().tree;
+    assert_eq!(names(&workspace, &tree), ["a", "b/c"]);
+    assert_sound(&workspace);
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_of_the_repository_blocks_nothing() {
+    let fixture = Fixture::repository(&[("a", "1")]);
+    for path in [".git/info/exclude", "pipe/.git", "pipe/.gitignore"] {
+        let path = fixture.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&path);
+        assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    }
+    let mut workspace = fixture.open();
+    let tree = workspace.snapshot(id(), "a").unwrap().tree;
+    assert_eq!(names(&workspace, &tree), ["a"]);
+    let mut options = fixture.options();
+    options.root = fixture.path("pipe");
+    ralph_workspace::Workspace::open(options).unwrap();
+}
+
+#[test]
+fn handles_can_move_between_threads() {
+    fn movable<T: Send>() {}
+    movable::<ralph_workspace::Workspace>();
+    movable::<ralph_workspace::Baseline>();
+    movable::<ralph_workspace::Guard>();
+    movable::<ralph_workspace::Lock>();
+    movable::<ralph_workspace::Repository>();
+}

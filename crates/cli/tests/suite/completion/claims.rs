@@ -67,7 +67,10 @@ fn without_a_check_a_claim_completes_unverified_and_that_is_shown_everywhere() {
     assert_eq!(user.newest_loop()["verified"], false);
     assert_eq!(user.show(id)["outcome"]["verified"], false);
     let metrics = repo.read(".ralph/metrics/ralph-loops.jsonl");
-    assert!(metrics.contains("\"verificationPassed\":false") && metrics.contains("\"status\":\"COMPLETED\""), "{metrics}");
+    assert!(
+        metrics.contains("\"verificationPassed\":false") && metrics.contains("\"status\":\"COMPLETED\""),
+        "{metrics}"
+    );
     let ledger = repo.read(".ralph/LEDGER.md");
     assert!(ledger.contains("- State: COMPLETED (unverified)"), "{ledger}");
     for words in [vec!["list"], vec!["show", id], vec!["verify-run", id]] {

@@ -17,7 +17,9 @@ fn ada() -> User {
 
 /// A hook that would leave a trace and refuse.
 fn hooks(repo: &Repo) {
-    for hook in ["pre-commit", "commit-msg", "post-commit", "prepare-commit-msg", "reference-transaction", "post-checkout"] {
+    for hook in
+        ["pre-commit", "commit-msg", "post-commit", "prepare-commit-msg", "reference-transaction", "post-checkout"]
+    {
         let path = repo.git_directory().join("hooks").join(hook);
         repo.write(&path, "#!/bin/sh\ntouch \"$(git rev-parse --git-dir)/../../hook-ran\"\nexit 1\n");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -35,9 +37,12 @@ fn verified_work_is_one_commit_of_exactly_the_loops_paths() {
     repo.git(["add", "staged.txt"]);
     repo.write("untracked of the user.txt", "x\n");
     hooks(&repo);
-    let script = Script::new()
-        .run([done(&["one"]), Step::write("passing/by.txt", "x")])
-        .run([all_done(), Step::delete("passing/by.txt"), Step::write("src/new file.sh", "#!/bin/sh\n"), Step::chmod("src/new file.sh", 0o755)]);
+    let script = Script::new().run([done(&["one"]), Step::write("passing/by.txt", "x")]).run([
+        all_done(),
+        Step::delete("passing/by.txt"),
+        Step::write("src/new file.sh", "#!/bin/sh\n"),
+        Step::chmod("src/new file.sh", 0o755),
+    ]);
     let result = checked(&user, &repo, script, 4, &["--commit"]).ok().json();
     assert_end(&result, "COMPLETED", None, 2);
     let commit = result["commit"].as_str().unwrap_or_else(|| panic!("{result:#}"));
@@ -69,7 +74,9 @@ fn without_a_configured_user_the_commit_is_ralphs() {
 fn work_that_is_not_verified_is_not_committed() {
     let (user, repo) = (ada(), three_failing());
     let before = repo.head();
-    let result = checked(&user, &repo, Script::new().otherwise([Step::append("log", "x")]), 2, &["--commit"]).with_code(10).json();
+    let result = checked(&user, &repo, Script::new().otherwise([Step::append("log", "x")]), 2, &["--commit"])
+        .with_code(10)
+        .json();
     assert_eq!(result["commit"], serde_json::Value::Null);
     assert_eq!(repo.head(), before);
 }

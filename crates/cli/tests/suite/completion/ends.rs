@@ -75,7 +75,8 @@ fn a_stall_switches_to_deep_debugging_once() {
     let (user, repo) = (User::new(), three_failing());
     let prompts = user.home().join("prompts");
     let script = Script::new().otherwise([Step::say("thinking")]).save_prompts(&prompts);
-    let ended = checked(&user, &repo, script, 20, &["--stall", "2", "--deep-debug", "--same-error", "40"]).with_code(14);
+    let ended =
+        checked(&user, &repo, script, 20, &["--stall", "2", "--deep-debug", "--same-error", "40"]).with_code(14);
     assert_end(&ended.json(), "ABORTED", Some("STALL"), 4);
     let prompt = |number: u32| std::fs::read_to_string(prompts.join(format!("prompt-{number}.txt"))).unwrap();
     let before = prompt(2);
@@ -94,7 +95,8 @@ fn the_time_is_up() {
     let (user, repo) = (User::new(), three_failing());
     let script = Script::new().otherwise([Step::append("log", "x"), Step::sleep(Duration::from_millis(400))]);
     let started = Instant::now();
-    let result = checked(&user, &repo, script, 50, &["--max-duration", "1s", "--same-error", "50"]).with_code(13).json();
+    let result =
+        checked(&user, &repo, script, 50, &["--max-duration", "1s", "--same-error", "50"]).with_code(13).json();
     assert_eq!(result["reason"], "MAX_DURATION");
     assert!(result["iterations"].as_u64().unwrap() >= 1);
     assert!(started.elapsed() < Duration::from_secs(60));

@@ -44,13 +44,21 @@ fn a_file() {
 #[test]
 fn a_command() {
     let second = vec![Step::write("proof", "yes\n")];
-    met_second(&three_failing(), "command:grep -q yes proof", vec![], second, "  - [MISSING] command:grep -q yes proof: ");
+    met_second(
+        &three_failing(),
+        "command:grep -q yes proof",
+        vec![],
+        second,
+        "  - [MISSING] command:grep -q yes proof: ",
+    );
 }
 
 #[test]
 fn a_tool_call_that_the_agent_reports() {
     let report = |tool: &str, success: bool| {
-        Step::ReportText(format!(r#"{{"costUSD": 0, "toolEvidence": [{{"tool": "{tool}", "success": {success}, "summary": "s"}}]}}"#))
+        Step::ReportText(format!(
+            r#"{{"costUSD": 0, "toolEvidence": [{{"tool": "{tool}", "success": {success}, "summary": "s"}}]}}"#
+        ))
     };
     let line = "  - [MISSING] tool:git_commit: git_commit was called and did not succeed";
     let (first, second) = (vec![report("git_commit", false)], vec![report("git_commit", true)]);
@@ -73,6 +81,7 @@ fn a_claim_without_checks_is_held_against_expectations() {
 fn a_clean_tree_outside_of_git_is_never_met() {
     let (user, repo) = (User::new(), Repo::plain());
     repo.write("check.sh", super::CHECK);
-    let result = checked(&user, &repo, Script::new().run([all_done()]), 1, &["--expect", "clean-tree"]).with_code(10).json();
+    let result =
+        checked(&user, &repo, Script::new().run([all_done()]), 1, &["--expect", "clean-tree"]).with_code(10).json();
     assert_eq!(result["verified"], false);
 }

@@ -14,9 +14,12 @@ fn paid(micros: u64) -> Step {
 #[test]
 fn result_ledger_and_metrics_agree() {
     let (user, repo) = (User::new(), three_failing());
-    let script = Script::new()
-        .run([done(&["one"]), Step::claim(), paid(120_000)])
-        .run([all_done(), Step::write("b.txt", "x"), Step::say("All done | really"), paid(30_000)]);
+    let script = Script::new().run([done(&["one"]), Step::claim(), paid(120_000)]).run([
+        all_done(),
+        Step::write("b.txt", "x"),
+        Step::say("All done | really"),
+        paid(30_000),
+    ]);
     let words = ["--criteria", "sh check.sh", "--skill", "tdd"];
     let ended = user.ralph(repo.path(), run_words_with(&user.agent(script), 4, &words)).ok();
     let result = ended.json();
