@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_model::{Cost, Millis, ToolEvidence};
+use ralph_model::{Cost, Millis, ToolEvidence, Usage};
 use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor, inert};
 use tokio::sync::watch;
 
@@ -17,6 +17,12 @@ use crate::request::{Activity, Error, Observed, Request};
 const PROMPT_FILE: &str = "{prompt_file}";
 const GRACE: Millis = Millis(5000);
 const TAIL: usize = 16 * 1024;
+/// Characters of a reported name, and of a reported line.
+const MOST_NAME: usize = 100;
+const MOST_SUMMARY: usize = 500;
+/// What Ralph calls the evidence of a check, and of a report that cannot be used.
+const VERIFY: &str = "verify";
+const REPORT: &str = "report";
 /// Half of the two seconds within which a spent budget has to end the run, less what ending takes.
 const LOOK_AT_COST: Duration = Duration::from_millis(250);
 
@@ -64,6 +70,8 @@ pub(crate) async fn run(
             finished = supervisor.run(spec, stops, &mut on_text) => finished?,
         }
     };
+    // It holds the prompt word for word; the copy that is kept has no secrets in it. The agent may have removed it itself.
+    let _ = fs::remove_file(&prompt_file);
     let told = read_report(&report);
     if let Ok(Some(ReportFile { cost: Some(cost), .. })) = &told {
         observe(Activity::Cost(*cost));
@@ -115,10 +123,16 @@ fn observed(
     let mut evidence: Vec<ToolEvidence> = report
         .evidence
         .into_iter()
-        .map(|told| ToolEvidence { tool: clean(&told.tool), summary: clean(&told.summary), ..told })
+        .map(|told| ToolEvidence {
+            tool: tool_name(short(clean(&told.tool), MOST_NAME)),
+            summary: short(clean(&told.summary), MOST_SUMMARY),
+            external_id: told.external_id.map(|id| short(clean(&id), MOST_NAME)),
+            next_step: told.next_step.map(|step| short(clean(&step), MOST_SUMMARY)),
+            ..told
+        })
         .collect();
     if let Some(problem) = problem {
-        evidence.push(ToolEvidence::error("report", clean(&problem)));
+        evidence.push(ToolEvidence::error(REPORT, clean(&problem)));
     }
     let cost = match (unmetered, report.cost) {
         (true, _) => Cost::Unmetered,
@@ -134,13 +148,27 @@ fn observed(
         evidence,
         opaque: true,
         final_message: report.summary.map_or(finished.stdout, |summary| bounded(clean(&summary))),
-        escalation: report.escalation.map(|why| clean(&why)),
-        usage: report.usage,
+        escalation: report.escalation.map(|why| short(clean(&why), MOST_SUMMARY)),
+        usage: Usage { model: report.usage.model.map(|model| short(clean(&model), MOST_NAME)), ..report.usage },
         cost,
         duration: finished.duration,
         output: finished.output,
         swept: finished.swept,
     }
+}
+
+/// The beginning of a text that is longer than it needs to be.
+fn short(text: String, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+/// The name of a tool as it may stand beside what Ralph itself observed.
+fn tool_name(name: String) -> String {
+    let is_own = [VERIFY, REPORT].iter().any(|own| name.trim().eq_ignore_ascii_case(own));
+    if is_own { format!("agent's {}", name.trim()) } else { name }
 }
 
 fn bounded(mut text: String) -> String {

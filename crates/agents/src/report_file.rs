@@ -11,6 +11,8 @@ use serde::Deserialize;
 
 const MOST_BYTES: u64 = 1024 * 1024;
 const MOST_EVIDENCE: usize = 1000;
+/// Nothing costs as much; a larger figure is a mistake or a lie, and counts as no figure.
+const MOST_COST: Money = Money::dollars(1_000_000);
 
 /// What a command said about its own run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,11 +57,11 @@ impl Amount {
     fn money(self) -> Option<Money> {
         match self {
             // A sum of floats has more digits than a micro-dollar can hold; rounding up never undercounts.
-            Self::Number(number) if (0.0..1e9).contains(&number) => {
+            Self::Number(number) if (0.0..MOST_COST.to_json_number()).contains(&number) => {
                 Money::from_number(number).ok().or_else(|| Money::from_number((number * 1e6).ceil() / 1e6).ok())
             }
             Self::Number(_) => None,
-            Self::Text(text) => text.parse().ok(),
+            Self::Text(text) => text.parse().ok().filter(|amount| *amount < MOST_COST),
         }
     }
 }

@@ -31,7 +31,15 @@ fn nothing_written_is_nothing_said() {
 
 #[test]
 fn what_cannot_be_used_is_said() {
-    for text in ["{", "[1]", r#"{"costUSD":-1}"#, r#"{"costUSD":"much"}"#, r#"{"costUSD":1e300}"#] {
+    for text in [
+        "{",
+        "[1]",
+        r#"{"costUSD":-1}"#,
+        r#"{"costUSD":"much"}"#,
+        r#"{"costUSD":1e300}"#,
+        r#"{"costUSD":"9223372036854"}"#,
+        r#"{"costUSD":1000000}"#,
+    ] {
         assert!(read(text).is_err(), "{text}");
     }
     let folder = tempfile::tempdir().unwrap();

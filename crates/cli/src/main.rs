@@ -17,7 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser as _};
 use ralph_model::{ConfigError, exit_code};
 
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         // The reader went away, as `head` does; that is no fault.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = screen.say(&format!("error: {error:#}"));
+            let _ = screen.say(&format!("error: {}", told(&error)));
             // What the user can mend by typing something else is told apart from what failed.
             let usage = error.downcast_ref::<ConfigError>().is_some();
             ExitCode::from(if usage { exit_code::USAGE } else { exit_code::ERROR })
@@ -56,6 +56,9 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
         Ok(words) => words.command,
         Err(error) => {
             error.print()?;
+            if is_unquoted_objective(&error, first.as_deref()) {
+                screen.say("  the objective is one argument: put it into quotation marks")?;
+            }
             if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
                 screen.say(&format!("  example: {}", example(first.as_deref())))?;
             }
@@ -98,8 +101,26 @@ async fn dispatch_async(command: Command, around: Surroundings, screen: &mut Scr
     }
 }
 
+/// The error with its causes, each said once: many messages name their cause themselves.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.contains(&cause) {
+        true => text,
+        false if text.is_empty() => cause,
+        false => format!("{text}: {cause}"),
+    })
+}
+
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Whether somebody wrote `ralph run fix the tests`.
+fn is_unquoted_objective(error: &clap::Error, command: Option<&OsStr>) -> bool {
+    let stray = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => argument,
+        _ => return false,
+    };
+    command == Some("run".as_ref()) && error.kind() == ErrorKind::UnknownArgument && !stray.starts_with('-')
 }
 
 /// A line that works, for the command that was meant: the first example of its help.
@@ -107,5 +128,7 @@ fn example(command: Option<&OsStr>) -> String {
     let words = Words::command();
     let meant = command.and_then(|name| words.find_subcommand(name)).unwrap_or(&words);
     let help = meant.get_after_help().map(ToString::to_string).unwrap_or_default();
-    help.lines().map(str::trim).find(|line| line.starts_with("ralph ")).unwrap_or("ralph --help").to_owned()
+    let help = help.replace("\\\n", " ");
+    let line = help.lines().map(str::trim).find(|line| line.starts_with("ralph ")).unwrap_or("ralph --help");
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

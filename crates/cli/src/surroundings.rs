@@ -137,6 +137,11 @@ impl Surroundings {
         self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
     }
 
+    /// The user's own file of ignored paths.
+    pub(crate) fn global_excludes(&self, git: &Path) -> Option<PathBuf> {
+        self.user_git(git).excludes
+    }
+
     /// What git knows of the user: asked with the user's configuration alone, never a repository's.
     fn user_git(&self, git: &Path) -> UserGit {
         let asked = Command::new(git)
@@ -209,6 +214,9 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) async fn find_loop(store: &Store, name: &str) -> anyhow::Result<LoopEntry> {
     match store.find(name).await? {
         Found::One(entry) => Ok(*entry),
+        Found::None if name.chars().filter(char::is_ascii_alphanumeric).count() < 4 => {
+            bail!("`{name}` is too short: give four or more characters of a loop's id, `ralph list --all` shows them")
+        }
         Found::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
         Found::Several(entries) => {
             let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();

@@ -27,11 +27,14 @@ pub(crate) use setup::{
     after_help = "Examples:
   ralph demo
   ralph init
-  ralph run \"Fix the failing tests\" --max 10 --max-cost 5 --criteria \"npm test\" --agent-command ./my-agent
+  ralph run \"Fix the failing tests\" --max 10 --max-cost 5 \\
+      --criteria \"npm test\" --agent-command ./my-agent
 
-Exit codes of `run` and `resume`: 0 completed, 1 error, 2 usage or configuration, 10 to 19 one per abort reason
-(10 MAX_ITERATIONS, 11 COST_LIMIT, 12 DAILY_BUDGET, 13 MAX_DURATION, 14 STALL, 15 SAME_ERROR_5X,
-16 PROHIBITED_PATH, 17 TAMPERED, 18 BLOCKED, 19 CANCELLED), 130 cancelled from the keyboard."
+Exit codes of `run` and `resume`:
+  0 completed, 1 error, 2 usage or configuration, 10 MAX_ITERATIONS,
+  11 COST_LIMIT, 12 DAILY_BUDGET, 13 MAX_DURATION, 14 STALL, 15 SAME_ERROR_5X,
+  16 PROHIBITED_PATH, 17 TAMPERED, 18 BLOCKED, 19 CANCELLED,
+  130 cancelled from the keyboard"
 )]
 pub(crate) struct Words {
     /// What to do.

@@ -35,7 +35,7 @@ fn every_command_and_flag_has_help_and_every_command_an_example() {
 #[test]
 fn every_example_parses() {
     fn examples(command: &clap::Command, into: &mut Vec<String>) {
-        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
         into.extend(text.lines().filter_map(|line| line.trim().find("ralph ").map(|at| line.trim()[at..].to_owned())));
         command.get_subcommands().for_each(|inner| examples(inner, into));
     }
@@ -178,4 +178,31 @@ fn trust_does_one_thing_at_a_time() {
     assert_eq!(parse(&["--revoke", "ab"]).unwrap(), TrustAction::Revoke("ab".into()));
     assert!(parse(&["--list", "--revoke", "ab"]).is_err());
     assert!(parse(&["--yes", "--list"]).is_err());
+}
+
+#[test]
+fn a_line_of_an_example_fits_the_usual_terminal() {
+    fn check(command: &clap::Command) {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "wrapped, it cannot be copied: {line}");
+        }
+        command.get_subcommands().for_each(check);
+    }
+    check(&Words::command());
+}
+
+#[test]
+fn a_value_that_is_refused_is_told_apart_from_an_unknown_flag() {
+    for (words, said) in
+        [(&["x", "--max-cost", "-1"][..], "not an amount in dollars"), (&["x", "--max", "-1"][..], "-1 is not in")]
+    {
+        let error = run(words).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
+    let report = |date| Words::try_parse_from(["ralph", "report", "--since", date]);
+    assert!(report("yesterday").unwrap_err().to_string().contains("like 2026-11-15"));
+    assert!(report("2026-02-30").unwrap_err().to_string().contains("like 2026-11-15"));
+    assert!(report("2026-02-28").is_ok());
+    assert!(Words::try_parse_from(["ralph", "list", "--limit", "0"]).is_err());
 }

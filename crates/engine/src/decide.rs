@@ -70,7 +70,9 @@ pub(crate) fn completion(facts: &Facts) -> Option<Outcome> {
     }
     let nothing_missing = record.verdict.as_ref().is_none_or(|verdict| verdict.missing.is_empty());
     if !facts.has_checks() {
-        return (record.claimed && nothing_missing).then_some(Outcome::Completed { verified: false });
+        // A word about files that were put back since is worth nothing.
+        let is_about_this = record.run.as_ref().is_some_and(|run| run.violations.is_empty());
+        return (record.claimed && nothing_missing && is_about_this).then_some(Outcome::Completed { verified: false });
     }
     let passed = record.verdict.as_ref().is_some_and(ralph_model::Verdict::passed);
     let claim_needed = facts.is_baseline_green() || facts.config.promise_is_explicit;

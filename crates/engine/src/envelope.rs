@@ -6,6 +6,10 @@ use ralph_model::{Status, ToolEvidence};
 
 const MOST_LINES: usize = 12;
 const MOST_SUMMARY: usize = 4 * 1024;
+/// Characters of one part of a line of evidence.
+const LONGEST_LINE: usize = 1000;
+/// The subject of what a check showed.
+const VERIFY: &str = "verify";
 
 /// The bracketed word in front of an evidence line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,13 +104,13 @@ impl Envelope<'_> {
         let lines = merge_repeats(&self.evidence);
         let (shown, dropped) = choose(&lines);
         for line in shown {
-            let _ = writeln!(text, "  - {} {}: {}", line.mark.word(), line.subject, one_line(&line.text));
+            let _ = writeln!(text, "  - {} {}: {}", line.mark.word(), one_line(&line.subject), one_line(&line.text));
         }
         if dropped > 0 {
             let _ = writeln!(text, "  - ({dropped} more [OK] not shown)");
         }
         if let Some(escalation) = self.escalation {
-            let _ = write!(text, "\nEscalation: {escalation}\n");
+            let _ = write!(text, "\nEscalation: {}\n", one_line(escalation));
         }
         if !self.recommendations.is_empty() {
             let _ = write!(text, "\nRecommendations: {}\n", self.recommendations.join("; "));
@@ -154,12 +158,38 @@ fn merge_repeats(lines: &[EvidenceLine]) -> Vec<EvidenceLine> {
             merged.push(first);
         }
     }
-    merged
+    fold_surplus(merged)
 }
 
-/// Evidence is one line each: a summary with line breaks could forge further lines.
+/// One line for the failures of tools beyond the first dozen: an agent names its tools itself, as many as it likes. Checks
+/// are never among them.
+fn fold_surplus(lines: Vec<EvidenceLine>) -> Vec<EvidenceLine> {
+    let is_call = |line: &EvidenceLine| line.mark == Mark::Error && line.subject != VERIFY;
+    let surplus = lines.iter().filter(|line| is_call(line)).count().saturating_sub(MOST_LINES);
+    if surplus == 0 {
+        return lines;
+    }
+    let mut calls = 0;
+    let mut kept: Vec<EvidenceLine> = Vec::new();
+    for line in lines {
+        calls += usize::from(is_call(&line));
+        if !is_call(&line) || calls <= MOST_LINES {
+            kept.push(line);
+        } else if calls == MOST_LINES + 1 {
+            kept.push(EvidenceLine::new(Mark::Error, "others", format!("{surplus} more tools failed")));
+        }
+    }
+    kept
+}
+
+/// Evidence is one line each, and not a page: a name or a summary with line breaks could forge further lines.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((at, _)) = line.char_indices().nth(LONGEST_LINE) {
+        line.truncate(at);
+        line.push('…');
+    }
+    line
 }
 
 /// The end of a long message says more than its beginning.

@@ -125,9 +125,6 @@ pub struct Lost {
     pub ran: bool,
     /// What it cost as far as anybody knows.
     pub cost: Cost,
-    /// The workspace as it was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tree: Option<TreeHash>,
 }
 
 /// New limits for a resumed loop.
@@ -198,6 +195,9 @@ pub enum Event {
         violations: Vec<Violation>,
         /// Where the offending content is kept.
         patch: String,
+        /// The workspace with the files put back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<TreeHash>,
     },
     /// The checks ran on the agent's work.
     ChecksFinished {
@@ -240,8 +240,11 @@ pub enum Event {
         /// The highest attempt that anybody remembers, also from events that were set aside: none is used twice.
         #[serde(default)]
         attempts: Attempt,
+        /// The workspace as it was found.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<TreeHash>,
     },
-    /// An alert was shown. Only a record.
+    /// People were told of an alert: no other process of the loop tells them again.
     AlertRaised {
         /// Which.
         alert: Alert,

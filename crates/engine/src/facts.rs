@@ -119,8 +119,10 @@ pub struct Facts {
     pub attempt: Attempt,
     /// How the loop moves.
     pub progress: Progress,
-    /// Alerts that were raised.
+    /// Alerts that were asked for.
     pub alerts: BTreeSet<Alert>,
+    /// Alerts that people were told of.
+    pub alerted: BTreeSet<Alert>,
     /// A request to stop.
     pub stop: Option<Stop>,
     /// The loop works with its debugging skill since a stall.
@@ -158,6 +160,7 @@ impl Facts {
             attempt: Attempt(0),
             progress,
             alerts: BTreeSet::new(),
+            alerted: BTreeSet::new(),
             stop: None,
             escalated: false,
             patch: None,
@@ -221,11 +224,15 @@ impl Facts {
         self.has_checks() || !self.config.expects.is_empty()
     }
 
-    /// Whether the workspace holds work of the last pass that nothing has looked at.
+    /// Whether the workspace holds work of the last pass that should have been looked at and was not. Putting prohibited
+    /// files back leaves the rest of the work where it is; handing the best state back does not.
     #[must_use]
     pub fn has_unseen_work(&self) -> bool {
-        self.last_iteration()
-            .is_some_and(|last| last.verdict.is_none() && last.run.as_ref().is_some_and(|run| run.tree == self.tree))
+        let is_there = |run: &AgentRun| run.tree == self.tree || (!run.violations.is_empty() && self.kept.is_none());
+        self.needs_verdict()
+            && self
+                .last_iteration()
+                .is_some_and(|last| last.verdict.is_none() && last.run.as_ref().is_some_and(is_there))
     }
 
     /// Whether the checks passed before the first iteration, so that they prove nothing by themselves.
@@ -267,6 +274,8 @@ impl Facts {
     /// Another process goes on: the wish to stop was the former one's, and limits may be others.
     pub(crate) fn resume(&mut self, limits: Limits) {
         self.stop = None;
+        // The former process may have died before it could tell of an alert.
+        self.alerts.clone_from(&self.alerted);
         if let Some(iterations) = limits.max_iterations {
             self.config.max_iterations = iterations;
         }
@@ -276,6 +285,13 @@ impl Facts {
         if limits.unmetered {
             let AgentSpec::Command { unmetered, .. } = &mut self.config.agent;
             *unmetered = true;
+        }
+    }
+
+    /// The workspace as a new process found it: somebody may have worked there since the last event.
+    pub(crate) fn find(&mut self, tree: Option<TreeHash>) {
+        if let Some(tree) = tree {
+            self.tree = tree;
         }
     }
 

@@ -262,8 +262,8 @@ impl Scene {
     }
 
     pub(crate) fn guard(&mut self, violations: Vec<Violation>) -> &mut Self {
-        let attempt = self.attempt();
-        self.event(Event::ProhibitedRestored { attempt, violations, patch: "prohibited-1.patch".into() })
+        let (attempt, patch, tree) = (self.attempt(), "prohibited-1.patch".into(), Some(tree("put back")));
+        self.event(Event::ProhibitedRestored { attempt, violations, patch, tree })
     }
 
     pub(crate) fn restore(&mut self, after: &str) -> &mut Self {
@@ -287,17 +287,23 @@ impl Scene {
 
     /// A new process goes on; whatever was awaited is lost and may have run, for 5 cents as far as anybody knows.
     pub(crate) fn resume(&mut self) -> &mut Self {
-        let lost = self.run.awaited().map(|attempt| Lost { attempt, ran: true, cost: known(cents(5)), tree: None });
+        let lost = self.run.awaited().map(|attempt| Lost { attempt, ran: true, cost: known(cents(5)) });
         self.resume_with(lost, Limits::default())
     }
 
     pub(crate) fn resume_not_ran(&mut self) -> &mut Self {
-        let lost = self.run.awaited().map(|attempt| Lost { attempt, ran: false, cost: Cost::Unknown, tree: None });
+        let lost = self.run.awaited().map(|attempt| Lost { attempt, ran: false, cost: Cost::Unknown });
         self.resume_with(lost, Limits::default())
     }
 
+    /// A new process goes on and finds the workspace like this.
+    pub(crate) fn resume_finding(&mut self, found: &str, lost: Option<Lost>) -> &mut Self {
+        let limits = Limits::default();
+        self.event(Event::Resumed { lost, limits, attempts: Attempt(0), tree: Some(tree(found)) })
+    }
+
     pub(crate) fn resume_with(&mut self, lost: Option<Lost>, limits: Limits) -> &mut Self {
-        self.event(Event::Resumed { lost, limits, attempts: Attempt(0) })
+        self.event(Event::Resumed { lost, limits, attempts: Attempt(0), tree: None })
     }
 
     pub(crate) fn phase(&self) -> &'static str {

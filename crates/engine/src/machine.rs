@@ -49,6 +49,9 @@ impl Loop {
             // Nobody worked between the last event and this one.
             self.facts.last = at;
         }
+        if let Event::AlertRaised { alert } = &event {
+            self.facts.alerted.insert(*alert);
+        }
         self.facts.note_time(at);
         let phase = std::mem::replace(&mut self.phase, Phase::Taken);
         let (phase, mut effects) = phase.on(&mut self.facts, at, event);

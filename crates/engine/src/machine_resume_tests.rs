@@ -170,8 +170,8 @@ fn a_resumed_loop_asks_again_for_what_was_lost_and_forgets_the_stop() {
 #[test]
 fn a_run_that_was_lost_is_used_up_and_paid_for_as_far_as_it_is_known() {
     let mut scene = in_phase("working");
-    let lost = Lost { attempt: scene.attempt(), ran: true, cost: known(cents(70)), tree: Some(tree("half")) };
-    scene.resume_with(Some(lost), Limits::default());
+    let lost = Lost { attempt: scene.attempt(), ran: true, cost: known(cents(70)) };
+    scene.resume_finding("half", Some(lost));
     let record = &scene.run.facts().iterations[0];
     assert!(record.interrupted && record.run.is_none());
     assert_eq!((record.charged, scene.run.facts().spent), (cents(70), cents(70)));
@@ -192,7 +192,7 @@ fn a_run_that_never_began_costs_nothing_and_uses_no_iteration() {
 
 #[test]
 fn a_run_that_nobody_can_account_for_is_charged_in_full() {
-    let other = Lost { attempt: Attempt(99), ran: false, cost: known(Money::ZERO), tree: None };
+    let other = Lost { attempt: Attempt(99), ran: false, cost: known(Money::ZERO) };
     for lost in [None, Some(other)] {
         let mut scene = in_phase("working");
         scene.resume_with(lost, Limits::default());
@@ -258,7 +258,7 @@ fn a_fault_during_a_run_charges_what_is_known_of_it() {
         (false, Cost::Unknown, 0, Money::ZERO),
     ] {
         let mut scene = in_phase("working");
-        let lost = Some(Lost { attempt: scene.attempt(), ran, cost, tree: None });
+        let lost = Some(Lost { attempt: scene.attempt(), ran, cost });
         scene.event(Event::Faulted { error: "no space left on device".into(), lost });
         let facts = scene.run.facts();
         assert_eq!((facts.iterations.len(), facts.spent), (iterations, spent), "ran: {ran}, {cost:?}");
@@ -288,6 +288,45 @@ fn a_fault_in_any_phase_ends_the_loop_for_now_and_it_goes_on_where_it_was() {
         .resume_with(None, Limits { max_iterations: None, max_cost: Some(Money::dollars(9)), ..Limits::default() });
     assert_eq!(scene.phase(), "pausing");
     assert!(scene.run.facts().iterations[0].interrupted);
+}
+
+#[test]
+fn what_is_checked_after_a_resume_is_the_workspace_as_it_was_found() {
+    for name in ["verifying", "cut short"] {
+        let mut scene = Scene::red(config());
+        scene.begin().agent(run("b"));
+        if name == "cut short" {
+            scene.stop(StopWhen::Now).checks(red(&["a"]));
+        }
+        scene.resume_finding("edited by the user", None);
+        assert_eq!(scene.phase(), "verifying", "{name}");
+        assert_eq!(scene.run.facts().tree, tree("edited by the user"), "{name}");
+    }
+}
+
+#[test]
+fn work_that_was_verified_is_what_is_committed_whatever_came_since() {
+    for faulted in [false, true] {
+        let mut scene = Scene::red(LoopConfig { commit: true, ..config() });
+        scene.pass(run("b"), green());
+        if faulted {
+            scene.fault();
+        }
+        scene.resume_finding("edited by the user", None);
+        assert!(matches!(scene.asked[..], [Effect::CommitWork { .. }]));
+        assert_eq!(scene.run.facts().tree, tree("b"));
+    }
+}
+
+#[test]
+fn an_alert_that_nobody_was_told_of_is_raised_by_the_next_process() {
+    let mut scene = Scene::red(config());
+    scene.begin().agent(costing("b", known(Money::dollars(4))));
+    assert_eq!(scene.asked[0], Effect::RaiseAlert(crate::Alert::Cost80));
+    scene.resume();
+    assert_eq!(scene.asked[0], Effect::RaiseAlert(crate::Alert::Cost80), "the former process died before it told");
+    scene.event(Event::AlertRaised { alert: crate::Alert::Cost80 }).resume();
+    assert!(!matches!(scene.asked[0], Effect::RaiseAlert(_)));
 }
 
 #[test]

@@ -105,9 +105,19 @@ fn work_beside_a_prohibited_change_is_looked_at_when_the_loop_is_resumed() {
     let mut scene = Scene::red(config());
     scene.begin().agent(trespassing("b")).guard(vec![touched(".env")]).resume();
     assert_eq!(scene.phase(), "verifying");
+    assert_eq!(scene.run.facts().tree, tree("put back"), "never the tree with the prohibited change");
     scene.checks(green());
     assert_eq!(scene.outcome(), &VERIFIED);
     assert_eq!(scene.agents(), 1);
+}
+
+#[test]
+fn the_claim_of_a_trespasser_completes_nothing_when_the_loop_is_resumed() {
+    let mut scene = Scene::start(without_checks());
+    scene.begin().agent(AgentRun { final_message: CLAIM.into(), ..trespassing("b") }).guard(vec![touched(".env")]);
+    assert_eq!(scene.reason(), AbortReason::ProhibitedPath);
+    scene.resume();
+    assert_eq!(scene.phase(), "pausing", "another pass, not an end");
 }
 
 #[test]
@@ -251,6 +261,7 @@ fn each_alert_comes_once_at_its_moment_and_never_again() {
     scene.day.spent = Money::dollars(40);
     scene.begin();
     assert_eq!(scene.asked[0], Effect::RaiseAlert(Alert::Day80));
+    scene.event(Event::AlertRaised { alert: Alert::Day80 });
     scene.agent(costing("d", known(cents(1)))).checks(red(&["a"]));
     for name in ["e", "f", "g", "h", "i"] {
         scene.pass(costing(name, known(cents(1))), red(&["a"]));
@@ -258,6 +269,7 @@ fn each_alert_comes_once_at_its_moment_and_never_again() {
     assert_eq!(scene.alerts(), [Alert::Cost80, Alert::Day80], "8 of 10 iterations are begun");
     scene.begin();
     assert_eq!(scene.asked[0], Effect::RaiseAlert(Alert::Iterations90));
+    scene.event(Event::AlertRaised { alert: Alert::Iterations90 });
     scene.resume_not_ran().begin().agent(costing("k", known(cents(1)))).checks(red(&["a"]));
     assert_eq!(scene.alerts(), [Alert::Cost80, Alert::Day80, Alert::Iterations90]);
 
@@ -286,7 +298,7 @@ fn late_answers_of_old_attempts_change_nothing_but_the_clock() {
         Event::IterationStarted { attempt: old, tree: tree("x"), reserved: Money::dollars(5), day },
         Event::IterationRefused { attempt: old, refusal: Refusal::Stopped },
         Event::AgentFinished { attempt: old, run: Box::new(trespassing("x")), day },
-        Event::ProhibitedRestored { attempt: old, violations: vec![], patch: "x".into() },
+        Event::ProhibitedRestored { attempt: old, violations: vec![], patch: "x".into(), tree: None },
         Event::ChecksFinished { attempt: old, verdict: green() },
         Event::TreeRestored { attempt: old, tree: tree("x") },
         Event::WorkCommitted { attempt: old, commit: Some("x".into()), problem: None },

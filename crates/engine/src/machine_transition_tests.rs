@@ -49,15 +49,16 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
         Event::IterationStarted { attempt, tree: tree("start"), reserved: Money::dollars(1), day },
         Event::IterationRefused { attempt, refusal: Refusal::DailyBudget { day } },
         Event::AgentFinished { attempt, run: Box::new(run("c")), day },
-        Event::ProhibitedRestored { attempt, violations: vec![], patch: "p".into() },
+        Event::ProhibitedRestored { attempt, violations: vec![], patch: "p".into(), tree: None },
         Event::ChecksFinished { attempt, verdict: red(&["a"]) },
         Event::TreeRestored { attempt, tree: tree("start") },
         Event::WorkCommitted { attempt, commit: None, problem: None },
         Event::StopRequested { stop: crate::Stop { when: StopWhen::Now, by: crate::StopBy::Request } },
         Event::Resumed {
-            lost: Some(Lost { attempt, ran: true, cost: Cost::Unmetered, tree: None }),
+            lost: Some(Lost { attempt, ran: true, cost: Cost::Unmetered }),
             limits: Limits::default(),
             attempts: Attempt(0),
+            tree: None,
         },
         Event::AlertRaised { alert: Alert::Cost80 },
         Event::Faulted { error: "broken".into(), lost: None },
@@ -92,6 +93,8 @@ fn reaction(before: &Scene, event: Event) -> String {
     let same_phase = scene.phase() == before.phase();
     let mut after = scene.run.clone();
     (after.facts.active, after.facts.last) = (before.run.facts.active, before.run.facts.last);
+    // That an alert was told of is remembered in every phase and moves none.
+    after.facts.alerted.clone_from(&before.run.facts.alerted);
     if after == before.run && scene.asked.is_empty() {
         return "-".into();
     }

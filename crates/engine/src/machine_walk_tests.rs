@@ -75,7 +75,9 @@ impl Content {
                 },
             },
             3 => Event::AgentFinished { attempt, run: Box::new(self.run()), day: self.day },
-            4 => Event::ProhibitedRestored { attempt, violations: vec![touched(".env")], patch: "p".into() },
+            4 => {
+                Event::ProhibitedRestored { attempt, violations: vec![touched(".env")], patch: "p".into(), tree: None }
+            }
             5 => Event::ChecksFinished { attempt, verdict: self.verdict(config) },
             6 => Event::TreeRestored { attempt, tree: self.tree.clone() },
             _ => Event::WorkCommitted { attempt, commit: Some("abc123".into()), problem: None },
@@ -242,8 +244,8 @@ impl Walk {
             Happening::Stop(stop) => Event::StopRequested { stop },
             Happening::Resume { ran, cost, accounted, limits, gap } => {
                 self.now.0 += i64::try_from(gap.0).unwrap();
-                let lost = self.awaited.filter(|_| accounted).map(|attempt| Lost { attempt, ran, cost, tree: None });
-                Event::Resumed { lost, limits, attempts: Attempt(0) }
+                let lost = self.awaited.filter(|_| accounted).map(|attempt| Lost { attempt, ran, cost });
+                Event::Resumed { lost, limits, attempts: Attempt(0), tree: None }
             }
             Happening::Fault => Event::Faulted { error: "broken".into(), lost: None },
             Happening::Record(n) if n % 2 == 0 => Event::AlertRaised { alert: crate::Alert::Day80 },
@@ -258,6 +260,10 @@ impl Walk {
         assert_eq!(decoded, event, "an event is the same after it was written down");
         self.journal.push((self.now, text));
         let before = self.live.clone();
+        if let Event::Resumed { .. } = &event {
+            // Whatever nobody was told of may be raised by the new process.
+            self.alerts.clone_from(&before.facts().alerted);
+        }
         let effects = self.live.step(self.now, event.clone());
         assert_eq!(self.replayed.step(self.now, decoded), effects);
         assert_eq!(self.replayed, self.live, "the journal tells another story");

@@ -257,13 +257,20 @@ impl LoopConfig {
     /// Names the limit and the cap over it.
     pub fn validate_limits(&self, caps: &Caps) -> Result<(), ConfigError> {
         if self.max_iterations == 0 || self.max_iterations > caps.iterations {
-            let problem =
-                format!("{} is outside the cap of {} iterations per loop", self.max_iterations, caps.iterations);
+            let problem = match self.max_iterations {
+                0 => "0 iterations do nothing".to_owned(),
+                more => format!("{more} is outside the cap of {} iterations per loop", caps.iterations),
+            };
             let allowed = format!("1 to {}; the cap is `caps.iterations` in your own configuration", caps.iterations);
             return Err(ConfigError::new("--max", problem, allowed));
         }
         if self.max_cost == Money::ZERO || self.max_cost > caps.loop_cost {
-            let problem = format!("{} is outside the cap of {} per loop", self.max_cost, caps.loop_cost);
+            let problem = match self.max_cost {
+                Money::ZERO => {
+                    "$0.00 allows nothing to be spent; for an agent that costs nothing say --unmetered".to_owned()
+                }
+                more => format!("{more} is outside the cap of {} per loop", caps.loop_cost),
+            };
             let allowed = format!(
                 "more than $0, up to {}; the cap is `caps.loop_cost_usd` in your own configuration",
                 caps.loop_cost

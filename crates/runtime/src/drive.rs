@@ -8,6 +8,7 @@ use ralph_model::Outcome;
 use ralph_process::Stop as Cut;
 use ralph_store::How;
 use tokio::sync::watch;
+use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::error::Error;
 use crate::live::{End, Live};
@@ -26,12 +27,16 @@ pub(crate) struct Driver {
     context: Context,
     pub(crate) live: Live,
     stops: Stops,
+    /// One rhythm over all effects: a loop of quick ones would never come to look otherwise.
+    look: Interval,
     notifying: Notifying,
 }
 
 impl Driver {
     pub(crate) fn new(context: Context, live: Live, stops: Stops) -> Self {
-        Self { context, live, stops, notifying: Notifying::new() }
+        let mut look = tokio::time::interval(LOOK_FOR_STOPS);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { context, live, stops, look, notifying: Notifying::new() }
     }
 
     pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<LoopResult, Error> {
@@ -69,14 +74,11 @@ impl Driver {
     /// Carries one task out while it listens for requests to stop.
     async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
         let (cut, cuts) = watch::channel(None);
-        let Self { context, live, stops, .. } = self;
+        let Self { context, live, stops, look, .. } = self;
         let mut extra = Vec::new();
         let answer = {
             let performing = context.perform(task, cuts);
             tokio::pin!(performing);
-            let mut look = tokio::time::interval(LOOK_FOR_STOPS);
-            look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-            look.reset();
             loop {
                 let stop = tokio::select! {
                     answer = &mut performing => break answer,
@@ -122,7 +124,7 @@ impl Driver {
         let machinery = &self.context.machinery;
         if undone && last.undone {
             machinery.tell(Notice::Undone { iteration: last.iteration });
-        } else if last.verdict.is_some() || !facts.has_checks() {
+        } else if last.verdict.is_some() || !facts.needs_verdict() {
             machinery.tell(Notice::IterationDecided {
                 iteration: last.iteration,
                 tally: last.verdict.as_ref().map(ralph_model::Verdict::tally),
@@ -144,7 +146,7 @@ impl Driver {
         project::ledger(&self.context, &self.live);
         project::metrics(&self.context, &self.live, &result);
         // Last: a loop without its certificate was not told to its end, and `resume` makes up for that.
-        project::certificate(&self.context, &self.live, &result);
+        project::certificate(&self.context, &self.live);
         notify::finished(&self.context, &result, self.notifying).await;
         machinery.tell(Notice::Finished(Box::new(result.clone())));
         Ok(result)

@@ -67,7 +67,7 @@ impl Live {
             (false, None, true) => Cost::Unknown,
         };
         let money = settlement(working.attempt, working.reserved, cost.charge(working.reserved));
-        Some((Lost { attempt: working.attempt, ran, cost, tree: None }, money))
+        Some((Lost { attempt: working.attempt, ran, cost }, money))
     }
 
     /// Writes one event down, then steps. A failed write leaves the engine as it was: the journal is the truth.

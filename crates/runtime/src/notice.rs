@@ -27,6 +27,8 @@ pub enum Notice {
     BaselineFinished {
         /// What they found.
         verdict: Option<Verdict>,
+        /// Passing checks alone will not complete the loop: the agent has to say that it is done, too.
+        needs_claim: bool,
     },
     /// An agent is about to run.
     IterationStarted {

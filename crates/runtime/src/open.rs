@@ -1,11 +1,12 @@
 //! Begins a loop, or goes on with one whose process is gone.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, Lost, StartPoint};
+use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{AbortReason, Isolation, LoopConfig, LoopId, Outcome, TreeHash};
 use ralph_store::{Head, NewLoop, Recorded, Store};
 use ralph_workspace::repository::Need;
@@ -80,13 +81,11 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     }
     if config.isolation == Isolation::Worktree {
         let repository = Repository::require(&origin, &machinery.git, &scratch, Need::Worktree)?;
-        let path = machinery.home.worktree(loop_id);
-        Home::make_private(&machinery.home.root().join("worktrees"))?;
-        repository.add_worktree(&path, &format!("ralph/{}", loop_id.short()))?;
+        let path = worktree(&machinery, &repository, loop_id, &origin).await?;
         config.workspace = path.to_string_lossy().into_owned();
     }
     let root = PathBuf::from(&config.workspace);
-    let site = Site::take(&machinery, loop_id, &root)?;
+    let site = Site::take(&machinery, loop_id, &root).await?;
     let folder = machinery.home.loop_folder(loop_id);
     folder.make()?;
     let guard_folder = folder.guard();
@@ -122,13 +121,39 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
         loop_id,
         folder,
         config,
-        root,
+        root: ground.workspace.root().to_owned(),
         repository,
         ground: Arc::new(Mutex::new(ground)),
         machinery,
     };
     announce(&context, &live);
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
+}
+
+/// Makes the loop's worktree, and gives the folder in it that corresponds to the one the loop was started for.
+async fn worktree(
+    machinery: &Machinery,
+    repository: &Repository,
+    loop_id: LoopId,
+    origin: &Path,
+) -> Result<PathBuf, Error> {
+    let top = machinery.home.worktree(loop_id);
+    Home::make_private(&machinery.home.root().join("worktrees"))?;
+    let folder = match origin.strip_prefix(repository.top()) {
+        Ok(below) if !below.as_os_str().is_empty() => top.join(below),
+        Ok(_) | Err(_) => top.clone(),
+    };
+    let repository = repository.clone();
+    blocking(move || {
+        repository.add_worktree(&top, &format!("ralph/{}", loop_id.short()))?;
+        if !folder.is_dir() {
+            repository.remove_worktree(&top)?;
+            let why = "the current commit does not have this folder, so a worktree has not either: commit it first";
+            return Err(Error::file(&folder)(io::Error::other(why)));
+        }
+        Ok(folder)
+    })
+    .await
 }
 
 /// Goes on with a loop whose process is gone, or that hit a limit.
@@ -139,7 +164,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
     let entry = machinery.store.get(loop_id).await?;
     let root = PathBuf::from(&entry.workspace);
     // The lock first: while another process works on the loop its journal moves.
-    let site = Site::take(&machinery, loop_id, &root)?;
+    let site = Site::take(&machinery, loop_id, &root).await?;
     let recorded = machinery.store.journal(loop_id).await?;
     let end = End::of(&recorded);
     let (run, head) = (replay(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
@@ -170,7 +195,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
         loop_id,
         folder,
         config,
-        root,
+        root: ground.workspace.root().to_owned(),
         repository,
         ground: Arc::new(Mutex::new(ground)),
         machinery,
@@ -190,10 +215,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
 /// Declares what the former process left unanswered lost, and goes on.
 async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limits) -> Result<Vec<Effect>, Error> {
     let machinery = &context.machinery;
-    let (lost, money) = match live.lost(&context.folder) {
-        Some((lost, money)) => (Some(Lost { tree: Some(tree), ..lost }), money),
-        None => (None, None),
-    };
+    let (lost, money) = live.lost(&context.folder).unzip();
     // Money held for a pass that never began is nobody's.
     let settled = lost.as_ref().map(|lost| lost.attempt);
     for open in machinery.store.open_reservations(live.loop_id).await? {
@@ -204,7 +226,8 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     machinery.store.clear_stop(live.loop_id).await?;
     machinery.store.set_pid(live.loop_id, Some(std::process::id())).await?;
     let attempts = context.folder.highest_attempt();
-    live.record(machinery, Event::Resumed { lost, limits, attempts }, money).await
+    let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree) };
+    live.record(machinery, resumed, money.flatten()).await
 }
 
 /// A loop as its journal tells it.
@@ -245,8 +268,7 @@ fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: Li
     let done = facts.iterations.len();
     let stands = |reason, hint: String| Err(Error::LimitStands { loop_id, reason, hint });
     // Work that was never looked at is looked at first, whatever is left.
-    let unseen = facts.last_iteration().is_some_and(|last| last.run.is_some() && last.verdict.is_none());
-    if run.outcome().is_none() || unseen {
+    if run.outcome().is_none() || facts.has_unseen_work() {
         return Ok(());
     }
     if done >= usize::try_from(config.max_iterations).unwrap_or(usize::MAX) {
@@ -276,7 +298,7 @@ fn announce(context: &Context, live: &Live) {
     });
     if !facts.has_checks() {
         // No baseline will be run that could say so.
-        context.machinery.tell(Notice::BaselineFinished { verdict: None });
+        context.machinery.tell(Notice::BaselineFinished { verdict: None, needs_claim: true });
     }
 }
 
@@ -288,7 +310,13 @@ struct Site {
 }
 
 impl Site {
-    fn take(machinery: &Machinery, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
+    /// On a thread of its own: what a dead process left behind may take seconds to end, and Ctrl-C is heard meanwhile.
+    async fn take(machinery: &Machinery, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
+        let (machinery, root) = (machinery.clone(), root.to_owned());
+        blocking(move || Self::take_now(&machinery, loop_id, &root)).await
+    }
+
+    fn take_now(machinery: &Machinery, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
         fs::read_dir(root).map_err(Error::file(root))?;
         let state = machinery.home.workspace(root);
         Home::make_private(&state)?;

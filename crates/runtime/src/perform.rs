@@ -171,6 +171,16 @@ impl Context {
         work.await.map_err(|_| Error::Vanished("the work on the workspace"))?
     }
 
+    /// Asks the user's repository, where there is one, on such a thread: git may have to be started for it.
+    pub(crate) async fn on_repository<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Repository) -> T + Send + 'static,
+    ) -> Result<Option<T>, Error> {
+        let Some(repository) = self.repository.clone() else { return Ok(None) };
+        let asked = tokio::task::spawn_blocking(move || ask(&repository)).await;
+        asked.map(Some).map_err(|_| Error::Vanished("the look at the repository"))
+    }
+
     /// The environment of agent and checks.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut environment = self.machinery.environment.clone();

@@ -15,7 +15,7 @@ use crate::live::Live;
 use crate::perform::Context;
 use crate::result::LoopResult;
 
-pub(crate) use certificate::{Certificate, sha256};
+pub(crate) use certificate::Certificate;
 
 /// Rewrites `.ralph/LEDGER.md`.
 pub(crate) fn ledger(context: &Context, live: &Live) {
@@ -23,8 +23,8 @@ pub(crate) fn ledger(context: &Context, live: &Live) {
 }
 
 /// Writes what the end of a loop rests on.
-pub(crate) fn certificate(context: &Context, live: &Live, result: &LoopResult) {
-    harmless(context, "the certificate", || certificate::write(context, live, result));
+pub(crate) fn certificate(context: &Context, live: &Live) {
+    harmless(context, "the certificate", || certificate::write(context, live));
 }
 
 /// Whether everything was told of an end of which this is the last event.
@@ -49,6 +49,7 @@ fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), Str
 /// The folder in the workspace that Ralph writes to. The agent writes there too, so a link in its place is not followed: it
 /// would make Ralph write wherever the agent likes.
 fn own_folder(root: &Path) -> Result<PathBuf, String> {
+    in_its_place(root)?;
     let folder = root.join(".ralph");
     match fs::symlink_metadata(&folder) {
         Ok(found) if found.is_dir() => Ok(folder),
@@ -58,6 +59,15 @@ fn own_folder(root: &Path) -> Result<PathBuf, String> {
             Ok(folder)
         }
         Err(error) => Err(format!("{}: {error}", folder.display())),
+    }
+}
+
+/// A workspace's path was without links when the loop began; with one, it leads into somebody else's folder.
+fn in_its_place(root: &Path) -> Result<(), String> {
+    match root.canonicalize() {
+        Ok(real) if real == root => Ok(()),
+        Ok(real) => Err(format!("{} leads to {} now", root.display(), real.display())),
+        Err(error) => Err(format!("{}: {error}", root.display())),
     }
 }
 

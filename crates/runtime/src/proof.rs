@@ -1,8 +1,13 @@
 //! Checks a finished loop offline: its chain, its decisions, its outputs, its certificate.
 
-use ralph_engine::Loop;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use ralph_engine::{Event, Loop};
 use ralph_model::{LoopId, OutputRef, TreeHash};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
 use crate::home::Home;
@@ -68,8 +73,10 @@ pub async fn verify_run(home: &Home, store: &Store, loop_id: LoopId) -> Result<P
         Some(broken) => proof.note("journal", false, format!("event {}: {}", broken.seq, broken.why)),
         None => {
             proof.note("journal", true, format!("{} events, hash-chained without a gap", chain.events));
-            match store.journal(loop_id).await.map_err(Error::from).and_then(|recorded| replay(loop_id, recorded)) {
-                Ok(run) => proof.look_at(home, &run),
+            let recorded = store.journal(loop_id).await?;
+            let told = recorded.last().and_then(|last| Event::decode(last.version, &last.payload).ok());
+            match replay(loop_id, recorded) {
+                Ok(run) => proof.look_at(home, &run, told),
                 Err(error) => proof.note("decisions", false, error.chain()),
             }
         }
@@ -83,43 +90,48 @@ impl Proof {
         self.findings.push(Finding { what: what.into(), holds, detail: detail.into() });
     }
 
-    fn look_at(&mut self, home: &Home, run: &Loop) {
-        let facts = run.facts();
-        let outcome = run.outcome();
-        self.status = outcome.map_or("RUNNING", |outcome| outcome.status()).to_owned();
-        self.verified = outcome == Some(&ralph_model::Outcome::Completed { verified: true });
-        if let Some(verdict) = facts.last_verdict() {
-            self.tree = Some(verdict.tree.clone());
-            self.checks = verdict.checks.iter().map(|check| check.command.clone()).collect();
+    /// `told` is the last event: the record of an end has to be the end that the events before it lead to.
+    fn look_at(&mut self, home: &Home, run: &Loop, told: Option<Event>) {
+        let expected = Certificate::of(self.loop_id, run, self.events, self.chain_head.clone());
+        self.status.clone_from(&expected.status);
+        self.verified = expected.verified;
+        self.tree.clone_from(&expected.tree);
+        self.checks = expected.checks.iter().map(|check| check.command.clone()).collect();
+        match told {
+            Some(Event::LoopFinished { outcome }) if Some(&outcome) != run.outcome() => {
+                let detail = format!("the journal says {}, the events lead to {}", outcome.status(), self.status);
+                self.note("decisions", false, detail);
+            }
+            _ => self.note("decisions", true, format!("the events replay to {}", self.status)),
         }
-        self.note("decisions", true, format!("the events replay to {}", self.status));
         let folder = home.loop_folder(self.loop_id);
         for output in outputs(run) {
-            let path = folder.root().join(&output.file);
-            match std::fs::read(&path) {
-                Ok(bytes) if crate::project::sha256(&bytes) == output.sha256 => {}
+            match file_sha256(&folder.root().join(&output.file)) {
+                Ok(found) if found == output.sha256 => {}
                 Ok(_) => self.note(&output.file, false, "the output was changed after it was written"),
                 Err(error) => self.note(&output.file, false, format!("the output cannot be read: {error}")),
             }
         }
-        if outcome.is_some() {
-            self.compare_certificate(&folder.certificate());
+        if run.outcome().is_some() {
+            let path = folder.certificate();
+            match Certificate::read(&path) {
+                Err(problem) => self.note("certificate", false, format!("{}: {problem}", path.display())),
+                Ok(found) if found == expected => self.note("certificate", true, "agrees with the journal"),
+                Ok(_) => self.note("certificate", false, "does not agree with the journal"),
+            }
         }
     }
+}
 
-    fn compare_certificate(&mut self, path: &std::path::Path) {
-        match Certificate::read(path) {
-            Err(problem) => self.note("certificate", false, format!("{}: {problem}", path.display())),
-            Ok(certificate) => {
-                let same = certificate.loop_id == self.loop_id
-                    && certificate.chain_head == self.chain_head
-                    && certificate.events == self.events
-                    && certificate.tree == self.tree
-                    && certificate.verified == self.verified
-                    && certificate.status == self.status;
-                let detail = if same { "agrees with the journal" } else { "does not agree with the journal" };
-                self.note("certificate", same, detail);
-            }
+/// In pieces: an output may be larger than the memory that a look at it is worth.
+fn file_sha256(path: &Path) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut file = File::open(path)?;
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            count => hasher.update(&piece[..count]),
         }
     }
 }

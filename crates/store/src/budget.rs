@@ -7,6 +7,10 @@ use crate::error::{Error, Result};
 use crate::sqlite::Connection;
 use crate::store::{Store, Writing};
 
+/// The most that one attempt can weigh: with more, the sum of a day would not fit into the database's numbers, and one absurd
+/// figure would keep every loop of that day from starting.
+const MOST: Money = Money::dollars(1_000_000_000);
+
 /// What an append does to the money of its loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MoneyChange {
@@ -192,7 +196,7 @@ async fn hold(writing: &mut Writing<'_>, day: &str, loop_id: LoopId, attempt: At
         .bind(day)
         .bind(loop_id.to_string())
         .bind(i64::from(attempt.0))
-        .bind(amount.micros())
+        .bind(amount.min(MOST).micros())
         .execute(writing.on())
         .await;
     match held {
@@ -205,7 +209,7 @@ async fn settle(writing: &mut Writing<'_>, loop_id: LoopId, attempt: Attempt, am
     let settled = sqlx::query("UPDATE budget SET settled = $3 WHERE loop = $1 AND attempt = $2")
         .bind(loop_id.to_string())
         .bind(i64::from(attempt.0))
-        .bind(amount.micros())
+        .bind(amount.min(MOST).micros())
         .execute(writing.on())
         .await
         .map_err(|error| writing.fault(error))?;

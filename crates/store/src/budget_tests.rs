@@ -99,3 +99,15 @@ async fn money_moves_with_its_events_or_neither_does() {
     store.append(id(1), head.seq, &[event(3)], None, Some(settle)).await.unwrap();
     assert_eq!(store.day_totals(DAY).await.unwrap(), DayTotals { settled: cents(42), reserved: Money::ZERO });
 }
+
+#[tokio::test]
+async fn no_figure_is_too_large_for_the_sum_of_a_day() {
+    let (_folder, store) = two_loops().await;
+    for attempt in 1..4 {
+        store.reserve(DAY, id(1), Attempt(attempt), cents(1), Money::from_micros(i64::MAX)).await.unwrap();
+        store.settle(id(1), Attempt(attempt), Money::from_micros(i64::MAX)).await.unwrap();
+    }
+    let day = store.day_totals(DAY).await.unwrap();
+    assert!(day.settled >= Money::dollars(1_000_000_000), "{day:?}");
+    assert_eq!(store.reserve(DAY, id(2), Attempt(1), cents(1), cents(100)).await.unwrap().granted, Money::ZERO);
+}

@@ -16,6 +16,15 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// Another folder, or a link to one, has taken the place of the workspace.
+    #[error(
+        "{} is another folder than the one that was opened; what is in it was left alone. Put the workspace back and resume",
+        path.display()
+    )]
+    Replaced {
+        /// Where the workspace was.
+        path: PathBuf,
+    },
     /// The git program could not be started.
     #[error("could not start {}: {source}; install git or give its path", program.display())]
     NoGit {

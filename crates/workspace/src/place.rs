@@ -78,6 +78,12 @@ impl Place {
         Ok(Self { root, path: path.to_owned(), own })
     }
 
+    /// Device and inode of the folder.
+    pub(crate) fn identity(&self) -> Result<(u64, u64), Error> {
+        let found = fstat(&self.root).map_err(Error::io("look at", &self.path))?;
+        Ok((found.st_dev, found.st_ino))
+    }
+
     /// Replaces or makes a regular file.
     pub(crate) fn write_file(&self, path: &[u8], content: &[u8], permissions: Permissions) -> Result<(), Error> {
         let failed = |errno: Errno| Error::io("write", self.full(path))(errno);

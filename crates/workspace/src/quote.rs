@@ -1,14 +1,14 @@
 //! Paths as text that can be turned back into the same bytes. Touches no file.
 //!
-//! A path that is ordinary text stands for itself. One with control characters, quotation marks, backslashes or bytes
-//! that are no UTF-8 is written as git writes it: in quotation marks, with `\n`, `\"`, `\\` and octal escapes.
+//! A path that is ordinary text stands for itself. One with control or invisible characters, quotation marks, backslashes
+//! or bytes that are no UTF-8 is written as git writes it: in quotation marks, with `\n`, `\"`, `\\` and octal escapes.
 
 use std::borrow::Cow;
 
 /// The path for people and JSON.
 pub(crate) fn quote(path: &[u8]) -> String {
     if let Ok(text) = std::str::from_utf8(path)
-        && !text.chars().any(|c| c.is_control() || c == '"' || c == '\\')
+        && !text.chars().any(|c| acts_unseen(c) || c == '"' || c == '\\')
     {
         return text.to_owned();
     }
@@ -21,7 +21,7 @@ pub(crate) fn quote(path: &[u8]) -> String {
                 '\n' => quoted.push_str("\\n"),
                 '\t' => quoted.push_str("\\t"),
                 '\r' => quoted.push_str("\\r"),
-                c if c.is_control() => {
+                c if acts_unseen(c) => {
                     let mut bytes = [0; 4];
                     push_octal(&mut quoted, c.encode_utf8(&mut bytes).as_bytes());
                 }
@@ -32,6 +32,14 @@ pub(crate) fn quote(path: &[u8]) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+/// Control characters, and those that nobody sees or that change the direction of writing: in a prompt or a listing a name
+/// could say more with them than it shows.
+fn acts_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{AD}' | '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}')
+        || matches!(c, '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
 fn push_octal(quoted: &mut String, bytes: &[u8]) {

@@ -24,3 +24,13 @@ proptest! {
         prop_assert_eq!(unquote(&quoted).into_owned(), path);
     }
 }
+
+#[test]
+fn a_name_hides_nothing() {
+    for hidden in ["a\u{202E}b", "a\u{200B}b", "a\u{2028}b", "a\u{E0041}b", "\u{FEFF}a"] {
+        let quoted = quote(hidden.as_bytes());
+        assert!(quoted.is_ascii(), "{quoted}");
+        assert_eq!(unquote(&quoted).as_ref(), hidden.as_bytes());
+    }
+    assert_eq!(quote("日本 ü".as_bytes()), "日本 ü");
+}

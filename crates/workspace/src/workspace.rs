@@ -58,6 +58,8 @@ pub struct Labelled {
 /// A folder that agents work in, and what Ralph knows about it.
 pub struct Workspace {
     pub(crate) root: PathBuf,
+    /// Device and inode of the root: an agent can put another folder, or a link to one, in its place.
+    identity: (u64, u64),
     pub(crate) git: Git,
     pub(crate) store: Store,
     pub(crate) watches: HashMap<Vec<String>, Watch>,
@@ -81,6 +83,8 @@ impl Workspace {
     /// Opens a workspace. Nothing in it is looked at yet, except where its repository is.
     pub fn open(options: Options) -> Result<Self, Error> {
         let root = options.root.canonicalize().map_err(Error::io("open", &options.root))?;
+        let found = root.metadata().map_err(Error::io("open", &root))?;
+        let identity = (found.dev(), found.ino());
         make_private_folder(&options.state)?;
         let state = options.state.canonicalize().map_err(Error::io("open", &options.state))?;
         let store = Store::open(&state.join("git"), Durability::Process)?;
@@ -103,6 +107,7 @@ impl Workspace {
         let known = load_cache(&cache);
         Ok(Self {
             root,
+            identity,
             git,
             store,
             watches: HashMap::new(),
@@ -216,7 +221,7 @@ impl Workspace {
         // Files of the tree that are ignored by now must be seen, or they would be overwritten unsaved.
         self.set_start(tree)?;
         let marker = Id::of(Kind::Blob, MARKER);
-        let place = Place::open(&self.root)?;
+        let place = self.place()?;
         let mut current = self.scan()?;
         let mut found = compare(&self.store, &self.git, &current, &target)?;
         let closed = |side: Option<(Mode, Id)>| side.is_some_and(|(_, id)| id == marker);
@@ -252,6 +257,22 @@ impl Workspace {
         Ok(found.iter().map(crate::difference::Difference::change).collect())
     }
 
+    /// The workspace as a place to change files in.
+    pub(crate) fn place(&self) -> Result<Place, Error> {
+        let place = Place::open(&self.root)?;
+        if place.identity()? == self.identity { Ok(place) } else { Err(self.replaced()) }
+    }
+
+    /// Makes sure that the workspace is where it was. Asks for no right to read it.
+    pub(crate) fn check_root(&self) -> Result<(), Error> {
+        let found = self.root.metadata().map_err(Error::io("open", &self.root))?;
+        if (found.dev(), found.ino()) == self.identity { Ok(()) } else { Err(self.replaced()) }
+    }
+
+    fn replaced(&self) -> Error {
+        Error::Replaced { path: self.root.clone() }
+    }
+
     /// Looks at the workspace; its tree is in the store afterwards.
     pub(crate) fn scan(&mut self) -> Result<Id, Error> {
         let scanned = self.scan_and_store();
@@ -265,6 +286,7 @@ impl Workspace {
     }
 
     fn scan_and_store(&mut self) -> Result<Id, Error> {
+        self.check_root()?;
         let (root, store, batch) = (&self.root, &self.store, &mut self.batch);
         let mut scan = Scan::new(root, store, batch, &self.tracked, &self.outside, &self.known);
         self.scans = self.scans.wrapping_add(1).max(1);

@@ -47,6 +47,9 @@ pub(crate) async fn run(words: DiffWords, around: &Surroundings, screen: &mut Sc
 /// When they cannot be opened.
 pub(crate) fn open(around: &Surroundings, root: &Path) -> anyhow::Result<Workspace> {
     let state = around.home().workspace(root);
-    let options = Options { root: root.to_owned(), state, git: around.git()?, global_excludes: None };
+    let git = around.git()?;
+    // What the loop's own snapshots left out has to be left out here, too: it would look new, and be taken away.
+    let global_excludes = around.global_excludes(&git);
+    let options = Options { root: root.to_owned(), state, git, global_excludes };
     Ok(Workspace::open(options)?)
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use ralph_engine::{StopBy, StopWhen};
 use ralph_model::{LoopConfig, LoopId, exit_code};
 use ralph_runtime::{Error, LoopResult, Machinery, Opened, Resume, Stopper, Stops, Watcher, begin, resume, stops};
+use ralph_store::Store;
+use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::screen::{Screen, counted};
@@ -81,8 +83,12 @@ where
     let machinery = around.machinery(store.clone(), wants, watcher)?;
     let (stopper, stops) = stops();
     let listening = tokio::spawn(listen(stopper));
+    let mut opened_as = None;
     let result = match open(machinery, stops).await {
-        Ok(opened) => opened.run().await,
+        Ok(opened) => {
+            opened_as = Some(opened.loop_id());
+            opened.run().await
+        }
         Err(error) => Err(error),
     };
     listening.abort();
@@ -95,12 +101,34 @@ where
                 Error::Config(_) | Error::Lock(_) | Error::AlreadyComplete(_) | Error::LimitStands { .. } => {
                     exit_code::USAGE
                 }
-                _ => exit_code::ERROR,
+                error => {
+                    if words.json {
+                        screen.json(&broken_off(&store, opened_as, &error).await)?;
+                    }
+                    exit_code::ERROR
+                }
             }
         }
     };
     store.close().await?;
     Ok(code)
+}
+
+/// The result of a loop that could not be brought to its end, or not even begun: a script always has one to read.
+async fn broken_off(store: &Store, loop_id: Option<LoopId>, error: &Error) -> Value {
+    let iterations = match loop_id {
+        // The same fault may keep the listing from being read.
+        Some(loop_id) => store.get(loop_id).await.ok().map(|entry| entry.iterations),
+        None => Some(0),
+    };
+    json!({
+        "status": "ERROR",
+        "loopId": loop_id,
+        "iterations": iterations,
+        "verified": false,
+        "error": error.chain(),
+        "details": error.chain(),
+    })
 }
 
 /// Ctrl-C once stops after the iteration, twice now; other signals stop now.
@@ -144,14 +172,16 @@ fn summary(result: &LoopResult, hints: Hints) -> String {
     }
     if let Some(best) = &result.best {
         lines.push(format!(
-            "  best state: after iteration {}, {} failing (ralph rewind {short} --to {})",
-            best.iteration,
+            "  best state: {}, {} failing (ralph rewind {short} --to {})",
+            if best.iteration.0 == 0 { "the start".to_owned() } else { format!("after iteration {}", best.iteration) },
             best.failing,
             target(best)
         ));
     }
     if let Some(kept) = &result.kept {
-        lines.push(format!("  the workspace was put back to iteration {}", kept.iteration));
+        let state =
+            if kept.iteration.0 == 0 { "the start".to_owned() } else { format!("iteration {}", kept.iteration) };
+        lines.push(format!("  the workspace was put back to {state}"));
     }
     if let Some(commit) = &result.commit {
         lines.push(format!("  committed as {}", commit.get(..12).unwrap_or(commit)));

@@ -64,7 +64,7 @@ pub(crate) async fn init(
     if let Some(question) = Question::about_file(&written, &workspace) {
         question.approve(&Store::open(&places.database()).await?, now).await?;
     }
-    let next = next_command(&workspace, current);
+    let next = next_command(&detection, &workspace, current);
     if words.json {
         let suggestion =
             |one: &Suggestion| json!({ "command": one.command, "why": one.why, "stack": one.stack.name() });
@@ -168,10 +168,12 @@ fn report(path: &Path, detection: &Detection, next: &str) -> String {
     text
 }
 
-fn next_command(workspace: &Path, current: &Path) -> String {
+fn next_command(detection: &Detection, workspace: &Path, current: &Path) -> String {
     let here = current.canonicalize().is_ok_and(|current| current == workspace);
     let place = if here { String::new() } else { format!(" --workspace {}", shell_word(workspace)) };
-    format!("ralph run \"Fix the failing tests\" --agent-command ./my-agent{place}")
+    // Without a check the agent's word would complete the loop.
+    let check = if detection.suggestions.is_empty() { " --criteria \"make test\"" } else { "" };
+    format!("ralph run \"Fix the failing tests\"{check} --agent-command ./my-agent{place}")
 }
 
 #[cfg(test)]

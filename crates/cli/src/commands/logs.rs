@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use ralph_engine::Loop;
 use ralph_model::Verdict;
+use ralph_process::InertStream;
 use ralph_runtime::Home;
 use ralph_store::{LoopStatus, Store};
 
@@ -39,8 +40,10 @@ pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Sc
             _ => return Err(error),
         },
     };
-    let mut input = File::open(&file).with_context(|| format!("{} cannot be read", file.display()))?;
-    std::io::copy(&mut input, screen.out)?;
+    let opened = File::open(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+    if Shown::new(opened).drain(screen)? == 0 {
+        screen.say(&format!("nothing was printed ({})", file.display()))?;
+    }
     Ok(0)
 }
 
@@ -80,12 +83,12 @@ async fn follow(
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
     let logs = home.loop_folder(loop_id).logs();
-    let mut current: Option<(PathBuf, File)> = None;
+    let mut current: Option<(PathBuf, Shown)> = None;
     loop {
         let entry = store.get(loop_id).await?;
         let over = entry.status != LoopStatus::Running || is_interrupted(&entry, home);
-        if let Some((_, file)) = &mut current {
-            drain(file, screen)?;
+        if let Some((_, shown)) = &mut current {
+            shown.drain(screen)?;
         }
         if let Some(path) = newest(&logs)
             && current.as_ref().is_none_or(|(known, _)| *known != path)
@@ -97,8 +100,9 @@ async fn follow(
                 let length = file.metadata()?.len();
                 file.seek(SeekFrom::Start(length.saturating_sub(16 * 1024)))?;
             }
-            drain(&mut file, screen)?;
-            current = Some((path, file));
+            let mut shown = Shown::new(file);
+            shown.drain(screen)?;
+            current = Some((path, shown));
         }
         if over {
             return Ok(0);
@@ -107,14 +111,31 @@ async fn follow(
     }
 }
 
-fn drain(file: &mut File, screen: &mut Screen<'_>) -> anyhow::Result<()> {
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let count = file.read(&mut buffer)?;
-        if count == 0 {
-            screen.out.flush()?;
-            return Ok(());
+/// An output on its way to the screen. It was made inert when it was written, and is again: whoever can write to the state
+/// folder can write there.
+struct Shown {
+    file: File,
+    inert: InertStream,
+}
+
+impl Shown {
+    fn new(file: File) -> Self {
+        Self { file, inert: InertStream::default() }
+    }
+
+    /// Prints what there is by now and gives its length in bytes.
+    fn drain(&mut self, screen: &mut Screen<'_>) -> anyhow::Result<u64> {
+        let (mut buffer, mut text, mut bytes) = (vec![0; 64 * 1024], String::new(), 0);
+        loop {
+            let count = self.file.read(&mut buffer)?;
+            if count == 0 {
+                screen.out.flush()?;
+                return Ok(bytes);
+            }
+            bytes += count as u64;
+            self.inert.push(&buffer[..count], &mut text);
+            screen.out.write_all(text.as_bytes())?;
+            text.clear();
         }
-        screen.out.write_all(&buffer[..count])?;
     }
 }

@@ -1,8 +1,7 @@
 //! `ralph report`: what many loops show together.
 
-use anyhow::ensure;
 use jiff::civil::Date;
-use ralph_model::Timestamp;
+use ralph_model::{ConfigError, Timestamp};
 use ralph_report::{Group, Spread, Summary, day_start, read, write};
 use serde_json::{Value, json};
 
@@ -19,7 +18,12 @@ use crate::words::ReportWords;
 pub(crate) fn run(words: ReportWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let date = words.date.map_or_else(|| now().utc_date(), |date| date.to_string());
     let since = words.since.map_or_else(|| date.clone(), |since: Date| since.to_string());
-    ensure!(since <= date, "--since: {since} is after {date}\n  allowed: a day up to that of the report");
+    if since > date {
+        let example = "ralph report --since 2026-11-01 --date 2026-11-15";
+        let rule =
+            ConfigError::new("--since", format!("{since} is after {date}"), "a day up to that of the report (--date)");
+        return Err(ConfigError { example, ..rule }.into());
+    }
     let metrics = match words.metrics {
         Some(path) => around.current.join(path),
         None => settings::metrics_path(&user_settings(&around.places)?, &around.current),
@@ -37,7 +41,8 @@ pub(crate) fn run(words: ReportWords, around: &Surroundings, screen: &mut Screen
     let period = if since == date { format!("on {date}") } else { format!("from {since} to {date}") };
     let folder = metrics.parent().unwrap_or(&around.current);
     let (report, chart) = write(folder, &date, &period, &summary, found.broken.len())?;
-    screen.result(&format!("{} finished loops {period}", summary.loops))?;
+    let loops = if summary.loops == 1 { "loop" } else { "loops" };
+    screen.result(&format!("{} finished {loops} {period}", summary.loops))?;
     screen.result(&format!("  {}\n  {}", report.display(), chart.display()))?;
     if summary.loops == 0 {
         screen.say(&format!("no loop ended in that period; the metrics are read from {}", metrics.display()))?;

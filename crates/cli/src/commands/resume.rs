@@ -1,9 +1,13 @@
 //! `ralph resume`: goes on with a loop.
 
+use std::path::Path;
+
 use anyhow::bail;
 use ralph_engine::Limits;
+use ralph_model::{Isolation, LoopConfig};
 use ralph_runtime::{Home, Resume};
 use ralph_store::{Broken, Filter, LoopEntry, LoopStatus, Seq, Store};
+use ralph_workspace::Repository;
 
 use super::follow::{self, Following, Hints};
 use super::list::is_interrupted;
@@ -36,14 +40,19 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
     if let Some(broken) = journal.broken {
         bail!("{}", how_to_go_on(&entry, &broken));
     }
-    let env = started_with(&store, entry.id).await?.env;
+    let LoopConfig { env, isolation, .. } = started_with(&store, entry.id).await?;
     store.close().await?;
     let user = user_settings(&around.places)?;
-    let workspace = std::path::Path::new(&entry.workspace);
+    let workspace = Path::new(&entry.workspace);
+    // A loop in a worktree is counted where it was started.
+    let project = match Repository::find(workspace, &around.git()?, &std::env::temp_dir()) {
+        Some(repository) if isolation == Isolation::Worktree => repository.original(),
+        Some(_) | None => workspace.to_owned(),
+    };
     let wants = Wants {
         env,
         caps: settings::caps(&user),
-        metrics: Some(settings::metrics_path(&user, workspace)),
+        metrics: Some(settings::metrics_path(&user, &project)),
         notify: user.notify.command.clone(),
     };
     let limits = Limits { max_iterations: words.max_iterations, max_cost: words.max_cost, unmetered: words.unmetered };

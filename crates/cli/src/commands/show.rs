@@ -1,6 +1,6 @@
 //! `ralph show`: one loop, as its journal tells it.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use ralph_engine::{IterationRecord, Loop};
 use ralph_model::{Iteration, Verdict};
 use ralph_runtime::Home;
@@ -21,8 +21,12 @@ pub(crate) async fn run(words: ShowWords, around: &Surroundings, screen: &mut Sc
     let entry = find_loop(&store, &words.loop_name).await?;
     if let Some(iteration) = words.prompt {
         let path = around.home().loop_folder(entry.id).prompt(Iteration(iteration));
-        let prompt = std::fs::read_to_string(&path)
-            .with_context(|| format!("iteration {iteration} of loop {} has no prompt", entry.id.short()))?;
+        let prompt = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                bail!("iteration {iteration} of loop {} has no prompt: it never started", entry.id.short());
+            }
+            read => read.with_context(|| format!("{} cannot be read", path.display()))?,
+        };
         screen.result(&prompt)?;
         return Ok(0);
     }

@@ -144,11 +144,17 @@ pub(crate) fn resolve(
     if found_skill.is_some() {
         from.optional(Key::Skill, flags.skill.clone(), |layer| layer.skill.clone());
     }
+    let (max_iterations, max_cost) = match (max_iterations, max_cost) {
+        (Some(iterations), Some(cost)) => (iterations, cost),
+        (None, Some(_)) => return Err(limit("--max").into()),
+        (Some(_), None) => return Err(limit("--max-cost").into()),
+        (None, None) => return Err(both_limits(&caps).into()),
+    };
     let agent = from.agent(flags)?;
     let config = LoopConfig {
         objective: inputs.objective,
-        max_iterations: max_iterations.ok_or_else(|| limit("--max"))?,
-        max_cost: max_cost.ok_or_else(|| limit("--max-cost"))?,
+        max_iterations,
+        max_cost,
         completion_promise,
         promise_is_explicit,
         verification_commands,
@@ -224,6 +230,12 @@ pub(crate) fn resolve(
     sources.sort_by_key(|source| source.key);
     let (notify, metrics_path) = (user.notify.command.clone(), metrics_path(user, inputs.workspace));
     Ok(Resolved { config, caps, notify, metrics_path, sources })
+}
+
+/// Said at once: whoever is told of one limit at a time types the line three times.
+fn both_limits(caps: &Caps) -> ConfigError {
+    let allowed = format!("1 to {} iterations, and more than $0, up to {}", caps.iterations, caps.loop_cost);
+    ConfigError::new("--max and --max-cost", "are required: a loop does not start without both limits", allowed)
 }
 
 fn several<T: Clone>(values: &[T]) -> Option<Vec<T>> {

@@ -65,7 +65,7 @@ pub(super) fn baseline(passed: u32, failed: u32) -> Notice {
         output: OutputRef::default(),
     };
     let verdict = Verdict { tree: TreeHash::default(), checks: vec![check], missing: vec![] };
-    Notice::BaselineFinished { verdict: Some(verdict) }
+    Notice::BaselineFinished { verdict: Some(verdict), needs_claim: failed == 0 }
 }
 
 pub(super) fn decided(iteration: u32, tally: (u32, u32), spent: i64) -> Notice {

@@ -30,16 +30,16 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
             let objective = first_line(&config.objective);
             (Lasting, format!("loop {}: {objective} ({}, {limits}{before})", loop_id.short(), config.agent.name()))
         }
-        Notice::BaselineFinished { verdict: None } => (
+        Notice::BaselineFinished { verdict: None, .. } => (
             Lasting,
             "no checks: only the agent's own word will end this loop, and nothing will be verified".to_owned(),
         ),
-        Notice::BaselineFinished { verdict: Some(verdict) } => {
+        Notice::BaselineFinished { verdict: Some(verdict), needs_claim } => {
             let (passing, failing) = verdict.tally();
-            let meaning = if verdict.passed() {
-                "checks pass already, so the agent has to claim that it is done, too"
-            } else {
-                "passing checks will complete the loop"
+            let meaning = match (verdict.passed(), needs_claim) {
+                (true, _) => "checks pass already, so the agent has to claim that it is done, too",
+                (false, true) => "passing checks together with the promise will complete the loop",
+                (false, false) => "passing checks will complete the loop",
             };
             (Lasting, format!("before the first iteration: {passing} passing, {failing} failing; {meaning}"))
         }

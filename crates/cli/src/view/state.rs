@@ -65,7 +65,7 @@ impl View {
                 self.iteration = done.0;
                 self.spent = *spent;
             }
-            Notice::BaselineFinished { verdict } => {
+            Notice::BaselineFinished { verdict, .. } => {
                 self.phase = Phase::Between;
                 self.activity.clear();
                 if let Some(found) = verdict {

@@ -21,11 +21,11 @@ pub(crate) struct ResumeWords {
     pub(crate) loop_name: Option<String>,
 
     /// A new limit of agent runs, counted from the loop's start
-    #[arg(long = "max", value_name = "N")]
+    #[arg(long = "max", value_name = "N", allow_negative_numbers = true)]
     pub(crate) max_iterations: Option<u32>,
 
     /// A new limit of money in US dollars, counted from the loop's start
-    #[arg(long = "max-cost", value_name = "USD")]
+    #[arg(long = "max-cost", value_name = "USD", allow_negative_numbers = true)]
     pub(crate) max_cost: Option<Money>,
 
     /// The agent costs nothing that Ralph has to count
@@ -56,7 +56,7 @@ pub(crate) struct ListWords {
     pub(crate) status: Option<StatusWord>,
 
     /// At most this many
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
 
     /// Print a JSON array
@@ -207,11 +207,11 @@ pub(crate) struct StopWords {
   ralph report --since 2026-11-01 --json")]
 pub(crate) struct ReportWords {
     /// The UTC day that the report is named after and that it ends with [default: today]
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) date: Option<Date>,
 
     /// The first UTC day that counts [default: the day of the report]
-    #[arg(long, value_name = "DATE")]
+    #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) since: Option<Date>,
 
     /// The metrics file to read [default: the workspace's own]
@@ -221,6 +221,10 @@ pub(crate) struct ReportWords {
     /// Print the figures as a JSON object and write no file
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+fn day(text: &str) -> Result<Date, String> {
+    text.parse().map_err(|_| "write a day of the calendar like 2026-11-15".to_owned())
 }
 
 /// The words of `ralph verify-run`.

@@ -10,9 +10,12 @@ use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked};
 /// The words of `ralph run`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = "Examples:
-  ralph run \"Fix tests in src/utils\" --max 10 --max-cost 5 --criteria \"npm test src/utils\" --agent-command ./my-agent
-  ralph run --objective-file TASK.md --max 20 --max-cost 8 --agent helper --worktree
-  git diff | ralph run - --max 5 --max-cost 2 --criteria \"cargo test\" --agent-command ./my-agent --unmetered --json")]
+  ralph run \"Fix tests in src/utils\" --max 10 --max-cost 5 \\
+      --criteria \"npm test src/utils\" --agent-command ./my-agent
+  ralph run --objective-file TASK.md --max 20 --max-cost 8 \\
+      --agent helper --worktree
+  git diff | ralph run - --max 5 --max-cost 2 --criteria \"cargo test\" \\
+      --agent-command ./my-agent --unmetered --json")]
 pub(crate) struct RunWords {
     /// What the agent has to achieve, in words; `-` reads it from standard input
     #[arg(value_name = "OBJECTIVE", required_unless_present = "objective_file", conflicts_with = "objective_file")]
@@ -23,11 +26,11 @@ pub(crate) struct RunWords {
     pub(crate) objective_file: Option<PathBuf>,
 
     /// At most this many agent runs; required here or in a configuration file
-    #[arg(long = "max", value_name = "N", help_heading = "Limits")]
+    #[arg(long = "max", value_name = "N", allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) max_iterations: Option<u32>,
 
     /// At most this much money in US dollars; required here or in a configuration file
-    #[arg(long = "max-cost", value_name = "USD", help_heading = "Limits")]
+    #[arg(long = "max-cost", value_name = "USD", allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) max_cost: Option<Money>,
 
     /// At most this much time for the whole loop, such as 2h

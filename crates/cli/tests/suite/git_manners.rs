@@ -24,7 +24,7 @@ fn two() -> Script {
     Script::new().run([Step::write("first.txt", "1\n")]).run([Step::write("done.txt", "2\n")])
 }
 
-/// Names and contents of everything but `.git` and `.ralph`.
+/// Names and contents of everything but `.git` and `.ralph`; pipes have no content, and snapshots none of them.
 fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     fn collect(root: &Path, folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
         for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -32,9 +32,10 @@ fn files(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
             if entry.file_name() == ".git" || entry.file_name() == ".ralph" {
                 continue;
             }
-            if entry.file_type().unwrap().is_dir() {
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
                 collect(root, &path, found);
-            } else {
+            } else if kind.is_file() || kind.is_symlink() {
                 found.push((path.strip_prefix(root).unwrap().to_owned(), std::fs::read(&path).unwrap_or_default()));
             }
         }

@@ -13,6 +13,7 @@ mod aid;
 mod harness;
 
 // Durability and supervision.
+mod afterwards;
 mod crash;
 mod flood;
 mod interrupt;

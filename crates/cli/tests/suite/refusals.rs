@@ -47,7 +47,7 @@ fn table() -> Vec<Wrong> {
             &["Fix it", "--max", "3", "--agent-command", "AGENT"],
             &["--max-cost:", "required", "up to $10.00", EXAMPLE],
         ),
-        wrong("neither limit", &["Fix it", "--agent-command", "AGENT"], &["--max:", EXAMPLE]),
+        wrong("neither limit", &["Fix it", "--agent-command", "AGENT"], &["--max and --max-cost:", EXAMPLE]),
         limits("--max 0", "0", "1", &["--max:", "1 to 50", EXAMPLE]),
         limits("--max over the cap", "51", "1", &["--max:", "cap of 50 iterations", "caps.iterations", EXAMPLE]),
         limits("--max-cost 0", "3", "0", &["--max-cost:", "more than $0", EXAMPLE]),

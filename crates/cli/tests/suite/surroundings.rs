@@ -204,25 +204,25 @@ fn claim(user: &User) -> Vec<String> {
 #[test]
 fn homes_that_are_missing_or_relative() {
     let (user, repo) = (User::new(), Repo::init());
-    let run = |change: &dyn Fn(&mut Command)| {
+    let run = |change: &dyn Fn(&mut Command) -> &mut Command| {
         let mut command = user.command(repo.path(), claim(&user));
         change(&mut command);
         Ended::from(command.output().unwrap())
     };
     // Nothing at all: said, with what to set.
-    let nowhere = run(&|command| drop(command.env_remove("HOME").env_remove("RALPH_HOME")));
+    let nowhere = run(&|command| command.env_remove("HOME").env_remove("RALPH_HOME"));
     assert_ne!(nowhere.code, 0);
     assert!(nowhere.stderr.contains("HOME") && nowhere.stderr.contains("RALPH_HOME"), "{}", nowhere.stderr);
     // A place for the state alone is enough.
-    run(&|command| drop(command.env_remove("HOME"))).ok();
+    run(&|command| command.env_remove("HOME")).ok();
     assert!(user.state().join("ralph.db").exists());
     // A relative path means another folder in every workspace, so it means nothing.
     let usual = user.home().join(".local/state/ralph/ralph.db");
     assert!(!usual.exists());
-    run(&|command| drop(command.env("RALPH_HOME", "relative/state"))).ok();
+    run(&|command| command.env("RALPH_HOME", "relative/state")).ok();
     assert!(usual.exists() && !repo.exists("relative"));
     let moved = user.home().join("xdg");
-    run(&|command| drop(command.env_remove("RALPH_HOME").env("XDG_STATE_HOME", &moved))).ok();
+    run(&|command| command.env_remove("RALPH_HOME").env("XDG_STATE_HOME", &moved)).ok();
     assert!(moved.join("ralph/ralph.db").exists());
 }
 

@@ -34,8 +34,9 @@ impl Baseline {
                 let attempt = self.attempt;
                 (Phase::Baseline(self), vec![Effect::StopRunning { attempt }])
             }
-            Event::Resumed { limits, .. } => {
+            Event::Resumed { limits, tree, .. } => {
                 facts.resume(limits);
+                facts.find(tree);
                 Self::enter(facts)
             }
             Event::Faulted { error, .. } => fault(error),

@@ -22,20 +22,22 @@ impl Done {
 
     pub(crate) fn on(self, facts: &mut Facts, event: Event) -> Step {
         match event {
-            Event::Resumed { limits, .. } if !matches!(self.outcome, Outcome::Completed { .. }) => {
+            Event::Resumed { limits, tree, .. } if !matches!(self.outcome, Outcome::Completed { .. }) => {
+                let unseen = facts.has_unseen_work();
                 facts.resume(limits);
                 // Whoever resumes a stalled loop wants it to try again.
                 facts.progress.forgive();
                 facts.kept = None;
-                if facts.has_checks() && facts.baseline.is_none() {
-                    return super::begin(facts);
-                }
-                // Only the last things were in the way of work that is already verified.
+                // Only the last things were in the way of work that is already verified: that work, whatever came since.
                 if let Some(outcome) = decide::completion(facts) {
                     return end(facts, outcome);
                 }
-                // Work that was never looked at may be all that was missing, if it is still there.
-                if facts.needs_verdict() && facts.has_unseen_work() {
+                facts.find(tree);
+                if facts.has_checks() && facts.baseline.is_none() {
+                    return super::begin(facts);
+                }
+                // Work that was never looked at may be all that was missing.
+                if unseen {
                     return Verifying::enter(facts);
                 }
                 next_iteration(facts, Millis(0))

@@ -23,7 +23,8 @@ impl Guarding {
 
     pub(crate) fn on(self, facts: &mut Facts, event: Event) -> Step {
         match event {
-            Event::ProhibitedRestored { attempt, violations, patch } if attempt == self.attempt => {
+            Event::ProhibitedRestored { attempt, violations, patch, tree } if attempt == self.attempt => {
+                facts.find(tree);
                 let files = describe(if violations.is_empty() { &self.violations } else { &violations });
                 let details = format!("{files}; restored, and the offending content is kept in {patch}");
                 facts.patch = Some(patch);

@@ -55,8 +55,9 @@ impl Verifying {
                 let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
                 (Phase::Verifying(self), effects)
             }
-            Event::Resumed { limits, .. } => {
+            Event::Resumed { limits, tree, .. } => {
                 facts.resume(limits);
+                facts.find(tree);
                 Self::enter(facts)
             }
             Event::Faulted { error, .. } => fault(error),

@@ -57,10 +57,11 @@ impl Working {
                 let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
                 (Phase::Working(self), effects)
             }
-            Event::Resumed { lost, limits, .. } => {
+            Event::Resumed { lost, limits, tree, .. } => {
                 // Before the new limits: the lost run was started under the old ones.
                 self.lose(facts, at, lost);
                 facts.resume(limits);
+                facts.find(tree);
                 next_iteration(facts, Millis(0))
             }
             Event::Faulted { error, lost } => {
@@ -102,12 +103,7 @@ impl Working {
             Some(lost) if lost.attempt == self.attempt && !lost.ran => {
                 facts.iterations.pop();
             }
-            Some(lost) if lost.attempt == self.attempt => {
-                if let Some(tree) = lost.tree {
-                    facts.tree = tree;
-                }
-                self.charge_interrupted(facts, at, lost.cost);
-            }
+            Some(lost) if lost.attempt == self.attempt => self.charge_interrupted(facts, at, lost.cost),
             // Nobody can say what became of the run: assume the worst.
             Some(_) | None => self.charge_interrupted(facts, at, Cost::Unknown),
         }

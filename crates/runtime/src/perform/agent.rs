@@ -6,6 +6,7 @@ use ralph_agents::{Activity, Request};
 use ralph_engine::{DayBudget, Event};
 use ralph_model::{AgentRun, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash, Violation};
 use ralph_process::Stop;
+use ralph_workspace::Repository;
 use tokio::sync::watch;
 
 use super::{Answer, Context};
@@ -57,7 +58,8 @@ impl Context {
             hold: vec![Arc::clone(&self.hold)],
             redactor: Arc::clone(&self.machinery.redactor),
         };
-        let head = self.repository.as_ref().and_then(|repository| repository.head().ok());
+        // Only a figure in the history, here and below; expectations look for themselves.
+        let head = self.on_repository(|repository| repository.head().ok()).await?.flatten();
         let mut lines = LastLine::default();
         let mut observe = |activity: Activity| {
             if let Activity::Text(text) = activity
@@ -69,11 +71,10 @@ impl Context {
         let observed =
             ralph_agents::run(&self.machinery.supervisor, &self.config.agent, request, stop, &mut observe).await?;
         let left = self.look(iteration, before).await?;
-        let commits = match (&self.repository, head) {
-            // Only a figure in the history; expectations look for themselves.
-            (Some(repository), Some(head)) => repository.commits_since(head.commit.as_ref()).unwrap_or(0),
-            _ => 0,
+        let since = move |repository: &Repository| {
+            head.and_then(|head| repository.commits_since(head.commit.as_ref()).ok()).unwrap_or(0)
         };
+        let commits = self.on_repository(since).await?.unwrap_or(0);
         let reserved = budget.unwrap_or(Money::ZERO);
         let charged = observed.cost.charge(reserved);
         self.machinery.tell(Notice::AgentFinished {
@@ -83,7 +84,7 @@ impl Context {
             charged,
             duration: observed.duration,
         });
-        let day = self.day_after(budget.is_some(), charged).await?;
+        let day = self.day_after(attempt, budget.is_some(), charged).await?;
         let output = OutputRef {
             file: self.relative_log(&log),
             bytes: observed.output.bytes,
@@ -121,11 +122,14 @@ impl Context {
         .await
     }
 
-    async fn day_after(&self, metered: bool, charged: Money) -> Result<DayBudget, Error> {
+    /// The day's money with this run in it. A run over midnight counts on the day that its money was reserved on.
+    async fn day_after(&self, attempt: Attempt, metered: bool, charged: Money) -> Result<DayBudget, Error> {
         if !metered {
             return Ok(DayBudget { spent: Money::ZERO, cap: self.machinery.caps.daily_cost });
         }
-        let day = self.day(&clock::now().utc_date()).await?;
+        let open = self.machinery.store.open_reservations(self.loop_id).await?;
+        let reserved_on = open.into_iter().find(|open| open.attempt == attempt).map(|open| open.day);
+        let day = self.day(&reserved_on.unwrap_or_else(|| clock::now().utc_date())).await?;
         Ok(DayBudget { spent: day.spent + charged, ..day })
     }
 }

@@ -22,7 +22,8 @@ impl Context {
         let checks = self.check(format!("baseline-{attempt}"), stop).await?;
         let tree = self.current_tree("baseline").await?;
         let verdict = Verdict { tree, checks, missing: Vec::new() };
-        self.machinery.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()) });
+        let needs_claim = verdict.passed() || self.config.promise_is_explicit;
+        self.machinery.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()), needs_claim });
         Ok(Event::BaselineFinished { attempt, verdict }.into())
     }
 
@@ -89,16 +90,14 @@ impl Context {
         let changed = self.on_ground(move |ground| Ok(ground.workspace.changes(&from, &to)?)).await?;
         let head = start.head.as_deref().and_then(CommitId::parse);
         // A repository that the agent ruined shows nothing: what is expected of it is missing, and the loop goes on.
-        let new_commits = match &self.repository {
-            Some(repository) => repository.commits_since(head.as_ref()).unwrap_or(0),
-            None => 0,
-        };
-        let clean = match &self.repository {
-            Some(repository) if expects.contains(&Expectation::CleanTree) => {
-                Some(repository.is_clean().unwrap_or(false))
-            }
-            _ => None,
-        };
+        let asks_clean = expects.contains(&Expectation::CleanTree);
+        let asked = self
+            .on_repository(move |repository| {
+                let new_commits = repository.commits_since(head.as_ref()).unwrap_or(0);
+                (new_commits, asks_clean.then(|| repository.is_clean().unwrap_or(false)))
+            })
+            .await?;
+        let (new_commits, clean) = asked.unwrap_or((0, None));
         let observed = Observed { evidence: &evidence, changed: &changed, new_commits, clean };
         let logs = self.folder.logs();
         let request = self.request(&[], &logs, format!("{prefix}-expected"));

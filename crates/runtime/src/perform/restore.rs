@@ -13,11 +13,15 @@ impl Context {
     pub(super) async fn restore_prohibited(&self, attempt: Attempt) -> Result<Answer, Error> {
         let patch = self.folder.patch();
         let kept = patch.clone();
-        let violations = self
-            .on_ground(move |ground| Ok(ground.workspace.guard_restore(&ground.guard, &ground.baseline, &patch)?))
+        let loop_id = self.loop_id;
+        let (violations, tree) = self
+            .on_ground(move |ground| {
+                let violations = ground.workspace.guard_restore(&ground.guard, &ground.baseline, &patch)?;
+                Ok((violations, ground.workspace.snapshot(loop_id, &format!("put-back-{attempt}"))?.tree))
+            })
             .await?;
         let patch = kept.to_string_lossy().into_owned();
-        Ok(Event::ProhibitedRestored { attempt, violations, patch }.into())
+        Ok(Event::ProhibitedRestored { attempt, violations, patch, tree: Some(tree) }.into())
     }
 
     pub(super) async fn restore_tree(&self, attempt: Attempt, tree: TreeHash) -> Result<Answer, Error> {

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use ralph_model::{LoopId, TreeHash};
+use ralph_engine::Loop;
+use ralph_model::{CheckOutcome, LoopId, Outcome, TreeHash};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::replace;
 use crate::live::Live;
 use crate::perform::Context;
-use crate::result::LoopResult;
 
 /// What the end of a loop rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +28,27 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
+    /// What a journal of this length and with this last hash makes of a loop.
+    pub(crate) fn of(loop_id: LoopId, run: &Loop, events: u64, chain_head: String) -> Self {
+        let (facts, outcome) = (run.facts(), run.outcome());
+        let verdict = facts.last_verdict();
+        let certified = |check: &CheckOutcome| CertifiedCheck {
+            command: check.command.clone(),
+            passed: check.passed,
+            output_sha256: check.output.sha256.clone(),
+        };
+        Self {
+            loop_id,
+            objective_sha256: sha256(facts.config.objective.as_bytes()),
+            status: outcome.map_or("RUNNING", Outcome::status).to_owned(),
+            verified: outcome == Some(&Outcome::Completed { verified: true }),
+            tree: verdict.map(|verdict| verdict.tree.clone()),
+            checks: verdict.map_or_else(Vec::new, |verdict| verdict.checks.iter().map(certified).collect()),
+            events,
+            chain_head,
+        }
+    }
+
     /// Reads one, or says in words why not.
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
@@ -44,31 +65,13 @@ pub(crate) struct CertifiedCheck {
     pub(crate) output_sha256: String,
 }
 
-pub(super) fn write(context: &Context, live: &Live, result: &LoopResult) -> Result<(), String> {
-    let facts = live.run.facts();
-    let verdict = facts.last_verdict();
-    let certificate = Certificate {
-        loop_id: live.loop_id,
-        objective_sha256: sha256(facts.config.objective.as_bytes()),
-        status: result.status.to_owned(),
-        verified: result.verified,
-        tree: verdict.map(|verdict| verdict.tree.clone()),
-        checks: verdict.map_or_else(Vec::new, |verdict| {
-            let certified = verdict.checks.iter().map(|check| CertifiedCheck {
-                command: check.command.clone(),
-                passed: check.passed,
-                output_sha256: check.output.sha256.clone(),
-            });
-            certified.collect()
-        }),
-        events: live.head.seq.0,
-        chain_head: live.head.hash.to_string(),
-    };
+pub(super) fn write(context: &Context, live: &Live) -> Result<(), String> {
+    let certificate = Certificate::of(live.loop_id, &live.run, live.head.seq.0, live.head.hash.to_string());
     let text = serde_json::to_string_pretty(&certificate).map_err(|error| error.to_string())?;
     let path = context.folder.certificate();
     replace(&path, &text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 use ralph_model::Outcome;
 use ralph_report::{Record, Status};
 
+use super::in_its_place;
 use crate::live::Live;
 use crate::perform::Context;
 use crate::result::LoopResult;
 
 pub(super) fn append(context: &Context, live: &Live, result: &LoopResult) -> Result<(), String> {
     let path = context.machinery.metrics.clone().unwrap_or_else(|| default_path(&context.root));
+    if path.starts_with(&context.root) {
+        // Making its folders would make a workspace that looks like the lost one.
+        in_its_place(&context.root)?;
+    }
     refuse_links(&path)?;
     ralph_report::append(&path, &record(live, result)).map_err(|error| error.to_string())
 }
@@ -60,7 +65,8 @@ fn record(live: &Live, result: &LoopResult) -> Record {
         tampered: result.tampered,
         agent: facts.config.agent.name().to_owned(),
         model: runs().rev().find_map(|run| run.usage.model.clone()),
-        input_tokens: runs().map(|run| run.usage.input_tokens).sum(),
-        output_tokens: runs().map(|run| run.usage.output_tokens).sum(),
+        // An agent may report any number.
+        input_tokens: runs().map(|run| run.usage.input_tokens).fold(0, u64::saturating_add),
+        output_tokens: runs().map(|run| run.usage.output_tokens).fold(0, u64::saturating_add),
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn restore(
         if offences.is_empty() {
             break;
         }
-        let restorer = Restorer { workspace, baseline, root: Place::open(&workspace.root)? };
+        let restorer = Restorer { workspace, baseline, root: workspace.place()? };
         if !restorer.open_up(&now, &offences)? {
             patch::save(&workspace.git, &baseline.store, &offences, patch)?;
             restorer.put_back(&offences)?;

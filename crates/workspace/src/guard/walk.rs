@@ -101,6 +101,7 @@ impl<'a> Walk<'a> {
         guard: &'a Guard,
         baseline: Option<&'a Baseline>,
     ) -> Result<Self, Error> {
+        workspace.check_root()?;
         // Which bulk folders are ignored is known from the last scan.
         workspace.scan_once()?;
         let watch = workspace.watches.entry(guard.globs.clone()).or_default();

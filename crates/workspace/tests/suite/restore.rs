@@ -1,6 +1,7 @@
 use std::fs;
 
 use ralph_model::ChangeKind::{Added, Deleted, Mode, Modified};
+use ralph_workspace::{Error, Guard};
 
 use crate::support::{Fixture, changed, id};
 
@@ -133,4 +134,38 @@ fn a_snapshot_of_an_earlier_process_can_be_restored() {
     fixture.open().restore(&start).unwrap();
     assert_eq!(fixture.read("a"), "1");
     assert!(!fixture.path("b").exists());
+}
+
+#[test]
+fn a_folder_that_took_the_place_of_the_workspace_is_left_alone() {
+    let fixture = Fixture::new();
+    fixture.write("a", "1");
+    let guard = Guard::new(&[".env".to_owned()]).unwrap();
+    let mut workspace = fixture.open();
+    let start = workspace.snapshot(id(), "start").unwrap().tree;
+    let baseline = workspace.guard_baseline(&guard, &fixture.state.join("guard")).unwrap();
+    let aside = fixture.folder.path().join("aside");
+    let victim = fixture.folder.path().join("victim");
+    fs::rename(&fixture.root, &aside).unwrap();
+    fs::create_dir(&victim).unwrap();
+    fs::write(victim.join(".env"), "somebody else's").unwrap();
+    for place in ["link", "folder"] {
+        match place {
+            "link" => std::os::unix::fs::symlink(&victim, &fixture.root).unwrap(),
+            _ => {
+                fs::remove_file(&fixture.root).unwrap();
+                fs::rename(&victim, &fixture.root).unwrap();
+            }
+        }
+        let refused = |error: Error| assert!(matches!(error, Error::Replaced { .. }), "{place}: {error}");
+        refused(workspace.restore(&start).unwrap_err());
+        refused(workspace.snapshot(id(), "later").unwrap_err());
+        refused(workspace.guard_check(&guard, &baseline).unwrap_err());
+        refused(workspace.guard_restore(&guard, &baseline, &fixture.state.join("patch")).unwrap_err());
+        assert_eq!(fs::read_dir(&fixture.root).unwrap().count(), 1, "{place}");
+        assert_eq!(fixture.read(".env"), "somebody else's");
+    }
+    fs::rename(&fixture.root, &victim).unwrap();
+    fs::rename(&aside, &fixture.root).unwrap();
+    assert_eq!(workspace.snapshot(id(), "back").unwrap().tree, start);
 }

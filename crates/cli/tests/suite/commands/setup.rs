@@ -9,7 +9,8 @@ use crate::harness::{Ended, User, run_words_with};
 
 #[test]
 fn init_knows_each_stack_and_what_it_writes_works() {
-    let stacks: [(&str, &[(&str, &str)], &str); 6] = [
+    type Stack<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str);
+    let stacks: [Stack<'_>; 6] = [
         ("rust", &[("Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\n"), ("src/lib.rs", "")], "cargo test"),
         ("node", &[("package.json", "{\"scripts\": {\"test\": \"node --test\"}}")], "npm test"),
         (
