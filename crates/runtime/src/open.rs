@@ -90,13 +90,16 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     folder.make()?;
     let guard_folder = folder.guard();
     let Site { lock, mut workspace, repository } = site;
-    let (ground, tree) = blocking(move || {
+    let looked = blocking(move || {
         let tree = workspace.snapshot(loop_id, "start")?.tree;
         workspace.set_start(&tree)?;
         let baseline = workspace.guard_baseline(&guard, &guard_folder)?;
         Ok((Ground { workspace, guard, baseline }, tree))
-    })
-    .await?;
+    });
+    let (ground, tree) = looked.await.inspect_err(|_| {
+        // No loop came of it, so nobody would ever look there or clean up.
+        let _ = fs::remove_dir_all(folder.root());
+    })?;
     let head = repository.as_ref().map(Repository::head).transpose()?;
     let start = StartPoint {
         tree,
@@ -117,7 +120,7 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
     let (live, effects) = Live::create(&machinery, new, first).await?;
     let context = Context {
-        hold: lock.descriptor(),
+        hold: lock.descriptors(),
         loop_id,
         folder,
         config,
@@ -191,7 +194,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
     })
     .await?;
     let mut context = Context {
-        hold: lock.descriptor(),
+        hold: lock.descriptors(),
         loop_id,
         folder,
         config,

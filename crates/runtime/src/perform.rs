@@ -31,7 +31,7 @@ pub(crate) struct Context {
     pub(crate) repository: Option<Repository>,
     pub(crate) ground: Arc<Mutex<Ground>>,
     /// The workspace's lock, which every process tree of the loop holds too.
-    pub(crate) hold: Arc<OwnedFd>,
+    pub(crate) hold: Vec<Arc<OwnedFd>>,
 }
 
 /// What is read and put back in the workspace, one at a time.

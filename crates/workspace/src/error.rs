@@ -71,15 +71,20 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// A prohibited path leads to more files than the guard can watch.
+    /// A prohibited path leads to more than the guard can watch.
     #[error(
-        "`{path}` leads to more than {most} files through symbolic links; narrow the prohibited paths or allow it with `!{path}`"
+        "the link `{link}` leads to more than {files} files or {mebibytes} MiB, too much to watch; narrow the prohibited \
+         paths, or allow it with --prohibit '!{glob}'"
     )]
     GuardTooLarge {
-        /// Where the walk was when it gave up.
-        path: String,
-        /// How many it would watch.
-        most: usize,
+        /// The last link that was followed.
+        link: String,
+        /// The glob that covers what is behind it.
+        glob: String,
+        /// How many files would be watched.
+        files: usize,
+        /// How much of them would be kept.
+        mebibytes: u64,
     },
     /// `.git/info/exclude` cannot be edited safely.
     #[error("{} is not an ordinary file of a git directory; add `.ralph/` to your excludes yourself", path.display())]

@@ -3,6 +3,9 @@
 //! The lock is the kernel's, on `lock` in the state folder, and belongs to the open file. Its descriptor is handed to the
 //! supervisor of every agent, so that it lives as long as any of them: when Ralph is killed, its supervisor still ends
 //! the agent's processes, and the next Ralph gets the lock only when that is done. The file's content only names the holder.
+//!
+//! The workspace's own folder is locked besides, in the same way: a Ralph that keeps its state elsewhere knows nothing of
+//! the file.
 
 use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -14,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use ralph_model::{LoopId, Timestamp};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +26,9 @@ use crate::store::make_private_folder;
 
 /// How long to wait between two looks at a lock that is about to be free.
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long another Ralph's lock on the folder is given to go away: a second start is refused within a second.
+const ELSEWHERE: Duration = Duration::from_millis(500);
 
 /// Who holds a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +72,15 @@ pub enum LockError {
         /// Who held it, where that is known.
         holder: Option<Holder>,
     },
+    /// A Ralph with another state folder holds it.
+    #[error(
+        "a loop of a Ralph with another RALPH_HOME works in {}; wait for it, or stop it there with `ralph stop`",
+        workspace.display()
+    )]
+    Elsewhere {
+        /// The workspace.
+        workspace: PathBuf,
+    },
     /// The lock file cannot be used.
     #[error(transparent)]
     Unusable(#[from] Error),
@@ -79,6 +94,8 @@ fn named(holder: Option<&Holder>) -> String {
 #[derive(Debug)]
 pub struct Lock {
     file: Arc<OwnedFd>,
+    /// None where the file system locks no folders.
+    folder: Option<Arc<OwnedFd>>,
 }
 
 impl Lock {
@@ -117,14 +134,33 @@ impl Lock {
                 _ => thread::sleep(PAUSE),
             }
         }
+        let folder = take_folder(Path::new(&holder.workspace), patience.min(ELSEWHERE))?;
         write(&mut file, &path, holder)?;
-        Ok(Self { file: Arc::new(file.into()) })
+        Ok(Self { file: Arc::new(file.into()), folder })
     }
 
-    /// The open file that is the lock. Whoever holds a copy holds the workspace.
+    /// The open files that are the lock. Whoever holds copies holds the workspace.
     #[must_use]
-    pub fn descriptor(&self) -> Arc<OwnedFd> {
-        Arc::clone(&self.file)
+    pub fn descriptors(&self) -> Vec<Arc<OwnedFd>> {
+        std::iter::once(&self.file).chain(&self.folder).map(Arc::clone).collect()
+    }
+}
+
+/// Locks the workspace's folder, as far as its file system can do that.
+fn take_folder(workspace: &Path, patience: Duration) -> Result<Option<Arc<OwnedFd>>, LockError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = open(workspace, flags, Mode::empty()) else { return Ok(None) };
+    let deadline = Instant::now() + patience;
+    loop {
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Some(Arc::new(folder))),
+            Err(Errno::WOULDBLOCK) if Instant::now() >= deadline => {
+                return Err(LockError::Elsewhere { workspace: workspace.to_owned() });
+            }
+            Err(Errno::WOULDBLOCK) => thread::sleep(PAUSE),
+            Err(Errno::INTR) => {}
+            Err(_) => return Ok(None),
+        }
     }
 }
 

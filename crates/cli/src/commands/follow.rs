@@ -82,9 +82,18 @@ where
     let store = around.store().await?;
     let machinery = around.machinery(store.clone(), wants, watcher)?;
     let (stopper, stops) = stops();
-    let listening = tokio::spawn(listen(stopper));
+    let (asked, was_asked) = watch::channel(None);
+    let listening = tokio::spawn(listen(stopper, asked));
     let mut opened_as = None;
-    let result = match open(machinery, stops).await {
+    let opened = tokio::select! {
+        biased;
+        opened = open(machinery, stops) => opened,
+        by = impatience(was_asked) => {
+            live.close();
+            return stopped_before(by, words, screen);
+        }
+    };
+    let result = match opened {
         Ok(opened) => {
             opened_as = Some(opened.loop_id());
             opened.run().await
@@ -131,8 +140,31 @@ async fn broken_off(store: &Store, loop_id: Option<LoopId>, error: &Error) -> Va
     })
 }
 
+/// Waits until somebody asked to stop and the beginning is still not over. What it does then (a first look at a large
+/// workspace, waiting for what a killed loop left behind) can be cut short anywhere, as by a crash.
+async fn impatience(mut asked: watch::Receiver<Option<StopBy>>) -> StopBy {
+    let by = match asked.wait_for(Option::is_some).await {
+        Ok(by) => by.unwrap_or(StopBy::Signal),
+        // Nobody listens to signals, so they end the program by themselves.
+        Err(_) => std::future::pending().await,
+    };
+    tokio::time::sleep(PATIENCE).await;
+    by
+}
+
+fn stopped_before(by: StopBy, words: ScreenWords, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let details = "stopped before an agent was started";
+    screen.say(details)?;
+    if words.json {
+        let reason = AbortReason::Cancelled.name();
+        let result = json!({ "status": "ABORTED", "reason": reason, "iterations": 0, "verified": false });
+        screen.json(&with_details(result, details))?;
+    }
+    Ok(if by == StopBy::Keyboard { exit_code::KEYBOARD } else { AbortReason::Cancelled.exit_code() })
+}
+
 /// Ctrl-C once stops after the iteration, twice now; other signals stop now.
-async fn listen(stopper: Stopper) {
+async fn listen(stopper: Stopper, asked: watch::Sender<Option<StopBy>>) {
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
         (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
     else {
@@ -145,9 +177,16 @@ async fn listen(stopper: Stopper) {
                 pressed += 1;
                 let when = if pressed == 1 { StopWhen::AfterIteration } else { StopWhen::Now };
                 stopper.stop(when, StopBy::Keyboard);
+                asked.send_replace(Some(StopBy::Keyboard));
             }
-            _ = terminate.recv() => stopper.stop(StopWhen::Now, StopBy::Signal),
-            _ = hang_up.recv() => stopper.stop(StopWhen::Now, StopBy::Signal),
+            _ = terminate.recv() => {
+                stopper.stop(StopWhen::Now, StopBy::Signal);
+                asked.send_replace(Some(StopBy::Signal));
+            }
+            _ = hang_up.recv() => {
+                stopper.stop(StopWhen::Now, StopBy::Signal);
+                asked.send_replace(Some(StopBy::Signal));
+            }
         }
     }
 }

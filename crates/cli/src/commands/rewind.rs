@@ -10,7 +10,7 @@ use ralph_workspace::{Holder, Lock, Workspace};
 
 use super::diff::open;
 use crate::journal::read;
-use crate::screen::Screen;
+use crate::screen::{Screen, counted};
 use crate::surroundings::{Surroundings, find_loop, now};
 use crate::words::{RewindTarget, RewindWords};
 
@@ -39,7 +39,8 @@ pub(crate) async fn run(words: RewindWords, around: &Surroundings, screen: &mut 
         screen.result(&format!("{} {}", change.kind.letter(), change.path))?;
     }
     let short = entry.id.short();
-    screen.say(&format!("{} files put back; `ralph rewind {short} --to undo` takes it back", changes.len()))?;
+    let files = counted(changes.len(), "file", "files");
+    screen.say(&format!("{files} put back; `ralph rewind {short} --to undo` takes it back"))?;
     Ok(0)
 }
 

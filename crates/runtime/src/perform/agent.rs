@@ -55,7 +55,7 @@ impl Context {
             timeout,
             idle: self.config.idle_timeout,
             marker: Some(self.folder.marker(attempt)),
-            hold: vec![Arc::clone(&self.hold)],
+            hold: self.hold.clone(),
             redactor: Arc::clone(&self.machinery.redactor),
         };
         // Only a figure in the history, here and below; expectations look for themselves.

@@ -70,7 +70,7 @@ impl Context {
             log_root: self.folder.root(),
             log_limit: self.config.log_limit,
             junit: &self.config.junit,
-            hold: vec![Arc::clone(&self.hold)],
+            hold: self.hold.clone(),
         }
     }
 

@@ -26,8 +26,9 @@ use crate::{Error, Workspace};
 /// Folders that hold what tools make and that are too large to watch. Skipped only where they are ignored.
 const BULK: [&[u8]; 9] =
     [b"node_modules", b"target", b".venv", b"venv", b"__pycache__", b".tox", b".gradle", b".next", b".cache"];
-/// A link can lead to anything, such as the whole file system.
+/// A link can lead to anything, such as the whole file system, and all of it would be copied.
 const MOST_BEHIND_LINKS: usize = 50_000;
+const MOST_BYTES_BEHIND_LINKS: u64 = 256 << 20;
 /// Larger files are never held in memory as a whole.
 const LARGE: u64 = 32 << 20;
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
@@ -81,6 +82,7 @@ pub(super) struct Walk<'a> {
     started: Instant,
     found: Found,
     behind: usize,
+    bytes_behind: u64,
 }
 
 /// Where in the walk a folder is.
@@ -116,6 +118,7 @@ impl<'a> Walk<'a> {
             started: Instant::now(),
             found: Found::default(),
             behind: 0,
+            bytes_behind: 0,
         })
     }
 
@@ -206,7 +209,7 @@ impl<'a> Walk<'a> {
         match &spot.through {
             // What is behind a link is somebody else's: only what the globs name is looked at.
             Some(_) if !watched => return Ok(()),
-            Some(_) => self.count(path)?,
+            Some(_) => self.count(path, spot, 0)?,
             None if !watched && BULK.contains(&name.name.as_bytes()) && self.directory.ignores(self.outside, path) => {
                 return Ok(());
             }
@@ -240,15 +243,15 @@ impl<'a> Walk<'a> {
         keep: &mut Keep<'_>,
     ) -> Result<(), Error> {
         let Some(glob) = &name.covering else { return Ok(()) };
-        if spot.through.is_some() {
-            self.count(path)?;
-        }
         let stat = match statat(fd, &name.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(()),
             Err(errno) => return Err(self.failed(path, errno)),
         };
         let stamp = Stamp::of(&stat);
+        if spot.through.is_some() {
+            self.count(path, spot, stamp.size)?;
+        }
         let opening = || openat(fd, &name.name, FILE, Mode::empty());
         if let Some(content) = self.content(path, stamp, opening, keep)? {
             self.record(path, glob, What::File(content), spot);
@@ -299,7 +302,7 @@ impl<'a> Walk<'a> {
     ) -> Result<(), Error> {
         let Some(glob) = name.covering.as_ref().or(name.lead.as_ref()) else { return Ok(()) };
         if spot.through.is_some() {
-            self.count(path)?;
+            self.count(path, spot, 0)?;
         }
         let target = match readlinkat(fd, &name.name, Vec::new()) {
             Ok(target) => Bytes(target.into_bytes()),
@@ -325,8 +328,10 @@ impl<'a> Walk<'a> {
             let place = Bytes(real.as_os_str().as_bytes().to_vec());
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile if name.covering.is_some() => {
+                    let stamp = Stamp::of(stat);
+                    self.count(path, spot, stamp.size)?;
                     let opening = || open(real, FILE, Mode::empty());
-                    let content = self.content(path, Stamp::of(stat), opening, keep)?;
+                    let content = self.content(path, stamp, opening, keep)?;
                     behind = content.map(|content| Behind { real: place, content });
                 }
                 FileType::Directory => folder = Some(place),
@@ -357,10 +362,21 @@ impl<'a> Walk<'a> {
         self.found.records.insert(path.to_vec(), Record { glob: glob.to_string(), what, through });
     }
 
-    fn count(&mut self, path: &[u8]) -> Result<(), Error> {
+    /// Counts something behind a link before it is read.
+    fn count(&mut self, path: &[u8], spot: &Spot, size: u64) -> Result<(), Error> {
         self.behind += 1;
-        if self.behind > MOST_BEHIND_LINKS {
-            return Err(Error::GuardTooLarge { path: quote(path), most: MOST_BEHIND_LINKS });
+        self.bytes_behind = self.bytes_behind.saturating_add(size);
+        // Only at the start: later, an agent that writes more must be caught and not be an error.
+        let heavy = self.baseline.is_none() && self.bytes_behind > MOST_BYTES_BEHIND_LINKS;
+        if self.behind > MOST_BEHIND_LINKS || heavy {
+            let link = spot.through.as_ref().map_or(path, |(_, length)| &path[..*length]);
+            let glob = spot.inside.as_deref().map_or_else(|| quote(path), str::to_owned);
+            return Err(Error::GuardTooLarge {
+                link: quote(link),
+                glob,
+                files: MOST_BEHIND_LINKS,
+                mebibytes: MOST_BYTES_BEHIND_LINKS >> 20,
+            });
         }
         Ok(())
     }

@@ -434,3 +434,18 @@ fn a_folder_behind_a_link_that_leads_elsewhere_now_is_left_alone() {
     assert_eq!(fs::read_to_string(home.join("thesis")).unwrap(), "years");
     assert_eq!(fs::read_dir(&home).unwrap().count(), 1);
 }
+
+#[test]
+fn a_link_to_more_than_can_be_kept_is_refused_before_it_is_copied() {
+    let fixture = Fixture::new();
+    let outside = fixture.folder.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    // Sparse: large to look at, nothing on the disk.
+    fs::File::create(outside.join("image")).unwrap().set_len(300 << 20).unwrap();
+    fixture.link(&outside, "src/auth");
+    let mut workspace = fixture.open();
+    let kept = fixture.state.join("guard");
+    let error = workspace.guard_baseline(&usual(), &kept).unwrap_err().to_string();
+    assert!(error.contains("`src/auth`") && error.contains("--prohibit '!src/auth/**'"), "{error}");
+    workspace.guard_baseline(&guard(&["src/auth/**", "!src/auth/**"]), &kept).unwrap();
+}

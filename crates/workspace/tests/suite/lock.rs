@@ -14,7 +14,7 @@ fn me() -> Holder {
 
 /// A process that holds the lock of `state` by an inherited descriptor, as a supervisor does.
 fn keep_open(lock: &Lock) -> Child {
-    let descriptor = lock.descriptor().try_clone().unwrap();
+    let descriptor = lock.descriptors()[0].try_clone().unwrap();
     Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::from(descriptor)).spawn().unwrap()
 }
 
@@ -95,4 +95,22 @@ fn rewrite_start(text: &str) -> String {
 fn a_folder_that_cannot_be_made_is_an_error_with_its_path() {
     let error = Lock::take(Path::new("/proc/nothing/here"), &me(), Duration::ZERO).unwrap_err();
     assert!(error.to_string().contains("/proc/nothing/here"), "{error}");
+}
+
+#[test]
+fn a_ralph_that_keeps_its_state_elsewhere_is_refused_too() {
+    let (state, other, workspace) = (throwaway(), throwaway(), throwaway());
+    let here = Holder { workspace: workspace.path().display().to_string(), ..me() };
+    let first = Lock::take(state.path(), &here, Duration::from_secs(60)).unwrap();
+    let start = Instant::now();
+    let error = Lock::take(other.path(), &here, Duration::from_secs(60)).unwrap_err();
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+    assert!(matches!(error, LockError::Elsewhere { .. }), "{error}");
+    assert_eq!(holder(other.path()).unwrap(), None, "the one that was refused holds nothing");
+    // As long as a supervisor of the first lives, so does its lock.
+    let survivor = first.descriptors();
+    drop(first);
+    Lock::take(other.path(), &here, Duration::ZERO).unwrap_err();
+    drop(survivor);
+    Lock::take(other.path(), &here, Duration::ZERO).unwrap();
 }

@@ -48,7 +48,9 @@ fn an_explicit_promise_is_needed_besides_passing_checks() {
             // The default one is another promise.
             .run([Step::write("more", ""), Step::claim()])
             .run([Step::say(said)]);
-        let result = checked(&user, &repo, script, 5, &["--promise", promise]).ok().json();
+        let ended = checked(&user, &repo, script, 5, &["--promise", promise]).ok();
+        assert!(ended.stderr.contains("passing checks together with the promise"), "{}", ended.stderr);
+        let result = ended.json();
         assert_end(&result, "COMPLETED", None, 3);
         assert_eq!(result["verified"], true);
     }
