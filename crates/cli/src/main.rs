@@ -16,12 +16,13 @@ mod words;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser as _};
 use ralph_model::{ConfigError, exit_code};
 
-use crate::screen::{Asking, Screen, ask_at_terminal};
+use crate::screen::{Asking, Screen, ask_at_terminal, told};
 use crate::surroundings::{REAPER, Surroundings, is_interactive, now};
 use crate::words::{Command, Words};
 
@@ -73,7 +74,10 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
         Command::Report(words) => commands::report::run(words, &Surroundings::look()?, screen),
         command => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build()?;
-            runtime.block_on(dispatch_async(command, Surroundings::look()?, screen))
+            let ended = runtime.block_on(dispatch_async(command, Surroundings::look()?, screen));
+            // A thread that still reads a large workspace for a loop that nobody wants any more is not waited for.
+            runtime.shutdown_timeout(Duration::from_millis(500));
+            ended
         }
     }
 }
@@ -99,15 +103,6 @@ async fn dispatch_async(command: Command, around: Surroundings, screen: &mut Scr
         Command::Demo(words) => commands::demo::run(words, around, screen).await,
         Command::Report(_) | Command::Completions(_) => unreachable!("these need no runtime and were answered above"),
     }
-}
-
-/// The error with its causes, each said once: many messages name their cause themselves.
-fn told(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.contains(&cause) {
-        true => text,
-        false if text.is_empty() => cause,
-        false => format!("{text}: {cause}"),
-    })
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -31,3 +31,11 @@ fn json_means_the_same_and_does_nothing() {
     assert_eq!(inert(&text), text);
     assert!(text.contains("日本語"), "{text}");
 }
+
+#[test]
+fn a_cause_is_said_once() {
+    let named = anyhow::anyhow!("no such file").context("could not read x: no such file\n  allowed: a file");
+    assert_eq!(told(&named), "could not read x: no such file\n  allowed: a file");
+    let other = anyhow::anyhow!("no such file").context("could not read x");
+    assert_eq!(told(&other), "could not read x: no such file");
+}

@@ -2,18 +2,25 @@
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ralph_engine::{StopBy, StopWhen};
-use ralph_model::{LoopConfig, LoopId, exit_code};
-use ralph_runtime::{Error, LoopResult, Machinery, Opened, Resume, Stopper, Stops, Watcher, begin, resume, stops};
+use ralph_model::{AbortReason, LoopConfig, LoopId, exit_code};
+use ralph_runtime::{
+    Error, LoopResult, Machinery, Notice, Opened, Resume, Stopper, Stops, Watcher, begin, resume, stops,
+};
 use ralph_store::Store;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use crate::screen::{Screen, counted};
 use crate::surroundings::{Surroundings, Wants};
 use crate::view::{Live, Mode};
 use crate::words::ScreenWords;
+
+/// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What following a loop needs besides the loop.
 pub(crate) struct Following<'a> {
@@ -77,7 +84,13 @@ where
     let live = Arc::new(Live::new(mode));
     let watcher: Watcher = {
         let live = Arc::clone(&live);
-        Arc::new(move |notice| live.notice(notice))
+        // The result begins with the same line; on one screen nobody needs it twice.
+        let repeated = mode == Mode::Plain && !words.json && std::io::stdout().is_terminal();
+        Arc::new(move |notice| {
+            if !(repeated && matches!(notice, Notice::Finished(_))) {
+                live.notice(notice);
+            }
+        })
     };
     let store = around.store().await?;
     let machinery = around.machinery(store.clone(), wants, watcher)?;
@@ -157,8 +170,14 @@ fn stopped_before(by: StopBy, words: ScreenWords, screen: &mut Screen<'_>) -> an
     screen.say(details)?;
     if words.json {
         let reason = AbortReason::Cancelled.name();
-        let result = json!({ "status": "ABORTED", "reason": reason, "iterations": 0, "verified": false });
-        screen.json(&with_details(result, details))?;
+        screen.json(&json!({
+            "status": "ABORTED",
+            "reason": reason,
+            "loopId": null,
+            "iterations": 0,
+            "verified": false,
+            "details": details,
+        }))?;
     }
     Ok(if by == StopBy::Keyboard { exit_code::KEYBOARD } else { AbortReason::Cancelled.exit_code() })
 }

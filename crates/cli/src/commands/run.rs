@@ -8,7 +8,7 @@ use ralph_workspace::{Guard, Repository};
 
 use super::follow::{self, Following, Hints};
 use crate::prepare::{self, Context};
-use crate::screen::{Asking, Screen, ask_at_terminal};
+use crate::screen::{Asking, Screen, ask_at_terminal, told};
 use crate::surroundings::{Surroundings, Wants, is_interactive, now};
 use crate::words::RunWords;
 
@@ -20,7 +20,7 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
     let resolved = match resolve(&words, around).await {
         Ok(resolved) => resolved,
         Err(error) => {
-            screen.say(&format!("error: {error:#}"))?;
+            screen.say(&format!("error: {}", told(&error)))?;
             return Ok(code_of(&error));
         }
     };

@@ -22,7 +22,8 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
     use Weight::{Lasting, Passing};
     let (weight, text) = match notice {
         Notice::LoopOpened { loop_id, done, spent, config, .. } => {
-            let limits = format!("up to {} iterations and {}", config.max_iterations, config.max_cost);
+            let iterations = if config.max_iterations == 1 { "iteration" } else { "iterations" };
+            let limits = format!("up to {} {iterations} and {}", config.max_iterations, config.max_cost);
             let before = match done.0 {
                 0 => String::new(),
                 done => format!(", goes on after iteration {done} and {spent}"),

@@ -14,6 +14,7 @@ mod harness;
 
 // Durability and supervision.
 mod afterwards;
+mod attacks;
 mod crash;
 mod flood;
 mod interrupt;

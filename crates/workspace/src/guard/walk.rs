@@ -209,7 +209,7 @@ impl<'a> Walk<'a> {
         match &spot.through {
             // What is behind a link is somebody else's: only what the globs name is looked at.
             Some(_) if !watched => return Ok(()),
-            Some(_) => self.count(path, spot, 0)?,
+            Some(_) => self.count(path, name.covering.as_ref().or(name.lead.as_ref()), spot, 0)?,
             None if !watched && BULK.contains(&name.name.as_bytes()) && self.directory.ignores(self.outside, path) => {
                 return Ok(());
             }
@@ -250,7 +250,7 @@ impl<'a> Walk<'a> {
         };
         let stamp = Stamp::of(&stat);
         if spot.through.is_some() {
-            self.count(path, spot, stamp.size)?;
+            self.count(path, Some(glob), spot, stamp.size)?;
         }
         let opening = || openat(fd, &name.name, FILE, Mode::empty());
         if let Some(content) = self.content(path, stamp, opening, keep)? {
@@ -302,7 +302,7 @@ impl<'a> Walk<'a> {
     ) -> Result<(), Error> {
         let Some(glob) = name.covering.as_ref().or(name.lead.as_ref()) else { return Ok(()) };
         if spot.through.is_some() {
-            self.count(path, spot, 0)?;
+            self.count(path, Some(glob), spot, 0)?;
         }
         let target = match readlinkat(fd, &name.name, Vec::new()) {
             Ok(target) => Bytes(target.into_bytes()),
@@ -329,7 +329,7 @@ impl<'a> Walk<'a> {
             match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile if name.covering.is_some() => {
                     let stamp = Stamp::of(stat);
-                    self.count(path, spot, stamp.size)?;
+                    self.count(path, Some(glob), spot, stamp.size)?;
                     let opening = || open(real, FILE, Mode::empty());
                     let content = self.content(path, stamp, opening, keep)?;
                     behind = content.map(|content| Behind { real: place, content });
@@ -363,14 +363,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Counts something behind a link before it is read.
-    fn count(&mut self, path: &[u8], spot: &Spot, size: u64) -> Result<(), Error> {
+    fn count(&mut self, path: &[u8], glob: Option<&Arc<str>>, spot: &Spot, size: u64) -> Result<(), Error> {
         self.behind += 1;
         self.bytes_behind = self.bytes_behind.saturating_add(size);
         // Only at the start: later, an agent that writes more must be caught and not be an error.
         let heavy = self.baseline.is_none() && self.bytes_behind > MOST_BYTES_BEHIND_LINKS;
         if self.behind > MOST_BEHIND_LINKS || heavy {
             let link = spot.through.as_ref().map_or(path, |(_, length)| &path[..*length]);
-            let glob = spot.inside.as_deref().map_or_else(|| quote(path), str::to_owned);
+            let glob = glob.map_or_else(|| quote(link), ToString::to_string);
             return Err(Error::GuardTooLarge {
                 link: quote(link),
                 glob,
