@@ -97,7 +97,7 @@ pub(crate) struct RunWords {
     #[arg(long, help_heading = "Agent")]
     pub(crate) no_context: bool,
 
-    /// What an agent's <blocked> does [default: stop]
+    /// What an agent's `<blocked>` does [default: stop]
     #[arg(long, value_name = "HOW", value_parser = on_blocked(), help_heading = "Agent")]
     pub(crate) on_blocked: Option<OnBlocked>,
 
