@@ -1,6 +1,6 @@
 //! Runs an agent and turns what it does into evidence, usage and cost. Takes no agent's word for anything, decides nothing.
 //!
-//! One kind so far: any command. Others join as modules beside [`mod@command`], each with its own stream parser, behind the
+//! One kind so far: any command. Others join as modules beside `command`, each with its own stream parser, behind the
 //! same [`run`].
 
 mod command;
