@@ -1,9 +1,9 @@
 //! A pretend runtime for tests: it answers what a loop asks for and keeps the journal. Starts nothing.
 
 use ralph_model::{
-    AbortReason, AgentRun, AgentSpec, Attempt, Best, Change, ChangeKind, CheckOutcome, Cost, DEFAULT_PROMISE, Ended,
-    Expectation, Isolation, Keep, LoopConfig, Millis, Missing, Money, OnBlocked, Outcome, OutputRef, Signature, Skill,
-    TestTally, Timestamp, TreeHash, Usage, Verdict, Verify, Violation,
+    AbortReason, AgentRun, AgentSpec, Attempt, Best, Change, ChangeKind, CheckOutcome, Cost, Ended, Expectation,
+    LoopConfig, Millis, Missing, Money, Outcome, OutputRef, Signature, Skill, TestTally, Timestamp, TreeHash, Usage,
+    Verdict, Violation,
 };
 
 use crate::{
@@ -15,37 +15,13 @@ pub(crate) const CLAIM: &str = "All done. <promise>COMPLETE</promise>";
 
 /// A loop of five iterations and five dollars with one check.
 pub(crate) fn config() -> LoopConfig {
+    let agent = AgentSpec::Command { name: "worker".into(), command: "./worker".into(), unmetered: false };
     LoopConfig {
-        objective: "Fix the parser.".into(),
-        max_iterations: 5,
-        max_cost: Money::dollars(5),
-        completion_promise: DEFAULT_PROMISE.into(),
-        promise_is_explicit: false,
         verification_commands: vec!["make test".into()],
-        expects: vec![],
-        junit: vec![],
-        skill: None,
-        deep_debug: None,
-        stall_threshold: 5,
-        same_error_threshold: 5,
-        context_injection: true,
-        pause: Millis(500),
-        iteration_timeout: Millis::minutes(30),
-        verification_timeout: Millis::minutes(10),
         idle_timeout: None,
-        max_duration: None,
         prohibited_paths: vec![".env".into()],
-        protected_paths: vec![],
-        agent: AgentSpec::Command { name: "worker".into(), command: "./worker".into(), unmetered: false },
-        workspace: "/project".into(),
-        isolation: Isolation::InPlace,
-        verify: Verify::Guarded,
-        on_blocked: OnBlocked::Stop,
-        keep: Keep::Last,
-        ratchet: false,
-        commit: false,
-        env: vec![],
         log_limit: 1 << 20,
+        ..LoopConfig::new("Fix the parser.".into(), 5, Money::dollars(5), agent, "/project".into())
     }
 }
 

@@ -197,6 +197,43 @@ impl ConfigError {
 }
 
 impl LoopConfig {
+    /// A loop with the usual settings. What has no usual value has to be given.
+    #[must_use]
+    pub fn new(objective: String, max_iterations: u32, max_cost: Money, agent: AgentSpec, workspace: String) -> Self {
+        Self {
+            objective,
+            max_iterations,
+            max_cost,
+            completion_promise: DEFAULT_PROMISE.to_owned(),
+            promise_is_explicit: false,
+            verification_commands: Vec::new(),
+            expects: Vec::new(),
+            junit: Vec::new(),
+            skill: None,
+            deep_debug: None,
+            stall_threshold: 5,
+            same_error_threshold: 5,
+            context_injection: true,
+            pause: Millis(500),
+            iteration_timeout: Millis::minutes(30),
+            verification_timeout: Millis::minutes(10),
+            idle_timeout: Some(Millis::minutes(10)),
+            max_duration: None,
+            prohibited_paths: DEFAULT_PROHIBITED.map(str::to_owned).to_vec(),
+            protected_paths: Vec::new(),
+            agent,
+            workspace,
+            isolation: Isolation::default(),
+            verify: Verify::default(),
+            on_blocked: OnBlocked::default(),
+            keep: Keep::default(),
+            ratchet: false,
+            commit: false,
+            env: Vec::new(),
+            log_limit: 64 * 1024 * 1024,
+        }
+    }
+
     /// Checks every rule and gives the first that is broken.
     ///
     /// # Errors

@@ -1,37 +1,10 @@
 use super::*;
 
 fn config() -> LoopConfig {
+    let agent = AgentSpec::Command { name: "command".into(), command: "./a".into(), unmetered: true };
     LoopConfig {
-        objective: "Fix the tests".into(),
-        max_iterations: 10,
-        max_cost: Money::dollars(5),
-        completion_promise: DEFAULT_PROMISE.into(),
-        promise_is_explicit: false,
         verification_commands: vec!["npm test".into()],
-        expects: vec![],
-        junit: vec![],
-        skill: None,
-        deep_debug: None,
-        stall_threshold: 5,
-        same_error_threshold: 5,
-        context_injection: true,
-        pause: Millis(500),
-        iteration_timeout: Millis::minutes(30),
-        verification_timeout: Millis::minutes(10),
-        idle_timeout: None,
-        max_duration: None,
-        prohibited_paths: vec![],
-        protected_paths: vec![],
-        agent: AgentSpec::Command { name: "command".into(), command: "./a".into(), unmetered: true },
-        workspace: "/w".into(),
-        isolation: Isolation::InPlace,
-        verify: Verify::Guarded,
-        on_blocked: OnBlocked::Stop,
-        keep: Keep::Last,
-        ratchet: false,
-        commit: false,
-        env: vec![],
-        log_limit: 1 << 26,
+        ..LoopConfig::new("Fix the tests".into(), 10, Money::dollars(5), agent, "/w".into())
     }
 }
 

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
@@ -119,16 +118,7 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     };
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
     let (live, effects) = Live::create(&machinery, new, first).await?;
-    let context = Context {
-        hold: lock.descriptors(),
-        loop_id,
-        folder,
-        config,
-        root: ground.workspace.root().to_owned(),
-        repository,
-        ground: Arc::new(Mutex::new(ground)),
-        machinery,
-    };
+    let context = Context::new(machinery, loop_id, config, ground, repository, &lock);
     announce(&context, &live);
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
 }
@@ -193,16 +183,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
         Ok((Ground { workspace, guard, baseline }, tree))
     })
     .await?;
-    let mut context = Context {
-        hold: lock.descriptors(),
-        loop_id,
-        folder,
-        config,
-        root: ground.workspace.root().to_owned(),
-        repository,
-        ground: Arc::new(Mutex::new(ground)),
-        machinery,
-    };
+    let mut context = Context::new(machinery, loop_id, config, ground, repository, &lock);
     let mut live = Live::reopened(loop_id, run, head, end);
     let effects = match way {
         Way::On => go_on(&context, &mut live, tree, limits).await?,

@@ -14,7 +14,7 @@ use ralph_engine::{DayBudget, Effect, Event, Facts};
 use ralph_model::{Attempt, Iteration, LoopConfig, LoopId, Millis, Money, TreeHash};
 use ralph_process::Stop;
 use ralph_store::MoneyChange;
-use ralph_workspace::{Baseline, Guard, Repository, Workspace};
+use ralph_workspace::{Baseline, Guard, Lock, Repository, Workspace};
 use tokio::sync::watch;
 
 use crate::error::Error;
@@ -141,6 +141,26 @@ impl Task {
 }
 
 impl Context {
+    pub(crate) fn new(
+        machinery: Machinery,
+        loop_id: LoopId,
+        config: LoopConfig,
+        ground: Ground,
+        repository: Option<Repository>,
+        lock: &Lock,
+    ) -> Self {
+        Self {
+            folder: machinery.home.loop_folder(loop_id),
+            root: ground.workspace.root().to_owned(),
+            ground: Arc::new(Mutex::new(ground)),
+            hold: lock.descriptors(),
+            machinery,
+            loop_id,
+            config,
+            repository,
+        }
+    }
+
     /// Carries one task out. `stop` cuts it short; it is answered all the same.
     pub(crate) async fn perform(&self, task: Task, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
         match task {

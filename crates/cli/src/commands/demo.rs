@@ -8,9 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
-use ralph_model::{
-    AgentSpec, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, Millis, Money, OnBlocked, Verify,
-};
+use ralph_model::{AgentSpec, DEFAULT_PROMISE, LoopConfig, Millis, Money};
 
 use super::follow::{self, Following, Hints};
 use crate::places::{Places, shell_word};
@@ -67,41 +65,19 @@ pub(crate) async fn run(words: DemoWords, mut around: Surroundings, screen: &mut
 
 fn config(root: &Path) -> anyhow::Result<LoopConfig> {
     let program = std::env::current_exe().context("the ralph program cannot find its own file")?;
+    let agent = AgentSpec::Command {
+        name: "scripted".to_owned(),
+        command: format!("{} {AGENT}", shell_word(&program)),
+        unmetered: false,
+    };
+    let workspace = root.canonicalize()?.to_string_lossy().into_owned();
     Ok(LoopConfig {
-        objective: OBJECTIVE.to_owned(),
-        max_iterations: 5,
-        max_cost: Money::dollars(1),
-        completion_promise: DEFAULT_PROMISE.to_owned(),
-        promise_is_explicit: false,
         verification_commands: vec!["sh ./test.sh".to_owned()],
-        expects: Vec::new(),
-        junit: Vec::new(),
-        skill: None,
-        deep_debug: None,
-        stall_threshold: 5,
-        same_error_threshold: 5,
-        context_injection: true,
         pause: Millis(600),
         iteration_timeout: Millis::minutes(1),
         verification_timeout: Millis::minutes(1),
-        idle_timeout: None,
         max_duration: Some(Millis::minutes(2)),
-        prohibited_paths: DEFAULT_PROHIBITED.map(str::to_owned).to_vec(),
-        protected_paths: Vec::new(),
-        agent: AgentSpec::Command {
-            name: "scripted".to_owned(),
-            command: format!("{} {AGENT}", shell_word(&program)),
-            unmetered: false,
-        },
-        workspace: root.canonicalize()?.to_string_lossy().into_owned(),
-        isolation: Isolation::InPlace,
-        verify: Verify::Guarded,
-        on_blocked: OnBlocked::Stop,
-        keep: Keep::Last,
-        ratchet: false,
-        commit: false,
-        env: Vec::new(),
-        log_limit: 1024 * 1024,
+        ..LoopConfig::new(OBJECTIVE.to_owned(), 5, Money::dollars(1), agent, workspace)
     })
 }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, Skill, Verify};
+use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, Skill};
 
 use super::choose::{Chooser, Layers};
 use super::{Error, Key, Layer, Repository};
@@ -13,8 +13,6 @@ use crate::words::RunWords;
 
 /// Where metrics go when nobody says otherwise, relative to the workspace.
 const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
-/// How much of one output is kept when nobody says otherwise.
-const DEFAULT_LOG_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// What a resolution needs besides flags and files.
 #[derive(Debug, Clone)]
@@ -151,10 +149,8 @@ pub(crate) fn resolve(
         (None, None) => return Err(both_limits(&caps).into()),
     };
     let agent = from.agent(flags)?;
+    let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, agent, utf8(inputs.workspace)?);
     let config = LoopConfig {
-        objective: inputs.objective,
-        max_iterations,
-        max_cost,
         completion_promise,
         promise_is_explicit,
         verification_commands,
@@ -170,60 +166,58 @@ pub(crate) fn resolve(
             Key::StallDetectionThreshold,
             flags.stall_threshold,
             |layer| layer.stall_detection_threshold,
-            5,
+            usual.stall_threshold,
         ),
         same_error_threshold: from.required(
             Key::SameErrorThreshold,
             flags.same_error_threshold,
             |layer| layer.same_error_threshold,
-            5,
+            usual.same_error_threshold,
         ),
         context_injection: from.required(
             Key::ContextInjection,
             flags.no_context.then_some(false),
             |layer| layer.context_injection,
-            true,
+            usual.context_injection,
         ),
-        pause: from.required(Key::PauseMs, flags.pause, |layer| layer.pause_ms.map(|pause| pause.0), Millis(500)),
+        pause: from.required(Key::PauseMs, flags.pause, |layer| layer.pause_ms.map(|pause| pause.0), usual.pause),
         iteration_timeout: from.required(
             Key::IterationTimeout,
             flags.iteration_timeout,
             |layer| layer.iteration_timeout.map(|span| span.0),
-            Millis::minutes(30),
+            usual.iteration_timeout,
         ),
         verification_timeout: from.required(
             Key::VerificationTimeout,
             flags.verification_timeout,
             |layer| layer.verification_timeout.map(|span| span.0),
-            Millis::minutes(10),
+            usual.verification_timeout,
         ),
         // Zero turns it off.
         idle_timeout: Some(from.required(
             Key::IdleTimeout,
             flags.idle_timeout,
             |layer| layer.idle_timeout.map(|span| span.0),
-            Millis::minutes(10),
+            usual.idle_timeout.unwrap_or_default(),
         ))
         .filter(|span| *span > Millis(0)),
         max_duration: from
             .optional(Key::MaxDuration, flags.max_duration, |layer| layer.max_duration.map(|span| span.0)),
         prohibited_paths: from.prohibited(flags, repository)?,
         protected_paths: from.protected(flags, repository)?,
-        agent,
-        workspace: utf8(inputs.workspace)?,
         isolation: from.required(
             Key::Isolation,
             flags.worktree.then_some(Isolation::Worktree),
             |layer| layer.isolation,
-            Isolation::default(),
+            usual.isolation,
         ),
-        verify: Verify::default(),
-        on_blocked: from.required(Key::OnBlocked, flags.on_blocked, |layer| layer.on_blocked, Default::default()),
-        keep: from.required(Key::Keep, flags.keep, |layer| layer.keep, Default::default()),
+        on_blocked: from.required(Key::OnBlocked, flags.on_blocked, |layer| layer.on_blocked, usual.on_blocked),
+        keep: from.required(Key::Keep, flags.keep, |layer| layer.keep, usual.keep),
         ratchet: from.required(Key::Ratchet, flags.ratchet.then_some(true), |layer| layer.ratchet, false),
         commit: from.required(Key::Commit, flags.commit.then_some(true), |layer| layer.commit, false),
         env: from.env(flags)?,
-        log_limit: from.required(Key::LogLimit, None, |layer| layer.log_limit, DEFAULT_LOG_LIMIT),
+        log_limit: from.required(Key::LogLimit, None, |layer| layer.log_limit, usual.log_limit),
+        ..usual
     };
     config.validate(&caps)?;
     let mut sources = from.sources;

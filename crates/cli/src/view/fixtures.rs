@@ -5,43 +5,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use ralph_model::{
-    AgentSpec, CheckOutcome, Ended, Isolation, Iteration, Keep, LoopConfig, LoopId, Millis, Money, OnBlocked,
-    OutputRef, TestTally, TreeHash, Verdict, Verify,
+    AgentSpec, CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, OutputRef, TestTally, TreeHash,
+    Verdict,
 };
 use ralph_runtime::Notice;
 
 pub(super) fn opened(objective: &str) -> Notice {
+    let agent = AgentSpec::Command { name: "helper".into(), command: "./helper".into(), unmetered: false };
     let config = LoopConfig {
-        objective: objective.into(),
-        max_iterations: 10,
-        max_cost: Money::dollars(5),
         completion_promise: "DONE".into(),
-        promise_is_explicit: false,
         verification_commands: vec!["npm test".into()],
-        expects: vec![],
-        junit: vec![],
-        skill: None,
-        deep_debug: None,
-        stall_threshold: 5,
-        same_error_threshold: 5,
-        context_injection: true,
-        pause: Millis(500),
-        iteration_timeout: Millis::minutes(30),
-        verification_timeout: Millis::minutes(10),
-        idle_timeout: None,
-        max_duration: None,
-        prohibited_paths: vec![],
-        protected_paths: vec![],
-        agent: AgentSpec::Command { name: "helper".into(), command: "./helper".into(), unmetered: false },
-        workspace: "/work".into(),
-        isolation: Isolation::InPlace,
-        verify: Verify::Guarded,
-        on_blocked: OnBlocked::Stop,
-        keep: Keep::Last,
-        ratchet: false,
-        commit: false,
-        env: vec![],
-        log_limit: 1 << 26,
+        ..LoopConfig::new(objective.into(), 10, Money::dollars(5), agent, "/work".into())
     };
     let loop_id: LoopId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
     Notice::LoopOpened {
