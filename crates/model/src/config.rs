@@ -66,6 +66,9 @@ pub struct LoopConfig {
     pub agent: AgentSpec,
     /// The folder that is worked in, absolute.
     pub workspace: String,
+    /// The folder that the loop was started for, where it works in a worktree of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
     /// Where in the user's repository the work happens.
     pub isolation: Isolation,
     /// Where the checks run.
@@ -223,6 +226,7 @@ impl LoopConfig {
             protected_paths: Vec::new(),
             agent,
             workspace,
+            origin: None,
             isolation: Isolation::default(),
             verify: Verify::default(),
             on_blocked: OnBlocked::default(),

@@ -114,7 +114,7 @@ fn summary(run: &Loop) -> LoopSummary {
         cost: facts.spent,
         verified,
         finished_at: run.outcome().map(|_| facts.last),
-        details: None,
+        details: facts.config.origin.as_ref().map(|origin| serde_json::json!({ "origin": origin }).to_string()),
     }
 }
 

@@ -81,7 +81,7 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     if config.isolation == Isolation::Worktree {
         let repository = Repository::require(&origin, &machinery.git, &scratch, Need::Worktree)?;
         let path = worktree(&machinery, &repository, loop_id, &origin).await?;
-        config.workspace = path.to_string_lossy().into_owned();
+        config.origin = Some(std::mem::replace(&mut config.workspace, path.to_string_lossy().into_owned()));
     }
     let root = PathBuf::from(&config.workspace);
     let site = Site::take(&machinery, loop_id, &root).await?;

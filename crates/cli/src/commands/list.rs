@@ -32,12 +32,34 @@ pub(crate) async fn run(words: ListWords, around: &Surroundings, screen: &mut Sc
 }
 
 async fn chosen(store: &Store, words: &ListWords, around: &Surroundings) -> anyhow::Result<Vec<LoopEntry>> {
-    let workspace = if words.all { None } else { Some(around.current.canonicalize()?.to_string_lossy().into_owned()) };
-    let filter = Filter { workspace, status: words.status.map(stored), limit: None };
+    let status = words.status.map(stored);
+    let entries = if words.all {
+        store.loops(&Filter { status, ..Filter::default() }).await?
+    } else {
+        of_workspace(store, &around.current.canonicalize()?, status).await?
+    };
     let home = around.home();
     let wanted = |entry: &LoopEntry| words.status.is_none_or(|status| matches(status, entry, &home));
     let limit = usize::try_from(words.limit).unwrap_or(usize::MAX);
-    Ok(store.loops(&filter).await?.into_iter().filter(wanted).take(limit).collect())
+    Ok(entries.into_iter().filter(wanted).take(limit).collect())
+}
+
+/// Loops that work in a folder, or in a worktree that was made for it.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) async fn of_workspace(
+    store: &Store,
+    folder: &Path,
+    status: Option<LoopStatus>,
+) -> anyhow::Result<Vec<LoopEntry>> {
+    let folder = folder.to_string_lossy();
+    let started_here = |entry: &LoopEntry| {
+        let details = entry.details.as_deref().and_then(|details| serde_json::from_str::<Value>(details).ok());
+        details.is_some_and(|details| details["origin"] == *folder)
+    };
+    let loops = store.loops(&Filter { status, ..Filter::default() }).await?.into_iter();
+    Ok(loops.filter(|entry| entry.workspace == folder || started_here(entry)).collect())
 }
 
 const fn stored(word: StatusWord) -> LoopStatus {

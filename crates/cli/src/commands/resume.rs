@@ -1,16 +1,15 @@
 //! `ralph resume`: goes on with a loop.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::bail;
 use ralph_engine::Limits;
-use ralph_model::{Isolation, LoopConfig};
+use ralph_model::LoopConfig;
 use ralph_runtime::{Home, Resume};
-use ralph_store::{Broken, Filter, LoopEntry, LoopStatus, Seq, Store};
-use ralph_workspace::Repository;
+use ralph_store::{Broken, LoopEntry, LoopStatus, Seq, Store};
 
 use super::follow::{self, Following, Hints};
-use super::list::is_interrupted;
+use super::list::{is_interrupted, of_workspace};
 use crate::journal::started_with;
 use crate::prepare::user_settings;
 use crate::screen::Screen;
@@ -40,15 +39,11 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
     if let Some(broken) = journal.broken {
         bail!("{}", how_to_go_on(&entry, &broken));
     }
-    let LoopConfig { env, isolation, .. } = started_with(&store, entry.id).await?;
+    let LoopConfig { env, workspace, origin, .. } = started_with(&store, entry.id).await?;
     store.close().await?;
     let user = user_settings(&around.places)?;
-    let workspace = Path::new(&entry.workspace);
     // A loop in a worktree is counted where it was started.
-    let project = match Repository::find(workspace, &around.git()?, &std::env::temp_dir()) {
-        Some(repository) if isolation == Isolation::Worktree => repository.original(),
-        Some(_) | None => workspace.to_owned(),
-    };
+    let project = PathBuf::from(origin.unwrap_or(workspace));
     let wants = Wants {
         env,
         caps: settings::caps(&user),
@@ -92,8 +87,7 @@ fn how_to_go_on(entry: &LoopEntry, broken: &Broken) -> String {
 
 async fn newest_unfinished(store: &Store, around: &Surroundings) -> anyhow::Result<LoopEntry> {
     let current = around.current.canonicalize()?;
-    let filter = Filter { workspace: Some(current.to_string_lossy().into_owned()), ..Filter::default() };
-    let loops = store.loops(&filter).await?;
+    let loops = of_workspace(store, &current, None).await?;
     match loops.into_iter().find(|entry| entry.status != LoopStatus::Completed) {
         Some(entry) => Ok(entry),
         None => bail!("no unfinished loop in {}: name one, `ralph list --all` shows them", current.display()),

@@ -161,8 +161,9 @@ fn a_worktree_of_a_subfolder_is_worked_in_at_the_same_place_and_counted_in_the_p
     let result = user.ralph(&one, run_words_with(&user.agent(script), 1, &words)).with_code(10).json();
     let workspace = std::path::PathBuf::from(result["workspace"].as_str().unwrap());
     assert!(workspace.ends_with("packages/one") && workspace.join("first.txt").exists(), "{result}");
-    let id = result["loopId"].as_str().unwrap();
-    user.ralph(&one, ["resume", id, "--max", "2"]).ok();
+    let listed = user.ralph(&one, ["list", "--json"]).ok().json();
+    assert_eq!(listed[0]["loopId"], result["loopId"], "listed where it was started");
+    user.ralph(&one, ["resume", "--max", "2"]).ok();
     let lines = std::fs::read_to_string(one.join(".ralph/metrics/ralph-loops.jsonl")).unwrap();
     assert_eq!(lines.lines().count(), 2, "{lines}");
     assert!(!one.join("done.txt").exists() && workspace.join("done.txt").exists());

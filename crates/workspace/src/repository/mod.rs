@@ -74,17 +74,6 @@ impl Repository {
         &self.places.top
     }
 
-    /// The folder in the main working tree that corresponds to this one; the folder itself where this is the main one.
-    #[must_use]
-    pub fn original(&self) -> PathBuf {
-        let main = self.places.common.parent().filter(|_| self.places.common.ends_with(".git"));
-        match (main, self.root.strip_prefix(&self.places.top)) {
-            (Some(main), Ok(below)) if !below.as_os_str().is_empty() => main.join(below),
-            (Some(main), Ok(_)) => main.to_owned(),
-            _ => self.root.clone(),
-        }
-    }
-
     fn objects(&self) -> PathBuf {
         self.places.common.join("objects")
     }
