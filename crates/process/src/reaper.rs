@@ -36,7 +36,11 @@ const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 /// How long the tree has after being asked to end when Ralph died: all of it is to be gone within two seconds.
 const ORPHANED_GRACE: Duration = Duration::from_millis(500);
 /// After killing in vain for this long, the supervisor is told.
-const STUCK_AFTER: Duration = Duration::from_secs(5);
+const STUCK_AFTER: Duration = Duration::from_secs(10);
+/// How long processes that keep forking are left alone between two rounds of killing, at most.
+const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+/// How many looks at its own children a reaper takes between two looks at the whole machine, at most.
+const MOST_CHASES: u32 = 200;
 /// How many rounds of stopping come before killing, at most.
 const MOST_FREEZES: u32 = 64;
 
@@ -322,6 +326,7 @@ impl Reaping {
         loop {
             freeze();
             self.signal_tree(Signal::KILL);
+            self.chase();
             let next_round = Instant::now() + pause;
             loop {
                 match self.inbox.recv_timeout(next_round.saturating_duration_since(Instant::now())) {
@@ -335,11 +340,30 @@ impl Reaping {
                     Err(RecvTimeoutError::Timeout) => break,
                 }
             }
-            pause = (pause * 2).min(Duration::from_millis(250));
+            pause = (pause * 2).min(LONGEST_PAUSE);
             if !told && since.elapsed() >= STUCK_AFTER {
                 told = true;
                 let processes = tree().unwrap_or_default().iter().map(|process| process.pid).collect();
                 self.tell(&Report::Stuck { processes });
+            }
+        }
+    }
+
+    /// Kills children as fast as they appear. Whoever forks and exits at once is adopted at once, and has gone on before a
+    /// look at the whole machine is done; the list of one's own children is short.
+    fn chase(&mut self) {
+        for _ in 0..MOST_CHASES {
+            let children = tree::children(rustix::process::getpid().as_raw_nonzero().get());
+            let mut alive = children.iter().filter(|child| child.state == State::Alive).peekable();
+            if alive.peek().is_none() {
+                return;
+            }
+            for child in alive {
+                if self.ended == Program::Ended {
+                    self.swept.insert(child.identity());
+                }
+                // Refused for processes of another user; those are named when killing fails as well.
+                let _ = child.signal(Signal::KILL);
             }
         }
     }

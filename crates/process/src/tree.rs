@@ -102,6 +102,18 @@ pub(crate) fn all() -> io::Result<Vec<Process>> {
     Ok(processes)
 }
 
+/// The children of one process, adopted ones too, without a look at the rest of the machine. Empty where the kernel keeps
+/// no list of them.
+pub(crate) fn children(parent: i32) -> Vec<Process> {
+    let threads = fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| read_small(&thread.path().join("children").to_string_lossy()));
+    let numbers = lists.flat_map(|list| {
+        let list = String::from_utf8_lossy(&list);
+        list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
+    });
+    numbers.filter_map(Process::look).filter(|child| child.parent == parent).collect()
+}
+
 /// Everything below `root`, without `root`.
 pub(crate) fn descendants(root: i32) -> io::Result<Vec<Process>> {
     Ok(below(&all()?, &HashSet::from([root])))

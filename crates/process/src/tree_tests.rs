@@ -48,3 +48,15 @@ fn a_number_that_was_given_to_another_is_not_signalled() {
     assert!(!child.wait().unwrap().success());
     process.signal(Signal::KILL).unwrap();
 }
+
+#[test]
+fn children_are_found_without_a_look_at_the_rest() {
+    let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+    let pid = i32::try_from(child.id()).unwrap();
+    let own = i32::try_from(std::process::id()).unwrap();
+    let found = children(own);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(found.iter().any(|process| process.pid == pid && process.parent == own), "{found:?}");
+    assert!(!children(own).iter().any(|process| process.pid == pid));
+}
