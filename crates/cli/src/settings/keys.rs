@@ -98,7 +98,7 @@ keys! {
     ProhibitedPaths "prohibited_paths", Some("--prohibit"), NarrowsOnly,
         "prohibited_paths = [\"infra/**\"]", "adds paths that the agent may not change";
     ProtectedPaths "protected_paths", Some("--protect"), NarrowsOnly,
-        "protected_paths = [\"tests/**\"]", "adds paths that the checks depend on";
+        "protected_paths = [\"tests/**\"]", "adds paths that the checks depend on, recorded and not enforced yet";
     Env "env", Some("--env"), UserOnly,
         "env = [\"HTTP_PROXY\"]", "hands environment variables to agent and checks";
     CapsIterations "caps.iterations", None, UserOnly,

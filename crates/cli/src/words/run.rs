@@ -125,7 +125,7 @@ pub(crate) struct RunWords {
     #[arg(long = "prohibit", value_name = "GLOB", help_heading = "Workspace")]
     pub(crate) prohibit: Vec<String>,
 
-    /// Paths that the checks depend on; may be repeated
+    /// Paths that the checks depend on; recorded with the loop, not enforced yet; may be repeated
     #[arg(long = "protect", value_name = "GLOB", help_heading = "Workspace")]
     pub(crate) protect: Vec<String>,
 
