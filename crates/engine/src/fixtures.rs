@@ -98,7 +98,11 @@ pub(crate) fn check(command: &str, failing: &[&str]) -> CheckOutcome {
             failed,
             skipped: 0,
             failing: failing.iter().map(ToString::to_string).collect(),
+            names: vec![],
         }),
+        shrunk: None,
+        flaky: false,
+        retries: 0,
         duration: Millis(1500),
         excerpt: failing.iter().map(|name| format!("FAIL {name}\n")).collect(),
         signature: failing
@@ -115,7 +119,7 @@ pub(crate) fn green() -> Verdict {
 
 /// These of the ten tests of `make test` fail.
 pub(crate) fn red(failing: &[&str]) -> Verdict {
-    Verdict { tree: TreeHash::default(), checks: vec![check("make test", failing)], missing: vec![] }
+    Verdict::new(TreeHash::default(), vec![check("make test", failing)])
 }
 
 /// No checks, and these expectations are not met.
@@ -124,7 +128,7 @@ pub(crate) fn missing(expectations: &[Expectation]) -> Verdict {
         .iter()
         .map(|expectation| Missing { expectation: expectation.clone(), why: "not seen".into() })
         .collect();
-    Verdict { tree: TreeHash::default(), checks: vec![], missing }
+    Verdict { missing, ..Verdict::new(TreeHash::default(), vec![]) }
 }
 
 /// A loop, its journal, and everything it asked for.

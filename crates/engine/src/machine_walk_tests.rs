@@ -54,7 +54,7 @@ impl Content {
             None => vec![],
         };
         let missing = if self.missing { missing(&config.expects).missing } else { vec![] };
-        Verdict { tree: self.tree.clone(), checks, missing }
+        Verdict { missing, ..Verdict::new(self.tree.clone(), checks) }
     }
 
     fn run(&self) -> AgentRun {

@@ -59,9 +59,12 @@ pub struct LoopConfig {
     pub max_duration: Option<Millis>,
     /// Paths that the agent may not change.
     pub prohibited_paths: Vec<String>,
-    /// Paths that the checks depend on.
+    /// Paths that the checks depend on, besides those that are detected.
     #[serde(default)]
     pub protected_paths: Vec<String>,
+    /// Pinned paths that the agent may change all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed_test_changes: Vec<String>,
     /// Who works.
     pub agent: AgentSpec,
     /// The folder that is worked in, absolute.
@@ -74,6 +77,25 @@ pub struct LoopConfig {
     /// Where the checks run.
     #[serde(default)]
     pub verify: Verify,
+    /// Commands that prepare the folder of isolated checks: the first time, and when a lock file changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub setup: Vec<String>,
+    /// How often a failing check is run again, to tell a flake from a failure.
+    #[serde(default)]
+    pub retries: u32,
+    /// Before the loop completes, the checks have to show that they can still fail. A journal from before there was such
+    /// a thing does without.
+    #[serde(default)]
+    pub tripwire: bool,
+    /// Whether agent and checks are kept inside a sandbox.
+    #[serde(default)]
+    pub sandbox: Sandboxing,
+    /// Paths that they may write besides the usual ones, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<String>,
+    /// Checks may use the network.
+    #[serde(default)]
+    pub allow_network: bool,
     /// What an agent's `<blocked>` does.
     #[serde(default)]
     pub on_blocked: OnBlocked,
@@ -121,9 +143,24 @@ pub enum Isolation {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verify {
-    /// In the workspace.
+    /// In the workspace, with pinned files put back for as long as they run.
     #[default]
     Guarded,
+    /// In a folder of the loop's own that the agent cannot write, with an environment made anew.
+    Isolated,
+}
+
+/// Whether agent and checks are kept inside a sandbox.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sandboxing {
+    /// No. Also what a journal from before there was one means.
+    #[default]
+    Off,
+    /// As far as this machine can.
+    On,
+    /// Or the loop does not start.
+    Require,
 }
 
 /// What an agent's `<blocked>` does.
@@ -224,11 +261,18 @@ impl LoopConfig {
             max_duration: None,
             prohibited_paths: DEFAULT_PROHIBITED.map(str::to_owned).to_vec(),
             protected_paths: Vec::new(),
+            allowed_test_changes: Vec::new(),
             agent,
             workspace,
             origin: None,
             isolation: Isolation::default(),
             verify: Verify::default(),
+            setup: Vec::new(),
+            retries: 0,
+            tripwire: true,
+            sandbox: Sandboxing::On,
+            writable: Vec::new(),
+            allow_network: false,
             on_blocked: OnBlocked::default(),
             keep: Keep::default(),
             ratchet: false,

@@ -9,12 +9,14 @@ mod delegation;
 mod id;
 mod money;
 mod outcome;
+mod pin;
 mod time;
 mod verdict;
 
 pub use agent::{AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, OutputRef, Usage, Violation};
 pub use config::{
-    Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, OnBlocked, Skill, Verify,
+    Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, OnBlocked, Sandboxing, Skill,
+    Verify,
 };
 pub use delegation::{
     Confidence, Delegation, DelegationResult, Domain, Expectation, ModelTier, ParseExpectation, ResultUsage,
@@ -23,5 +25,6 @@ pub use delegation::{
 pub use id::{Attempt, Iteration, LoopId, ParseLoopId, TreeHash};
 pub use money::{Money, ParseMoney};
 pub use outcome::{AbortReason, Best, Outcome, exit_code};
+pub use pin::{Pin, PinKind, Tamper, TamperKind, Tripwire};
 pub use time::{Millis, ParseDuration, Timestamp};
-pub use verdict::{CheckOutcome, Missing, Signature, TestTally, Verdict};
+pub use verdict::{CheckOutcome, Missing, Shrunk, Signature, TestTally, Verdict};

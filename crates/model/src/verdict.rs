@@ -1,8 +1,10 @@
 //! What checks found, bound to the tree that they ran on.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Ended, Expectation, Millis, OutputRef, ToolEvidence, TreeHash};
+use crate::{Ended, Expectation, Millis, OutputRef, Tamper, ToolEvidence, TreeHash, Tripwire};
 
 /// A failing output reduced to what does not change between two runs of the same failure.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -28,11 +30,60 @@ pub struct TestTally {
     /// Names of failing tests where the runner prints them, sorted, without repeats, at most [`TestTally::MOST_NAMES`].
     #[serde(default)]
     pub failing: Vec<String>,
+    /// Names of all tests that ran and were not skipped, sorted, without repeats, at most [`TestTally::MOST_TESTS`]. Kept
+    /// of the run before the first iteration only: later runs are compared with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
 }
 
 impl TestTally {
     /// How many names of failing tests are kept.
     pub const MOST_NAMES: usize = 200;
+    /// How many names of all tests are kept.
+    pub const MOST_TESTS: usize = 10_000;
+}
+
+/// Fewer tests than before the first iteration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shrunk {
+    /// How many tests ran then.
+    pub before: u32,
+    /// How many ran now.
+    pub now: u32,
+    /// Tests that were named then and are not now, at most [`Shrunk::MOST_NAMES`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+impl Shrunk {
+    /// How many names of missing tests are kept.
+    pub const MOST_NAMES: usize = 50;
+    /// How many of them a line of evidence shows.
+    const SHOWN: usize = 5;
+
+    /// How many tests are gone, as far as anybody knows.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        let named = u32::try_from(self.missing.len()).unwrap_or(u32::MAX);
+        self.before.saturating_sub(self.now).max(named).max(1)
+    }
+}
+
+/// `3 of 12 tests did not run: adds, subtracts, …`
+impl fmt::Display for Shrunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.now {
+            0 => write!(f, "no test ran, {} did before the first iteration", self.before)?,
+            _ => write!(f, "{} of {} tests did not run", self.count(), self.before)?,
+        }
+        if !self.missing.is_empty() {
+            let shown: Vec<&str> = self.missing.iter().take(Self::SHOWN).map(String::as_str).collect();
+            let rest = if self.missing.len() > Self::SHOWN { ", …" } else { "" };
+            write!(f, ": {}{rest}", shown.join(", "))?;
+        }
+        Ok(())
+    }
 }
 
 /// One verification command and its outcome.
@@ -48,6 +99,15 @@ pub struct CheckOutcome {
     /// Tests, when its output or its report files name them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestTally>,
+    /// Tests that ran before the first iteration and did not run now; then it has not passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shrunk: Option<Shrunk>,
+    /// It failed and then passed on the same tree; then it counts neither as passed nor as failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flaky: bool,
+    /// How often it ran besides the first time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u32,
     /// How long it ran.
     pub duration: Millis,
     /// What a prompt shows of a failure: the first failure whole, then the tail. Inert text, at most 16 KiB.
@@ -64,11 +124,20 @@ impl CheckOutcome {
     /// Failing tests where they are counted, else one for a failing command.
     #[must_use]
     pub fn failing(&self) -> u32 {
-        match &self.tests {
-            Some(tests) if tests.failed > 0 => tests.failed,
-            _ => u32::from(!self.passed),
+        let counted = self.tests.as_ref().map_or(0, |tests| tests.failed);
+        let shrunk = self.shrunk.as_ref().map_or(0, Shrunk::count);
+        match counted.saturating_add(shrunk) {
+            // A flake is neither: nobody knows what the next run will say.
+            _ if self.flaky => 0,
+            0 => u32::from(!self.passed),
+            failing => failing,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Characters of a command that a line of evidence shows.
@@ -83,11 +152,13 @@ impl From<&CheckOutcome> for ToolEvidence {
             command.push('…');
         }
         let details = match &check.tests {
+            _ if check.flaky => "flaky: it failed, then passed on the same files".to_owned(),
             Some(tests) if check.passed => format!("{} passing", tests.passed),
             Some(tests) if tests.failed > 0 => format!("{}, {} failing", check.ended, tests.failed),
             _ => check.ended.to_string(),
         };
-        let summary = format!("{command} ({details})");
+        let shrunk = check.shrunk.as_ref().map_or_else(String::new, |shrunk| format!("; {shrunk}"));
+        let summary = format!("{command} ({details}{shrunk})");
         if check.passed { Self::ok("verify", summary) } else { Self::error("verify", summary) }
     }
 }
@@ -113,20 +184,68 @@ pub struct Verdict {
     /// Expectations that were not met.
     #[serde(default)]
     pub missing: Vec<Missing>,
+    /// What the checks rest on and what is not as it was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tampered: Vec<Tamper>,
+    /// Pinned files that are not as they were, with the user's permission.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<String>,
+    /// Files that changed while the checks ran, so that nobody knows what they ran on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<String>,
+    /// Whether the checks showed that they can still fail; only known of a verdict that passed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tripwire: Option<Tripwire>,
 }
 
 impl Verdict {
+    /// What checks found where nothing else is to be said.
+    #[must_use]
+    pub const fn new(tree: TreeHash, checks: Vec<CheckOutcome>) -> Self {
+        Self {
+            tree,
+            checks,
+            missing: Vec::new(),
+            tampered: Vec::new(),
+            allowed: Vec::new(),
+            moved: Vec::new(),
+            tripwire: None,
+        }
+    }
+
     /// Whether everything passed. A verdict over no checks at all passes nothing.
     #[must_use]
     pub fn passed(&self) -> bool {
-        !self.checks.is_empty() && self.checks.iter().all(|check| check.passed) && self.missing.is_empty()
+        !self.checks.is_empty()
+            && self.checks.iter().all(|check| check.passed)
+            && self.missing.is_empty()
+            && !self.is_void()
+    }
+
+    /// Whether what the checks said is worth nothing: they did not run on what they should have run on, or could not
+    /// have failed.
+    #[must_use]
+    pub fn is_void(&self) -> bool {
+        !self.moved.is_empty()
+            || self.tampered.iter().any(|tamper| !tamper.was_undone())
+            || self.tripwire.as_ref().is_some_and(|tripwire| !tripwire.holds())
+    }
+
+    /// Whether a check failed and then passed on the same tree, and nothing else is wrong.
+    #[must_use]
+    pub fn is_flaky(&self) -> bool {
+        self.checks.iter().any(|check| check.flaky)
+            && self.checks.iter().all(|check| check.passed || check.flaky)
+            && self.missing.is_empty()
+            && !self.is_void()
     }
 
     /// The score that iterations are compared by: failing tests and commands and unmet expectations.
     #[must_use]
     pub fn failing(&self) -> u32 {
         let checks = self.checks.iter().map(CheckOutcome::failing).fold(0, u32::saturating_add);
-        checks.saturating_add(u32::try_from(self.missing.len()).unwrap_or(u32::MAX))
+        let failing = checks.saturating_add(u32::try_from(self.missing.len()).unwrap_or(u32::MAX));
+        if failing == 0 && self.is_void() { 1 } else { failing }
     }
 
     /// Passing and failing tests, counting a command as one test where its tests are not known.
@@ -143,7 +262,7 @@ impl Verdict {
     #[must_use]
     pub fn failing_set(&self) -> Vec<String> {
         let mut set: Vec<String> = Vec::new();
-        for check in self.checks.iter().filter(|check| !check.passed) {
+        for check in self.checks.iter().filter(|check| !check.passed && !check.flaky) {
             match &check.tests {
                 Some(tests) if !tests.failing.is_empty() => {
                     set.extend(tests.failing.iter().map(|name| format!("{}: {name}", check.command)));
@@ -151,7 +270,11 @@ impl Verdict {
                 _ => set.push(format!("{}: {}", check.command, check.failing())),
             }
         }
+        set.extend(self.checks.iter().filter_map(|check| check.shrunk.as_ref()).map(ToString::to_string));
         set.extend(self.missing.iter().map(|missing| missing.expectation.to_string()));
+        set.extend(self.tampered.iter().map(ToString::to_string));
+        set.extend(self.moved.iter().map(|path| format!("moved: {path}")));
+        set.extend(self.tripwire.as_ref().filter(|tripwire| !tripwire.holds()).map(ToString::to_string));
         set.sort();
         set
     }

@@ -6,6 +6,9 @@ fn check(command: &str, passed: bool, tests: Option<TestTally>) -> CheckOutcome 
         passed,
         ended: Ended::Exited { code: i32::from(!passed) },
         tests,
+        shrunk: None,
+        flaky: false,
+        retries: 0,
         duration: Millis(1),
         excerpt: String::new(),
         signature: None,
@@ -14,7 +17,7 @@ fn check(command: &str, passed: bool, tests: Option<TestTally>) -> CheckOutcome 
 }
 
 fn verdict(checks: Vec<CheckOutcome>) -> Verdict {
-    Verdict { tree: TreeHash("t".into()), checks, missing: vec![] }
+    Verdict::new(TreeHash("t".into()), checks)
 }
 
 #[test]

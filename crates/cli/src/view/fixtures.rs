@@ -33,12 +33,15 @@ pub(super) fn baseline(passed: u32, failed: u32) -> Notice {
         passed: failed == 0,
         ended: Ended::Exited { code: i32::from(failed > 0) },
         tests: Some(TestTally { passed, failed, ..TestTally::default() }),
+        shrunk: None,
+        flaky: false,
+        retries: 0,
         duration: Millis(10),
         excerpt: String::new(),
         signature: None,
         output: OutputRef::default(),
     };
-    let verdict = Verdict { tree: TreeHash::default(), checks: vec![check], missing: vec![] };
+    let verdict = Verdict::new(TreeHash::default(), vec![check]);
     Notice::BaselineFinished { verdict: Some(verdict), needs_claim: failed == 0 }
 }
 

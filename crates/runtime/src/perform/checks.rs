@@ -21,7 +21,7 @@ impl Context {
     ) -> Result<Answer, Error> {
         let checks = self.check(format!("baseline-{attempt}"), stop).await?;
         let tree = self.current_tree("baseline").await?;
-        let verdict = Verdict { tree, checks, missing: Vec::new() };
+        let verdict = Verdict::new(tree, checks);
         let needs_claim = verdict.passed() || self.config.promise_is_explicit;
         self.machinery.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()), needs_claim });
         Ok(Event::BaselineFinished { attempt, verdict }.into())
@@ -39,7 +39,7 @@ impl Context {
         let checks = self.check(prefix.clone(), stop.clone()).await?;
         let tree = start.now.clone();
         let missing = self.missing(prefix, start, evidence, stop).await?;
-        Ok(Event::ChecksFinished { attempt, verdict: Verdict { tree, checks, missing } }.into())
+        Ok(Event::ChecksFinished { attempt, verdict: Verdict { missing, ..Verdict::new(tree, checks) } }.into())
     }
 
     async fn check(&self, prefix: String, stop: watch::Receiver<Option<Stop>>) -> Result<Vec<CheckOutcome>, Error> {
