@@ -1,20 +1,32 @@
-//! Prints what a snapshot costs: `cargo run --release -p ralph-workspace --example scan_cost [FILES...]`.
+//! Prints what a snapshot, a look at guarded files, a swap and a checkout cost:
+//! `cargo run --release -p ralph-workspace --example scan_cost [FILES...]`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // A program for people at a terminal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ralph_model::{DEFAULT_PROHIBITED, LoopId};
-use ralph_workspace::{Guard, Options, Workspace};
+use ralph_model::{DEFAULT_PROHIBITED, LoopId, Pin, PinKind};
+use ralph_workspace::{Checkout, Guard, Options, Pins, Placement, Since, Workspace};
 
 fn main() {
     let sizes: Vec<usize> = std::env::args().skip(1).map(|size| size.parse().expect("a number of files")).collect();
     let sizes = if sizes.is_empty() { vec![2_000, 20_000] } else { sizes };
-    println!(
-        "{:>8} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}",
-        "files", "first", "reopened", "unchanged", "one edited", "changes", "guard"
-    );
+    let columns = [
+        "first",
+        "reopened",
+        "unchanged",
+        "one edited",
+        "changes",
+        "guard",
+        "pin",
+        "look",
+        "look+install",
+        "swap",
+        "checkout",
+        "again",
+    ];
+    println!("{:>8}{}", "files", columns.map(|column| format!("{column:>13}")).concat());
     for files in sizes {
         measure(files);
     }
@@ -66,12 +78,58 @@ fn measure(files: usize) {
     let baseline = workspace.guard_baseline(&guard, &folder.path().join("guard")).unwrap();
     let guarded =
         median((0..51).map(|_| timed(|| assert!(workspace.guard_check(&guard, &baseline).unwrap().is_empty()))));
-    let milliseconds = |spent: Duration| format!("{:.2} ms", spent.as_secs_f64() * 1000.0);
-    let figures = [first, reopened, unchanged, edited, median(compared.into_iter()), guarded].map(milliseconds);
-    println!(
-        "{files:>8} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}",
-        figures[0], figures[1], figures[2], figures[3], figures[4], figures[5]
-    );
+    // One file in ten is pinned; then also the files of an installed runner, in an ignored folder.
+    let pin = |glob: &str, kind| Pin { glob: glob.to_owned(), kind, why: String::new() };
+    let mut pins = vec![
+        pin("src/area*/part*0/**", PinKind::Frozen),
+        pin("*.test.js", PinKind::Frozen),
+        pin("conftest.py", PinKind::Steering),
+        pin("/jest.config.*", PinKind::Steering),
+        pin("pytest/", PinKind::Absent),
+    ];
+    let few = Pins::new(&pins).unwrap();
+    let mut few_baseline = None;
+    let taken = timed(|| few_baseline = Some(workspace.pins_baseline(&few, &folder.path().join("few")).unwrap()));
+    let few_baseline = few_baseline.unwrap();
+    assert_eq!(few_baseline.len(), files / 10);
+    let look = median((0..51).map(|_| {
+        timed(|| assert_eq!(workspace.look(&guard, &baseline, &few, &few_baseline).unwrap(), (vec![], vec![])))
+    }));
+    for number in 0..5_000 {
+        let path = root.join(format!("node_modules/jest/part{}/file{number}.js", number / 20));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, format!("file {number}\n")).unwrap();
+    }
+    fs::write(root.join(".gitignore"), "node_modules/\n").unwrap();
+    pins.push(pin("node_modules/jest/**", PinKind::Installed));
+    let many = Pins::new(&pins).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    workspace.snapshot(id, "installed").unwrap();
+    let many_baseline = workspace.pins_baseline(&many, &folder.path().join("many")).unwrap();
+    let installed = median((0..51).map(|_| {
+        timed(|| assert_eq!(workspace.look(&guard, &baseline, &many, &many_baseline).unwrap(), (vec![], vec![])))
+    }));
+    let entries: Vec<(String, Placement)> = (0..3)
+        .map(|number| path_of(Path::new(""), number).display().to_string())
+        .map(|path| (path, Placement::File { content: b"pinned\n".to_vec(), mode: 0o644 }))
+        .collect();
+    let record = folder.path().join("swap");
+    let swapped = median((0..11).map(|_| {
+        timed(|| {
+            workspace.swap_in(&entries, &record).unwrap();
+            assert!(workspace.swap_out(&record, Since::Check).unwrap().is_empty());
+        })
+    }));
+    let tree = workspace.scan_tree().unwrap();
+    let mut checkout = Checkout::open(&folder.path().join("checkout"), &folder.path().join("known")).unwrap();
+    let checked_out = timed(|| drop(checkout.sync(&workspace, &tree, &[]).unwrap()));
+    std::thread::sleep(Duration::from_millis(50));
+    let again = median((0..11).map(|_| timed(|| drop(checkout.sync(&workspace, &tree, &[]).unwrap()))));
+    let milliseconds = |spent: Duration| format!("{:>10.2} ms", spent.as_secs_f64() * 1000.0);
+    let compared = median(compared.into_iter());
+    let figures =
+        [first, reopened, unchanged, edited, compared, guarded, taken, look, installed, swapped, checked_out, again];
+    println!("{files:>8}{}", figures.map(milliseconds).concat());
 }
 
 fn path_of(root: &Path, number: usize) -> PathBuf {

@@ -63,8 +63,16 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// A folder has no baseline of the guard.
-    #[error("{} has no usable record of the prohibited files at the loop's start: {why}", path.display())]
+    /// A glob of a pin cannot be read.
+    #[error("the protected path `{glob}` is not a valid glob: {why}")]
+    PinGlob {
+        /// The glob as given.
+        glob: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A folder has no baseline of the guard or of the pins.
+    #[error("{} has no usable record of the watched files at the loop's start: {why}", path.display())]
     Baseline {
         /// The file that should hold it.
         path: PathBuf,
@@ -85,6 +93,34 @@ pub enum Error {
         files: usize,
         /// How much of them would be kept.
         mebibytes: u64,
+    },
+    /// A file cannot be placed where it was asked for.
+    #[error("`{path}` cannot be placed: {why}")]
+    Placement {
+        /// The path as given.
+        path: String,
+        /// Why not.
+        why: &'static str,
+    },
+    /// A folder that would be made equal to a tree may be somebody's own.
+    #[error("{} is not empty and no checkout of Ralph's; remove it, or choose another folder", path.display())]
+    NotACheckout {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Files are swapped in and were never swapped out.
+    #[error("{} still says what has to be put back in the workspace; undo that before more files are swapped", record.display())]
+    Swapped {
+        /// The folder of the record.
+        record: PathBuf,
+    },
+    /// The record of swapped files is damaged.
+    #[error("{} cannot be used to put files back in the workspace: {why}", path.display())]
+    SwapRecord {
+        /// The damaged file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
     },
     /// `.git/info/exclude` cannot be edited safely.
     #[error("{} is not an ordinary file of a git directory; add `.ralph/` to your excludes yourself", path.display())]

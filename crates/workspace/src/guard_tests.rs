@@ -42,13 +42,15 @@ fn a_bad_glob_is_named() {
 
 #[test]
 fn folders_lead_to_anchored_globs_only() {
-    assert_eq!(leading_folders("src/auth/**"), ["/src", "/src/auth"]);
-    assert_eq!(leading_folders("/a/*/c.rs"), ["/a", "/a/*"]);
-    assert_eq!(leading_folders("migrations/"), [""; 0]);
+    assert_eq!(leading_folders("src/auth/**", Care::Keep), ["/src", "/src/auth"]);
+    assert_eq!(leading_folders("/a/*/c.rs", Care::Keep), ["/a", "/a/*"]);
+    assert_eq!(leading_folders("migrations/", Care::Keep), [""; 0]);
     for glob in [".env", "**/keys/**", "!src/auth/**", "certs/"] {
-        assert_eq!(leading_folders(glob), [""; 0], "{glob}");
+        assert_eq!(leading_folders(glob, Care::Keep), [""; 0], "{glob}");
     }
     let some = guard(&["src/auth/**"]);
-    assert_eq!(some.lead(b"src").as_deref(), Some("src/auth/**"));
-    assert_eq!(some.lead(b"other/src"), None);
+    assert_eq!(some.lead(b"src").map(|cover| cover.glob.to_string()).as_deref(), Some("src/auth/**"));
+    assert!(some.lead(b"other/src").is_none());
+    let compared = leading_folders("**/node_modules/jest/**", Care::Compare);
+    assert_eq!(compared, ["**/node_modules", "**/node_modules/jest"]);
 }

@@ -1,6 +1,7 @@
 //! Git's objects as values: ids, modes, trees. Reads and writes nothing.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use sha1::{Digest, Sha1};
@@ -164,6 +165,35 @@ pub(crate) fn push_entry(content: &mut Vec<u8>, name: &[u8], mode: Mode, id: &Id
     content.extend_from_slice(name);
     content.push(0);
     content.extend_from_slice(&id.0);
+}
+
+/// Files and links by path.
+pub(crate) type Files = BTreeMap<Vec<u8>, (Mode, Id)>;
+
+/// The tree of a list of files; `add` takes every tree object. A list with a file and something below it is no tree.
+pub(crate) fn tree_of<E>(files: &Files, add: &mut impl FnMut(Id, Vec<u8>) -> Result<(), E>) -> Result<Id, E> {
+    let mut entries: Vec<(Vec<u8>, Mode, Id)> = Vec::new();
+    let mut folders: BTreeMap<Vec<u8>, Files> = BTreeMap::new();
+    for (path, file) in files {
+        match path.iter().position(|byte| *byte == b'/') {
+            None => entries.push((path.clone(), file.0, file.1)),
+            Some(slash) => {
+                folders.entry(path[..slash].to_vec()).or_default().insert(path[slash + 1..].to_vec(), *file);
+            }
+        }
+    }
+    for (name, files) in folders {
+        let id = tree_of(&files, add)?;
+        entries.push((name, Mode::Tree, id));
+    }
+    entries.sort_by(|left, right| order((&left.0, left.1), (&right.0, right.1)));
+    let mut content = Vec::new();
+    for (name, mode, id) in &entries {
+        push_entry(&mut content, name, *mode, id);
+    }
+    let id = Id::of(Kind::Tree, &content);
+    add(id, content)?;
+    Ok(id)
 }
 
 /// Reads the content of a tree object; `None` when it is none that Ralph wrote.

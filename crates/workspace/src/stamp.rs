@@ -58,6 +58,11 @@ impl Instant {
         Self(nanoseconds(since.as_secs() as i64, i64::from(since.subsec_nanos())))
     }
 
+    /// Nanoseconds since 1970, for a name that is used once.
+    pub(crate) const fn nanoseconds(self) -> i64 {
+        self.0
+    }
+
     /// Whole seconds, for a commit.
     pub(crate) const fn seconds(self) -> i64 {
         self.0 / 1_000_000_000

@@ -1,25 +1,24 @@
 //! A workspace with its snapshots: scan, commit, compare, restore. Runs git only where no time is counted.
 
-use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
 use ralph_model::{Change, LoopId, TreeHash};
 
-use crate::Error;
 use crate::difference::{compare, list};
 use crate::git::{Git, Shadow};
 use crate::gitdir::GitDir;
 use crate::guard::Watch;
 use crate::object::{Id, Kind, Mode, commit};
 use crate::place::{Permissions, Place};
-use crate::quote::unquote;
+use crate::quote::{quote, unquote};
 use crate::rules::Outside;
 use crate::scan::{Directory, Known, MARKER, Scan, load_cache, save_cache};
 use crate::stamp::Instant;
 use crate::store::{Batch, Durability, Store, Written, make_private_folder};
 use crate::tracked::Tracked;
+use crate::{Error, Placement};
 
 /// More threads than this gain little: the kernel's own locks are shared.
 const MOST_THREADS: usize = 8;
@@ -62,7 +61,7 @@ pub struct Workspace {
     identity: (u64, u64),
     pub(crate) git: Git,
     pub(crate) store: Store,
-    pub(crate) watches: HashMap<Vec<String>, Watch>,
+    pub(crate) watch: Watch,
     pub(crate) directory: Directory,
     pub(crate) outside: Outside,
     pub(crate) reliable: Option<u64>,
@@ -110,7 +109,7 @@ impl Workspace {
             identity,
             git,
             store,
-            watches: HashMap::new(),
+            watch: Watch::default(),
             directory: Directory::default(),
             outside,
             reliable: None,
@@ -187,6 +186,13 @@ impl Workspace {
     /// The content of a file in a tree, or the target of a link; `None` when there is no such file.
     /// The path is written as in [`Change`].
     pub fn file_at(&self, tree: &TreeHash, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        match self.entry_at(tree, path)? {
+            None | Some((Mode::Tree, _)) => Ok(None),
+            Some((_, id)) => self.store.read(&self.git, Kind::Blob, &id).map(Some),
+        }
+    }
+
+    fn entry_at(&self, tree: &TreeHash, path: &str) -> Result<Option<(Mode, Id)>, Error> {
         let path = unquote(path);
         let mut at = (Mode::Tree, Id::parse(&tree.0)?);
         for name in path.split(|byte| *byte == b'/') {
@@ -197,10 +203,31 @@ impl Workspace {
             let Some(entry) = entries.into_iter().find(|entry| entry.name == name) else { return Ok(None) };
             at = (entry.mode, entry.id);
         }
-        match at {
-            (Mode::Tree, _) => Ok(None),
-            (_, id) => self.store.read(&self.git, Kind::Blob, &id).map(Some),
-        }
+        Ok(Some(at))
+    }
+
+    /// What is at a path in a tree; `None` when there is nothing, or a folder.
+    pub fn placement_at(&self, tree: &TreeHash, path: &str) -> Result<Option<Placement>, Error> {
+        let Some((mode, id)) = self.entry_at(tree, path)?.filter(|(mode, _)| *mode != Mode::Tree) else {
+            return Ok(None);
+        };
+        let content = self.store.read(&self.git, Kind::Blob, &id)?;
+        Ok(Some(match mode {
+            Mode::Link => Placement::Link { target: content },
+            Mode::Executable => Placement::File { content, mode: 0o755 },
+            Mode::File | Mode::Tree => Placement::File { content, mode: 0o644 },
+        }))
+    }
+
+    /// The paths of all files and links of a tree, sorted, written as in [`Change`].
+    pub fn list(&self, tree: &TreeHash) -> Result<Vec<String>, Error> {
+        let listed = list(&self.store, &self.git, &Id::parse(&tree.0)?)?;
+        Ok(listed.iter().map(|(path, ..)| quote(path)).collect())
+    }
+
+    /// The tree of the workspace as it is now. Nothing refers to it: take a snapshot of what has to last.
+    pub fn scan_tree(&mut self) -> Result<TreeHash, Error> {
+        Ok(TreeHash(self.scan()?.hex()))
     }
 
     /// The snapshots of a loop, sorted by label.

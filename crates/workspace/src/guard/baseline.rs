@@ -1,14 +1,15 @@
-//! Prohibited files as they were at the loop's start, on disk.
+//! Watched files as they were at the loop's start, on disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Guard;
-use super::walk::Walk;
+use super::walk::{Layer, Sort, walk};
 use crate::object::{Id, Kind};
 use crate::quote::{quote, unquote};
 use crate::store::{Batch, Durability, Store, create_private, make_private_folder};
@@ -21,14 +22,31 @@ const FILE: &str = "baseline.json";
 /// can read.
 pub struct Baseline {
     pub(super) records: BTreeMap<Vec<u8>, Record>,
+    /// Folders of what tools make that were there, and whether they were passed by.
+    pub(super) bulk: BTreeMap<Vec<u8>, Bulk>,
+    /// Links that no glob covers, with their targets.
+    pub(super) links: BTreeMap<Vec<u8>, Bytes>,
+    /// Links to more than can be watched.
+    pub(super) unwatched: BTreeSet<Vec<u8>>,
     pub(super) store: Store,
 }
 
-/// One prohibited path.
+/// What was done about a folder of what tools make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Bulk {
+    /// It was ignored, and passed by.
+    Passed,
+    /// It was looked at like any other.
+    Walked,
+}
+
+/// One watched path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     /// The glob that covers it.
-    pub(super) glob: String,
+    #[serde(with = "shared")]
+    pub(super) glob: Arc<str>,
     /// What is there.
     #[serde(flatten)]
     pub(super) what: What,
@@ -92,7 +110,7 @@ pub(super) struct Behind {
 
 /// A path in JSON, quoted where it is no text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Bytes(pub(super) Vec<u8>);
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -103,6 +121,18 @@ impl Serialize for Bytes {
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self(unquote(&String::deserialize(deserializer)?).into_owned()))
+    }
+}
+
+mod shared {
+    use super::{Arc, Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+        (**text).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<str>, D::Error> {
+        String::deserialize(deserializer).map(Arc::from)
     }
 }
 
@@ -123,6 +153,12 @@ mod hex {
 struct Stored {
     version: u32,
     files: Vec<StoredRecord>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    bulk: BTreeMap<Bytes, Bulk>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    links: BTreeMap<Bytes, Bytes>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    unwatched: BTreeSet<Bytes>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -142,8 +178,13 @@ impl Baseline {
         if stored.version != VERSION {
             return Err(wrong(format!("it has version {}, this Ralph reads {VERSION}", stored.version)));
         }
-        let records = stored.files.into_iter().map(|stored| (stored.path.0, stored.record)).collect();
-        Ok(Self { records, store: Store::open(&store_of(dir), Durability::Power)? })
+        Ok(Self {
+            records: stored.files.into_iter().map(|stored| (stored.path.0, stored.record)).collect(),
+            bulk: stored.bulk.into_iter().map(|(path, bulk)| (path.0, bulk)).collect(),
+            links: stored.links.into_iter().map(|(path, target)| (path.0, target)).collect(),
+            unwatched: stored.unwatched.into_iter().map(|path| path.0).collect(),
+            store: Store::open(&store_of(dir), Durability::Power)?,
+        })
     }
 
     /// How many prohibited files and links there are.
@@ -175,25 +216,31 @@ fn store_of(dir: &Path) -> PathBuf {
 }
 
 /// Takes the baseline. The list is written last: with it everything is there, without it nothing is promised.
-pub(super) fn take(workspace: &mut Workspace, guard: &Guard, dir: &Path) -> Result<Baseline, Error> {
+pub(super) fn take(workspace: &mut Workspace, guard: &Guard, sort: Sort, dir: &Path) -> Result<Baseline, Error> {
     make_private_folder(dir)?;
     let store = Store::open(&store_of(dir), Durability::Power)?;
     let mut batch = Batch::new();
-    let seen = Walk::new(workspace, guard, None)?.run(Some((&store, &mut batch)))?;
+    let found = walk(workspace, Layer::new(guard, sort, None), Some((&store, &mut batch)))?;
     // An empty store would be all the same to git, but an object shows that writing works before a loop relies on it.
     batch.add(&store, Kind::Tree, Id::EMPTY_TREE, Vec::new())?;
     batch.finish(&store)?;
-    let records: BTreeMap<Vec<u8>, Record> = seen.records;
-    let files = records.iter().map(|(path, record)| StoredRecord { path: Bytes(path.clone()), record: record.clone() });
-    let stored = Stored { version: VERSION, files: files.collect() };
+    let bytes = |path: &Vec<u8>| Bytes(path.clone());
+    let files = found.records.iter().map(|(path, record)| StoredRecord { path: bytes(path), record: record.clone() });
+    let stored = Stored {
+        version: VERSION,
+        files: files.collect(),
+        bulk: found.bulk.iter().map(|(path, bulk)| (bytes(path), *bulk)).collect(),
+        links: found.links.iter().map(|(path, target)| (bytes(path), target.clone())).collect(),
+        unwatched: found.unwatched.iter().map(bytes).collect(),
+    };
     let path = dir.join(FILE);
     let text = serde_json::to_vec(&stored).map_err(|error| Error::io("write", &path)(std::io::Error::from(error)))?;
     write_durably(&path, &text)?;
-    Ok(Baseline { records, store })
+    Ok(Baseline { records: found.records, bulk: found.bulk, links: found.links, unwatched: found.unwatched, store })
 }
 
 /// Replaces a file in one step that survives a power loss.
-pub(super) fn write_durably(path: &Path, content: &[u8]) -> Result<(), Error> {
+pub(crate) fn write_durably(path: &Path, content: &[u8]) -> Result<(), Error> {
     let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut name = path.file_name().unwrap_or_default().to_owned();

@@ -19,7 +19,7 @@ impl Offence {
     /// For people.
     pub(super) fn into_violation(self) -> Violation {
         let record = self.before.or(self.now);
-        let glob = record.map(|record| record.glob).unwrap_or_default();
+        let glob = record.map(|record| record.glob.to_string()).unwrap_or_default();
         Violation { path: quote(&self.path), glob, kind: self.kind }
     }
 }
@@ -50,11 +50,11 @@ pub(super) fn compare(baseline: &Baseline, now: &Found) -> Vec<Offence> {
     offences
 }
 
-fn is_below(path: &[u8], folder: &[u8]) -> bool {
+pub(super) fn is_below(path: &[u8], folder: &[u8]) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
-fn difference(before: Option<&Record>, now: Option<&Record>) -> Option<ChangeKind> {
+pub(super) fn difference(before: Option<&Record>, now: Option<&Record>) -> Option<ChangeKind> {
     match (before, now) {
         (None, None) => None,
         // Folders come and go with their files.

@@ -8,7 +8,9 @@
 
 mod baseline;
 mod compare;
+mod judge;
 mod patch;
+mod pins;
 mod restore;
 mod walk;
 
@@ -19,10 +21,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use baseline::Baseline;
+pub(crate) use baseline::{Bytes, write_durably};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+pub use pins::{Offence, PinBaseline, Pins};
 use ralph_model::Violation;
 pub(crate) use walk::Watch;
+use walk::{Layer, Sort};
 
 use crate::quote::unquote;
 use crate::rules::Folder;
@@ -32,67 +37,106 @@ use crate::{Error, Workspace};
 /// `migrations/**` from the workspace's root, `!migrations/README.md` allows again. The last glob that matches decides.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    globs: Vec<String>,
+    /// Tells this set of globs from others.
+    key: String,
     matcher: Gitignore,
+    covers: HashMap<String, Arc<Cover>>,
     /// Matches folders that lead to what an anchored glob covers.
     leads: Gitignore,
-    leads_to: HashMap<String, Arc<str>>,
+    leads_to: HashMap<String, Arc<Cover>>,
+}
+
+/// A glob and what is remembered of the files that it covers.
+#[derive(Debug)]
+struct Cover {
+    glob: Arc<str>,
+    care: Care,
+}
+
+/// What is remembered of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Care {
+    /// Its content, so that it can be put back.
+    Keep,
+    /// What tells it from another content.
+    Compare,
+    /// That it is there.
+    Notice,
+}
+
+/// A glob that cannot be read, and why.
+struct Unreadable {
+    glob: String,
+    why: String,
 }
 
 impl Guard {
     /// Reads globs; the error names the one that is wrong.
     pub fn new(globs: &[String]) -> Result<Self, Error> {
+        let lines: Vec<(&str, Care)> = globs.iter().map(|glob| (glob.as_str(), Care::Keep)).collect();
+        Self::read(&lines).map_err(|Unreadable { glob, why }| Error::Glob { glob, why })
+    }
+
+    fn read(lines: &[(&str, Care)]) -> Result<Self, Unreadable> {
         let mut matcher = GitignoreBuilder::new(".");
         let mut leads = GitignoreBuilder::new(".");
         // A bracket that is never closed is a typing error here, not a strange name.
         matcher.allow_unclosed_class(false);
-        let mut leads_to = HashMap::new();
-        for glob in globs {
-            let wrong = |why: String| Error::Glob { glob: glob.clone(), why };
+        let (mut covers, mut leads_to) = (HashMap::new(), HashMap::new());
+        for (glob, care) in lines {
+            let wrong = |why: String| Unreadable { glob: (*glob).to_owned(), why };
             if glob.trim().trim_start_matches('!').is_empty() {
                 return Err(wrong("it is empty".to_owned()));
             }
             matcher.add_line(None, glob).map_err(|error| wrong(error.to_string()))?;
-            for folder in leading_folders(glob) {
+            let cover = Arc::new(Cover { glob: Arc::from(*glob), care: *care });
+            for folder in leading_folders(glob, *care) {
                 leads.add_line(None, &folder).map_err(|error| wrong(error.to_string()))?;
-                leads_to.entry(folder).or_insert_with(|| Arc::from(glob.as_str()));
+                leads_to.entry(folder).or_insert_with(|| Arc::clone(&cover));
             }
+            covers.insert(as_read(glob).to_owned(), cover);
         }
         let built = |builder: &GitignoreBuilder| {
-            builder.build().map_err(|error| Error::Glob { glob: globs.join(" "), why: error.to_string() })
+            let globs: Vec<&str> = lines.iter().map(|(glob, _)| *glob).collect();
+            builder.build().map_err(|error| Unreadable { glob: globs.join(" "), why: error.to_string() })
         };
-        Ok(Self { globs: globs.to_vec(), matcher: built(&matcher)?, leads: built(&leads)?, leads_to })
+        let key = lines.iter().map(|(glob, care)| format!("{care:?} {glob}\n")).collect();
+        Ok(Self { key, matcher: built(&matcher)?, covers, leads: built(&leads)?, leads_to })
     }
 
     /// The glob that prohibits a path relative to the workspace, if one does.
     #[must_use]
     pub fn prohibits(&self, path: &str) -> Option<String> {
-        let path = unquote(path);
+        self.covers(&unquote(path)).map(|cover| cover.glob.to_string())
+    }
+
+    /// The glob that covers a file.
+    fn covers(&self, path: &[u8]) -> Option<Arc<Cover>> {
         let mut inside = None;
         for (at, _) in path.iter().enumerate().filter(|(_, byte)| **byte == b'/') {
-            inside = self.glob(&path[..at], Folder::Yes, inside.as_ref());
+            inside = self.cover(&path[..at], Folder::Yes, inside.as_ref());
         }
-        self.glob(&path, Folder::No, inside.as_ref()).map(|glob| glob.to_string())
+        self.cover(path, Folder::No, inside.as_ref())
     }
 
     /// The glob that covers a path, given the one that covers its folder.
-    fn glob(&self, path: &[u8], folder: Folder, inside: Option<&Arc<str>>) -> Option<Arc<str>> {
+    fn cover(&self, path: &[u8], folder: Folder, inside: Option<&Arc<Cover>>) -> Option<Arc<Cover>> {
         match self.matcher.matched(Path::new(OsStr::from_bytes(path)), folder == Folder::Yes) {
-            Match::Ignore(glob) => Some(Arc::from(glob.original())),
+            Match::Ignore(glob) => self.covers.get(glob.original()).cloned(),
             Match::Whitelist(_) => None,
             Match::None => inside.cloned(),
         }
     }
 
     /// The glob that covers a folder itself, or everything in it.
-    fn folder_glob(&self, path: &[u8], inside: Option<&Arc<str>>) -> Option<Arc<str>> {
+    fn folder_cover(&self, path: &[u8], inside: Option<&Arc<Cover>>) -> Option<Arc<Cover>> {
         // `src/auth/**` covers what is in `src/auth`; to its permissions that makes no difference.
         let something = [path, b"/\x01"].concat();
-        self.glob(path, Folder::Yes, inside).or_else(|| self.glob(&something, Folder::No, None))
+        self.cover(path, Folder::Yes, inside).or_else(|| self.cover(&something, Folder::No, None))
     }
 
     /// The glob that a folder leads to: `src` leads to `src/auth/**`.
-    fn lead(&self, path: &[u8]) -> Option<Arc<str>> {
+    fn lead(&self, path: &[u8]) -> Option<Arc<Cover>> {
         match self.leads.matched(Path::new(OsStr::from_bytes(path)), true) {
             Match::Ignore(glob) => self.leads_to.get(glob.original()).cloned(),
             Match::None | Match::Whitelist(_) => None,
@@ -100,26 +144,36 @@ impl Guard {
     }
 }
 
-/// The folders on the way to what an anchored glob covers, as globs. After a `**` the way is anywhere.
-fn leading_folders(glob: &str) -> Vec<String> {
+/// A line as the matcher remembers it.
+fn as_read(glob: &str) -> &str {
+    if glob.ends_with("\\ ") { glob } else { glob.trim_end() }
+}
+
+/// The folders on the way to what an anchored glob covers, as globs. After a `**` the way is anywhere; to what is only
+/// compared it leads all the same, because that lies in folders that are passed by: `**/node_modules/jest/**`.
+fn leading_folders(glob: &str, care: Care) -> Vec<String> {
     let body = glob.trim_end_matches('/');
     if glob.starts_with(['!', '#']) || !body.contains('/') {
         return Vec::new();
     }
-    let parts: Vec<&str> = body.trim_start_matches('/').split('/').collect();
+    let (start, body) = match body.strip_prefix("**/") {
+        Some(rest) if care == Care::Compare => ("**/", rest),
+        _ => ("/", body.trim_start_matches('/')),
+    };
+    let parts: Vec<&str> = body.split('/').collect();
     let known = parts.iter().position(|part| part.contains("**")).unwrap_or(parts.len() - 1);
-    (1..=known.min(parts.len() - 1)).map(|count| format!("/{}", parts[..count].join("/"))).collect()
+    (1..=known.min(parts.len() - 1)).map(|count| format!("{start}{}", parts[..count].join("/"))).collect()
 }
 
 impl Workspace {
     /// Remembers every prohibited file as it is now, with its content, in a folder of the loop's own.
     pub fn guard_baseline(&mut self, guard: &Guard, dir: &Path) -> Result<Baseline, Error> {
-        baseline::take(self, guard, dir)
+        baseline::take(self, guard, Sort::Prohibited, dir)
     }
 
     /// What differs from the baseline, sorted by path.
     pub fn guard_check(&mut self, guard: &Guard, baseline: &Baseline) -> Result<Vec<Violation>, Error> {
-        let now = walk::Walk::new(self, guard, Some(baseline))?.run(None)?;
+        let now = walk::walk(self, Layer::new(guard, Sort::Prohibited, Some(baseline)), None)?;
         Ok(compare::compare(baseline, &now).into_iter().map(compare::Offence::into_violation).collect())
     }
 

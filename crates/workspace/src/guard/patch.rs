@@ -1,6 +1,5 @@
 //! Offending content as a patch that `git apply` takes, and that nothing is ever lost from.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -9,14 +8,12 @@ use super::baseline::{Record, What, write_durably};
 use super::compare::Offence;
 use crate::Error;
 use crate::git::Git;
-use crate::object::{Id, Kind, Mode, order, push_entry};
+use crate::object::{Files, Id, Kind, Mode, tree_of};
 use crate::quote::quote;
 use crate::store::{Batch, Store, make_private_folder};
 use crate::workspace::patch;
 
 const SECTION: &[u8] = b"diff --git ";
-
-type Files = BTreeMap<Vec<u8>, (Mode, Id)>;
 
 /// Writes the patch of all offences, whose contents are in the store. What an earlier run wrote stays in it.
 pub(super) fn save(git: &Git, store: &Store, offences: &[Offence], path: &Path) -> Result<(), Error> {
@@ -26,8 +23,9 @@ pub(super) fn save(git: &Git, store: &Store, offences: &[Offence], path: &Path) 
             offences.iter().filter_map(|offence| Some((offence.path.clone(), as_file(offence, pick(offence)?)?)));
         files.collect::<Files>()
     };
-    let before = tree(store, &mut batch, &without_conflicts(side(|offence| offence.before.as_ref())))?;
-    let now = tree(store, &mut batch, &without_conflicts(side(|offence| offence.now.as_ref())))?;
+    let mut tree = |files: Files| tree_of(&files, &mut |id, content| batch.add(store, Kind::Tree, id, content));
+    let before = tree(without_conflicts(side(|offence| offence.before.as_ref())))?;
+    let now = tree(without_conflicts(side(|offence| offence.now.as_ref())))?;
     batch.finish(store)?;
     let mut sections = vec![notes(offences)];
     sections.extend(split(&patch(git, store, &before, &now)?));
@@ -69,32 +67,6 @@ fn without_conflicts(files: Files) -> Files {
     let under_file =
         |path: &[u8]| path.iter().enumerate().any(|(at, byte)| *byte == b'/' && files.contains_key(&path[..at]));
     files.iter().filter(|(path, _)| !under_file(path)).map(|(path, file)| (path.clone(), *file)).collect()
-}
-
-/// Builds the tree objects of a list of files.
-fn tree(store: &Store, batch: &mut Batch, files: &Files) -> Result<Id, Error> {
-    let mut entries: Vec<(Vec<u8>, Mode, Id)> = Vec::new();
-    let mut folders: BTreeMap<Vec<u8>, Files> = BTreeMap::new();
-    for (path, file) in files {
-        match path.iter().position(|byte| *byte == b'/') {
-            None => entries.push((path.clone(), file.0, file.1)),
-            Some(slash) => {
-                folders.entry(path[..slash].to_vec()).or_default().insert(path[slash + 1..].to_vec(), *file);
-            }
-        }
-    }
-    for (name, files) in folders {
-        let id = tree(store, batch, &files)?;
-        entries.push((name, Mode::Tree, id));
-    }
-    entries.sort_by(|left, right| order((&left.0, left.1), (&right.0, right.1)));
-    let mut content = Vec::new();
-    for (name, mode, id) in &entries {
-        push_entry(&mut content, name, *mode, id);
-    }
-    let id = Id::of(Kind::Tree, &content);
-    batch.add(store, Kind::Tree, id, content)?;
-    Ok(id)
 }
 
 /// What a patch cannot say, as lines that `git apply` skips.

@@ -12,7 +12,7 @@ use ralph_model::Violation;
 
 use super::baseline::{Baseline, Behind, Content, Record, What};
 use super::compare::{Offence, compare};
-use super::walk::{Found, Walk};
+use super::walk::{Found, Layer, Sort, walk};
 use super::{Guard, patch};
 use crate::object::{Id, Kind};
 use crate::place::{Permissions, Place};
@@ -31,7 +31,8 @@ pub(super) fn restore(
     let mut violations: Vec<Violation> = Vec::new();
     for _ in 0..PASSES {
         let mut batch = Batch::new();
-        let now = Walk::new(workspace, guard, Some(baseline))?.run(Some((&baseline.store, &mut batch)))?;
+        let layer = Layer::new(guard, Sort::Prohibited, Some(baseline));
+        let now = walk(workspace, layer, Some((&baseline.store, &mut batch)))?;
         batch.finish(&baseline.store)?;
         let offences = compare(baseline, &now);
         if offences.is_empty() {

@@ -74,6 +74,14 @@ impl Repository {
         &self.places.top
     }
 
+    /// The git directory, and the one that it shares with other worktrees: what an agent writes that commits.
+    #[must_use]
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.places.git_dir.clone(), self.places.common.clone()];
+        folders.dedup();
+        folders
+    }
+
     fn objects(&self) -> PathBuf {
         self.places.common.join("objects")
     }

@@ -28,6 +28,11 @@ impl Known {
     pub(crate) fn find(&self, path: &[u8], stamp: &Stamp) -> Option<Id> {
         self.0.get(path).filter(|(seen, _)| seen == stamp).map(|(_, id)| *id)
     }
+
+    /// Everything that was seen.
+    pub(crate) fn into_all(self) -> HashMap<Vec<u8>, (Stamp, Id)> {
+        self.0
+    }
 }
 
 /// Reads a cache; an empty one when there is none that can be used.
@@ -65,12 +70,42 @@ fn parse(bytes: &[u8]) -> Option<Known> {
 
 /// Writes a cache of everything that is certain.
 pub(crate) fn save(path: &Path, directory: &Directory, store: &Store) -> Result<(), Error> {
+    let mut bytes = begin();
+    append(&mut bytes, directory, &mut Vec::new());
+    store.replace(path, &finish(bytes))
+}
+
+/// A cache of these files.
+pub(crate) fn encode<'a>(files: impl Iterator<Item = (&'a [u8], &'a Stamp, &'a Id)>) -> Vec<u8> {
+    let mut bytes = begin();
+    for (path, stamp, id) in files {
+        push(&mut bytes, path, stamp, id);
+    }
+    finish(bytes)
+}
+
+fn begin() -> Vec<u8> {
     let mut bytes = HEADER.to_vec();
     bytes.extend(boot_id());
-    append(&mut bytes, directory, &mut Vec::new());
+    bytes
+}
+
+fn finish(mut bytes: Vec<u8>) -> Vec<u8> {
     let checksum = Sha1::digest(&bytes);
     bytes.extend(checksum);
-    store.replace(path, &bytes)
+    bytes
+}
+
+fn push(bytes: &mut Vec<u8>, path: &[u8], stamp: &Stamp, id: &Id) {
+    bytes.extend(stamp.device.to_le_bytes());
+    bytes.extend(stamp.inode.to_le_bytes());
+    bytes.extend(stamp.mode.to_le_bytes());
+    bytes.extend(stamp.size.to_le_bytes());
+    bytes.extend(stamp.modified.to_le_bytes());
+    bytes.extend(stamp.changed.to_le_bytes());
+    bytes.extend(id.0);
+    bytes.extend((path.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(path);
 }
 
 fn append(bytes: &mut Vec<u8>, directory: &Directory, path: &mut Vec<u8>) {
@@ -80,15 +115,7 @@ fn append(bytes: &mut Vec<u8>, directory: &Directory, path: &mut Vec<u8>) {
         match &entry.node {
             Node::File(state) => {
                 if let Some(Seen { stamp, racy: false, id, .. }) = &state.seen {
-                    bytes.extend(stamp.device.to_le_bytes());
-                    bytes.extend(stamp.inode.to_le_bytes());
-                    bytes.extend(stamp.mode.to_le_bytes());
-                    bytes.extend(stamp.size.to_le_bytes());
-                    bytes.extend(stamp.modified.to_le_bytes());
-                    bytes.extend(stamp.changed.to_le_bytes());
-                    bytes.extend(id.0);
-                    bytes.extend((path.len() as u32).to_le_bytes());
-                    bytes.extend_from_slice(path);
+                    push(bytes, path, stamp, id);
                 }
             }
             Node::Directory(child) => {

@@ -23,7 +23,7 @@ use listing::Presence;
 use rustix::fs::{AtFlags, Mode as Permissions, OFlags, fstat, open, openat, statat};
 use rustix::io::Errno;
 
-pub(crate) use cache::{Known, load as load_cache, save as save_cache};
+pub(crate) use cache::{Known, encode as encode_cache, load as load_cache, save as save_cache};
 pub(crate) use content::MARKER;
 pub(crate) use listing::list;
 

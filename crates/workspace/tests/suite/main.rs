@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)] // A test that cannot go on should stop with a backtrace.
 
 mod agents;
+mod checkout;
 mod guard;
 mod ignored;
 mod lock;
+mod pins;
 mod property;
 mod repository;
 mod restore;

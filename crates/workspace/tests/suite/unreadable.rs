@@ -3,9 +3,10 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use ralph_workspace::Guard;
+use ralph_model::{ChangeKind, Pin, PinKind};
+use ralph_workspace::{Checkout, Guard, Pins, Placement, Since};
 
-use crate::support::{Fixture, assert_sound, id, names};
+use crate::support::{Fixture, assert_sound, fingerprint, id, names};
 
 const NOBODY: u32 = 65_534;
 
@@ -102,4 +103,68 @@ fn prohibited_files_that_were_closed_are_saved_and_come_back() {
     assert_eq!((fixture.read(".env"), fixture.read("migrations/sub/1.sql")), ("1".into(), "1".into()));
     let saved = std::fs::read_to_string(patch).unwrap();
     assert!(saved.contains("+changed") && saved.contains("+drop"), "{saved}");
+}
+
+#[test]
+fn pinned_files_that_permissions_hide_are_swapped_in_and_everything_is_hidden_again() {
+    if as_nobody("pinned_files_that_permissions_hide_are_swapped_in_and_everything_is_hidden_again").is_some() {
+        return;
+    }
+    let fixture = Fixture::new();
+    for path in ["tests/closed/a", "tests/b", "tests/fixed/c", "tests/other/x"] {
+        fixture.write(path, "pinned");
+    }
+    let pins = Pins::new(&[Pin { glob: "tests/**".to_owned(), kind: PinKind::Frozen, why: String::new() }]).unwrap();
+    let mut workspace = fixture.open();
+    let baseline = workspace.pins_baseline(&pins, &fixture.state.join("pins")).unwrap();
+    fixture.chmod("tests/closed", 0o000);
+    fixture.write("tests/b", "weakened");
+    fixture.chmod("tests/b", 0o000);
+    std::fs::remove_file(fixture.path("tests/fixed/c")).unwrap();
+    fixture.write("tests/fixed/c/in/the/way", "work");
+    fixture.chmod("tests/fixed/c/in", 0o500);
+    fixture.chmod("tests/fixed/c", 0o500);
+    fixture.chmod("tests/fixed", 0o555);
+    let found = workspace.pins_check(&pins, &baseline).unwrap();
+    let kinds: Vec<_> = found.iter().map(|offence| (offence.path.as_str(), offence.kind)).collect();
+    let expected =
+        [("tests/b", ChangeKind::Mode), ("tests/closed/a", ChangeKind::Mode), ("tests/fixed/c", ChangeKind::Deleted)];
+    assert_eq!(kinds, expected);
+    let entries: Vec<(String, Placement)> =
+        found.into_iter().filter_map(|offence| Some((offence.path, offence.restored?))).collect();
+    let record = fixture.state.join("swap");
+    for since in [Since::Check, Since::Crash] {
+        workspace.swap_in(&entries, &record).unwrap();
+        assert_eq!(workspace.pins_check(&pins, &baseline).unwrap(), []);
+        assert_eq!(workspace.swap_out(&record, since).unwrap(), [""; 0]);
+        let modes = ["tests/closed", "tests/b", "tests/fixed", "tests/fixed/c", "tests/fixed/c/in"];
+        assert_eq!(modes.map(|path| fixture.mode(path)), [0o000, 0o000, 0o555, 0o500, 0o500]);
+    }
+    for path in ["tests/closed", "tests/b", "tests/fixed", "tests/fixed/c", "tests/fixed/c/in"] {
+        fixture.chmod(path, 0o755);
+    }
+    let contents = ["tests/closed/a", "tests/b", "tests/fixed/c/in/the/way"].map(|path| fixture.read(path));
+    assert_eq!(contents, ["pinned", "weakened", "work"]);
+}
+
+#[test]
+fn a_checkout_that_a_check_closed_is_opened_again() {
+    if as_nobody("a_checkout_that_a_check_closed_is_opened_again").is_some() {
+        return;
+    }
+    let fixture = Fixture::new();
+    fixture.write("a/b/c", "1");
+    fixture.write("d", "1");
+    let mut workspace = fixture.open();
+    let tree = workspace.scan_tree().unwrap();
+    let mut checkout = Checkout::open(&fixture.state.join("checkout"), &fixture.state.join("known")).unwrap();
+    checkout.sync(&workspace, &tree, &[]).unwrap();
+    let there = |path: &str| checkout.root().join(path);
+    std::fs::write(there("a/b/c"), "2").unwrap();
+    for (path, mode) in [("a/b/c", 0o000), ("a/b", 0o000), ("a", 0o555), ("d", 0o000)] {
+        std::fs::set_permissions(there(path), std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    }
+    checkout.sync(&workspace, &tree, &[]).unwrap();
+    let contents = |folder| fingerprint(folder, &[".ralph"]).into_iter().map(|(path, _, content)| (path, content));
+    assert!(contents(checkout.root()).eq(contents(&fixture.root)));
 }

@@ -3,6 +3,8 @@
 //! New content is written aside and renamed into place, so that a reader sees the old file or the new one. What stands in
 //! the way and belongs to nobody's tree is moved to `.ralph/kept`, never removed.
 
+mod moves;
+
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -12,9 +14,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, fchmod, fstat, mkdirat, open, openat, renameat, statat, symlinkat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, mkdirat, open, openat, renameat, renameat_with,
+    statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
+
+pub(crate) use moves::{Aside, Modified};
 
 use crate::Error;
 use crate::scan::FOLDER;
@@ -249,15 +254,8 @@ impl Place {
 
     /// Moves what stands in the way to where nothing is lost.
     fn set_aside(&self, folder: BorrowedFd<'_>, name: &[u8]) -> Result<(), Errno> {
-        let kept = self.own_folder("kept")?;
-        for number in 1..10_000 {
-            let target = [name, format!(".{number}").as_bytes()].concat();
-            match rustix::fs::renameat_with(folder, name, &kept, target, rustix::fs::RenameFlags::NOREPLACE) {
-                Err(Errno::EXIST) => {}
-                other => return other,
-            }
-        }
-        Err(Errno::EXIST)
+        let kept = self.own_folder(moves::KEPT)?;
+        moves::number(name, |target| renameat_with(folder, name, &kept, target, RenameFlags::NOREPLACE))
     }
 
     /// A folder below `.ralph`, which no tree contains.
@@ -278,7 +276,7 @@ impl Place {
         }
     }
 
-    fn full(&self, path: &[u8]) -> PathBuf {
+    pub(crate) fn full(&self, path: &[u8]) -> PathBuf {
         self.path.join(OsStr::from_bytes(path))
     }
 }

@@ -1,0 +1,275 @@
+//! Finds every watched file, for one set of globs or for several in one pass. Changes nothing.
+//!
+//! A pass goes through the workspace once, however many sets of globs look: each is a layer with its own record of the
+//! start, its own decision which links to follow, and its own findings.
+
+mod content;
+mod layer;
+mod link;
+mod names;
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(super) use layer::{Found, Layer, Sort};
+use names::{Mark, Name};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, open, openat, statat};
+use rustix::io::Errno;
+
+use super::baseline::What;
+use super::{Care, Cover};
+use crate::object::Id;
+use crate::rules::Outside;
+use crate::scan::{Directory, FOLDER};
+use crate::stamp::{Instant, Stamp};
+use crate::store::{Batch, Store};
+use crate::{Error, Workspace};
+
+/// Folders that hold what tools make and that are too large to watch. Passed by only where they are ignored.
+pub(super) const BULK: [&[u8]; 9] =
+    [b"node_modules", b"target", b".venv", b"venv", b"__pycache__", b".tox", b".gradle", b".next", b".cache"];
+/// How many sets of globs can look at once.
+const LAYERS: usize = 2;
+
+/// What earlier walks know, so that the next one reads only what changed.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// For each combination of globs, the names that matter to it.
+    listings: HashMap<String, names::Listing>,
+    /// What tells contents apart, for whoever looks.
+    contents: HashMap<Vec<u8>, (Stamp, Id)>,
+}
+
+/// Where the contents of files are kept.
+pub(super) type Keep<'a> = Option<(&'a Store, &'a mut Batch)>;
+
+/// One walk.
+struct Walk<'a> {
+    root: &'a Path,
+    layers: Vec<Layer<'a>>,
+    directory: &'a Directory,
+    outside: &'a Outside,
+    listing: &'a mut names::Listing,
+    contents: &'a mut HashMap<Vec<u8>, (Stamp, Id)>,
+    /// The device whose folders change their times when their names do.
+    reliable: Option<u64>,
+    started: Instant,
+}
+
+/// How much of a folder a layer looks at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Reach {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// What its globs name, as behind a link: the rest is somebody else's, or too much.
+    Named,
+    /// Everything.
+    All,
+}
+
+/// Where a layer is in the walk.
+#[derive(Debug, Clone, Default)]
+struct At {
+    /// The glob that covers the folder.
+    inside: Option<Arc<Cover>>,
+    reach: Reach,
+}
+
+/// Where in the walk a folder is.
+#[derive(Clone)]
+struct Spot {
+    at: [At; LAYERS],
+    /// The real folder of the link that led here, and how much of the path leads to it.
+    through: Option<(Arc<PathBuf>, usize)>,
+    /// Device and inode of the folders above, so that a link to one of them is not followed for ever.
+    above: Vec<(u64, u64)>,
+}
+
+/// Walks for one set of globs; contents of files are kept where something to keep them in is given.
+pub(super) fn walk(workspace: &mut Workspace, layer: Layer<'_>, keep: Keep<'_>) -> Result<Found, Error> {
+    Ok(run(workspace, vec![layer], keep)?.pop().unwrap_or_default())
+}
+
+/// Walks for two sets of globs at once.
+pub(super) fn walk_both(workspace: &mut Workspace, layers: [Layer<'_>; LAYERS]) -> Result<[Found; LAYERS], Error> {
+    let mut found = run(workspace, layers.into(), None)?;
+    let second = found.pop().unwrap_or_default();
+    Ok([found.pop().unwrap_or_default(), second])
+}
+
+fn run(workspace: &mut Workspace, layers: Vec<Layer<'_>>, mut keep: Keep<'_>) -> Result<Vec<Found>, Error> {
+    workspace.check_root()?;
+    // Which bulk folders are ignored is known from the last scan.
+    workspace.scan_once()?;
+    let key: Vec<&str> = layers.iter().map(Layer::key).collect();
+    let Watch { listings, contents } = &mut workspace.watch;
+    let mut walk = Walk {
+        root: &workspace.root,
+        layers,
+        directory: &workspace.directory,
+        outside: &workspace.outside,
+        listing: listings.entry(key.join("\0")).or_default(),
+        contents,
+        reliable: workspace.reliable,
+        started: Instant::now(),
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = open(walk.root, flags, Mode::empty()).map_err(Error::io("open", walk.root))?;
+    let at = std::array::from_fn(|layer| {
+        let reach = if layer < walk.layers.len() { Reach::All } else { Reach::Nothing };
+        At { inside: None, reach }
+    });
+    walk.folder(root, &mut Vec::new(), Spot { at, through: None, above: Vec::new() }, &mut keep)?;
+    Ok(walk.layers.into_iter().map(Layer::finish).collect())
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, fd: OwnedFd, path: &mut Vec<u8>, mut spot: Spot, keep: &mut Keep<'_>) -> Result<(), Error> {
+        let stat = fstat(&fd).map_err(|errno| self.failed(path, errno))?;
+        let place = (stat.st_dev, stat.st_ino);
+        if spot.above.contains(&place) {
+            return Ok(());
+        }
+        spot.above.push(place);
+        let names = self.names(fd.as_fd(), Stamp::of(&stat), path, &spot)?;
+        let length = path.len();
+        for name in names.iter() {
+            if length > 0 {
+                path.push(b'/');
+            }
+            path.extend_from_slice(name.name.as_bytes());
+            match name.kind {
+                FileType::Directory => self.child(fd.as_fd(), name, path, &spot, keep)?,
+                FileType::Symlink => self.link(fd.as_fd(), name, path, &spot, keep)?,
+                _ => self.file(fd.as_fd(), name, path, &spot, keep)?,
+            }
+            path.truncate(length);
+        }
+        Ok(())
+    }
+
+    fn child(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        name: &Name,
+        path: &mut Vec<u8>,
+        spot: &Spot,
+        keep: &mut Keep<'_>,
+    ) -> Result<(), Error> {
+        let bulk = BULK.contains(&name.name.as_bytes());
+        let mut next: [At; LAYERS] = Default::default();
+        let (mut entered, mut watched) = (false, false);
+        for (index, layer) in self.layers.iter_mut().enumerate() {
+            let (mark, at) = (&name.marks[index], &spot.at[index]);
+            next[index].inside = mark.inside.clone();
+            let mut reach = layer.reach(at.reach);
+            if bulk && reach == Reach::All && layer.passes_by(path, || self.directory.ignores(self.outside, path)) {
+                reach = Reach::Named;
+            }
+            if reach == Reach::Named && !mark.is_watched() {
+                reach = Reach::Nothing;
+            }
+            if reach != Reach::Nothing && spot.through.is_some() {
+                layer.count(path, mark.any(), spot, 0)?;
+            }
+            next[index].reach = layer.reach(reach);
+            entered |= next[index].reach != Reach::Nothing;
+            watched |= next[index].reach != Reach::Nothing && mark.is_watched();
+        }
+        if !entered || (!watched && self.is_unchanged_and_empty(fd, name, path)) {
+            return Ok(());
+        }
+        let opened = openat(fd, &name.name, FOLDER, Mode::empty());
+        let recorded = |(index, layer): (usize, &Layer<'_>)| {
+            layer.sort == Sort::Prohibited
+                && next[index].reach != Reach::Nothing
+                && name.marks[index].covering.is_some()
+        };
+        if self.layers.iter().enumerate().any(recorded) {
+            let mode = match statat(fd, &name.name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat.st_mode & 0o7777,
+                Err(Errno::NOENT) => return Ok(()),
+                Err(errno) => return Err(self.failed(path, errno)),
+            };
+            for index in 0..self.layers.len() {
+                if recorded((index, &self.layers[index]))
+                    && let Some(cover) = &name.marks[index].covering
+                {
+                    self.layers[index].record(path, cover, What::Folder { mode }, spot);
+                }
+            }
+        }
+        match opened {
+            Ok(child) => self.folder(child, path, Spot { at: next, ..spot.clone() }, keep),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+            Err(Errno::ACCESS | Errno::PERM) => {
+                for (layer, at) in self.layers.iter_mut().zip(&next) {
+                    if at.reach != Reach::Nothing {
+                        layer.found.closed.push(path.clone());
+                    }
+                }
+                Ok(())
+            }
+            Err(errno) => Err(self.failed(path, errno)),
+        }
+    }
+
+    fn file(
+        &mut self,
+        fd: BorrowedFd<'_>,
+        name: &Name,
+        path: &[u8],
+        spot: &Spot,
+        keep: &mut Keep<'_>,
+    ) -> Result<(), Error> {
+        let Some(care) = self.care(&name.marks, spot) else { return Ok(()) };
+        let stat = match statat(fd, &name.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => return Ok(()),
+            Err(errno) => return Err(self.failed(path, errno)),
+        };
+        let stamp = Stamp::of(&stat);
+        if spot.through.is_some() {
+            for (index, layer) in self.layers.iter_mut().enumerate() {
+                if let Some(cover) = layer.covering(&name.marks[index], &spot.at[index]) {
+                    layer.count(path, Some(cover), spot, stamp.size)?;
+                }
+            }
+        }
+        let opening = || openat(fd, &name.name, content::FILE, Mode::empty());
+        let Some(content) = self.content(path, stamp, care, opening, keep)? else { return Ok(()) };
+        for (index, layer) in self.layers.iter_mut().enumerate() {
+            if let Some(cover) = layer.covering(&name.marks[index], &spot.at[index]) {
+                layer.record(path, cover, What::File(content.for_care(cover.care)), spot);
+            }
+        }
+        Ok(())
+    }
+
+    /// The most that any layer wants to know of a file; `None` when none wants anything.
+    fn care(&self, marks: &[Mark; LAYERS], spot: &Spot) -> Option<Care> {
+        let covering = self
+            .layers
+            .iter()
+            .enumerate()
+            .filter_map(|(index, layer)| layer.covering(&marks[index], &spot.at[index]).map(|cover| cover.care));
+        covering.reduce(|one, other| match (one, other) {
+            (Care::Keep, _) | (_, Care::Keep) => Care::Keep,
+            (Care::Compare, _) | (_, Care::Compare) => Care::Compare,
+            (Care::Notice, Care::Notice) => Care::Notice,
+        })
+    }
+
+    fn full(&self, path: &[u8]) -> PathBuf {
+        self.root.join(OsStr::from_bytes(path))
+    }
+
+    fn failed(&self, path: &[u8], errno: Errno) -> Error {
+        Error::io("look at", self.full(path))(errno)
+    }
+}
