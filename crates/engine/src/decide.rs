@@ -2,7 +2,7 @@
 
 use ralph_model::{AbortReason, Money, OnBlocked, Outcome};
 
-use crate::facts::Facts;
+use crate::facts::{Facts, IterationRecord};
 
 /// What follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +18,9 @@ pub(crate) enum Next {
 /// What follows the pass that was recorded last.
 pub(crate) fn after_iteration(facts: &Facts) -> Next {
     let Some(record) = facts.last_iteration() else { return before_iteration(facts) };
+    if let Some(aborted) = tampered_too_often(facts, record) {
+        return aborted;
+    }
     if let Some(outcome) = completion(facts) {
         return Next::End(outcome);
     }
@@ -74,9 +77,44 @@ pub(crate) fn completion(facts: &Facts) -> Option<Outcome> {
         let is_about_this = record.run.as_ref().is_some_and(|run| run.violations.is_empty());
         return (record.claimed && nothing_missing && is_about_this).then_some(Outcome::Completed { verified: false });
     }
-    let passed = record.verdict.as_ref().is_some_and(ralph_model::Verdict::passed);
-    let claim_needed = facts.is_baseline_green() || facts.config.promise_is_explicit;
-    (passed && (record.claimed || !claim_needed)).then_some(Outcome::Completed { verified: true })
+    let wire_known =
+        !facts.config.tripwire || record.verdict.as_ref().is_some_and(|verdict| verdict.tripwire.is_some());
+    (is_convincing(facts, record) && wire_known).then_some(Outcome::Completed { verified: true })
+}
+
+/// Whether the pass that was recorded last completes the loop as soon as its checks show that they can fail.
+pub(crate) fn only_tripwire_is_missing(facts: &Facts) -> bool {
+    let Some(record) = facts.last_iteration() else { return false };
+    let known = record.verdict.as_ref().is_some_and(|verdict| verdict.tripwire.is_some());
+    facts.has_checks() && facts.config.tripwire && !known && is_convincing(facts, record)
+}
+
+fn is_convincing(facts: &Facts, record: &IterationRecord) -> bool {
+    let Some(verdict) = record.verdict.as_ref().filter(|verdict| verdict.passed()) else { return false };
+    if facts.is_baseline_green() {
+        // Checks that passed before prove little, and nothing in the hands of somebody who tampers with them.
+        return record.claimed && verdict.tampered.is_empty();
+    }
+    record.claimed || !facts.config.promise_is_explicit
+}
+
+/// Iterations with tampering that end a loop.
+pub(crate) const MOST_TAMPERED: u32 = 3;
+
+fn tampered_too_often(facts: &Facts, last: &IterationRecord) -> Option<Next> {
+    let count = facts.tampered();
+    if !last.is_tampered() || count < MOST_TAMPERED {
+        return None;
+    }
+    let named: Vec<String> = last.tampering().iter().take(5).map(ToString::to_string).collect();
+    Some(abort(
+        AbortReason::Tampered,
+        format!(
+            "what the checks rest on was changed in {count} iterations; in the last one {}; if such a change is wanted, \
+             allow it with --allow-test-change GLOB in a new loop",
+            named.join("; ")
+        ),
+    ))
 }
 
 fn spent_or_late(facts: &Facts) -> Option<Next> {

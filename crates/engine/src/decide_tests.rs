@@ -400,7 +400,7 @@ fn a_stop_outranks_the_limits_but_not_success_or_a_blocked_agent() {
         ("", green(), None),
     ] {
         let mut scene = Scene::red(config());
-        scene.begin().stop(StopWhen::AfterIteration).agent(saying("start", message)).checks(verdict);
+        scene.begin().stop(StopWhen::AfterIteration).agent(saying("b", message)).checks(verdict);
         assert_eq!(scene.outcome().reason(), reason);
     }
 }

@@ -158,7 +158,19 @@ fn merge_repeats(lines: &[EvidenceLine]) -> Vec<EvidenceLine> {
             merged.push(first);
         }
     }
-    fold_surplus(merged)
+    fold_tampered(fold_surplus(merged))
+}
+
+/// One line for protected files beyond the first dozen that names as many as fit: an agent may delete all tests at once.
+fn fold_tampered(lines: Vec<EvidenceLine>) -> Vec<EvidenceLine> {
+    let (tampered, mut kept): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.mark == Mark::Tampered);
+    let surplus = tampered.len().saturating_sub(MOST_LINES);
+    let names: Vec<&str> = tampered.iter().skip(MOST_LINES).map(|line| line.subject.as_str()).collect();
+    let rest = (surplus > 0)
+        .then(|| EvidenceLine::new(Mark::Tampered, format!("{surplus} more protected files"), names.join(", ")));
+    kept.extend(tampered.iter().take(MOST_LINES).cloned());
+    kept.extend(rest);
+    kept
 }
 
 /// One line for the failures of tools beyond the first dozen: an agent names its tools itself, as many as it likes. Checks

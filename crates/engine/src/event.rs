@@ -3,15 +3,22 @@
 use serde::{Deserialize, Serialize};
 
 use ralph_model::{
-    AgentRun, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, TreeHash, Verdict, Violation,
+    AgentRun, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, Pin, TreeHash, Tripwire, Verdict,
+    Violation,
 };
 
 /// The version of the events that are written now. A reader refuses newer ones rather than guess.
-pub const EVENT_VERSION: u32 = 1;
+pub const EVENT_VERSION: u32 = 2;
 
 /// The version of the decisions. A changed decision gets the next number, written into new journals, so that an old
 /// journal replays as it was lived.
-pub const BEHAVIOUR: u32 = 1;
+///
+/// - 1: the first.
+/// - 2: a tree on which the checks failed and passed is flaky; tampering is counted; the tripwire.
+pub const BEHAVIOUR: u32 = 2;
+
+/// The first behaviour that knows of flakes and of tampering.
+pub(crate) const DISTRUSTS: u32 = 2;
 
 /// Where a loop began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +36,12 @@ pub struct StartPoint {
     pub ralph: String,
     /// The version of the decisions.
     pub behaviour: u32,
+    /// What a verdict rests on besides its commands, as it was found at the start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pin>,
+    /// How agent and checks are kept inside, in words; empty in journals from before it was said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sandbox: String,
 }
 
 /// Money of all loops of a UTC day.
@@ -205,6 +218,31 @@ pub enum Event {
         attempt: Attempt,
         /// What they found.
         verdict: Verdict,
+        /// The workspace, where the checks themselves changed the work: a formatter among them, say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<TreeHash>,
+    },
+    /// The checks were asked to fail.
+    TripwireFinished {
+        /// The attempt that this answers.
+        attempt: Attempt,
+        /// What came of it.
+        tripwire: Tripwire,
+        /// Files of the verified work that changed meanwhile.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        moved: Vec<String>,
+    },
+    /// Pinned files that the agent changed are as they were at the start, for good: the workspace is what was verified.
+    PinsRestored {
+        /// The attempt that this answers.
+        attempt: Attempt,
+        /// Where the agent's versions are kept.
+        patch: String,
+        /// Files that are not as they were verified all the same.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        moved: Vec<String>,
+        /// The workspace with the files put back.
+        tree: TreeHash,
     },
     /// The workspace is again as it was at an earlier point.
     TreeRestored {
@@ -276,6 +314,8 @@ impl Event {
             Self::AgentFinished { .. } => "agentFinished",
             Self::ProhibitedRestored { .. } => "prohibitedRestored",
             Self::ChecksFinished { .. } => "checksFinished",
+            Self::TripwireFinished { .. } => "tripwireFinished",
+            Self::PinsRestored { .. } => "pinsRestored",
             Self::TreeRestored { .. } => "treeRestored",
             Self::WorkCommitted { .. } => "workCommitted",
             Self::StopRequested { .. } => "stopRequested",
@@ -369,6 +409,18 @@ pub enum Effect {
     RunChecks {
         /// Which pass.
         iteration: Iteration,
+        /// Who asks.
+        attempt: Attempt,
+    },
+    /// Ask the checks to fail; answered by `TripwireFinished`.
+    TripWire {
+        /// Which pass.
+        iteration: Iteration,
+        /// Who asks.
+        attempt: Attempt,
+    },
+    /// Put pinned files back for good; answered by `PinsRestored`.
+    RestorePinned {
         /// Who asks.
         attempt: Attempt,
     },

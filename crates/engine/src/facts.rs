@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use ralph_model::{
-    AgentRun, AgentSpec, Attempt, Best, Iteration, LoopConfig, Millis, Money, Signature, Timestamp, TreeHash, Verdict,
+    AgentRun, AgentSpec, Attempt, Best, Iteration, LoopConfig, Millis, Money, Signature, Tamper, Timestamp, TreeHash,
+    Tripwire, Verdict,
 };
 
-use crate::event::{Alert, DayBudget, Limits, StartPoint, Stop, StopWhen};
+use crate::event::{Alert, DISTRUSTS, DayBudget, Limits, StartPoint, Stop, StopWhen};
 
 /// One pass, as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +43,55 @@ impl IterationRecord {
         self.claimed && self.verdict.as_ref().is_some_and(|verdict| verdict.failing() > 0)
     }
 
+    /// What a person should know about it, a few words each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let mut note = |is_so: bool, text: &str| {
+            if is_so {
+                notes.push(text.to_owned());
+            }
+        };
+        note(self.interrupted, "interrupted");
+        note(self.is_false_claim(), "false claim");
+        note(self.undone, "undone");
+        notes.extend(self.tampering().iter().take(3).map(|tamper| format!("TAMPERED {tamper}")));
+        if self.tampering().len() > 3 {
+            notes.push(format!("and {} more tampered", self.tampering().len() - 3));
+        }
+        let verdict = self.verdict.as_ref();
+        notes.extend(verdict.filter(|verdict| !verdict.passed()).and_then(Verdict::doubt));
+        notes.extend(
+            verdict
+                .filter(|verdict| verdict.passed())
+                .and_then(|verdict| verdict.tripwire.as_ref())
+                .map(|wire| format!("tripwire: {wire}")),
+        );
+        if let Some(allowed) = verdict.map(|verdict| &verdict.allowed).filter(|allowed| !allowed.is_empty()) {
+            notes.push(format!("changed with your permission: {}", allowed.join(", ")));
+        }
+        notes.extend(self.signature().map(|signature| signature.headline));
+        notes
+    }
+
+    /// What the checks rest on and what was not as it should have been.
+    #[must_use]
+    pub fn tampering(&self) -> &[Tamper] {
+        self.verdict.as_ref().map_or(&[], |verdict| &verdict.tampered)
+    }
+
+    /// Whether anything that the checks rest on was not as it should have been.
+    #[must_use]
+    pub fn is_tampered(&self) -> bool {
+        !self.tampering().is_empty()
+    }
+
     /// What all failing checks are recognised by, together.
     #[must_use]
     pub fn signature(&self) -> Option<Signature> {
         let verdict = self.verdict.as_ref()?;
-        let failing: Vec<&Signature> = verdict.checks.iter().filter_map(|check| check.signature.as_ref()).collect();
+        let failing: Vec<&Signature> =
+            verdict.checks.iter().filter(|check| !check.flaky).filter_map(|check| check.signature.as_ref()).collect();
         let first = failing.first()?;
         let hashes: Vec<&str> = failing.iter().map(|signature| signature.hash.as_str()).collect();
         Some(Signature { hash: hashes.join("+"), headline: first.headline.clone() })
@@ -135,6 +180,8 @@ pub struct Facts {
     pub commit_problem: Option<String>,
     /// The state that the workspace was put back to at the end.
     pub kept: Option<Best>,
+    /// Where the agent's versions of pinned files are kept, once those are put back for good.
+    pub pinned_patch: Option<String>,
 }
 
 impl Facts {
@@ -167,6 +214,7 @@ impl Facts {
             commit: None,
             commit_problem: None,
             kept: None,
+            pinned_patch: None,
         }
     }
 
@@ -212,6 +260,57 @@ impl Facts {
         u32::try_from(self.iterations.iter().filter(|record| record.is_false_claim()).count()).unwrap_or(u32::MAX)
     }
 
+    /// In how many iterations something that the checks rest on was not as it should have been.
+    #[must_use]
+    pub fn tampered(&self) -> u32 {
+        u32::try_from(self.iterations.iter().filter(|record| record.is_tampered()).count()).unwrap_or(u32::MAX)
+    }
+
+    /// In how many iterations checks failed and passed on the same tree.
+    #[must_use]
+    pub fn flakes(&self) -> u32 {
+        let flaky = |record: &&IterationRecord| {
+            record.verdict.as_ref().is_some_and(|verdict| verdict.checks.iter().any(|check| check.flaky))
+        };
+        u32::try_from(self.iterations.iter().filter(flaky).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether the workspace still holds the agent's versions of pinned files beside work that was verified without.
+    pub(crate) fn has_pins_to_restore(&self) -> bool {
+        self.pinned_patch.is_none() && self.last_iteration().is_some_and(IterationRecord::is_tampered)
+    }
+
+    /// Keeps what the checks found of the last pass.
+    pub(crate) fn take_verdict(&mut self, mut verdict: Verdict) {
+        if self.start.behaviour >= DISTRUSTS {
+            self.doubt(&mut verdict);
+            if self.has_checks() && !self.config.tripwire && verdict.passed() {
+                verdict.tripwire = Some(Tripwire::Off);
+            }
+        }
+        if let Some(record) = self.iterations.last_mut() {
+            record.verdict = Some(verdict);
+        }
+    }
+
+    /// A check that passes on the very tree on which it failed before is flaky: nothing was mended in between.
+    fn doubt(&self, verdict: &mut Verdict) {
+        let earlier: Vec<&Verdict> = self
+            .baseline
+            .iter()
+            .chain(self.iterations.iter().filter_map(|record| record.verdict.as_ref()))
+            .filter(|earlier| earlier.tree == verdict.tree && earlier.installed == verdict.installed)
+            .collect();
+        for check in verdict.checks.iter_mut().filter(|check| check.passed) {
+            let failed = |earlier: &&&Verdict| {
+                earlier.checks.iter().any(|before| before.command == check.command && !before.passed)
+            };
+            if earlier.iter().any(|earlier| failed(&earlier)) {
+                (check.passed, check.flaky) = (false, true);
+            }
+        }
+    }
+
     /// Whether anything besides a claim decides about completion.
     #[must_use]
     pub const fn has_checks(&self) -> bool {
@@ -244,12 +343,21 @@ impl Facts {
     /// The state with the fewest failures; of equal ones the latest, because it holds the most work.
     #[must_use]
     pub fn best(&self) -> Option<Best> {
+        self.best_of(&self.iterations)
+    }
+
+    /// The best state before the last pass.
+    pub(crate) fn best_before_last(&self) -> Option<Best> {
+        self.best_of(self.iterations.split_last().map_or(&[], |(_, earlier)| earlier))
+    }
+
+    fn best_of(&self, iterations: &[IterationRecord]) -> Option<Best> {
         let baseline = self.baseline.as_ref().map(|verdict| Best {
             iteration: Iteration(0),
             failing: verdict.failing(),
             tree: self.start.tree.clone(),
         });
-        let passes = self.iterations.iter().filter(|record| !record.undone).filter_map(|record| {
+        let passes = iterations.iter().filter(|record| !record.undone).filter_map(|record| {
             // A tree with prohibited changes in it is never handed back; its files were put back before the checks.
             let (verdict, run) =
                 (record.verdict.as_ref()?, record.run.as_ref().filter(|run| run.violations.is_empty())?);

@@ -2,8 +2,8 @@
 
 use ralph_model::{
     AbortReason, AgentRun, AgentSpec, Attempt, Best, Change, ChangeKind, CheckOutcome, Cost, Ended, Expectation,
-    LoopConfig, Millis, Missing, Money, Outcome, OutputRef, Signature, Skill, TestTally, Timestamp, TreeHash, Usage,
-    Verdict, Violation,
+    LoopConfig, Millis, Missing, Money, Outcome, OutputRef, Signature, Skill, Tamper, TamperKind, TestTally, Timestamp,
+    TreeHash, Tripwire, Usage, Verdict, Violation,
 };
 
 use crate::{
@@ -21,8 +21,23 @@ pub(crate) fn config() -> LoopConfig {
         idle_timeout: None,
         prohibited_paths: vec![".env".into()],
         log_limit: 1 << 20,
+        tripwire: false,
         ..LoopConfig::new("Fix the parser.".into(), 5, Money::dollars(5), agent, "/project".into())
     }
+}
+
+/// Its checks have to show that they can fail.
+pub(crate) fn wired() -> LoopConfig {
+    LoopConfig { tripwire: true, ..config() }
+}
+
+/// A verdict over checks that were tampered with.
+pub(crate) fn tampered(verdict: Verdict, path: &str) -> Verdict {
+    Verdict { tampered: vec![Tamper::new(path, TamperKind::Changed)], ..verdict }
+}
+
+pub(crate) fn reported() -> Tripwire {
+    Tripwire::Reported { planted: vec!["tests/a.rs".into()] }
 }
 
 pub(crate) fn without_checks() -> LoopConfig {
@@ -155,6 +170,8 @@ impl Scene {
             branch: Some("main".into()),
             ralph: "0.1.0".into(),
             behaviour: BEHAVIOUR,
+            pins: vec![],
+            sandbox: String::new(),
         };
         let (now, first) = (Timestamp(1_700_000_000_000), Event::LoopStarted { config: Box::new(config), start });
         let (run, asked) = Loop::start(now, first.clone()).unwrap();
@@ -206,7 +223,7 @@ impl Scene {
     }
 
     pub(crate) fn baseline(&mut self, verdict: Verdict) -> &mut Self {
-        let attempt = self.attempt();
+        let (attempt, verdict) = (self.attempt(), self.bound(verdict));
         self.event(Event::BaselineFinished { attempt, verdict })
     }
 
@@ -232,8 +249,30 @@ impl Scene {
     }
 
     pub(crate) fn checks(&mut self, verdict: Verdict) -> &mut Self {
-        let attempt = self.attempt();
-        self.event(Event::ChecksFinished { attempt, verdict })
+        let (attempt, verdict) = (self.attempt(), self.bound(verdict));
+        self.event(Event::ChecksFinished { attempt, verdict, tree: None })
+    }
+
+    /// A verdict over the tree that is there, unless it names another.
+    fn bound(&self, mut verdict: Verdict) -> Verdict {
+        if verdict.tree == TreeHash::default() {
+            verdict.tree = self.run.facts().tree.clone();
+        }
+        verdict
+    }
+
+    pub(crate) fn wire(&mut self, tripwire: Tripwire) -> &mut Self {
+        self.wire_moving(tripwire, &[])
+    }
+
+    pub(crate) fn wire_moving(&mut self, tripwire: Tripwire, moved: &[&str]) -> &mut Self {
+        let (attempt, moved) = (self.attempt(), moved.iter().map(ToString::to_string).collect());
+        self.event(Event::TripwireFinished { attempt, tripwire, moved })
+    }
+
+    pub(crate) fn pins_restored(&mut self, after: &str, moved: &[&str]) -> &mut Self {
+        let (attempt, moved) = (self.attempt(), moved.iter().map(ToString::to_string).collect());
+        self.event(Event::PinsRestored { attempt, patch: "pinned.patch".into(), moved, tree: tree(after) })
     }
 
     /// One whole iteration.

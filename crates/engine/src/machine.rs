@@ -120,6 +120,10 @@ impl Loop {
 mod tests;
 
 #[cfg(test)]
+#[path = "machine_distrust_tests.rs"]
+mod distrust_tests;
+
+#[cfg(test)]
 #[path = "machine_resume_tests.rs"]
 mod resume_tests;
 

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use ralph_model::{AbortReason, AgentRun, LoopConfig, Money};
+use ralph_model::{AbortReason, AgentRun, LoopConfig, Money, Tripwire};
 
 use super::*;
 use crate::EVENT_VERSION;
@@ -45,6 +45,23 @@ fn cost_limit() -> Scene {
     scene
 }
 
+fn tampering() -> Scene {
+    let mut scene = Scene::red(wired());
+    for after in ["b", "c", "d"] {
+        scene.pass(run(after), tampered(red(&["a"]), "tests/a.rs"));
+    }
+    scene
+}
+
+fn tripwire() -> Scene {
+    let mut scene = Scene::red(LoopConfig { commit: true, ..wired() });
+    scene.pass(run("b"), red(&["a"])).pass(run("b"), green());
+    scene.pass(run("c"), green()).wire(Tripwire::OthersFail { failing: vec!["a".into()] });
+    scene.pass(run("d"), tampered(green(), "tests/a.rs")).wire(reported()).pins_restored("e", &[]);
+    scene.commit(Some("abc123"), None);
+    scene
+}
+
 #[test]
 fn the_golden_scenes_end_as_their_names_say() {
     assert_eq!(completed().outcome(), &Outcome::Completed { verified: true });
@@ -52,6 +69,8 @@ fn the_golden_scenes_end_as_their_names_say() {
     assert_eq!(prohibited().reason(), AbortReason::ProhibitedPath);
     assert_eq!(interrupted_and_resumed().outcome(), &Outcome::Completed { verified: true });
     assert_eq!(cost_limit().reason(), AbortReason::CostLimit);
+    assert_eq!(tampering().reason(), AbortReason::Tampered);
+    assert_eq!(tripwire().outcome(), &Outcome::Completed { verified: true });
 }
 
 #[test]
@@ -64,6 +83,8 @@ fn every_golden_scene_has_its_journal() {
         ("prohibited", prohibited()),
         ("interrupted-resumed", interrupted_and_resumed()),
         ("cost-limit", cost_limit()),
+        ("tampered", tampering()),
+        ("tripwire", tripwire()),
     ] {
         let path = format!("{}/tests/journals/v{EVENT_VERSION}-{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
         if std::path::Path::new(&path).is_file() {

@@ -299,7 +299,7 @@ fn late_answers_of_old_attempts_change_nothing_but_the_clock() {
         Event::IterationRefused { attempt: old, refusal: Refusal::Stopped },
         Event::AgentFinished { attempt: old, run: Box::new(trespassing("x")), day },
         Event::ProhibitedRestored { attempt: old, violations: vec![], patch: "x".into(), tree: None },
-        Event::ChecksFinished { attempt: old, verdict: green() },
+        Event::ChecksFinished { attempt: old, verdict: green(), tree: None },
         Event::TreeRestored { attempt: old, tree: tree("x") },
         Event::WorkCommitted { attempt: old, commit: Some("x".into()), problem: None },
     ] {

@@ -1,6 +1,6 @@
 //! Every phase against every event: a new phase or event without an entry here does not pass.
 
-use ralph_model::{AgentRun, Attempt, Best, Cost, LoopConfig, Money, Outcome};
+use ralph_model::{AgentRun, Attempt, Best, Cost, LoopConfig, Money, Outcome, Tripwire};
 
 use super::*;
 use crate::fixtures::*;
@@ -18,10 +18,21 @@ fn scenes() -> Vec<Scene> {
     working.begin();
     let mut verifying = Scene::red(config());
     verifying.begin().agent(run("b"));
+    let mut confirming = Scene::red(wired());
+    confirming.pass(run("b"), green());
     let mut aborted = Scene::red(config());
     aborted.begin().stop(StopWhen::Now).agent(run("b"));
-    let scenes =
-        vec![Scene::start(config()), Scene::red(config()), working, guarding, verifying, restoring, closing, aborted];
+    let scenes = vec![
+        Scene::start(config()),
+        Scene::red(config()),
+        working,
+        guarding,
+        verifying,
+        restoring,
+        closing,
+        aborted,
+        confirming,
+    ];
     for (place, scene) in scenes.iter().enumerate() {
         let expected = match scene.run.phase() {
             Phase::Baseline(_) => 0,
@@ -32,6 +43,7 @@ fn scenes() -> Vec<Scene> {
             Phase::Restoring(_) => 5,
             Phase::Closing(_) => 6,
             Phase::Done(_) => 7,
+            Phase::Confirming(_) => 8,
             Phase::Taken => panic!("no caller ever sees this"),
         };
         assert_eq!(place, expected);
@@ -50,7 +62,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
         Event::IterationRefused { attempt, refusal: Refusal::DailyBudget { day } },
         Event::AgentFinished { attempt, run: Box::new(run("c")), day },
         Event::ProhibitedRestored { attempt, violations: vec![], patch: "p".into(), tree: None },
-        Event::ChecksFinished { attempt, verdict: red(&["a"]) },
+        Event::ChecksFinished { attempt, verdict: red(&["a"]), tree: None },
         Event::TreeRestored { attempt, tree: tree("start") },
         Event::WorkCommitted { attempt, commit: None, problem: None },
         Event::StopRequested { stop: crate::Stop { when: StopWhen::Now, by: crate::StopBy::Request } },
@@ -63,6 +75,8 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
         Event::AlertRaised { alert: Alert::Cost80 },
         Event::Faulted { error: "broken".into(), lost: None },
         Event::LoopFinished { outcome: Outcome::Completed { verified: true } },
+        Event::TripwireFinished { attempt, tripwire: Tripwire::BaselineFails, moved: vec![] },
+        Event::PinsRestored { attempt, patch: "p".into(), moved: vec![], tree: tree("b") },
     ];
     for (place, event) in events.iter().enumerate() {
         let expected = match event {
@@ -80,6 +94,8 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
             Event::AlertRaised { .. } => 11,
             Event::Faulted { .. } => 12,
             Event::LoopFinished { .. } => 13,
+            Event::TripwireFinished { .. } => 14,
+            Event::PinsRestored { .. } => 15,
         };
         assert_eq!(place, expected);
     }
@@ -163,6 +179,11 @@ const TABLE: &str = "\
   faulted: done
 7 done
   resumed: verifying
+8 confirming
+  stopRequested: cut short
+  resumed: again
+  faulted: done
+  tripwireFinished: done
 ";
 
 #[test]

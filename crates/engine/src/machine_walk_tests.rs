@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use ralph_model::{
-    AgentRun, Attempt, Cost, Expectation, Iteration, Keep, LoopConfig, Millis, Money, OnBlocked, Outcome, TreeHash,
-    Verdict,
+    AgentRun, Attempt, Cost, Expectation, Iteration, Keep, LoopConfig, Millis, Money, OnBlocked, Outcome, Tamper,
+    TamperKind, TreeHash, Tripwire, Verdict,
 };
 
 use super::*;
@@ -41,6 +41,8 @@ struct Content {
     cost: Cost,
     refusal: u8,
     violates: bool,
+    /// How the checks were tampered with, and what the tripwire says.
+    distrust: u8,
     grant: Money,
     day: DayBudget,
     took: Millis,
@@ -54,7 +56,23 @@ impl Content {
             None => vec![],
         };
         let missing = if self.missing { missing(&config.expects).missing } else { vec![] };
-        Verdict { missing, ..Verdict::new(self.tree.clone(), checks) }
+        let tampered = match self.distrust {
+            0 => vec![Tamper::new("tests/a.rs", TamperKind::Changed)],
+            1 => vec![Tamper::new("PATH", TamperKind::Program)],
+            _ => vec![],
+        };
+        let moved = if self.distrust == 2 { vec!["src/lib.rs".to_owned()] } else { vec![] };
+        Verdict { missing, tampered, moved, ..Verdict::new(self.tree.clone(), checks) }
+    }
+
+    fn tripwire(&self) -> Tripwire {
+        match self.distrust % 5 {
+            0 => Tripwire::Passed { planted: vec![], detail: String::new() },
+            1 => Tripwire::OthersFail { failing: vec![] },
+            2 => Tripwire::BaselineFails,
+            3 => Tripwire::NotPossible { why: "no runner".into() },
+            _ => reported(),
+        }
     }
 
     fn run(&self) -> AgentRun {
@@ -63,7 +81,8 @@ impl Content {
     }
 
     fn event(&self, kind: u8, attempt: Attempt, config: &LoopConfig) -> Event {
-        match kind % 8 {
+        let moved = if self.distrust == 3 { vec!["src/lib.rs".to_owned()] } else { vec![] };
+        match kind % 10 {
             0 => Event::BaselineFinished { attempt, verdict: self.verdict(config) },
             1 => Event::IterationStarted { attempt, tree: self.tree.clone(), reserved: self.grant, day: self.day },
             2 => Event::IterationRefused {
@@ -78,8 +97,10 @@ impl Content {
             4 => {
                 Event::ProhibitedRestored { attempt, violations: vec![touched(".env")], patch: "p".into(), tree: None }
             }
-            5 => Event::ChecksFinished { attempt, verdict: self.verdict(config) },
+            5 => Event::ChecksFinished { attempt, verdict: self.verdict(config), tree: None },
             6 => Event::TreeRestored { attempt, tree: self.tree.clone() },
+            8 => Event::TripwireFinished { attempt, tripwire: self.tripwire(), moved },
+            9 => Event::PinsRestored { attempt, patch: "p".into(), moved, tree: self.tree.clone() },
             _ => Event::WorkCommitted { attempt, commit: Some("abc123".into()), problem: None },
         }
     }
@@ -94,7 +115,9 @@ impl Content {
             Phase::Working(_) => 3,
             Phase::Guarding(_) => 4,
             Phase::Verifying(_) => 5,
+            Phase::Confirming(_) => 8,
             Phase::Restoring(_) => 6,
+            Phase::Closing(closing) if closing.keep.is_none() && run.facts().has_pins_to_restore() => 9,
             Phase::Closing(closing) => 6 + u8::from(closing.keep.is_none()),
             Phase::Done(_) | Phase::Taken => return None,
         };
@@ -124,9 +147,9 @@ fn contents() -> impl Strategy<Value = Content> {
     ];
     let day = (0_i64..6000).prop_map(|spent| DayBudget { spent: cents(spent), cap: Money::dollars(50) });
     let places = (0..5_u8).prop_map(|n| tree(["start", "b", "c", "d", "e"][usize::from(n)]));
-    let ways = (0_usize..6, any::<bool>(), 0_u8..40, 0_u8..20);
+    let ways = (0_usize..6, any::<bool>(), 0_u8..40, 0_u8..20, 0_u8..25);
     (places, ways, message, costs(), 1_i64..900, day, 0_u64..5000).prop_map(
-        |(tree, (failing, missing, refusal, violates), message, cost, grant, day, took)| Content {
+        |(tree, (failing, missing, refusal, violates, distrust), message, cost, grant, day, took)| Content {
             tree,
             // Zero means that everything passes: rare, so that walks are long.
             failing: if failing == 0 { 0 } else { 1 + failing % 3 },
@@ -135,6 +158,7 @@ fn contents() -> impl Strategy<Value = Content> {
             cost,
             refusal,
             violates: violates == 0,
+            distrust,
             grant: cents(grant),
             day,
             took: Millis(took),
@@ -163,10 +187,10 @@ fn happenings() -> impl Strategy<Value = Happening> {
 
 fn configurations() -> impl Strategy<Value = LoopConfig> {
     let thresholds = (1_u32..7, 1_i64..900, 1_u32..4, 1_u32..4);
-    let flags = proptest::array::uniform8(any::<bool>());
+    let flags = proptest::array::uniform9(any::<bool>());
     let duration = proptest::option::weighted(0.2, 1_000_u64..60_000);
     (thresholds, flags, duration).prop_map(|((iterations, cost, stall, same), flags, duration)| {
-        let [checks, expects, debug, best, ratchet, commit, explicit, metered] = flags;
+        let [checks, expects, debug, best, ratchet, commit, explicit, metered, wired] = flags;
         let base = if checks { config() } else { without_checks() };
         let base = if metered { base } else { unmetered(base) };
         LoopConfig {
@@ -178,6 +202,7 @@ fn configurations() -> impl Strategy<Value = LoopConfig> {
             deep_debug: debug.then(debugging),
             keep: if best { Keep::Best } else { Keep::Last },
             ratchet: ratchet && checks,
+            tripwire: wired,
             commit: commit && checks,
             promise_is_explicit: explicit,
             on_blocked: if explicit { OnBlocked::Continue } else { OnBlocked::Stop },
@@ -305,6 +330,8 @@ impl Walk {
                 | Effect::BeginIteration { attempt, .. }
                 | Effect::RestoreProhibited { attempt }
                 | Effect::RunChecks { attempt, .. }
+                | Effect::TripWire { attempt, .. }
+                | Effect::RestorePinned { attempt }
                 | Effect::RestoreTree { attempt, .. }
                 | Effect::CommitWork { attempt } => {
                     assert_eq!(Some(*attempt), self.awaited);
@@ -330,7 +357,9 @@ impl Walk {
         assert_eq!(numbers, (1..=used).collect::<Vec<u32>>());
         if self.live.outcome() == Some(&Outcome::Completed { verified: true }) {
             let last = facts.last_iteration().unwrap();
-            assert!(last.verdict.as_ref().is_some_and(Verdict::passed));
+            let verdict = last.verdict.as_ref().unwrap();
+            assert!(verdict.passed() && verdict.tripwire.is_some());
+            assert!(!facts.has_pins_to_restore(), "what was verified is what is there");
         }
     }
 
@@ -369,8 +398,8 @@ proptest! {
         answers in proptest::collection::vec(contents(), 1..12),
     ) {
         let mut walk = Walk::start(config);
-        // Each pass takes at most five events, and the end two more.
-        for content in answers.iter().cycle().take(7 * 5 + 3) {
+        // Each pass takes at most seven events, and the end three more.
+        for content in answers.iter().cycle().take(7 * 7 + 4) {
             walk.happen(Happening::Answer(content.clone()));
             if walk.live.outcome().is_some() {
                 break;

@@ -2,6 +2,7 @@
 
 mod baseline;
 mod closing;
+mod confirming;
 mod done;
 mod guarding;
 mod pausing;
@@ -18,6 +19,7 @@ use crate::prompt::{self, Response};
 
 pub use baseline::Baseline;
 pub use closing::Closing;
+pub use confirming::Confirming;
 pub use done::Done;
 pub use guarding::Guarding;
 pub use pausing::Pausing;
@@ -38,6 +40,8 @@ pub enum Phase {
     Guarding(Guarding),
     /// The checks on the agent's work.
     Verifying(Verifying),
+    /// The checks to show that they can still fail.
+    Confirming(Confirming),
     /// A pass to be undone.
     Restoring(Restoring),
     /// The last things before the end.
@@ -59,6 +63,7 @@ impl Phase {
             Self::Working(phase) => phase.on(facts, at, event),
             Self::Guarding(phase) => phase.on(facts, event),
             Self::Verifying(phase) => phase.on(facts, at, event),
+            Self::Confirming(phase) => phase.on(facts, at, event),
             Self::Restoring(phase) => phase.on(facts, event),
             Self::Closing(phase) => phase.on(facts, event),
             Self::Done(phase) => phase.on(facts, event),
@@ -73,6 +78,7 @@ impl Phase {
             Self::Working(phase) => Some(phase.attempt),
             Self::Guarding(phase) => Some(phase.attempt),
             Self::Verifying(phase) => Some(phase.attempt),
+            Self::Confirming(phase) => Some(phase.attempt),
             Self::Restoring(phase) => Some(phase.attempt),
             Self::Closing(phase) => Some(phase.attempt),
             Self::Done(_) | Self::Taken => None,
@@ -88,6 +94,7 @@ impl Phase {
             Self::Working(_) => "working",
             Self::Guarding(_) => "guarding",
             Self::Verifying(_) => "verifying",
+            Self::Confirming(_) => "confirming",
             Self::Restoring(_) => "restoring",
             Self::Closing(_) => "closing",
             Self::Done(_) => "done",
@@ -132,6 +139,10 @@ pub(crate) fn follow(facts: &mut Facts, next: Next) -> Step {
 
 /// Ends the loop, after the last things that the configuration asks for.
 pub(crate) fn end(facts: &mut Facts, outcome: Outcome) -> Step {
+    if outcome == (Outcome::Completed { verified: true }) && facts.has_pins_to_restore() {
+        let attempt = facts.next_attempt();
+        return (Phase::Closing(Closing { attempt, outcome, keep: None }), vec![Effect::RestorePinned { attempt }]);
+    }
     let wants_commit = facts.config.commit && outcome == Outcome::Completed { verified: true };
     let wants_best = facts.config.keep == Keep::Best && matches!(outcome, Outcome::Aborted { .. });
     if wants_commit {

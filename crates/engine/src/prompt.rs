@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 
-use ralph_model::{AgentRun, Ended, Iteration, Status, ToolEvidence, Verdict};
+use ralph_model::{AgentRun, CheckOutcome, Ended, Iteration, Status, ToolEvidence, Tripwire, Verdict};
 
+use crate::decide;
 use crate::envelope::{Envelope, EvidenceLine, Mark};
 use crate::facts::{Facts, IterationRecord};
 use crate::status::{Conduct, Judged, derive_status};
 
 const MOST_FILES: usize = 40;
+/// Files that changed during a check that are named.
+const MOST_MOVED: usize = 10;
 const MOST_CHECK_OUTPUT: usize = 16 * 1024;
 
 /// Whether a prompt holds the agent's own earlier message.
@@ -84,9 +87,11 @@ fn context(facts: &Facts, iteration: Iteration, response: Response) -> String {
 /// The envelope over one decided pass.
 pub(crate) fn envelope(facts: &Facts, record: &IterationRecord, response: Response) -> String {
     let agent = record.run.as_ref().map_or(facts.config.agent.name(), |run| run.agent.as_str());
-    let (evidence, missing) = evidence(agent, record);
+    let (evidence, missing) = evidence(agent, record, facts.baseline.as_ref());
     let mut lines: Vec<EvidenceLine> = evidence.iter().map(EvidenceLine::from).collect();
     lines.extend(missing);
+    let tampering = record.tampering().iter();
+    lines.extend(tampering.map(|tamper| EvidenceLine::new(Mark::Tampered, tamper.path.clone(), tamper.sentence())));
     let expected =
         facts.has_checks().then(|| format!("these checks pass: {}", facts.config.verification_commands.join("; ")));
     Envelope {
@@ -108,7 +113,7 @@ pub(crate) fn envelope(facts: &Facts, record: &IterationRecord, response: Respon
 
 /// What the evidence of one pass allows.
 pub(crate) fn status(record: &IterationRecord, agent: &str) -> Status {
-    let (evidence, missing) = evidence(agent, record);
+    let (evidence, missing) = evidence(agent, record, None);
     let run = record.run.as_ref();
     derive_status(&Judged {
         conduct: if run.is_none_or(|run| run.opaque) { Conduct::Opaque } else { Conduct::Acting },
@@ -116,14 +121,18 @@ pub(crate) fn status(record: &IterationRecord, agent: &str) -> Status {
         has_content: run.is_some_and(|run| !run.final_message.trim().is_empty()),
         evidence: &evidence,
         tool_calls: run.map_or(0, |run| run.evidence.len()),
-        unmet: missing.len(),
+        unmet: missing.len() + record.tampering().len(),
         confidence: None,
         out_of_turns: false,
     })
 }
 
 /// What was seen of one pass: the agent's tool calls, how it ended, the checks; and apart from it what was not seen.
-fn evidence(agent: &str, record: &IterationRecord) -> (Vec<ToolEvidence>, Vec<EvidenceLine>) {
+fn evidence(
+    agent: &str,
+    record: &IterationRecord,
+    baseline: Option<&Verdict>,
+) -> (Vec<ToolEvidence>, Vec<EvidenceLine>) {
     let mut evidence = Vec::new();
     let mut missing = Vec::new();
     match &record.run {
@@ -146,12 +155,40 @@ fn evidence(agent: &str, record: &IterationRecord) -> (Vec<ToolEvidence>, Vec<Ev
         }
     }
     if let Some(verdict) = &record.verdict {
-        evidence.extend(verdict.checks.iter().map(ToolEvidence::from));
+        evidence.extend(verdict.checks.iter().map(|check| check_evidence(check, baseline)));
+        if !verdict.moved.is_empty() {
+            let files = verdict.moved.iter().take(MOST_MOVED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let text = format!("the check is void: these files changed while or after it ran: {files}");
+            evidence.push(ToolEvidence::error("verify", text));
+        }
+        if let Some(wire @ Tripwire::OthersFail { .. }) = &verdict.tripwire {
+            evidence.push(ToolEvidence::error("verify", format!("not confirmed: {wire}")));
+        }
         for unmet in &verdict.missing {
             missing.push(EvidenceLine::new(Mark::Missing, unmet.expectation.to_string(), unmet.why.clone()));
         }
     }
     (evidence, missing)
+}
+
+/// A check as evidence; what it broke is told apart from what was broken before the first iteration.
+fn check_evidence(check: &CheckOutcome, baseline: Option<&Verdict>) -> ToolEvidence {
+    let mut evidence = ToolEvidence::from(check);
+    let before = baseline.and_then(|verdict| verdict.checks.iter().find(|before| before.command == check.command));
+    if let (false, Some(before)) = (check.passed || check.flaky, before) {
+        let names = |check: &CheckOutcome| check.tests.as_ref().map(|tests| tests.failing.clone()).unwrap_or_default();
+        let (now, then) = (names(check), names(before));
+        let old = now.iter().filter(|name| then.contains(name)).count();
+        match (now.len(), now.len() - old) {
+            (0, _) if before.passed => evidence.summary.push_str("; it passed before the first iteration"),
+            // What failed all along needs no further word.
+            (0, _) | (_, 0) => {}
+            (all, new) => {
+                let _ = write!(evidence.summary, "; {new} of {all} did not fail before the first iteration");
+            }
+        }
+    }
+    evidence
 }
 
 fn files_changed(run: &AgentRun) -> String {
@@ -189,6 +226,9 @@ fn history_line(record: &IterationRecord) -> String {
     if let Some(signature) = record.signature() {
         let _ = write!(line, ", {}", signature.headline);
     }
+    if record.is_tampered() {
+        line.push_str(", tampered with the checks");
+    }
     if record.is_false_claim() {
         line.push_str(", claimed to be done and was not");
     }
@@ -205,6 +245,21 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
         warnings.push("you said that the work was done, and the checks failed: this was a false claim".to_owned());
     } else if facts.has_checks() && previous.verdict.as_ref().is_some_and(Verdict::passed) && !previous.claimed {
         warnings.push(format!("the checks pass, and the loop waits for your {}", facts.config.promise_tag()));
+    }
+    if previous.is_tampered() {
+        let left = decide::MOST_TAMPERED.saturating_sub(facts.tampered());
+        warnings.push(format!(
+            "you changed what the checks rest on ([TAMPERED] above). Changing it cannot help: it is put back for every check. \
+             Make those files again what they were, and mend the code instead; new tests are welcome in new files. The \
+             loop ends after {left} more such iterations"
+        ));
+    }
+    if previous.verdict.as_ref().is_some_and(|verdict| verdict.checks.iter().any(|check| check.flaky)) {
+        warnings.push(
+            "a check failed and passed on the same files: it is flaky, and a flaky check does not complete the work. Find out \
+             what it depends on and make it reliable"
+                .to_owned(),
+        );
     }
     if let Some(why) = &previous.blocked {
         warnings.push(format!("you said that you are blocked ({why}); nobody can help now, find another way"));

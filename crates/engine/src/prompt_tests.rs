@@ -179,7 +179,7 @@ fn an_undone_iteration_is_named_as_such() {
     Status: PARTIAL
     Evidence:
       - [OK] worker: exit code 0, 1 file changed
-      - [ERROR] verify: make test (exit code 1, 2 failing)
+      - [ERROR] verify: make test (exit code 1, 2 failing); 1 of 2 did not fail before the first iteration
 
     Agent Response:
     I worked on it.

@@ -85,11 +85,9 @@ impl Tamper {
     #[must_use]
     pub const fn was_undone(&self) -> bool {
         match self.kind {
-            TamperKind::Changed
-            | TamperKind::Deleted
-            | TamperKind::Appeared
-            | TamperKind::Mode
-            | TamperKind::Part => true,
+            TamperKind::Changed | TamperKind::Deleted | TamperKind::Appeared | TamperKind::Mode | TamperKind::Part => {
+                true
+            }
             TamperKind::Installed | TamperKind::Program | TamperKind::DuringCheck | TamperKind::Tripwire => false,
         }
     }

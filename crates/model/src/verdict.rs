@@ -193,6 +193,13 @@ pub struct Verdict {
     /// Files that changed while the checks ran, so that nobody knows what they ran on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
+    /// Files of the work that the checks themselves write, seen before the first iteration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<String>,
+    /// What stands for the packages that are installed in the workspace, where some are: no part of its tree, and yet a
+    /// reason for another outcome.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub installed: String,
     /// Whether the checks showed that they can still fail; only known of a verdict that passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tripwire: Option<Tripwire>,
@@ -209,6 +216,8 @@ impl Verdict {
             tampered: Vec::new(),
             allowed: Vec::new(),
             moved: Vec::new(),
+            written: Vec::new(),
+            installed: String::new(),
             tripwire: None,
         }
     }
@@ -238,6 +247,24 @@ impl Verdict {
             && self.checks.iter().all(|check| check.passed || check.flaky)
             && self.missing.is_empty()
             && !self.is_void()
+    }
+
+    /// Why the checks count for nothing although their commands may have passed, in words.
+    #[must_use]
+    pub fn doubt(&self) -> Option<String> {
+        if let Some(tamper) = self.tampered.iter().find(|tamper| !tamper.was_undone()) {
+            return Some(format!("tampered with: {tamper}"));
+        }
+        if let Some(tripwire) = self.tripwire.as_ref().filter(|tripwire| !tripwire.holds()) {
+            return Some(tripwire.to_string());
+        }
+        if let Some(path) = self.moved.first() {
+            return Some(format!("{path} changed while or after they ran"));
+        }
+        if let Some(shrunk) = self.checks.iter().find_map(|check| check.shrunk.as_ref()) {
+            return Some(shrunk.to_string());
+        }
+        self.is_flaky().then(|| "flaky: they failed and passed on the same files".to_owned())
     }
 
     /// The score that iterations are compared by: failing tests and commands and unmet expectations.

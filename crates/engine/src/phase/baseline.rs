@@ -47,6 +47,8 @@ impl Baseline {
             | Event::AgentFinished { .. }
             | Event::ProhibitedRestored { .. }
             | Event::ChecksFinished { .. }
+            | Event::TripwireFinished { .. }
+            | Event::PinsRestored { .. }
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }

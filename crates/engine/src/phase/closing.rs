@@ -2,7 +2,8 @@
 
 use ralph_model::{Attempt, Best, Outcome};
 
-use super::{Done, Phase, Step, end, fault};
+use super::{Done, Phase, Step, end, fault, follow};
+use crate::decide;
 use crate::event::Event;
 use crate::facts::Facts;
 
@@ -25,6 +26,20 @@ impl Closing {
                 facts.commit_problem = problem;
                 Done::enter(self.outcome)
             }
+            Event::PinsRestored { attempt, patch, moved, tree }
+                if attempt == self.attempt && facts.has_pins_to_restore() =>
+            {
+                facts.tree = tree;
+                facts.pinned_patch = Some(patch);
+                if moved.is_empty() {
+                    return end(facts, self.outcome);
+                }
+                // What is there now is not what was verified.
+                if let Some(verdict) = facts.iterations.last_mut().and_then(|record| record.verdict.as_mut()) {
+                    verdict.moved = moved;
+                }
+                follow(facts, decide::after_iteration(facts))
+            }
             Event::TreeRestored { attempt, tree } if attempt == self.attempt => {
                 facts.tree = tree;
                 facts.kept = self.keep;
@@ -40,6 +55,8 @@ impl Closing {
             }
             Event::Faulted { error, .. } => fault(error),
             Event::WorkCommitted { .. }
+            | Event::TripwireFinished { .. }
+            | Event::PinsRestored { .. }
             | Event::TreeRestored { .. }
             | Event::LoopStarted { .. }
             | Event::BaselineFinished { .. }

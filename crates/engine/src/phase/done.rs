@@ -50,6 +50,8 @@ impl Done {
             | Event::AgentFinished { .. }
             | Event::ProhibitedRestored { .. }
             | Event::ChecksFinished { .. }
+            | Event::TripwireFinished { .. }
+            | Event::PinsRestored { .. }
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::StopRequested { .. }

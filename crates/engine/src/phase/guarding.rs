@@ -46,6 +46,8 @@ impl Guarding {
             | Event::IterationRefused { .. }
             | Event::AgentFinished { .. }
             | Event::ChecksFinished { .. }
+            | Event::TripwireFinished { .. }
+            | Event::PinsRestored { .. }
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }

@@ -77,6 +77,8 @@ impl Pausing {
             | Event::AgentFinished { .. }
             | Event::ProhibitedRestored { .. }
             | Event::ChecksFinished { .. }
+            | Event::TripwireFinished { .. }
+            | Event::PinsRestored { .. }
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }

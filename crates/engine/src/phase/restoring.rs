@@ -44,6 +44,8 @@ impl Restoring {
             }
             Event::Faulted { error, .. } => fault(error),
             Event::TreeRestored { .. }
+            | Event::TripwireFinished { .. }
+            | Event::PinsRestored { .. }
             | Event::LoopStarted { .. }
             | Event::BaselineFinished { .. }
             | Event::IterationStarted { .. }

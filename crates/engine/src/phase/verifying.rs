@@ -2,7 +2,7 @@
 
 use ralph_model::{Attempt, Iteration, Timestamp};
 
-use super::{Phase, Restoring, Step, fault, follow};
+use super::{Confirming, Phase, Restoring, Step, fault, follow};
 use crate::decide::{self, Next};
 use crate::event::{Effect, Event};
 use crate::facts::Facts;
@@ -23,31 +23,17 @@ impl Verifying {
 
     pub(crate) fn on(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
         match event {
-            Event::ChecksFinished { attempt, verdict } if attempt == self.attempt => {
-                let best_before = facts.best();
-                let (failing, set) = (verdict.failing(), verdict.failing_set());
+            Event::ChecksFinished { attempt, verdict, tree } if attempt == self.attempt => {
                 // Checks that were cut short by a stop say nothing; only a verdict that passes all the same counts.
-                let cut_short = facts.stops_now() && !verdict.passed();
-                let tree = facts.tree.clone();
-                if let Some(record) = facts.iterations.last_mut() {
-                    record.ended = Some(at);
-                    if !cut_short {
-                        record.verdict = Some(verdict);
+                if facts.stops_now() && !verdict.passed() {
+                    if let Some(record) = facts.iterations.last_mut() {
+                        record.ended = Some(at);
                     }
-                    let signature = record.signature();
-                    if !cut_short {
-                        facts.progress.note(&tree, set, signature);
-                    }
+                    return follow(facts, decide::before_iteration(facts));
                 }
-                let next = if cut_short { decide::before_iteration(facts) } else { decide::after_iteration(facts) };
-                // Of the same tree a worse verdict is chance, and there is nothing to undo.
-                let worse = best_before
-                    .filter(|best| facts.config.ratchet && failing > best.failing && best.tree != facts.tree);
-                match (next, worse) {
-                    (Next::End(outcome), _) => follow(facts, Next::End(outcome)),
-                    (next, Some(best)) => Restoring::enter(facts, best, next == Next::Escalate),
-                    (next, None) => follow(facts, next),
-                }
+                facts.find(tree);
+                facts.take_verdict(verdict);
+                if decide::only_tripwire_is_missing(facts) { Confirming::enter(facts) } else { conclude(facts, at) }
             }
             Event::StopRequested { stop } => {
                 facts.note_stop(stop);
@@ -68,10 +54,36 @@ impl Verifying {
             | Event::IterationRefused { .. }
             | Event::AgentFinished { .. }
             | Event::ProhibitedRestored { .. }
+            | Event::TripwireFinished { .. }
+            | Event::PinsRestored { .. }
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }
             | Event::LoopFinished { .. } => (Phase::Verifying(self), vec![]),
         }
+    }
+}
+
+/// Decides the pass whose verdict is complete.
+pub(super) fn conclude(facts: &mut Facts, at: Timestamp) -> Step {
+    let tree = facts.tree.clone();
+    let Some(record) = facts.iterations.last_mut() else { return follow(facts, decide::before_iteration(facts)) };
+    record.ended = Some(at);
+    let signature = record.signature();
+    let verdict = record.verdict.as_ref();
+    let (failing, set) = verdict.map_or((0, Vec::new()), |verdict| (verdict.failing(), verdict.failing_set()));
+    // A flake is neither progress nor the lack of it.
+    if !verdict.is_some_and(ralph_model::Verdict::is_flaky) {
+        facts.progress.note(&tree, set, signature);
+    }
+    let next = decide::after_iteration(facts);
+    // Of the same tree a worse verdict is chance, and there is nothing to undo.
+    let worse = facts
+        .best_before_last()
+        .filter(|best| facts.config.ratchet && failing > best.failing && best.tree != facts.tree);
+    match (next, worse) {
+        (Next::End(outcome), _) => follow(facts, Next::End(outcome)),
+        (next, Some(best)) => Restoring::enter(facts, best, next == Next::Escalate),
+        (next, None) => follow(facts, next),
     }
 }

@@ -75,6 +75,8 @@ impl Working {
             | Event::IterationRefused { .. }
             | Event::ProhibitedRestored { .. }
             | Event::ChecksFinished { .. }
+            | Event::TripwireFinished { .. }
+            | Event::PinsRestored { .. }
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }

@@ -1,0 +1,83 @@
+//! The checks passed, and have to show that they can still fail before the loop is declared complete.
+
+use ralph_model::{Attempt, Iteration, Tamper, TamperKind, Timestamp, Tripwire};
+
+use super::verifying::conclude;
+use super::{Phase, Step, Verifying, fault, next_iteration};
+use crate::event::{Effect, Event};
+use crate::facts::Facts;
+
+/// Waits for the checks to be tried with failing tests planted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirming {
+    /// Whose answer is awaited.
+    pub attempt: Attempt,
+}
+
+impl Confirming {
+    pub(crate) fn enter(facts: &mut Facts) -> Step {
+        let attempt = facts.next_attempt();
+        let iteration = facts.last_iteration().map_or(Iteration(1), |record| record.iteration);
+        (Phase::Confirming(Self { attempt }), vec![Effect::TripWire { iteration, attempt }])
+    }
+
+    pub(crate) fn on(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
+        match event {
+            Event::TripwireFinished { attempt, tripwire, moved } if attempt == self.attempt => {
+                // Cut short it shows nothing, and a verdict without it is none.
+                if facts.stops_now() && !matches!(tripwire, Tripwire::Reported { .. } | Tripwire::BaselineFails) {
+                    forget_verdict(facts);
+                    return next_iteration(facts, ralph_model::Millis(0));
+                }
+                if let Some(verdict) = facts.iterations.last_mut().and_then(|record| record.verdict.as_mut()) {
+                    if matches!(tripwire, Tripwire::Passed { .. }) {
+                        verdict.tampered.push(Tamper::new("verify", TamperKind::Tripwire));
+                    }
+                    verdict.tripwire = Some(tripwire);
+                    verdict.moved.extend(moved);
+                }
+                conclude(facts, at)
+            }
+            Event::StopRequested { stop } => {
+                facts.note_stop(stop);
+                let attempt = self.attempt;
+                let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
+                (Phase::Confirming(self), effects)
+            }
+            Event::Resumed { limits, tree, .. } => {
+                facts.resume(limits);
+                let untouched = tree.as_ref().is_none_or(|found| *found == facts.tree);
+                facts.find(tree);
+                if untouched {
+                    return Self::enter(facts);
+                }
+                // Somebody worked there: what was verified is no longer what is there.
+                forget_verdict(facts);
+                Verifying::enter(facts)
+            }
+            Event::Faulted { error, .. } => {
+                forget_verdict(facts);
+                fault(error)
+            }
+            Event::TripwireFinished { .. }
+            | Event::LoopStarted { .. }
+            | Event::BaselineFinished { .. }
+            | Event::IterationStarted { .. }
+            | Event::IterationRefused { .. }
+            | Event::AgentFinished { .. }
+            | Event::ProhibitedRestored { .. }
+            | Event::ChecksFinished { .. }
+            | Event::PinsRestored { .. }
+            | Event::TreeRestored { .. }
+            | Event::WorkCommitted { .. }
+            | Event::AlertRaised { .. }
+            | Event::LoopFinished { .. } => (Phase::Confirming(self), vec![]),
+        }
+    }
+}
+
+fn forget_verdict(facts: &mut Facts) {
+    if let Some(record) = facts.iterations.last_mut() {
+        record.verdict = None;
+    }
+}

@@ -1,0 +1,46 @@
+//! Which files a text names.
+
+use super::*;
+
+#[test]
+fn files_are_named_as_they_are() {
+    assert!(mentions("tests/test_a.py", "tests/test_a.py ..  [100%]"));
+    assert!(mentions("tests/test_a.py", "FAILED tests/test_a.py::test_b - x"));
+    assert!(mentions("src/a.test.ts", " ✓ src/a.test.ts (3 tests) 4ms"));
+    assert!(mentions("a.test.js", "PASS ./a.test.js"));
+    assert!(!mentions("a.test.js", "PASS src/a.test.js"));
+    assert!(!mentions("tests/test_a.py", "old/tests/test_a.py ."));
+    assert!(!mentions("a.test.ts", "PASS a.test.tsx"));
+    assert!(!mentions("a.test.js", "PASS ../a.test.js"));
+}
+
+#[test]
+fn modules_of_python_are_named_with_dots() {
+    assert!(mentions("tests/test_a.py", "test_b (tests.test_a.CartTest.test_b) ... ok"));
+    assert!(mentions("tests/test_a.py", "test_b (test_a.CartTest.test_b) ... ok"));
+    assert!(!mentions("test_a.py", "test_b (tests.test_a.CartTest.test_b) ... ok"));
+    assert!(!mentions("tests/test_a.py", "test_b (tests.test_abc.CartTest.test_b) ... ok"));
+}
+
+#[test]
+fn packages_of_go_are_folders() {
+    assert!(mentions("cart/a_test.go", "ok  \texample.com/shop/cart\t0.004s"));
+    assert!(mentions("cart/a_test.go", "FAIL\texample.com/shop/cart\t0.004s"));
+    assert!(!mentions("cart/a_test.go", "ok  \texample.com/shop/cart/big\t0.004s"));
+    assert!(!mentions("cart/a_test.go", "ok  \texample.com/shop/cart\t0.004s [no tests to run]"));
+    assert!(!mentions("a_test.go", "ok  \texample.com/shop\t0.004s"), "the module's name is not known");
+}
+
+#[test]
+fn cargo_names_targets_and_modules() {
+    let output = "     Running unittests src/lib.rs (target/debug/deps/shop-0a)\ntest cart::tests::adds ... ok\n     \
+                  Running tests/it.rs (target/debug/deps/it-0b)\n";
+    assert!(mentions("src/lib.rs", output));
+    assert!(mentions("tests/it.rs", output));
+    assert!(mentions("src/cart.rs", output));
+    assert!(mentions("src/cart/mod.rs", output));
+    assert!(mentions("src/cart.rs", "shop cart::tests::adds"));
+    assert!(!mentions("src/main.rs", output));
+    assert!(!mentions("src/tests.rs", output));
+    assert!(!mentions("crates/shop/tests/it.rs", output), "it may be of another package");
+}
