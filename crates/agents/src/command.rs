@@ -58,6 +58,7 @@ pub(crate) async fn run(
         grace: GRACE,
         marker: request.marker,
         hold: request.hold,
+        sandbox: request.sandbox,
     };
     let (ended_by, stops) = watch::channel(*stop.borrow());
     let finished = {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_model::{Cost, Ended, Millis, Money, ToolEvidence, Usage};
-use ralph_process::{Recorded, Redactor};
+use ralph_process::{Recorded, Redactor, Sandbox};
 
 /// What a run of an agent needs.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub struct Request<'a> {
     pub idle: Option<Millis>,
     /// Created durably just before the agent starts.
     pub marker: Option<PathBuf>,
+    /// How it is kept inside, where it is.
+    pub sandbox: Option<Sandbox>,
     /// Descriptors that live as long as the agent's tree.
     pub hold: Vec<Arc<OwnedFd>>,
     /// What must not be written down.

@@ -3,14 +3,20 @@
 //! Every runner has a recogniser that looks at one line at a time and keeps a few numbers. A line counts only in the
 //! exact place and form in which its runner prints it, because tests print all sorts of things themselves.
 
+mod bun;
 mod go;
-mod javascript;
+mod jest;
+mod json;
 mod junit;
 mod maven;
-mod python;
+mod mocha;
+mod names;
+mod pytest;
 mod rust;
 mod sums;
 mod tap;
+mod unittest;
+mod vitest;
 
 use std::sync::LazyLock;
 
@@ -18,8 +24,8 @@ use ralph_model::TestTally;
 use regex::Regex;
 
 use crate::text::{Lines, plain};
-pub(crate) use junit::report;
-use sums::{Names, Sums};
+pub(crate) use json::{Found, Reports};
+use sums::{Counted, Gathered};
 
 /// Counts tests in a stream of output.
 ///
@@ -27,6 +33,7 @@ use sums::{Names, Sums};
 #[derive(Debug, Default)]
 pub struct Counter {
     lines: Lines,
+    reports: Reports,
     runners: Runners,
 }
 
@@ -41,6 +48,7 @@ impl Counter {
     pub fn feed(&mut self, piece: &str) {
         let runners = &mut self.runners;
         self.lines.feed(piece, &mut |line| runners.line(&plain(line)));
+        self.reports.feed(piece);
     }
 
     /// What was counted; nothing when no runner was recognised.
@@ -48,6 +56,7 @@ impl Counter {
     pub fn finish(mut self) -> Option<TestTally> {
         let runners = &mut self.runners;
         self.lines.finish(&mut |line| runners.line(&plain(line)));
+        self.runners.reports(self.reports.finish());
         self.runners.finish()
     }
 }
@@ -60,19 +69,25 @@ pub fn count(text: &str) -> Option<TestTally> {
     counter.finish()
 }
 
+/// Counts tests in a report file: JUnit XML, or the JSON of jest, vitest and mocha.
+pub(crate) fn report(text: &str) -> Option<TestTally> {
+    if json::is_json(text) { json::report(text) } else { junit::report(text) }
+}
+
 /// All recognisers side by side: one command may start several runners.
 #[derive(Debug, Default)]
 pub(crate) struct Runners {
     rust: rust::Rust,
-    pytest: python::Pytest,
-    unittest: python::Unittest,
-    jest: javascript::Jest,
-    vitest: javascript::Vitest,
-    mocha: javascript::Mocha,
-    bun: javascript::Bun,
+    pytest: pytest::Pytest,
+    unittest: unittest::Unittest,
+    jest: jest::Jest,
+    vitest: vitest::Vitest,
+    mocha: mocha::Mocha,
+    bun: bun::Bun,
     tap: tap::Tap,
     go: go::Go,
     maven: maven::Maven,
+    reports: Found,
 }
 
 impl Runners {
@@ -91,28 +106,35 @@ impl Runners {
         self.maven.line(line);
     }
 
+    /// Takes the reports that were found in a stream.
+    pub(crate) fn reports(&mut self, found: Found) {
+        self.reports.add(found);
+    }
+
     /// The sum over all runners that were seen.
     pub(crate) fn finish(self) -> Option<TestTally> {
+        // jest prints its results for people beside the report, and vitest can be made to.
+        let jest = sum([self.jest.finish(), self.vitest.finish()]);
         let parts = [
             self.rust.finish(),
             self.pytest.finish(),
             self.unittest.finish(),
-            self.jest.finish(),
-            self.vitest.finish(),
-            self.mocha.finish(),
+            Gathered::choose(jest, self.reports.jest),
+            Gathered::choose(self.mocha.finish(), self.reports.mocha),
             self.bun.finish(),
             self.tap.finish(),
             self.go.finish(),
             self.maven.finish(),
         ];
-        let mut all: Option<(Sums, Names)> = None;
-        for (sums, names) in parts.into_iter().flatten() {
-            let (total, named) = all.get_or_insert_default();
-            total.add(sums);
-            named.extend(names);
-        }
-        all.map(|(sums, names)| sums.tally(names))
+        sum(parts).map(Gathered::tally)
     }
+}
+
+fn sum<const PARTS: usize>(parts: [Counted; PARTS]) -> Counted {
+    parts.into_iter().flatten().reduce(|mut all, part| {
+        all.add(part);
+        all
+    })
 }
 
 /// The line without what a monorepo tool or a process manager puts before it: `web:test: `, `packages/web test: `,

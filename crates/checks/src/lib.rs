@@ -6,6 +6,7 @@
 //! ```
 //!
 //! - A check passes when its process ends with 0 *and* no failing test was counted.
+//! - A check that fails and then passes on the same files is flaky: neither passed nor failed.
 //! - Output is read as it comes; memory stays bounded whatever a command prints.
 //! - Everything but [`Checker`] is a plain function over text or over a folder.
 
@@ -17,6 +18,8 @@ mod failure;
 mod program;
 mod reading;
 mod reports;
+mod retry;
+pub mod roster;
 mod run;
 mod signature;
 mod text;

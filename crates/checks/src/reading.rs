@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ralph_model::{Ended, Signature, TestTally};
 use ralph_process::Stream;
 
-use crate::count::Runners;
+use crate::count::{Reports, Runners};
 use crate::excerpt::Excerpter;
 use crate::failure::{Classifier, Weight};
 use crate::signature::{Recogniser, signature};
@@ -29,6 +29,7 @@ pub(crate) struct Reading {
 #[derive(Debug, Default)]
 struct Side {
     lines: Lines,
+    reports: Reports,
     classifier: Classifier,
 }
 
@@ -65,13 +66,15 @@ impl Judge {
 
 impl Side {
     fn feed(&mut self, piece: &str, judge: &mut Judge) {
-        let Self { lines, classifier } = self;
+        let Self { lines, reports, classifier } = self;
         lines.feed(piece, &mut |line| judge.line(line, classifier));
+        reports.feed(piece);
     }
 
     fn finish(&mut self, judge: &mut Judge) {
-        let Self { lines, classifier } = self;
+        let Self { lines, reports, classifier } = self;
         lines.finish(&mut |line| judge.line(line, classifier));
+        judge.runners.reports(std::mem::take(reports).finish());
     }
 }
 

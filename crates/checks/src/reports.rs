@@ -1,4 +1,4 @@
-//! Finds the JUnit reports that a check wrote, and counts them. Reports from before the check are none of it.
+//! Finds the test reports that a check wrote, and counts them. Reports from before the check are none of it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, Metadata};
@@ -26,6 +26,8 @@ const CLOCK_SLACK: Duration = Duration::from_secs(1);
 pub(crate) struct Before {
     directory: PathBuf,
     patterns: Vec<Pattern>,
+    /// Reports outside the directory.
+    extra: Vec<PathBuf>,
     stamps: HashMap<PathBuf, Stamp>,
     started: SystemTime,
 }
@@ -58,15 +60,23 @@ impl Stamp {
 }
 
 impl Before {
-    /// Remembers which reports there are. The error holds the glob that is none.
-    pub(crate) fn look(directory: &Path, globs: &[String]) -> Result<Self, (String, ignore::Error)> {
+    /// Remembers which reports there are, and deletes the extra ones. The error holds the glob that is none.
+    pub(crate) fn look(
+        directory: &Path,
+        globs: &[String],
+        extra: Vec<PathBuf>,
+    ) -> Result<Self, (String, ignore::Error)> {
         let pattern = |glob: &String| match matcher(glob) {
             Ok(matcher) => Ok(Pattern { matcher, base: directory.join(literal(glob)) }),
             Err(error) => Err((glob.clone(), error)),
         };
         let patterns = globs.iter().map(pattern).collect::<Result<Vec<_>, _>>()?;
-        let mut before =
-            Self { directory: directory.to_owned(), patterns, stamps: HashMap::new(), started: SystemTime::now() };
+        for path in &extra {
+            // One that stays is recognised as old by its stamp.
+            let _ = fs::remove_file(path);
+        }
+        let started = SystemTime::now();
+        let mut before = Self { directory: directory.to_owned(), patterns, extra, stamps: HashMap::new(), started };
         before.stamps = before.files().into_iter().map(|(path, data)| (path, Stamp::of(&data))).collect();
         before.started = SystemTime::now();
         Ok(before)
@@ -90,6 +100,14 @@ impl Before {
 
     fn files(&self) -> BTreeMap<PathBuf, Metadata> {
         let mut found = BTreeMap::new();
+        for path in &self.extra {
+            // A link could lead to any file, and reading a pipe would never end.
+            if let Ok(data) = fs::symlink_metadata(path)
+                && data.is_file()
+            {
+                found.insert(path.clone(), data);
+            }
+        }
         for pattern in &self.patterns {
             let walk = WalkBuilder::new(&pattern.base)
                 .standard_filters(false)
@@ -129,27 +147,34 @@ fn read(path: &Path) -> Option<String> {
 }
 
 fn sum(one: TestTally, other: TestTally) -> TestTally {
-    let failing: BTreeSet<String> = one.failing.into_iter().chain(other.failing).collect();
     TestTally {
         passed: one.passed.saturating_add(other.passed),
         failed: one.failed.saturating_add(other.failed),
         skipped: one.skipped.saturating_add(other.skipped),
-        failing: failing.into_iter().take(TestTally::MOST_NAMES).collect(),
-        names: Vec::new(),
+        failing: both(one.failing, other.failing, TestTally::MOST_NAMES),
+        names: both(one.names, other.names, TestTally::MOST_TESTS),
     }
 }
 
-/// The tally of a check whose output and reports both count.
+fn both(one: Vec<String>, other: Vec<String>, most: usize) -> Vec<String> {
+    let all: BTreeSet<String> = one.into_iter().chain(other).collect();
+    all.into_iter().take(most).collect()
+}
+
+/// The tally of a check of which two sources tell, such as its output and its reports.
 ///
 /// They tell of the same tests, so they are not added. Reports are asked for on purpose and go first, unless the output
-/// knows of more failures or more tests: a failure must not get lost because one of two runners writes no report.
+/// knows of more failures or more tests: a failure must not get lost because one of two runners writes no report. Names
+/// are those of both: each has its own form of them, and the next run may have one source only.
 pub(crate) fn choose(output: Option<TestTally>, reports: Option<TestTally>) -> Option<TestTally> {
     let total = |tally: &TestTally| tally.passed.saturating_add(tally.failed).saturating_add(tally.skipped);
     match (output, reports) {
         (Some(output), Some(reports)) => {
             let more =
                 output.failed > reports.failed || (output.failed == reports.failed && total(&output) > total(&reports));
-            Some(if more { output } else { reports })
+            let (mut chosen, other) = if more { (output, reports) } else { (reports, output) };
+            chosen.names = both(chosen.names, other.names, TestTally::MOST_TESTS);
+            Some(chosen)
         }
         (output, reports) => reports.or(output),
     }

@@ -20,7 +20,7 @@ fn only_reports_that_were_written_since_count() {
     let later = SystemTime::now() + Duration::from_secs(3600);
     fs::File::options().append(true).open(path("build/reports/old.xml")).unwrap().set_modified(later).unwrap();
     let globs = ["build/**/*.xml".to_owned(), "junit.xml".to_owned(), "build/reports/*.xml".to_owned()];
-    let before = Before::look(root.path(), &globs).unwrap();
+    let before = Before::look(root.path(), &globs, vec![]).unwrap();
     assert_eq!(before.count(), None);
 
     fs::write(path("build/reports/again.xml"), REPORT.replace("\"b\"", "\"c\"")).unwrap();
@@ -39,7 +39,7 @@ fn only_reports_that_were_written_since_count() {
 #[test]
 fn a_folder_that_the_check_makes_is_found() {
     let root = tempfile::tempdir().unwrap();
-    let before = Before::look(root.path(), &["target/surefire-reports/*.xml".to_owned()]).unwrap();
+    let before = Before::look(root.path(), &["target/surefire-reports/*.xml".to_owned()], vec![]).unwrap();
     fs::create_dir_all(root.path().join("target/surefire-reports")).unwrap();
     fs::write(root.path().join("target/surefire-reports/a.xml"), REPORT).unwrap();
     assert_eq!(before.count().map(|tally| (tally.passed, tally.failed)), Some((1, 1)));
@@ -47,7 +47,7 @@ fn a_folder_that_the_check_makes_is_found() {
 
 #[test]
 fn a_broken_glob_is_named() {
-    let (glob, _) = Before::look(Path::new("."), &["a{b".to_owned()]).unwrap_err();
+    let (glob, _) = Before::look(Path::new("."), &["a{b".to_owned()], vec![]).unwrap_err();
     assert_eq!(glob, "a{b");
 }
 
@@ -71,4 +71,43 @@ fn neither_source_hides_what_the_other_shows() {
     ] {
         assert_eq!(choose(output, reports), wanted);
     }
+}
+
+#[test]
+fn extra_reports_are_deleted_before_and_read_after() {
+    let root = tempfile::tempdir().unwrap();
+    let (directory, outside) = (root.path().join("work"), root.path().join("report.xml"));
+    fs::create_dir(&directory).unwrap();
+    fs::write(&outside, REPORT).unwrap();
+    let before = Before::look(&directory, &[], vec![outside.clone()]).unwrap();
+    assert!(!outside.exists(), "an old report is none of this check");
+    assert_eq!(before.count(), None);
+    fs::write(&outside, REPORT).unwrap();
+    let counted = before.count().unwrap();
+    assert_eq!((counted.passed, counted.failed, counted.names), (1, 1, vec!["a".to_owned(), "b".to_owned()]));
+    // A link may lead to any report.
+    fs::rename(&outside, directory.join("other.xml")).unwrap();
+    std::os::unix::fs::symlink(directory.join("other.xml"), &outside).unwrap();
+    assert_eq!(before.count(), None);
+    Before::look(&directory, &[], vec![outside.clone()]).unwrap();
+    assert!(!outside.is_symlink() && directory.join("other.xml").exists());
+}
+
+#[test]
+fn reports_in_json_count_too() {
+    let root = tempfile::tempdir().unwrap();
+    let before = Before::look(root.path(), &["*.json".to_owned()], vec![]).unwrap();
+    fs::write(root.path().join("package.json"), "{\"name\":\"shop\"}").unwrap();
+    let report = "{\"stats\":{},\"passes\":[{\"fullTitle\":\"adds\"}],\"failures\":[{\"fullTitle\":\"rate\"}]}";
+    fs::write(root.path().join("report.json"), report).unwrap();
+    let counted = before.count().unwrap();
+    assert_eq!((counted.passed, counted.failed, counted.failing), (1, 1, vec!["rate".to_owned()]));
+}
+
+#[test]
+fn names_of_both_sources_are_kept() {
+    let named = |passed, name: &str| TestTally { names: vec![name.to_owned()], ..tally(passed, 0) };
+    let chosen = choose(Some(named(2, "tests/test_a.py")), Some(named(1, "tests.test_a.test_x"))).unwrap();
+    assert_eq!((chosen.passed, chosen.names.len()), (2, 2));
+    assert_eq!(choose(Some(named(1, "a")), Some(named(1, "a"))).unwrap().names, ["a"]);
 }

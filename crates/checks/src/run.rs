@@ -8,12 +8,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_model::{CheckOutcome, Expectation, Millis, Missing, OutputRef};
-use ralph_process::{Spec, Stdin, Stop, Supervisor};
+use ralph_process::{Sandbox, Spec, Stdin, Stop, Supervisor};
 use tokio::sync::watch;
 
 use crate::expectation::{Observed, evaluate};
 use crate::reading::{Read, Reading};
 use crate::reports::{Before, choose};
+use crate::retry::Runs;
+use crate::roster;
 
 /// How long a check has between being asked to end and being killed: enough to stop a database that it started.
 const GRACE: Millis = Millis::secs(3);
@@ -39,8 +41,15 @@ pub struct Request<'a> {
     pub log_root: &'a Path,
     /// Bytes of each output that are kept.
     pub log_limit: u64,
-    /// Globs of JUnit reports, relative to the directory.
+    /// Globs of test reports, JUnit XML or the JSON of jest, vitest and mocha, relative to the directory.
     pub junit: &'a [String],
+    /// Test reports outside the directory that the environment makes a runner write, absolute. Each is deleted before
+    /// every run.
+    pub extra_reports: Vec<PathBuf>,
+    /// How often a failing check is run again, to tell a flake from a failure. Commands among expectations are not.
+    pub retries: u32,
+    /// How they are kept inside, where they are.
+    pub sandbox: Option<Sandbox>,
     /// Descriptors that stay open until each command's processes are gone.
     pub hold: Vec<Arc<OwnedFd>>,
 }
@@ -55,10 +64,12 @@ pub enum Progress {
         index: usize,
         /// The command.
         command: String,
+        /// How often it ran before, without passing.
+        retry: u32,
     },
     /// The last line that it printed: inert, without colours, bounded. Not every line is shown.
     Output(String),
-    /// A command ended.
+    /// A command ended, and is not run again.
     Finished(CheckOutcome),
 }
 
@@ -107,6 +118,22 @@ pub struct Checker {
     supervisor: Arc<Supervisor>,
 }
 
+/// One run of a command.
+#[derive(Debug, Clone, Copy)]
+struct Run<'a> {
+    kind: Kind,
+    index: usize,
+    retry: u32,
+    command: &'a str,
+}
+
+impl Run<'_> {
+    fn log_name(&self, prefix: &str) -> String {
+        let name = format!("{prefix}-{}-{}", self.kind.name(), self.index + 1);
+        if self.retry == 0 { format!("{name}.log") } else { format!("{name}-retry-{}.log", self.retry) }
+    }
+}
+
 /// Names of output files.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
@@ -133,6 +160,9 @@ impl Checker {
     /// Runs all commands, one after the other, also when one of them fails: an agent learns more from all failures
     /// than from the first. There is one outcome for every command; after `stop` the rest is not started and has failed.
     ///
+    /// A command that fails is run again up to [`Request::retries`] times. When it passes then, it is flaky and has not
+    /// passed; its outcome tells of the first run in any case, but for the time that all of them took.
+    ///
     /// # Errors
     /// When checks could not be run at all. A command that fails, is killed or cannot start is an outcome.
     pub async fn run(
@@ -143,7 +173,9 @@ impl Checker {
     ) -> Result<Vec<CheckOutcome>, Error> {
         let mut outcomes = Vec::with_capacity(request.commands.len());
         for (index, command) in request.commands.iter().enumerate() {
-            outcomes.push(self.one(&request, Kind::Check, index, command, stop.clone(), progress).await?);
+            let outcome = self.until_it_passes(&request, index, command, &stop, progress).await?;
+            progress(Progress::Finished(outcome.clone()));
+            outcomes.push(outcome);
         }
         Ok(outcomes)
     }
@@ -165,7 +197,9 @@ impl Checker {
         for (index, expectation) in expected.iter().enumerate() {
             let met = match expectation {
                 Expectation::Command(command) => {
-                    let outcome = self.one(&request, Kind::Expectation, index, command, stop.clone(), progress).await?;
+                    let run = Run { kind: Kind::Expectation, index, retry: 0, command };
+                    let outcome = self.one(&request, run, stop.clone(), progress).await?;
+                    progress(Progress::Finished(outcome.clone()));
                     if outcome.passed { Ok(()) } else { Err(why_not(&outcome)) }
                 }
                 Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => {
@@ -179,19 +213,35 @@ impl Checker {
         Ok(missing)
     }
 
+    async fn until_it_passes(
+        &self,
+        request: &Request<'_>,
+        index: usize,
+        command: &str,
+        stop: &watch::Receiver<Option<Stop>>,
+        progress: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<CheckOutcome, Error> {
+        let run = |retry| Run { kind: Kind::Check, index, retry, command };
+        let mut runs = Runs::new(self.one(request, run(0), stop.clone(), progress).await?);
+        while let Some(retry) = runs.next(request.retries) {
+            let again = self.one(request, run(retry), stop.clone(), progress).await?;
+            runs.add(again);
+        }
+        Ok(runs.outcome())
+    }
+
     async fn one(
         &self,
         request: &Request<'_>,
-        kind: Kind,
-        index: usize,
-        command: &str,
+        run: Run<'_>,
         stop: watch::Receiver<Option<Stop>>,
         progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<CheckOutcome, Error> {
-        let log = request.logs.join(format!("{}-{}-{}.log", request.log_prefix, kind.name(), index + 1));
+        let Run { index, retry, command, .. } = run;
+        let log = request.logs.join(run.log_name(&request.log_prefix));
         let file = relative(&log, request)?;
         let before = reports_before(request).await?;
-        progress(Progress::Started { index, command: command.to_owned() });
+        progress(Progress::Started { index, command: command.to_owned(), retry });
 
         let mut reading = Reading::default();
         let mut observe = |stream, piece: &str| {
@@ -203,13 +253,20 @@ impl Checker {
         let finished = finished.map_err(|source| Error::Process { command: command.to_owned(), source })?;
 
         let Read { tests, excerpt, signature } = reading.finish(&finished.ended);
-        let tests = match before {
+        let mut tests = match before {
             Some(before) => choose(tests, blocking(move || before.count()).await),
             None => tests,
         };
+        if let Some(tests) = &mut tests {
+            roster::make_relative(tests, request.directory);
+            // Runners print the folder that a link leads to.
+            if let Ok(real) = fs::canonicalize(request.directory) {
+                roster::make_relative(tests, &real);
+            }
+        }
         // A runner that counts failures has failed, whatever `|| true` says.
         let passed = finished.ended.is_success() && tests.as_ref().is_none_or(|tests| tests.failed == 0);
-        let outcome = CheckOutcome {
+        Ok(CheckOutcome {
             command: command.to_owned(),
             passed,
             ended: finished.ended,
@@ -226,9 +283,7 @@ impl Checker {
                 sha256: finished.output.sha256,
                 cut: finished.output.cut,
             },
-        };
-        progress(Progress::Finished(outcome.clone()));
-        Ok(outcome)
+        })
     }
 }
 
@@ -247,6 +302,7 @@ fn spec(request: &Request<'_>, command: &str, log: PathBuf) -> Spec {
         grace: GRACE,
         marker: None,
         hold: request.hold.clone(),
+        sandbox: request.sandbox.clone(),
     }
 }
 
@@ -260,11 +316,12 @@ fn relative(log: &Path, request: &Request<'_>) -> Result<String, Error> {
 }
 
 async fn reports_before(request: &Request<'_>) -> Result<Option<Before>, Error> {
-    if request.junit.is_empty() {
+    if request.junit.is_empty() && request.extra_reports.is_empty() {
         return Ok(None);
     }
     let (directory, globs) = (request.directory.to_owned(), request.junit.to_vec());
-    let looked = blocking(move || Before::look(&directory, &globs)).await;
+    let extra = request.extra_reports.clone();
+    let looked = blocking(move || Before::look(&directory, &globs, extra)).await;
     looked.map(Some).map_err(|(glob, source)| Error::Glob { glob, source })
 }
 

@@ -8,7 +8,7 @@ use ralph_model::{Signature, TestTally};
 use regex::{Captures, Regex};
 use sha2::{Digest, Sha256};
 
-use crate::count::Runners;
+use crate::count::{Reports, Runners};
 use crate::failure::{Classifier, Weight};
 use crate::text::{Lines, plain, readable, start};
 
@@ -38,6 +38,9 @@ pub fn signature(text: &str) -> Option<Signature> {
     };
     lines.feed(text, &mut each);
     lines.finish(&mut each);
+    let mut reports = Reports::default();
+    reports.feed(text);
+    runners.reports(reports.finish());
     recogniser.finish(runners.finish().as_ref())
 }
 

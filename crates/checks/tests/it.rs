@@ -68,6 +68,9 @@ fn request<'a>(commands: &'a [String], work: &'a Path, logs: &'a Path, root: &'a
         log_root: root,
         log_limit: 10 * 1024 * 1024,
         junit: &[],
+        extra_reports: vec![],
+        retries: 0,
+        sandbox: None,
         hold: vec![],
     }
 }
@@ -96,7 +99,7 @@ async fn every_command_runs_even_when_one_fails() {
     let log = fs::read_to_string(place.folder.path().join(&outcomes[2].output.file)).unwrap();
     assert_eq!(log.trim(), place.work().to_str().unwrap());
 
-    let started = |index, command: &str| Progress::Started { index, command: command.to_owned() };
+    let started = |index, command: &str| Progress::Started { index, command: command.to_owned(), retry: 0 };
     let wanted = [
         started(0, "echo one"),
         Progress::Output("one".to_owned()),
@@ -245,6 +248,78 @@ async fn reports_that_the_check_writes_are_counted() {
     assert_eq!((outcomes[0].passed, &outcomes[0].tests), (true, &None), "the old report is not this check's");
     assert!(!outcomes[1].passed);
     assert_eq!(outcomes[1].tests.as_ref().map(|tests| (tests.passed, tests.failed)), Some((1, 1)));
+}
+
+#[tokio::test]
+async fn a_report_outside_the_directory_is_counted() {
+    let place = Place::new();
+    let report = place.folder.path().join("report.xml");
+    fs::write(&report, "<testsuite><testcase name='old'/></testsuite>").unwrap();
+    let command = format!(
+        "test ! -e {path} && echo \"<testsuite><testcase name='$PWD/a'/><testcase name='b'/></testsuite>\" > {path}",
+        path = report.display()
+    );
+    let outcomes = place.run(&[&command, "true"], |request| request.extra_reports = vec![report.clone()]).await;
+    let tests = outcomes[0].tests.as_ref().unwrap();
+    assert_eq!((outcomes[0].passed, tests.passed), (true, 2));
+    assert_eq!(tests.names, ["a", "b"], "the folder is no part of a name");
+    assert_eq!(outcomes[1].tests, None, "the report was deleted before the next check");
+    assert!(!report.exists());
+}
+
+#[tokio::test]
+async fn a_check_that_passes_the_second_time_is_flaky() {
+    let place = Place::new();
+    let command = "if test -e tried; then echo fine; else touch tried; echo 'error: no'; exit 1; fi";
+    let mut seen = vec![];
+    let (_keep, stop) = watch::channel(None);
+    let outcomes = place
+        .run_until(&[command, "false"], stop, &mut |progress| seen.push(progress), |request| request.retries = 2)
+        .await
+        .unwrap();
+    let flaky = &outcomes[0];
+    assert_eq!((flaky.passed, flaky.flaky, flaky.retries, &flaky.ended), (false, true, 1, &Ended::Exited { code: 1 }));
+    assert_eq!(flaky.excerpt, "error: no\n");
+    assert_eq!(
+        ToolEvidence::from(flaky).summary,
+        format!("{command} (flaky: it failed, then passed on the same files)")
+    );
+    assert_eq!(flaky.output.file, "logs/iteration-3-check-1.log");
+    let logs = place.folder.path().join("logs");
+    assert_eq!(fs::read_to_string(logs.join("iteration-3-check-1-retry-1.log")).unwrap(), "fine\n");
+    assert!(!logs.join("iteration-3-check-1-retry-2.log").exists());
+    let failed = &outcomes[1];
+    assert_eq!((failed.passed, failed.flaky, failed.retries), (false, false, 2));
+    assert!(logs.join("iteration-3-check-2-retry-2.log").is_file());
+    let told: Vec<(usize, u32)> = seen
+        .iter()
+        .filter_map(|progress| match progress {
+            Progress::Started { index, retry, .. } => Some((*index, *retry)),
+            Progress::Output(_) | Progress::Finished(_) => None,
+        })
+        .collect();
+    assert_eq!(told, [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]);
+    let finished = seen.iter().filter(|progress| matches!(progress, Progress::Finished(_))).count();
+    assert_eq!(finished, 2, "one for every command");
+}
+
+#[tokio::test]
+async fn a_check_that_was_stopped_is_not_run_again() {
+    let place = Place::new();
+    let (sender, stop) = watch::channel(None);
+    let mut starts = 0;
+    let mut progress = |progress| match progress {
+        Progress::Started { .. } => starts += 1,
+        Progress::Output(_) => {
+            sender.send_replace(Some(Stop::Requested));
+        }
+        Progress::Finished(_) => {}
+    };
+    let outcomes = place
+        .run_until(&["echo started; sleep 1000"], stop, &mut progress, |request| request.retries = 3)
+        .await
+        .unwrap();
+    assert_eq!((starts, outcomes[0].retries, &outcomes[0].ended), (1, 0, &Ended::Stopped));
 }
 
 #[tokio::test]

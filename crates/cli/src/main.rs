@@ -5,6 +5,7 @@ mod environment;
 mod journal;
 mod places;
 mod prepare;
+mod sandbox;
 mod screen;
 mod settings;
 mod skills;

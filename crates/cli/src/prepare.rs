@@ -53,6 +53,10 @@ impl Error {
 pub(crate) struct Context<'a> {
     /// Where Ralph keeps things.
     pub(crate) places: &'a Places,
+    /// The user's home folder.
+    pub(crate) home: &'a Path,
+    /// The current folder.
+    pub(crate) current: &'a Path,
     /// Where approvals are remembered.
     pub(crate) store: &'a Store,
     /// Whether there is somebody to ask.
@@ -122,7 +126,8 @@ pub(crate) async fn prepare(
         true => Some(skill_by_name(skills::DEEP_DEBUG, workspace, &mut context).await?.skill),
         false => None,
     };
-    Ok(resolve(words, &user, repository, Inputs { objective, workspace, skill, deep_debug })?)
+    let inputs = Inputs { objective, workspace, home: context.home, current: context.current, skill, deep_debug };
+    Ok(resolve(words, &user, repository, inputs)?)
 }
 
 async fn repository(workspace: &Path, context: &mut Context<'_>) -> Result<Option<Repository>, Error> {

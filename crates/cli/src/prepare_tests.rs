@@ -28,7 +28,14 @@ impl Scene {
 
     async fn prepare<'a>(&'a self, words: RunWords, asking: Asking<'a>) -> Result<Resolved, Error> {
         let workspace = workspace(Some(Path::new("work")), self.folder.path()).unwrap();
-        let context = Context { places: &self.places, store: &self.store, asking, now: Timestamp(1) };
+        let context = Context {
+            places: &self.places,
+            home: self.folder.path(),
+            current: self.folder.path(),
+            store: &self.store,
+            asking,
+            now: Timestamp(1),
+        };
         prepare(&words, "Fix it".into(), &workspace, context).await
     }
 }

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use ralph_model::{Caps, ConfigError, Timestamp};
-use ralph_process::{ReaperProgram, Redactor, Supervisor};
+use ralph_process::{Level, ReaperProgram, Redactor, Supervisor, probe};
 use ralph_runtime::{CrashPoint, Home, Machinery, Watcher};
 use ralph_store::{Found, LoopEntry, Store};
 use ralph_workspace::repository::Author;
@@ -89,6 +89,8 @@ impl Surroundings {
             global_excludes: user.excludes,
             author: user.author,
             git,
+            writable: wants.writable.unwrap_or_else(|| crate::sandbox::writable(|name| self.variable(name))),
+            level: wants.level.unwrap_or_else(|| Level::none("not looked for")),
             environment: chosen.variables,
             caps: wants.caps,
             metrics: wants.metrics,
@@ -110,6 +112,7 @@ impl Surroundings {
             current: &self.current,
             path: self.search_path(),
             reaper: reaper()?,
+            level: self.level()?,
             environment: environment::choose(self.variables.iter().cloned(), &[]).variables,
             terminal: match (input, output) {
                 (true, true) => Terminal::Whole,
@@ -126,6 +129,25 @@ impl Surroundings {
     pub(crate) fn git(&self) -> anyhow::Result<PathBuf> {
         find_program("git", &self.search_path())
             .context("git is not installed: install it (Debian: apt-get install git) and try again")
+    }
+
+    /// How this machine can keep agents and checks inside, found out by trying.
+    ///
+    /// # Errors
+    /// When the program cannot find itself.
+    pub(crate) fn level(&self) -> anyhow::Result<Level> {
+        let bubblewrap = find_program("bwrap", &self.search_path());
+        Ok(probe(&reaper()?, bubblewrap.as_deref()))
+    }
+
+    /// The user's home folder; the root folder for a user who has none.
+    pub(crate) fn user_home(&self) -> PathBuf {
+        self.variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from)
+    }
+
+    /// What checks find in their environment.
+    pub(crate) fn check_environment(&self, named: &[String]) -> Vec<(OsString, OsString)> {
+        environment::choose(self.variables.iter().cloned(), named).variables
     }
 
     /// The value of `PATH`.
@@ -188,6 +210,10 @@ pub(crate) struct Wants {
     pub(crate) metrics: Option<PathBuf>,
     /// Who is told.
     pub(crate) notify: Option<String>,
+    /// How agent and checks can be kept inside; none where nobody asked.
+    pub(crate) level: Option<Level>,
+    /// What they may write besides the workspace; none means what agents usually need.
+    pub(crate) writable: Option<Vec<PathBuf>>,
 }
 
 /// The running program, as the reaper of what it runs.

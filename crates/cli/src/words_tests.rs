@@ -129,7 +129,7 @@ fn a_pause_is_milliseconds_or_a_span() {
 
 #[test]
 fn mistakes_are_usage_errors_with_exit_code_2() {
-    let table: [&[&str]; 12] = [
+    let table: [&[&str]; 13] = [
         &[],
         &["x", "--max", "many"],
         &["x", "--max-cost", "1e3"],
@@ -139,8 +139,9 @@ fn mistakes_are_usage_errors_with_exit_code_2() {
         &["x", "--quiet", "--plain"],
         &["x", "--expect", "magic"],
         &["x", "--race", "3"],
-        &["x", "--verify", "isolated"],
-        &["x", "--no-tripwire"],
+        &["x", "--verify", "elsewhere"],
+        &["x", "--sandbox", "maybe"],
+        &["x", "--retries", "-1"],
         &["x", "--no-lessons"],
     ];
     for words in table {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use ralph_model::{
-    AgentRun, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, Pin, TreeHash, Tripwire, Verdict,
-    Violation,
+    AgentRun, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, OutputRef, Pin, TreeHash, Tripwire,
+    Verdict, Violation,
 };
 
 /// The version of the events that are written now. A reader refuses newer ones rather than guess.
@@ -231,6 +231,9 @@ pub enum Event {
         /// Files of the verified work that changed meanwhile.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         moved: Vec<String>,
+        /// Where what they printed is.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        outputs: Vec<OutputRef>,
     },
     /// Pinned files that the agent changed are as they were at the start, for good: the workspace is what was verified.
     PinsRestored {

@@ -267,7 +267,7 @@ impl Scene {
 
     pub(crate) fn wire_moving(&mut self, tripwire: Tripwire, moved: &[&str]) -> &mut Self {
         let (attempt, moved) = (self.attempt(), moved.iter().map(ToString::to_string).collect());
-        self.event(Event::TripwireFinished { attempt, tripwire, moved })
+        self.event(Event::TripwireFinished { attempt, tripwire, moved, outputs: vec![] })
     }
 
     pub(crate) fn pins_restored(&mut self, after: &str, moved: &[&str]) -> &mut Self {

@@ -75,7 +75,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
         Event::AlertRaised { alert: Alert::Cost80 },
         Event::Faulted { error: "broken".into(), lost: None },
         Event::LoopFinished { outcome: Outcome::Completed { verified: true } },
-        Event::TripwireFinished { attempt, tripwire: Tripwire::BaselineFails, moved: vec![] },
+        Event::TripwireFinished { attempt, tripwire: Tripwire::BaselineFails, moved: vec![], outputs: vec![] },
         Event::PinsRestored { attempt, patch: "p".into(), moved: vec![], tree: tree("b") },
     ];
     for (place, event) in events.iter().enumerate() {

@@ -99,7 +99,7 @@ impl Content {
             }
             5 => Event::ChecksFinished { attempt, verdict: self.verdict(config), tree: None },
             6 => Event::TreeRestored { attempt, tree: self.tree.clone() },
-            8 => Event::TripwireFinished { attempt, tripwire: self.tripwire(), moved },
+            8 => Event::TripwireFinished { attempt, tripwire: self.tripwire(), moved, outputs: vec![] },
             9 => Event::PinsRestored { attempt, patch: "p".into(), moved, tree: self.tree.clone() },
             _ => Event::WorkCommitted { attempt, commit: Some("abc123".into()), problem: None },
         }

@@ -203,6 +203,9 @@ pub struct Verdict {
     /// Whether the checks showed that they can still fail; only known of a verdict that passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tripwire: Option<Tripwire>,
+    /// What they printed when they were asked to fail.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tripwire_outputs: Vec<OutputRef>,
 }
 
 impl Verdict {
@@ -219,6 +222,7 @@ impl Verdict {
             written: Vec::new(),
             installed: String::new(),
             tripwire: None,
+            tripwire_outputs: Vec::new(),
         }
     }
 

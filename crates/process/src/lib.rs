@@ -10,17 +10,20 @@
 //! - One socket joins the two: the request with its descriptors goes down, then orders; reports come up. A socket
 //!   that closes is a message of its own: to the reaper that Ralph died, to the supervisor that the reaper did.
 //! - The reaper says that the program *ended* before it says that the tree is *gone*; only then does a run finish.
+//! - A program in a [`Sandbox`] is confined between fork and exec, by a stage of its own; see there.
 //! - The end of a pipe is never waited for: a process outside the tree may hold its other end for ever.
 
 mod error;
 mod idle;
 mod inert;
+mod launch;
 mod live;
 mod log;
 mod output;
 mod plumbing;
 mod reaper;
 mod redact;
+mod sandbox;
 mod spec;
 mod supervisor;
 mod sweep;
@@ -32,6 +35,7 @@ pub use error::Error;
 pub use inert::{InertStream, inert};
 pub use reaper::reaper_main;
 pub use redact::{RedactStream, Redactor};
+pub use sandbox::{Files, Level, Network, NetworkLevel, Sandbox, Unenforceable, probe};
 pub use spec::{Finished, ReaperProgram, Recorded, Spec, Stdin, Stop, Stream};
 pub use supervisor::Supervisor;
 pub use sweep::TREE_VARIABLE;

@@ -14,6 +14,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::process::{Child, Command};
 
 use crate::error::Error;
+use crate::reaper::AHEAD;
 use crate::spec::{ReaperProgram, Spec, Stdin};
 use crate::sweep::TREE_VARIABLE;
 use crate::wire::{self, Request};
@@ -35,16 +36,32 @@ pub(crate) struct Plumbing {
 pub(crate) struct Reaper {
     child: Child,
     control: UnixStream,
+    /// What made its program a reaper.
+    arguments: Vec<OsString>,
+}
+
+/// When the stage that confines a program is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextStage {
+    /// When a request needs one.
+    OnRequest,
+    /// Before any request.
+    Ahead,
 }
 
 impl Reaper {
     /// Starts one. The socket is close-on-exec, so that what other threads start meanwhile does not inherit it.
-    pub(crate) fn start(reaper: &ReaperProgram) -> Result<Self, Error> {
+    pub(crate) fn start(reaper: &ReaperProgram, stage: NextStage) -> Result<Self, Error> {
         let (ours, theirs) = StdUnixStream::pair().map_err(refused("create a socket"))?;
         ours.set_nonblocking(true).map_err(refused("prepare a socket"))?;
         let control = UnixStream::from_std(ours).map_err(refused("watch a socket"))?;
-        let child = Command::new(&reaper.program)
-            .args(&reaper.arguments)
+        let mut command = Command::new(&reaper.program);
+        command.args(&reaper.arguments);
+        if stage == NextStage::Ahead {
+            // Twice, because a reaper does not see what made it one, and its stage needs that as well.
+            command.arg(AHEAD).args(&reaper.arguments);
+        }
+        let child = command
             .env_clear()
             // Waiting, it must not keep anybody's folder in use.
             .current_dir("/")
@@ -55,7 +72,7 @@ impl Reaper {
             .process_group(0)
             .spawn()
             .map_err(|source| Error::Reaper { program: reaper.program.clone(), source })?;
-        Ok(Self { child, control })
+        Ok(Self { child, control, arguments: reaper.arguments.clone() })
     }
 
     /// Whether it still waits for something to do: an agent may have killed it.
@@ -70,15 +87,15 @@ pub(crate) async fn start(reaper: Reaper, spec: &Spec, tree: &str) -> Result<Plu
     let (child_stdin, stdin) = input(&spec.stdin)?;
     let (stdout, child_stdout) = output()?;
     let (stderr, child_stderr) = output()?;
-    let Reaper { child, control } = reaper;
+    let Reaper { child, control, arguments } = reaper;
     let mut plumbing = Plumbing { reaper: child, control, stdin, stdout, stderr };
     let mut descriptors = vec![child_stdin.as_fd(), child_stdout.as_fd(), child_stderr.as_fd()];
     descriptors.extend(spec.hold.iter().map(|descriptor| descriptor.as_fd()));
-    send(&mut plumbing.control, &request(spec, tree), &descriptors).await?;
+    send(&mut plumbing.control, &request(spec, tree, arguments), &descriptors).await?;
     Ok(plumbing)
 }
 
-fn request(spec: &Spec, tree: &str) -> Vec<u8> {
+fn request(spec: &Spec, tree: &str, arguments: Vec<OsString>) -> Vec<u8> {
     let mut environment = spec.environment.clone();
     environment.push((TREE_VARIABLE.into(), OsString::from(tree)));
     Request {
@@ -86,6 +103,7 @@ fn request(spec: &Spec, tree: &str) -> Vec<u8> {
         directory: spec.directory.clone(),
         environment,
         marker: spec.marker.clone(),
+        jail: spec.sandbox.as_ref().and_then(|sandbox| sandbox.jail(arguments)),
     }
     .encode()
 }

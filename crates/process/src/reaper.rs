@@ -13,23 +13,24 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use process_wrap::std::{CommandWrap, ProcessSession};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group};
 
+use crate::launch;
+use crate::sandbox::{JAIL, Stage, jail_main};
 use crate::tree::{self, Identity, Process, State};
-use crate::wire::{self, Frames, Order, Report, Request};
+use crate::wire::{self, Frames, Order, Report};
 
 /// How long processes that outlived their program have after being asked to end.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
@@ -44,16 +45,22 @@ const MOST_CHASES: u32 = 200;
 /// How many rounds of stopping come before killing, at most.
 const MOST_FREEZES: u32 = 64;
 
+/// The argument that makes a reaper start a stage ahead.
+pub(crate) const AHEAD: &str = "ahead";
+
 /// The whole life of a reaper: `ralph __reaper` calls this before anything else and exits with what it returns.
 ///
-/// Its standard input has to be the socket of a [`crate::Supervisor`]; there are no arguments.
+/// Its standard input has to be the socket of a [`crate::Supervisor`], which also gives the arguments.
 #[must_use]
 pub fn reaper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    // Nobody reads the output of a reaper: started by hand, it can only refuse.
-    if arguments.next().is_some() {
-        return ExitCode::from(2);
-    }
-    match reap() {
+    let ended = match (arguments.next(), arguments.next()) {
+        (None, _) => reap(None::<std::iter::Empty<OsString>>),
+        (Some(stage), None) if stage == JAIL => jail_main(),
+        (Some(ahead), first) if ahead == AHEAD => reap(Some(first.into_iter().chain(arguments))),
+        // Nobody reads the output of a reaper: started by hand, it can only refuse.
+        (Some(_), _) => return ExitCode::from(2),
+    };
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
@@ -74,12 +81,14 @@ enum Left {
     Something,
 }
 
-fn reap() -> io::Result<()> {
-    close_inherited()?;
-    let mut socket = UnixStream::from(rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?);
-    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+/// With `stage`, which is what makes this program a reaper, a stage for a sandbox is started before it is needed.
+fn reap(stage: Option<impl Iterator<Item = OsString>>) -> io::Result<()> {
+    let mut socket = launch::control_socket()?;
     // Any number but none turns it on.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+
+    // Without one the run starts its own, and says what is wrong if it cannot.
+    let waiting = stage.and_then(|arguments| Stage::ahead(arguments).ok());
 
     let (request, mut descriptors) = wire::receive_request(&mut socket)?;
     if descriptors.len() < 3 {
@@ -110,7 +119,7 @@ fn reap() -> io::Result<()> {
         let errno = error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
         return socket.write_all(&Report::MarkerFailed { errno }.encode());
     }
-    let program = match start(&request, outputs) {
+    let program = match launch::start(&request, outputs, waiting) {
         Ok(program) => program,
         Err(why) => return socket.write_all(&Report::NotStarted { why }.encode()),
     };
@@ -125,62 +134,12 @@ fn reap() -> io::Result<()> {
     Ok(())
 }
 
-/// Closes what whoever started Ralph left open for it: the program would inherit it.
-fn close_inherited() -> io::Result<()> {
-    let mut inherited = Vec::new();
-    for entry in fs::read_dir("/proc/self/fd")? {
-        inherited
-            .extend(entry?.file_name().to_str().and_then(|name| name.parse::<i32>().ok()).filter(|number| *number > 2));
-    }
-    for number in inherited {
-        // One of them was the listing itself, which is closed already.
-        let _ = nix::unistd::close(number);
-    }
-    Ok(())
-}
-
 /// Makes it durable that the program may have run.
 fn create_marker(path: &Path) -> io::Result<()> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.sync_all()?;
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
         _ => File::open(".")?.sync_all(),
-    }
-}
-
-/// Starts the program as the leader of a new session, without a terminal. The descriptors are closed here when it runs.
-fn start(request: &Request, [stdin, stdout, stderr]: [OwnedFd; 3]) -> Result<i32, String> {
-    let Some((program, arguments)) = request.program.split_first() else { return Err("no program was given".into()) };
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(&request.directory).env_clear();
-    command.envs(request.environment.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
-    match CommandWrap::from(command).wrap(ProcessSession).spawn() {
-        Ok(child) => i32::try_from(child.id()).map_err(|_| "its process number is out of range".into()),
-        Err(error) => Err(why_not(request, program.as_ref(), &error)),
-    }
-}
-
-/// A sentence for people about a program that could not be started.
-fn why_not(request: &Request, program: &Path, error: &io::Error) -> String {
-    let directory = request.directory.display();
-    let name = program.display();
-    match request.directory.metadata() {
-        Err(error) => return format!("the directory {directory} cannot be used: {error}"),
-        Ok(found) if !found.is_dir() => return format!("{directory} is not a directory"),
-        Ok(_) => {}
-    }
-    let is_path = program.as_os_str().as_encoded_bytes().contains(&b'/');
-    match error.raw_os_error().map(Errno::from_raw_os_error) {
-        Some(Errno::NOENT) if !is_path => format!("`{name}` was not found in PATH: install it or give its path"),
-        Some(Errno::NOENT) if request.directory.join(program).exists() => {
-            format!("{name} exists, but the interpreter named in its first line does not")
-        }
-        Some(Errno::NOENT) => format!("{name} does not exist"),
-        Some(Errno::ACCESS) => format!("{name} may not be executed: check its permissions and those of its folders"),
-        Some(Errno::NOEXEC) => format!("{name} is not a program that this machine can execute"),
-        Some(Errno::TOOBIG) => "its arguments and environment together are too long".into(),
-        _ => format!("{name}: {error}"),
     }
 }
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use ralph_model::{Ended, Millis};
 
+use crate::sandbox::Sandbox;
+
 /// What to run.
 #[derive(Debug, Clone)]
 pub struct Spec {
@@ -34,6 +36,8 @@ pub struct Spec {
     pub marker: Option<PathBuf>,
     /// Descriptors that stay open until the tree is gone, even when Ralph dies first. The program never gets them.
     pub hold: Vec<Arc<OwnedFd>>,
+    /// What it may write and reach; everything that its user may, without one.
+    pub sandbox: Option<Sandbox>,
 }
 
 impl Spec {

@@ -14,11 +14,11 @@ use crate::error::Error;
 use crate::live::{Event, Live, Read};
 use crate::log::Log;
 use crate::output::{Observer, Output};
-use crate::plumbing::{self, Reaper};
+use crate::plumbing::{self, NextStage, Reaper};
 use crate::redact::Redactor;
 use crate::spec::{Finished, ReaperProgram, Spec, Stop, Stream};
 use crate::sweep::{self, Mark};
-use crate::wire::Report;
+use crate::wire::{Jail, Report};
 
 /// As much as is read from a pipe at a time.
 const PIECE_BYTES: usize = 128 << 10;
@@ -50,18 +50,18 @@ impl Supervisor {
         {
             return Ok(spare);
         }
-        Reaper::start(&self.reaper)
+        Reaper::start(&self.reaper, NextStage::OnRequest)
     }
 
     /// Starts the next reaper on another thread: whoever starts a process stands still until it has begun.
-    fn prepare_spare(&self) {
+    fn prepare_spare(&self, stage: NextStage) {
         if self.spare().is_some() {
             return;
         }
         let supervisor = self.clone();
         tokio::task::spawn_blocking(move || {
             // Without one the next run starts its own, and says what is wrong if it cannot.
-            let reaper = Reaper::start(&supervisor.reaper).ok();
+            let reaper = Reaper::start(&supervisor.reaper, stage).ok();
             *supervisor.spare() = reaper;
         });
     }
@@ -101,12 +101,21 @@ impl Supervisor {
         if early.is_none() {
             let tree = uuid::Uuid::now_v7().to_string();
             let plumbing = plumbing::start(self.take_reaper()?, &spec, &tree).await?;
-            self.prepare_spare();
+            self.prepare_spare(next_stage(&spec));
             let mut live = Live::new(plumbing, spec, run.started);
             run.supervise(&mut live, &mut stop, &tree).await?;
             live.retire();
         }
         run.finish()
+    }
+}
+
+/// The next run is expected to need what this one needs.
+fn next_stage(spec: &Spec) -> NextStage {
+    match spec.sandbox.as_ref().and_then(|sandbox| sandbox.jail(Vec::new())) {
+        Some(Jail { bubblewrap: None, .. }) => NextStage::Ahead,
+        // bubblewrap has to know the paths before it can start a stage.
+        Some(Jail { bubblewrap: Some(_), .. }) | None => NextStage::OnRequest,
     }
 }
 

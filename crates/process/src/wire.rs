@@ -4,7 +4,7 @@
 //! with the descriptors, so that they arrive before anything that needs them, and close-on-exec from the first moment:
 //! no process that another thread starts meanwhile can inherit one.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IoSlice, IoSliceMut, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,6 +14,8 @@ use std::path::PathBuf;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
 };
+
+use crate::sandbox::Network;
 
 /// The kernel passes no more descriptors than this in one message.
 pub(crate) const MOST_DESCRIPTORS: usize = 253;
@@ -28,6 +30,20 @@ pub(crate) struct Request {
     pub(crate) directory: PathBuf,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) marker: Option<PathBuf>,
+    pub(crate) jail: Option<Jail>,
+}
+
+/// What the program is to be confined by. All of it has to work, or the program is not started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Jail {
+    /// What makes the program of the reaper a reaper.
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) bubblewrap: Option<PathBuf>,
+    /// The version of Landlock that was found, if it is to be used.
+    pub(crate) landlock: Option<u32>,
+    pub(crate) network: Network,
+    pub(crate) writable: Vec<PathBuf>,
+    pub(crate) hidden: Vec<PathBuf>,
 }
 
 /// What the supervisor wants after that.
@@ -59,10 +75,7 @@ pub(crate) enum Report {
 impl Request {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        put_count(&mut out, self.program.len());
-        for word in &self.program {
-            put(&mut out, word.as_bytes());
-        }
+        put_all(&mut out, &self.program);
         put(&mut out, self.directory.as_os_str().as_bytes());
         put_count(&mut out, self.environment.len());
         for (name, value) in &self.environment {
@@ -73,13 +86,16 @@ impl Request {
         if let Some(marker) = &self.marker {
             put(&mut out, marker.as_os_str().as_bytes());
         }
+        put_count(&mut out, usize::from(self.jail.is_some()));
+        if let Some(jail) = &self.jail {
+            jail.encode(&mut out);
+        }
         out
     }
 
     pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
         let from = &mut bytes;
-        let words = take_count(from)?;
-        let program = (0..words).map(|_| take_text(from)).collect::<Option<_>>()?;
+        let program = take_all(from)?;
         let directory = take_text(from)?.into();
         let variables = take_count(from)?;
         let environment = (0..variables).map(|_| Some((take_text(from)?, take_text(from)?))).collect::<Option<_>>()?;
@@ -87,7 +103,34 @@ impl Request {
             0 => None,
             _ => Some(take_text(from)?.into()),
         };
-        from.is_empty().then_some(Self { program, directory, environment, marker })
+        let jail = match take_count(from)? {
+            0 => None,
+            _ => Some(Jail::decode(from)?),
+        };
+        from.is_empty().then_some(Self { program, directory, environment, marker, jail })
+    }
+}
+
+impl Jail {
+    fn encode(&self, out: &mut Vec<u8>) {
+        put_all(out, &self.arguments);
+        put_all(out, self.bubblewrap.as_slice());
+        // No version is zero.
+        out.extend_from_slice(&self.landlock.unwrap_or(0).to_le_bytes());
+        put_count(out, usize::from(self.network == Network::Loopback));
+        put_all(out, &self.writable);
+        put_all(out, &self.hidden);
+    }
+
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        let arguments = take_all(from)?;
+        let bubblewrap = take_all(from)?.pop();
+        let landlock = u32::try_from(take_count(from)?).ok().filter(|version| *version > 0);
+        let network = match take_count(from)? {
+            0 => Network::Allowed,
+            _ => Network::Loopback,
+        };
+        Some(Self { arguments, bubblewrap, landlock, network, writable: take_all(from)?, hidden: take_all(from)? })
     }
 }
 
@@ -236,6 +279,11 @@ fn put(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
+fn put_all(out: &mut Vec<u8>, texts: &[impl AsRef<OsStr>]) {
+    put_count(out, texts.len());
+    texts.iter().for_each(|text| put(out, text.as_ref().as_bytes()));
+}
+
 fn take_count(from: &mut &[u8]) -> Option<usize> {
     let (count, rest) = from.split_first_chunk::<4>()?;
     *from = rest;
@@ -247,6 +295,11 @@ fn take_text(from: &mut &[u8]) -> Option<OsString> {
     let (text, rest) = from.split_at_checked(length)?;
     *from = rest;
     Some(OsString::from_vec(text.to_vec()))
+}
+
+fn take_all<T: From<OsString>>(from: &mut &[u8]) -> Option<Vec<T>> {
+    let count = take_count(from)?;
+    (0..count).map(|_| take_text(from).map(T::from)).collect()
 }
 
 #[cfg(test)]

@@ -9,13 +9,22 @@ fn request() -> Request {
         directory: "/some/where".into(),
         environment: vec![("A".into(), "b=c\n".into()), ("B".into(), "".into())],
         marker: Some("marker".into()),
+        jail: Some(Jail {
+            arguments: vec!["__reaper".into()],
+            bubblewrap: Some("/usr/bin/bwrap".into()),
+            landlock: Some(7),
+            network: Network::Loopback,
+            writable: vec!["/work".into(), "/tmp".into()],
+            hidden: vec!["/state".into()],
+        }),
     }
 }
 
 #[test]
 fn requests_survive_the_journey() {
-    let without = Request { marker: None, program: vec![], environment: vec![], ..request() };
-    for request in [request(), without] {
+    let without = Request { marker: None, program: vec![], environment: vec![], jail: None, ..request() };
+    let open = request().jail.map(|jail| Jail { bubblewrap: None, landlock: None, network: Network::Allowed, ..jail });
+    for request in [request(), without, Request { jail: open, ..request() }] {
         assert_eq!(Request::decode(&request.encode()), Some(request));
     }
 }

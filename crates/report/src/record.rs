@@ -65,6 +65,9 @@ pub struct Record {
     /// In how many iterations the checks were tampered with.
     #[serde(default)]
     pub tampered: u32,
+    /// In how many iterations checks failed and passed on the same files.
+    #[serde(default)]
+    pub flakes: u32,
     /// The agent.
     #[serde(default)]
     pub agent: String,

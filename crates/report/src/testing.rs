@@ -26,6 +26,7 @@ pub(crate) fn record(number: u32) -> Record {
         verification_passed: true,
         false_claims: 0,
         tampered: 0,
+        flakes: 0,
         agent: "claude".to_owned(),
         model: Some("opus".to_owned()),
         input_tokens: 1_000,

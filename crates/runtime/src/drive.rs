@@ -58,6 +58,8 @@ impl Driver {
                 | Effect::RunAgent { .. }
                 | Effect::RestoreProhibited { .. }
                 | Effect::RunChecks { .. }
+                | Effect::TripWire { .. }
+                | Effect::RestorePinned { .. }
                 | Effect::RestoreTree { .. }
                 | Effect::CommitWork { .. }) => {
                     if let Some(task) = Task::of(effect, self.live.run.facts()) {
@@ -103,15 +105,20 @@ impl Driver {
             Ok(answer) => answer,
             Err(error) => fault(context, live, &error),
         };
-        let decided = matches!(event, Event::ChecksFinished { .. } | Event::AgentFinished { .. });
+        let decided = matches!(
+            event,
+            Event::ChecksFinished { .. } | Event::AgentFinished { .. } | Event::TripwireFinished { .. }
+        );
         let undone = matches!(event, Event::TreeRestored { .. });
         let baseline = matches!(event, Event::BaselineFinished { .. });
         extra.extend(live.record(&context.machinery, event, money).await?);
-        if decided || undone {
+        let confirming = matches!(self.live.run.phase(), ralph_engine::Phase::Confirming(_));
+        if (decided && !confirming) || undone {
             self.tell_decision(undone);
         }
         // An iteration whose checks are still to come is not worth a page of its own.
-        let open = matches!(self.live.run.phase(), ralph_engine::Phase::Verifying(_));
+        let open =
+            matches!(self.live.run.phase(), ralph_engine::Phase::Verifying(_) | ralph_engine::Phase::Confirming(_));
         if (decided || undone || baseline) && !open {
             project::ledger(&self.context, &self.live);
         }
@@ -129,6 +136,7 @@ impl Driver {
                 iteration: last.iteration,
                 tally: last.verdict.as_ref().map(ralph_model::Verdict::tally),
                 passed: last.verdict.as_ref().is_some_and(ralph_model::Verdict::passed),
+                doubt: last.verdict.as_ref().and_then(ralph_model::Verdict::doubt),
                 claimed: last.claimed,
                 spent: facts.spent,
             });

@@ -44,6 +44,13 @@ impl Home {
         self.root.join("workspaces").join(key)
     }
 
+    /// What was put in the place of a workspace's own files, while checks run. Belongs to the workspace and not to a loop:
+    /// whoever works there next has to find it.
+    #[must_use]
+    pub fn swap_record(&self, root: &Path) -> PathBuf {
+        self.workspace(root).join("swap")
+    }
+
     /// What belongs to one loop: prompts, logs, attempts.
     #[must_use]
     pub fn loop_folder(&self, loop_id: LoopId) -> LoopFolder {
@@ -131,6 +138,30 @@ impl LoopFolder {
         self.root.join("guard")
     }
 
+    /// What verdicts rest on, as it was at the loop's start.
+    #[must_use]
+    pub fn pins(&self) -> PathBuf {
+        self.root.join("pins")
+    }
+
+    /// The agent's versions of pinned files, when those were put back for good.
+    #[must_use]
+    pub fn replaced(&self) -> PathBuf {
+        self.root.join("replaced")
+    }
+
+    /// What checks may write besides the workspace.
+    #[must_use]
+    pub fn checks(&self) -> PathBuf {
+        self.root.join("checks")
+    }
+
+    /// Where isolated checks run.
+    #[must_use]
+    pub fn checkout(&self) -> PathBuf {
+        self.root.join("checkout")
+    }
+
     /// What an agent did to prohibited files.
     #[must_use]
     pub fn patch(&self) -> PathBuf {
@@ -144,9 +175,14 @@ impl LoopFolder {
     }
 
     pub(crate) fn make(&self) -> Result<(), Error> {
-        for folder in
-            [self.root.clone(), self.logs(), self.root.join("prompts"), self.root.join("attempts"), self.guard()]
-        {
+        for folder in [
+            self.root.clone(),
+            self.logs(),
+            self.root.join("prompts"),
+            self.root.join("attempts"),
+            self.guard(),
+            self.checks(),
+        ] {
             Home::make_private(&folder)?;
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_model::Caps;
-use ralph_process::{Redactor, Supervisor};
+use ralph_process::{Level, Redactor, Supervisor};
 use ralph_store::Store;
 use ralph_workspace::repository::Author;
 
@@ -34,6 +34,10 @@ pub struct Machinery {
     pub author: Option<Author>,
     /// What agents and checks find in their environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// What agents and checks may write besides the workspace: caches of toolchains, settings of agents.
+    pub writable: Vec<PathBuf>,
+    /// How this machine can keep them inside.
+    pub level: Level,
     /// Upper bounds over every loop.
     pub caps: Caps,
     /// Where finished loops are counted; none means in the workspace.

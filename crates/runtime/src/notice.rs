@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ralph_engine::{Alert, Stop};
-use ralph_model::{CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, Verdict};
+use ralph_model::{CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, Tamper, Tripwire, Verdict};
 
 use crate::LoopResult;
 
@@ -22,6 +22,13 @@ pub enum Notice {
         config: Box<LoopConfig>,
         /// Where its logs and prompts are.
         folder: PathBuf,
+    },
+    /// How the loop is kept from harm and its verdicts from forgery.
+    Precautions {
+        /// How agent and checks are kept inside, in words.
+        sandbox: String,
+        /// How many pins its verdicts rest on.
+        pins: usize,
     },
     /// The checks ran on the untouched workspace; none when there are no checks.
     BaselineFinished {
@@ -63,6 +70,18 @@ pub enum Notice {
         /// Its outcome.
         outcome: CheckOutcome,
     },
+    /// Something that the checks rest on is not as it was.
+    Tampered {
+        /// What.
+        tampered: Vec<Tamper>,
+    },
+    /// The checks passed and are asked to fail.
+    TripwireStarted,
+    /// What came of it.
+    TripwireFinished {
+        /// Whether they did.
+        tripwire: Tripwire,
+    },
     /// An iteration is decided.
     IterationDecided {
         /// Which pass it was.
@@ -71,6 +90,8 @@ pub enum Notice {
         tally: Option<(u32, u32)>,
         /// Whether every check passed.
         passed: bool,
+        /// Why they count for nothing although they may have passed.
+        doubt: Option<String>,
         /// The agent said that it was done.
         claimed: bool,
         /// All money of the loop so far.

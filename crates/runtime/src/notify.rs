@@ -69,6 +69,7 @@ impl Notification {
             grace: Millis(500),
             marker: None,
             hold: Vec::new(),
+            sandbox: None,
         };
         let (_never, stop) = watch::channel(None);
         match self.machinery.supervisor.run(spec, stop, &mut |_, _| {}).await {

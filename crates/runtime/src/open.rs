@@ -6,20 +6,26 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
-use ralph_model::{AbortReason, Isolation, LoopConfig, LoopId, Outcome, TreeHash};
+use ralph_model::{
+    AbortReason, ConfigError, Expectation, Isolation, LoopConfig, LoopId, Outcome, Sandboxing, TreeHash, Verify,
+};
+use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewLoop, Recorded, Store};
 use ralph_workspace::repository::Need;
-use ralph_workspace::{Baseline, Guard, Holder, Lock, Options, Repository, Workspace, exclude_ralph_folder};
+use ralph_workspace::{
+    Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, Workspace, exclude_ralph_folder,
+};
 use uuid::Uuid;
 
 use crate::clock;
 use crate::drive::Driver;
 use crate::error::Error;
-use crate::home::Home;
+use crate::home::{Home, LoopFolder};
 use crate::live::{End, Live};
 use crate::machinery::Machinery;
 use crate::notice::Notice;
 use crate::perform::{Context, Ground};
+use crate::pinned::Pinned;
 use crate::project;
 use crate::result::LoopResult;
 use crate::stops::Stops;
@@ -70,6 +76,7 @@ enum Way {
 /// When the configuration breaks a rule, another loop works there, or the state cannot be written.
 pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -> Result<Opened, Error> {
     config.validate(&machinery.caps)?;
+    let sandbox = sandbox_in_words(&machinery, &config)?;
     let guard = Guard::new(&config.prohibited_paths)?;
     let loop_id = LoopId::from_uuid(Uuid::now_v7());
     Home::make_private(machinery.home.root())?;
@@ -87,21 +94,30 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     let site = Site::take(&machinery, loop_id, &root).await?;
     let folder = machinery.home.loop_folder(loop_id);
     folder.make()?;
-    let guard_folder = folder.guard();
     let Site { lock, mut workspace, repository } = site;
+    let (folders, asked, environment) = (folder.clone(), config.clone(), machinery.environment.clone());
     let looked = blocking(move || {
         let tree = workspace.snapshot(loop_id, "start")?.tree;
         workspace.set_start(&tree)?;
-        let baseline = workspace.guard_baseline(&guard, &guard_folder)?;
-        Ok((Ground { workspace, guard, baseline }, tree))
+        let baseline = workspace.guard_baseline(&guard, &folders.guard())?;
+        let pinned = if has_commands(&asked) {
+            Some(Pinned::take(&mut workspace, &tree, &asked, &environment, &folders.pins())?)
+        } else {
+            None
+        };
+        let checkout = checkout(&asked, &folders)?;
+        Ok((Ground { workspace, guard, baseline, pinned, checkout }, tree))
     });
     let (ground, tree) = looked.await.inspect_err(|_| {
         // No loop came of it, so nobody would ever look there or clean up.
         let _ = fs::remove_dir_all(folder.root());
     })?;
     let head = repository.as_ref().map(Repository::head).transpose()?;
+    let pins = ground.pinned.as_ref().map(|pinned| pinned.list().to_vec()).unwrap_or_default();
     let start = StartPoint {
         tree,
+        pins,
+        sandbox,
         head: head.as_ref().and_then(|head| head.commit.as_ref()).map(ToString::to_string),
         branch: head.and_then(|head| head.branch),
         ralph: machinery.version.clone(),
@@ -121,6 +137,44 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     let context = Context::new(machinery, loop_id, config, ground, repository, &lock);
     announce(&context, &live);
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
+}
+
+/// Whether anything is run to judge the work.
+fn has_commands(config: &LoopConfig) -> bool {
+    !config.verification_commands.is_empty()
+        || config.expects.iter().any(|expectation| matches!(expectation, Expectation::Command(_)))
+}
+
+/// How agent and checks will be kept inside, or why the loop does not start.
+fn sandbox_in_words(machinery: &Machinery, config: &LoopConfig) -> Result<String, Error> {
+    let level = &machinery.level;
+    let refuse = |problem: String, allowed: &str| Err(ConfigError::new("--sandbox require", problem, allowed).into());
+    let state = machinery.home.root().to_owned();
+    let mut writable = machinery.writable.clone();
+    writable.extend(config.writable.iter().map(PathBuf::from));
+    let sandbox = Sandbox { writable, hidden: vec![state], network: Network::Loopback, level: level.clone() };
+    let exposed = sandbox.check().err();
+    match (config.sandbox, &level.files, exposed) {
+        (Sandboxing::Off, _, _) => Ok("off".to_owned()),
+        (Sandboxing::Require, Files::Open { why }, _) => refuse(
+            format!("this machine has none: {why}"),
+            "a kernel with Landlock (5.13 or later), or bubblewrap (Debian: apt-get install bubblewrap); --sandbox on goes \
+             without where there is none",
+        ),
+        (Sandboxing::Require, _, Some(problem)) => {
+            refuse(problem.to_string(), "Ralph's state outside of every folder that agents write: set RALPH_HOME")
+        }
+        (Sandboxing::On | Sandboxing::Require, _, None) => Ok(level.to_string()),
+        (Sandboxing::On, _, Some(problem)) => Ok(format!("{level}; {problem}")),
+    }
+}
+
+/// The folder of isolated checks, where they are asked for.
+fn checkout(config: &LoopConfig, folder: &LoopFolder) -> Result<Option<Checkout>, Error> {
+    if config.verify != Verify::Isolated {
+        return Ok(None);
+    }
+    Ok(Some(Checkout::open(&folder.checkout(), &folder.root().join("checkout-state"))?))
 }
 
 /// Makes the loop's worktree, and gives the folder in it that corresponds to the one the loop was started for.
@@ -173,14 +227,21 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
     folder.make()?;
     let config = run.facts().config.clone();
     let guard = Guard::new(&config.prohibited_paths)?;
-    let (guard_folder, start) = (folder.guard(), run.facts().start.tree.clone());
+    let (start, pins) = (run.facts().start.tree.clone(), run.facts().start.pins.clone());
+    let (folders, asked, environment) = (folder.clone(), config.clone(), machinery.environment.clone());
     let Site { lock, mut workspace, repository } = site;
     let seq = head.seq;
     let (ground, tree) = blocking(move || {
         workspace.set_start(&start)?;
         let tree = workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree;
-        let baseline = Baseline::load(&guard_folder)?;
-        Ok((Ground { workspace, guard, baseline }, tree))
+        let baseline = Baseline::load(&folders.guard())?;
+        let pinned = if pins.is_empty() {
+            None
+        } else {
+            Some(Pinned::load(&pins, &start, &asked, &environment, &folders.pins())?)
+        };
+        let checkout = checkout(&asked, &folders)?;
+        Ok((Ground { workspace, guard, baseline, pinned, checkout }, tree))
     })
     .await?;
     let mut context = Context::new(machinery, loop_id, config, ground, repository, &lock);
@@ -280,6 +341,11 @@ fn announce(context: &Context, live: &Live) {
         config: Box::new(facts.config.clone()),
         folder: context.folder.root().to_owned(),
     });
+    if !facts.start.sandbox.is_empty() {
+        context
+            .machinery
+            .tell(Notice::Precautions { sandbox: facts.start.sandbox.clone(), pins: facts.start.pins.len() });
+    }
     if !facts.has_checks() {
         // No baseline will be run that could say so.
         context.machinery.tell(Notice::BaselineFinished { verdict: None, needs_claim: true });
@@ -320,7 +386,13 @@ impl Site {
             git: machinery.git.clone(),
             global_excludes: machinery.global_excludes.clone(),
         };
-        let workspace = Workspace::open(options)?;
+        let mut workspace = Workspace::open(options)?;
+        // A Ralph that died while checks ran left other files in the place of the workspace's own.
+        for path in workspace.swap_out(&machinery.home.swap_record(root), Since::Crash)? {
+            machinery.warn(format!(
+                "{path} was changed after Ralph had died with another version of it in place: it stays as it is"
+            ));
+        }
         let repository = Repository::find(root, &machinery.git, &state)
             .map(|repository| repository.with_global_excludes(machinery.global_excludes.clone()));
         Ok(Self { lock, workspace, repository })

@@ -3,7 +3,9 @@
 mod agent;
 mod begin;
 mod checks;
+mod place;
 mod restore;
+mod tripwire;
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -11,15 +13,19 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_engine::{DayBudget, Effect, Event, Facts};
-use ralph_model::{Attempt, Iteration, LoopConfig, LoopId, Millis, Money, TreeHash};
-use ralph_process::Stop;
+use ralph_model::{Attempt, Iteration, LoopConfig, LoopId, Millis, Money, Sandboxing, TreeHash, Verify};
+use ralph_pins::Runner;
+use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::MoneyChange;
-use ralph_workspace::{Baseline, Guard, Lock, Repository, Workspace};
+use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, Workspace};
 use tokio::sync::watch;
 
 use crate::error::Error;
 use crate::home::LoopFolder;
 use crate::machinery::Machinery;
+use crate::pinned::Pinned;
+pub(crate) use checks::Before;
+pub(crate) use tripwire::Claimed;
 
 /// What the effects of one loop work with.
 pub(crate) struct Context {
@@ -30,6 +36,8 @@ pub(crate) struct Context {
     pub(crate) root: PathBuf,
     pub(crate) repository: Option<Repository>,
     pub(crate) ground: Arc<Mutex<Ground>>,
+    /// Test runners that the checks lead to.
+    pub(crate) runners: Vec<Runner>,
     /// The workspace's lock, which every process tree of the loop holds too.
     pub(crate) hold: Vec<Arc<OwnedFd>>,
 }
@@ -39,6 +47,10 @@ pub(crate) struct Ground {
     pub(crate) workspace: Workspace,
     pub(crate) guard: Guard,
     pub(crate) baseline: Baseline,
+    /// What verdicts rest on; none in a loop that began before that was known, or that has nothing to check.
+    pub(crate) pinned: Option<Pinned>,
+    /// Where isolated checks run.
+    pub(crate) checkout: Option<Checkout>,
 }
 
 /// An effect that is answered, with all that it needs to know of the loop.
@@ -46,6 +58,7 @@ pub(crate) struct Ground {
 pub(crate) enum Task {
     Baseline {
         attempt: Attempt,
+        tree: TreeHash,
     },
     Begin {
         iteration: Iteration,
@@ -69,6 +82,18 @@ pub(crate) enum Task {
         attempt: Attempt,
         start: Start,
         evidence: Vec<ralph_model::ToolEvidence>,
+        before: Box<Before>,
+    },
+    Tripwire {
+        iteration: Iteration,
+        attempt: Attempt,
+        claimed: Box<Claimed>,
+    },
+    RestorePinned {
+        attempt: Attempt,
+        now: TreeHash,
+        verified: TreeHash,
+        written: Vec<String>,
     },
     RestoreTree {
         attempt: Attempt,
@@ -106,7 +131,7 @@ impl Task {
     /// The task behind an effect; none for effects that nobody answers.
     pub(crate) fn of(effect: Effect, facts: &Facts) -> Option<Self> {
         Some(match effect {
-            Effect::RunBaseline { attempt } => Self::Baseline { attempt },
+            Effect::RunBaseline { attempt } => Self::Baseline { attempt, tree: facts.tree.clone() },
             Effect::BeginIteration { iteration, attempt, pause, reserve } => {
                 Self::Begin { iteration, attempt, pause, reserve }
             }
@@ -123,13 +148,30 @@ impl Task {
                     attempt,
                     start,
                     evidence: runs.flat_map(|run| run.evidence.clone()).collect(),
+                    before: Box::new(Before { baseline: facts.baseline.clone() }),
                 }
             }
+            Effect::TripWire { iteration, attempt } => Self::Tripwire {
+                iteration,
+                attempt,
+                claimed: Box::new(Claimed {
+                    now: facts.tree.clone(),
+                    verdict: facts.last_verdict()?.clone(),
+                    baseline: facts.baseline.clone(),
+                }),
+            },
+            Effect::RestorePinned { attempt } => Self::RestorePinned {
+                attempt,
+                now: facts.tree.clone(),
+                verified: facts.last_verdict()?.tree.clone(),
+                written: facts.baseline.as_ref().map(|baseline| baseline.written.clone()).unwrap_or_default(),
+            },
             Effect::RestoreTree { attempt, to } => Self::RestoreTree { attempt, tree: to.tree },
             Effect::CommitWork { attempt } => Self::Commit {
                 attempt,
                 from: facts.start.tree.clone(),
-                to: facts.tree.clone(),
+                // What was verified, whatever the checks or anybody else left beside it.
+                to: verified_tree(facts),
                 message: commit_message(facts),
             },
             Effect::StopRunning { .. }
@@ -150,6 +192,7 @@ impl Context {
         lock: &Lock,
     ) -> Self {
         Self {
+            runners: ground.pinned.as_ref().map(|pinned| pinned.runners().to_vec()).unwrap_or_default(),
             folder: machinery.home.loop_folder(loop_id),
             root: ground.workspace.root().to_owned(),
             ground: Arc::new(Mutex::new(ground)),
@@ -164,7 +207,7 @@ impl Context {
     /// Carries one task out. `stop` cuts it short; it is answered all the same.
     pub(crate) async fn perform(&self, task: Task, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
         match task {
-            Task::Baseline { attempt } => self.run_baseline(attempt, stop).await,
+            Task::Baseline { attempt, tree } => self.run_baseline(attempt, tree, stop).await,
             Task::Begin { iteration, attempt, pause, reserve } => {
                 self.begin_iteration(iteration, attempt, pause, reserve, stop).await
             }
@@ -173,8 +216,12 @@ impl Context {
                 self.run_agent(run, stop).await
             }
             Task::RestoreProhibited { attempt } => self.restore_prohibited(attempt).await,
-            Task::Checks { iteration, attempt, start, evidence } => {
-                self.run_checks(iteration, attempt, start, evidence, stop).await
+            Task::Checks { iteration, attempt, start, evidence, before } => {
+                self.run_checks(iteration, attempt, start, evidence, *before, stop).await
+            }
+            Task::Tripwire { iteration, attempt, claimed } => self.trip_wire(iteration, attempt, *claimed, stop).await,
+            Task::RestorePinned { attempt, now, verified, written } => {
+                self.restore_pinned(attempt, now, verified, written).await
             }
             Task::RestoreTree { attempt, tree } => self.restore_tree(attempt, tree).await,
             Task::Commit { attempt, from, to, message } => self.commit_work(attempt, from, to, message).await,
@@ -208,6 +255,22 @@ impl Context {
         environment
     }
 
+    /// How a process is kept inside, where it is: it may write what is given and what every process of a loop may.
+    pub(crate) fn sandbox(&self, mut writable: Vec<PathBuf>, network: Network) -> Option<Sandbox> {
+        if self.config.sandbox == Sandboxing::Off {
+            return None;
+        }
+        writable.extend(self.machinery.writable.iter().cloned());
+        writable.extend(self.config.writable.iter().map(PathBuf::from));
+        let hidden = vec![self.machinery.home.root().to_owned()];
+        let mut sandbox = Sandbox { writable, hidden, network, level: self.machinery.level.clone() };
+        if sandbox.check().is_err() {
+            // Said at the start: the state lies where everybody may write.
+            sandbox.hidden.clear();
+        }
+        Some(sandbox)
+    }
+
     /// The day's money as it is now.
     pub(crate) async fn day(&self, day: &str) -> Result<DayBudget, Error> {
         let totals = self.machinery.store.day_totals(day).await?;
@@ -223,6 +286,16 @@ impl Context {
 /// it caches.
 fn lock(ground: &Mutex<Ground>) -> MutexGuard<'_, Ground> {
     ground.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The tree that was verified. Of isolated checks with pinned files in place it is known by its hash alone, and is what the
+/// workspace holds since those files were put back.
+fn verified_tree(facts: &Facts) -> TreeHash {
+    let is_elsewhere = facts.config.verify == Verify::Isolated && facts.pinned_patch.is_some();
+    match facts.last_verdict().filter(|_| !is_elsewhere) {
+        Some(verdict) => verdict.tree.clone(),
+        None => facts.tree.clone(),
+    }
 }
 
 fn commit_message(facts: &Facts) -> String {

@@ -44,6 +44,8 @@ pub struct Proof {
     pub tree: Option<TreeHash>,
     /// Commands that the verdict rests on.
     pub checks: Vec<String>,
+    /// What else it rests on, one sentence each.
+    pub rests_on: Vec<String>,
     /// Events of the journal.
     pub events: u64,
     /// The last hash of the journal.
@@ -65,6 +67,7 @@ pub async fn verify_run(home: &Home, store: &Store, loop_id: LoopId) -> Result<P
         verified: false,
         tree: None,
         checks: Vec::new(),
+        rests_on: Vec::new(),
         events: chain.events,
         chain_head: chain.head.hash.to_string(),
         findings: Vec::new(),
@@ -97,6 +100,7 @@ impl Proof {
         self.verified = expected.verified;
         self.tree.clone_from(&expected.tree);
         self.checks = expected.checks.iter().map(|check| check.command.clone()).collect();
+        self.rests_on = rests_on(run, &expected);
         match told {
             Some(Event::LoopFinished { outcome }) if Some(&outcome) != run.outcome() => {
                 let detail = format!("the journal says {}, the events lead to {}", outcome.status(), self.status);
@@ -123,6 +127,28 @@ impl Proof {
     }
 }
 
+/// What a verdict rests on besides its checks, one sentence each.
+fn rests_on(run: &Loop, certificate: &Certificate) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if let Some(pins) = &certificate.pins {
+        sentences.push(format!("{} pins, put back for every check (sha256 {})", pins.count, pins.sha256));
+    }
+    if !certificate.allowed.is_empty() {
+        sentences.push(format!("changed with the user's permission: {}", certificate.allowed.join(", ")));
+    }
+    if let Some(tripwire) = &certificate.tripwire {
+        sentences.push(format!("tripwire: {tripwire}"));
+    }
+    let facts = run.facts();
+    if facts.tampered() > 0 {
+        sentences.push(format!("iterations with tampering: {}", facts.tampered()));
+    }
+    if !facts.start.sandbox.is_empty() {
+        sentences.push(format!("sandbox: {}", facts.start.sandbox));
+    }
+    sentences
+}
+
 /// In pieces: an output may be larger than the memory that a look at it is worth.
 fn file_sha256(path: &Path) -> io::Result<String> {
     let mut hasher = Sha256::new();
@@ -139,7 +165,9 @@ fn file_sha256(path: &Path) -> io::Result<String> {
 fn outputs(run: &Loop) -> Vec<OutputRef> {
     let facts = run.facts();
     let verdicts = facts.iterations.iter().filter_map(|record| record.verdict.as_ref()).chain(&facts.baseline);
-    let checks = verdicts.flat_map(|verdict| verdict.checks.iter().map(|check| check.output.clone()));
+    let checks = verdicts.flat_map(|verdict| {
+        verdict.checks.iter().map(|check| check.output.clone()).chain(verdict.tripwire_outputs.iter().cloned())
+    });
     let agents = facts.iterations.iter().filter_map(|record| record.run.as_ref().map(|run| run.output.clone()));
     agents.chain(checks).filter(|output| !output.file.is_empty()).collect()
 }

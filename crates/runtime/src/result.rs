@@ -1,6 +1,6 @@
 //! The result of a loop, as scripts and people see it.
 
-use ralph_model::{AbortReason, Best, LoopId, Outcome, Verdict};
+use ralph_model::{AbortReason, Best, LoopId, Outcome, Tripwire, Verdict};
 use serde::Serialize;
 
 use crate::live::Live;
@@ -33,6 +33,14 @@ pub struct LoopResult {
     pub false_claims: u32,
     /// Iterations in which what the checks rest on was changed.
     pub tampered: u32,
+    /// Iterations in which checks failed and passed on the same files.
+    pub flakes: u32,
+    /// How agent and checks were kept inside.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub sandbox: String,
+    /// Where the agent's versions of protected files are kept that were put back in the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<String>,
     /// In words.
     pub details: String,
     /// The agent's last message.
@@ -101,7 +109,10 @@ impl LoopResult {
             verified,
             verdict: facts.last_verdict().cloned(),
             false_claims: facts.false_claims(),
-            tampered: 0,
+            tampered: facts.tampered(),
+            flakes: facts.flakes(),
+            sandbox: facts.start.sandbox.clone(),
+            replaced: facts.pinned_patch.clone(),
             details: details(&outcome, facts),
             output,
             last_output,
@@ -141,7 +152,18 @@ fn details(outcome: &Outcome, facts: &ralph_engine::Facts) -> String {
         Outcome::Error { error } => format!("{error}; `ralph resume` goes on when it is mended"),
         Outcome::Completed { verified: false } => "the agent claims to be done; nothing checked it".into(),
         Outcome::Completed { verified: true } => {
-            format!("every check passed: {}", facts.config.verification_commands.join("; "))
+            let mut text = format!("every check passed: {}", facts.config.verification_commands.join("; "));
+            match facts.last_verdict().and_then(|verdict| verdict.tripwire.as_ref()) {
+                Some(wire @ (Tripwire::Off | Tripwire::NotPossible { .. })) => {
+                    text.push_str(&format!("; tripwire {wire}"))
+                }
+                Some(wire) => text.push_str(&format!("; {wire}")),
+                None => {}
+            }
+            if let Some(place) = &facts.pinned_patch {
+                text.push_str(&format!("; protected files were put back, the agent's versions are in {place}"));
+            }
+            text
         }
     }
 }

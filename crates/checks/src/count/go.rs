@@ -2,28 +2,37 @@
 //!
 //! Without `-v` Go does not print how many tests passed. Packages are counted as passed then, and tests as failed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use ralph_model::TestTally;
 use serde_json::Value;
 
-use super::sums::{Counted, Names, Sums, indentation};
+use super::names::Ran;
+use super::sums::{Counted, Gathered, indentation};
+use crate::roster::PACKAGE;
 use crate::text::start;
 
 /// Counts tests, each subtest once, and packages that could not be built.
 #[derive(Debug, Default)]
 pub(super) struct Go {
-    tests: Sums,
+    all: Gathered,
     packages_passed: u32,
-    names: Names,
     seen: bool,
     verbose: bool,
     /// Tests that the indented lines after them may turn out to be parents of.
     stack: Vec<Shown>,
     /// Failing tests of the package whose line has yet to come.
     unplaced: Vec<String>,
+    /// Tests of that package that ran.
+    unplaced_ran: Vec<String>,
+    /// Names of what ran. Without `-v` only failing tests are named, which would be missed as soon as they pass.
+    packages: Ran,
+    tests: Ran,
     failed_in_package: bool,
     /// In `-json`, tests whose subtests were reported, and whether one of those failed.
     parents: HashMap<String, bool>,
+    /// In `-json`, tests that began and have not ended.
+    running: HashSet<String>,
     json_failed: HashMap<String, u32>,
 }
 
@@ -43,6 +52,8 @@ enum Outcome {
 
 impl Go {
     const MOST_UNPLACED: usize = 200;
+    /// Bytes of a package, and of a test in it.
+    const LONGEST: usize = 200;
     /// Open parents and packages in `-json`; more than any real run has at a time.
     const MOST_OPEN: usize = 20_000;
 
@@ -50,14 +61,16 @@ impl Go {
         let text = line.trim_start_matches(' ');
         if let Some(rest) = text.strip_prefix("--- ") {
             self.shown(indentation(line), rest);
+        } else if let Some(rest) = torn(line) {
+            self.shown(0, rest);
         } else if line.starts_with("{\"") && line.contains("\"Action\":\"") {
             self.json(line);
         } else if line.starts_with("=== RUN ") {
             self.verbose = true;
         } else if let Some(package) = line.strip_prefix("ok  \t") {
             self.package_passed(package);
-        } else if let Some(package) = line.strip_prefix("FAIL\t") {
-            self.package_failed(package.split(['\t', ' ']).next().unwrap_or(package));
+        } else if let Some(rest) = line.strip_prefix("FAIL\t") {
+            self.package_failed(rest);
         }
     }
 
@@ -93,6 +106,9 @@ impl Go {
         }
         self.count(outcome);
         self.stack.push(Shown { depth, outcome, counted: true });
+        if outcome != Outcome::Skipped && self.unplaced_ran.len() < TestTally::MOST_TESTS {
+            self.unplaced_ran.push(start(name, Self::LONGEST).to_owned());
+        }
         if outcome == Outcome::Failed {
             self.failed_in_package = true;
             let parent = name.rsplit_once('/').map(|(parent, _)| parent);
@@ -105,42 +121,56 @@ impl Go {
 
     fn sum(&mut self, outcome: Outcome) -> &mut u32 {
         match outcome {
-            Outcome::Passed => &mut self.tests.passed,
-            Outcome::Failed => &mut self.tests.failed,
-            Outcome::Skipped => &mut self.tests.skipped,
+            Outcome::Passed => &mut self.all.sums.passed,
+            Outcome::Failed => &mut self.all.sums.failed,
+            Outcome::Skipped => &mut self.all.sums.skipped,
         }
     }
 
     fn count(&mut self, outcome: Outcome) {
-        let sum = self.sum(outcome);
-        *sum = sum.saturating_add(1);
+        increase(self.sum(outcome));
     }
 
+    /// `example.com/shop/cart\t0.002s`, `example.com/shop/cart\t(cached) [no tests to run]`
     fn package_passed(&mut self, rest: &str) {
         self.seen = true;
-        self.forget_package();
         if !rest.ends_with("[no tests to run]") {
             self.packages_passed = self.packages_passed.saturating_add(1);
+            self.package_ran(package(rest));
         }
+        self.forget_package();
     }
 
-    fn package_failed(&mut self, package: &str) {
+    /// `example.com/shop/cart\t0.002s`, `example.com/shop/cart [build failed]`
+    fn package_failed(&mut self, rest: &str) {
         self.seen = true;
+        let package = package(rest);
         if !self.failed_in_package {
             // It did not build, or ended in the middle of a test.
             self.count(Outcome::Failed);
-            self.names.insert(package);
+            self.all.failing.insert(&format!("{PACKAGE}{package}"));
         }
         for name in std::mem::take(&mut self.unplaced) {
-            self.names.insert(&format!("{package}.{name}"));
+            self.all.failing.insert(&format!("{package}.{name}"));
+        }
+        if !rest.ends_with(" failed]") {
+            self.package_ran(package);
         }
         self.forget_package();
+    }
+
+    fn package_ran(&mut self, package: &str) {
+        self.packages.once(&format!("{PACKAGE}{package}"));
+        for name in std::mem::take(&mut self.unplaced_ran) {
+            self.tests.once(&bounded(package, &name));
+        }
     }
 
     fn forget_package(&mut self) {
         self.failed_in_package = false;
         self.stack.clear();
         self.unplaced.clear();
+        self.unplaced_ran.clear();
     }
 
     /// `{"Action":"fail","Package":"example.com/shop","Test":"TestCart/discount","Elapsed":0}`
@@ -149,6 +179,14 @@ impl Go {
         let text = |field: &str| event.get(field).and_then(Value::as_str);
         let (Some(action), Some(package)) = (text("Action"), text("Package")) else { return };
         let outcome = match action {
+            "run" => {
+                if let Some(test) = text("Test")
+                    && self.running.len() < Self::MOST_OPEN
+                {
+                    self.running.insert(bounded(package, test));
+                }
+                return;
+            }
             "pass" => Outcome::Passed,
             "fail" => Outcome::Failed,
             "skip" => Outcome::Skipped,
@@ -169,14 +207,18 @@ impl Go {
             *failures = failures.saturating_add(1);
         }
         let key = bounded(package, test);
+        self.running.remove(&key);
         match self.parents.remove(&key) {
             Some(child_failed) if !failed || child_failed => {}
             Some(_) | None => {
                 self.count(outcome);
                 if failed {
-                    self.names.insert(&key);
+                    self.all.failing.insert(&key);
                 }
             }
+        }
+        if outcome != Outcome::Skipped {
+            self.tests.once(&key);
         }
         // A subtest's own name may hold a slash, so every start of it can be a parent.
         for (at, _) in test.match_indices('/') {
@@ -190,24 +232,50 @@ impl Go {
         let failures = self.json_failed.remove(package).unwrap_or(0);
         if outcome == Outcome::Failed && failures == 0 {
             self.count(Outcome::Failed);
-            self.names.insert(package);
+            self.all.failing.insert(&format!("{PACKAGE}{package}"));
         }
         let prefix = bounded(package, "");
+        let running: Vec<String> = self.running.extract_if(|key| key.starts_with(&prefix)).collect();
+        for key in running.iter().filter(|key| outcome == Outcome::Passed && !self.parents.contains_key(*key)) {
+            // Where a test prints something without ending its line, its end goes unreported.
+            increase(&mut self.all.sums.passed);
+            self.tests.once(key);
+        }
         self.parents.retain(|key, _| !key.starts_with(&prefix));
     }
 
     pub(super) fn finish(mut self) -> Counted {
         for name in std::mem::take(&mut self.unplaced) {
-            self.names.insert(&name);
+            self.all.failing.insert(&name);
         }
-        if !self.verbose {
-            self.tests.passed = self.packages_passed;
+        if self.verbose {
+            self.all.ran.extend(self.tests);
+        } else {
+            self.all.sums.passed = self.packages_passed;
         }
-        self.seen.then_some((self.tests, self.names))
+        self.all.ran.extend(self.packages);
+        self.seen.then_some(self.all)
     }
 }
 
 /// The name of a test, cut so that many open ones fit into memory.
 fn bounded(package: &str, test: &str) -> String {
-    format!("{}.{}", start(package, 200), start(test, 200))
+    format!("{}.{}", start(package, Go::LONGEST), start(test, Go::LONGEST))
+}
+
+const fn increase(sum: &mut u32) {
+    *sum = sum.saturating_add(1);
+}
+
+/// The package at the start of the rest of a line about it.
+fn package(rest: &str) -> &str {
+    rest.split(['\t', ' ']).next().unwrap_or(rest)
+}
+
+/// What follows `--- ` where a test printed something before it without ending its line.
+fn torn(line: &str) -> Option<&str> {
+    let (_, rest) = line.rsplit_once("--- ")?;
+    let (word, name) = rest.split_once(": ")?;
+    let is_test = ["Test", "Example", "Fuzz"].iter().any(|start| name.starts_with(start));
+    (matches!(word, "PASS" | "FAIL" | "SKIP") && is_test && !name.contains('/')).then_some(rest)
 }

@@ -5,7 +5,7 @@
 
 use ralph_model::TestTally;
 
-use super::sums::{Names, Sums};
+use super::sums::Gathered;
 
 /// What a report counts; nothing when it is no JUnit report.
 pub(crate) fn report(xml: &str) -> Option<TestTally> {
@@ -18,8 +18,7 @@ pub(crate) fn report(xml: &str) -> Option<TestTally> {
 
 #[derive(Debug, Default)]
 struct Reader {
-    sums: Sums,
-    names: Names,
+    all: Gathered,
     is_report: bool,
     open: Option<Case>,
 }
@@ -59,7 +58,7 @@ impl Reader {
             ("failure" | "error", End::No | End::Empty) => match &mut self.open {
                 Some(case) => case.outcome = Outcome::Failed,
                 // A suite that broke before its first test.
-                None => self.sums.failed = self.sums.failed.saturating_add(1),
+                None => self.all.sums.failed = self.all.sums.failed.saturating_add(1),
             },
             ("skipped", End::No | End::Empty) => {
                 if let Some(case) = &mut self.open
@@ -76,12 +75,15 @@ impl Reader {
     fn close(&mut self, at_least: Outcome) {
         let Some(case) = self.open.take() else { return };
         let outcome = if at_least == Outcome::Failed { Outcome::Failed } else { case.outcome };
+        if outcome != Outcome::Skipped {
+            self.all.ran.once(&case.name);
+        }
         let sum = match outcome {
-            Outcome::Passed => &mut self.sums.passed,
-            Outcome::Skipped => &mut self.sums.skipped,
+            Outcome::Passed => &mut self.all.sums.passed,
+            Outcome::Skipped => &mut self.all.sums.skipped,
             Outcome::Failed => {
-                self.names.insert(&case.name);
-                &mut self.sums.failed
+                self.all.failing.insert(&case.name);
+                &mut self.all.sums.failed
             }
         };
         *sum = sum.saturating_add(1);
@@ -89,7 +91,7 @@ impl Reader {
 
     fn finish(mut self) -> Option<TestTally> {
         self.close(Outcome::Failed);
-        self.is_report.then(|| self.sums.tally(self.names))
+        self.is_report.then(|| self.all.tally())
     }
 }
 

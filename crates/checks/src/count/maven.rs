@@ -1,12 +1,11 @@
 //! Surefire, the test runner of Maven.
 
-use super::sums::{Counted, Names, Sums};
+use super::sums::{Counted, Gathered, Sums};
 
 /// Sums the result line of every module: `Tests run: 3, Failures: 1, Errors: 0, Skipped: 0`.
 #[derive(Debug, Default)]
 pub(super) struct Maven {
-    sums: Sums,
-    names: Names,
+    all: Gathered,
     seen: bool,
 }
 
@@ -20,7 +19,7 @@ impl Maven {
                 self.result(text);
             }
         } else if text.contains("<<< FAILURE!") || text.contains("<<< ERROR!") {
-            self.names.insert(text.split([' ', '(']).next().unwrap_or(text));
+            self.all.failing.insert(text.split([' ', '(']).next().unwrap_or(text));
         }
     }
 
@@ -33,11 +32,11 @@ impl Maven {
         let (Some(run), Some(failures), Some(errors), Some(skipped)) = counts else { return };
         let failed = failures.saturating_add(errors);
         let passed = run.saturating_sub(failed).saturating_sub(skipped);
-        self.sums.add(Sums { passed, failed, skipped });
+        self.all.sums.add(Sums { passed, failed, skipped });
         self.seen = true;
     }
 
     pub(super) fn finish(self) -> Counted {
-        self.seen.then_some((self.sums, self.names))
+        self.seen.then_some(self.all)
     }
 }

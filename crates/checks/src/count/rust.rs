@@ -1,13 +1,20 @@
 //! `cargo test` and `cargo nextest`. The first appears inside the second, so one recogniser knows both.
 
-use super::sums::{Counted, Names, Sums, counted};
+use super::names::Ran;
+use super::sums::{Counted, Gathered, Sums, counted};
 
 /// Sums the result lines of all test binaries, and the summary of nextest.
 #[derive(Debug, Default)]
 pub(super) struct Rust {
-    sums: Sums,
-    names: Names,
+    all: Gathered,
     seen: bool,
+    /// Tests that had a line of their own: none has with `--quiet`, and what tests print can tear lines apart.
+    shown: Ran,
+    /// How many tests the results told of.
+    told: u32,
+    /// The same of nextest, which names some tests several times.
+    ended: Ran,
+    summarised: u32,
     /// How many tests each run announced that has no result yet; more than one when a failing test printed a run of
     /// its own.
     announced: Vec<u32>,
@@ -50,7 +57,7 @@ impl Rust {
         let text = line.trim_start();
         if self.section == Section::Names && line.starts_with("    ") {
             if self.announced.len() <= 1 {
-                self.names.insert(text);
+                self.all.failing.insert(text);
             }
         } else if let Some(rest) = text.strip_prefix("Summary [") {
             self.summary(rest);
@@ -78,7 +85,8 @@ impl Rust {
         if let Some((Ok(done), Ok(of))) = share.map(|(done, of)| (done.parse::<u32>(), of.parse::<u32>())) {
             sums.skipped = sums.skipped.saturating_add(of.saturating_sub(done));
         }
-        self.sums.add(sums);
+        self.all.sums.add(sums);
+        self.summarised = self.summarised.saturating_add(sums.ran());
         self.seen = true;
         self.nextest = Nextest::Summarised;
     }
@@ -86,19 +94,20 @@ impl Rust {
     /// `FAIL [   0.086s] (3/6) shop tests::discount`, `TRY 2 SIGABRT [   0.010s] shop tests::discount`
     fn status(&mut self, text: &str) {
         let Some((word, rest)) = text.split_once(" [") else { return };
-        let word = match word.strip_prefix("TRY ") {
-            // A try that is not the last one may still end well; the lines after the summary name the last ones.
-            Some(_) if self.nextest == Nextest::Running => return,
-            Some(tried) => tried.split_once(' ').map_or("", |(_, word)| word),
-            None => word,
-        };
-        if !matches!(word.trim(), "FAIL" | "TIMEOUT" | "ABORT" | "LEAK-FAIL" | "XFAIL") && !word.starts_with("SIG") {
+        let tried = word.strip_prefix("TRY ");
+        let word = tried.map_or(word, |tried| tried.split_once(' ').map_or("", |(_, word)| word)).trim();
+        let failed = matches!(word, "FAIL" | "TIMEOUT" | "ABORT" | "LEAK-FAIL" | "XFAIL") || word.starts_with("SIG");
+        if !failed && !matches!(word, "PASS" | "LEAK" | "TMPASS" | "TIMEOUT-PASS") {
             return;
         }
         let Some((_, name)) = rest.split_once("] ") else { return };
         let name = name.trim_start();
         let name = if name.starts_with('(') { name.split_once(") ").map_or(name, |(_, name)| name) } else { name };
-        self.names.insert(name);
+        self.ended.once(name);
+        // A try that is not the last one may still end well; the lines after the summary name the last ones.
+        if failed && !(tried.is_some() && self.nextest == Nextest::Running) {
+            self.all.failing.insert(name);
+        }
     }
 
     fn libtest(&mut self, line: &str) {
@@ -118,13 +127,17 @@ impl Rust {
             }
         } else if self.announced.len() <= 1 {
             let quiet = line.strip_suffix(" --- FAILED");
-            let loud = line
-                .strip_prefix("test ")
-                .and_then(|rest| rest.split_once(" ... "))
-                .and_then(|(name, end)| end.starts_with("FAILED").then_some(name));
+            let shown = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
+            if let Some((name, end)) = shown
+                && self.section == Section::Results
+                && !end.starts_with("ignored")
+            {
+                self.shown.again(name.strip_suffix(" - should panic").unwrap_or(name));
+            }
+            let loud = shown.and_then(|(name, end)| end.starts_with("FAILED").then_some(name));
             let headed = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" stdout ----"));
             if let Some(name) = quiet.or(loud).or(headed) {
-                self.names.insert(name.strip_suffix(" - should panic").unwrap_or(name));
+                self.all.failing.insert(name.strip_suffix(" - should panic").unwrap_or(name));
             }
         }
     }
@@ -162,14 +175,21 @@ impl Rust {
             None => self.announced.clear(),
         }
         if self.announced.is_empty() {
-            self.sums.add(sums);
+            self.all.sums.add(sums);
+            self.told = self.told.saturating_add(sums.ran());
             self.seen = true;
             self.section = Section::Results;
         }
     }
 
-    pub(super) fn finish(self) -> Counted {
-        self.seen.then_some((self.sums, self.names))
+    pub(super) fn finish(mut self) -> Counted {
+        if self.shown.taken() == self.told {
+            self.all.ran.extend(self.shown);
+        }
+        if self.ended.len() == self.summarised {
+            self.all.ran.extend(self.ended);
+        }
+        self.seen.then_some(self.all)
     }
 }
 

@@ -1,10 +1,8 @@
-//! Numbers and names that recognisers gather. Knows no runner.
-
-use std::collections::BTreeSet;
+//! Numbers that recognisers gather, and what they hand over. Knows no runner.
 
 use ralph_model::TestTally;
 
-use crate::text::start;
+use super::names::{Names, Ran};
 
 /// Tests counted so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,49 +19,48 @@ impl Sums {
         self.skipped = self.skipped.saturating_add(other.skipped);
     }
 
-    pub(super) fn tally(self, names: Names) -> TestTally {
-        TestTally {
-            passed: self.passed,
-            failed: self.failed,
-            skipped: self.skipped,
-            failing: names.0.into_iter().collect(),
-            names: Vec::new(),
-        }
+    /// How many tests ran.
+    pub(super) fn ran(self) -> u32 {
+        self.passed.saturating_add(self.failed)
     }
 }
 
-/// What a recogniser hands over when it saw its runner.
-pub(super) type Counted = Option<(Sums, Names)>;
-
-/// Names of failing tests: sorted, without repeats, bounded.
+/// What a recogniser gathers.
 #[derive(Debug, Default)]
-pub(super) struct Names(BTreeSet<String>);
+pub(super) struct Gathered {
+    pub(super) sums: Sums,
+    pub(super) failing: Names,
+    pub(super) ran: Ran,
+}
 
-impl Names {
-    /// Bytes kept of one name.
-    const LONGEST: usize = 300;
-
-    pub(super) fn insert(&mut self, name: &str) {
-        let name = start(name.trim(), Self::LONGEST);
-        if !name.is_empty() && !self.0.contains(name) {
-            self.0.insert(name.to_owned());
-            if self.0.len() > TestTally::MOST_NAMES {
-                // The greatest goes, not the newest: the kept set must not depend on the order of a parallel run.
-                self.0.pop_last();
-            }
-        }
+impl Gathered {
+    pub(super) fn add(&mut self, other: Self) {
+        self.sums.add(other.sums);
+        self.failing.extend(other.failing);
+        self.ran.extend(other.ran);
     }
 
-    pub(super) fn extend(&mut self, other: Self) {
-        for name in other.0 {
-            self.insert(&name);
-        }
+    /// What counts where two sources tell of the same tests: the one that knows of more failures, or else of more tests,
+    /// or else the second, with the names of both.
+    pub(super) fn choose(one: Counted, other: Counted) -> Counted {
+        let (one, other) = match (one, other) {
+            (Some(one), Some(other)) => (one, other),
+            (one, other) => return other.or(one),
+        };
+        let known = |it: &Self| (it.sums.failed, it.sums.ran().saturating_add(it.sums.skipped));
+        let (mut chosen, rest) = if known(&one) > known(&other) { (one, other) } else { (other, one) };
+        chosen.ran.unite(rest.ran);
+        Some(chosen)
     }
 
-    pub(super) fn len(&self) -> u32 {
-        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
+    pub(super) fn tally(self) -> TestTally {
+        let Sums { passed, failed, skipped } = self.sums;
+        TestTally { passed, failed, skipped, failing: self.failing.into_sorted(), names: self.ran.into_sorted() }
     }
 }
+
+/// What a recogniser hands over: nothing when it did not see its runner.
+pub(super) type Counted = Option<Gathered>;
 
 /// `2 failed` as the number and the words after it.
 pub(super) fn counted(part: &str) -> Option<(u32, &str)> {

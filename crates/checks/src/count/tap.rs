@@ -1,17 +1,19 @@
 //! TAP 12 to 14, and what `node --test` and tape print beside it.
 
-use super::sums::{Counted, Names, Sums, indentation};
+use super::names::{Names, Ran, without_time};
+use super::sums::{Counted, Gathered, Sums, indentation};
 
 /// Counts test points, each subtest once, or takes the totals at the end where the producer prints some.
 #[derive(Debug, Default)]
 pub(super) struct Tap {
-    points: Sums,
-    names: Names,
+    points: Gathered,
     /// A version or a plan was seen: without one, `ok` is just a word.
     declared: bool,
     bailed_out: bool,
     planned: u32,
     outermost: u32,
+    /// Points that close a subtest.
+    closing: u32,
     /// For each depth, the points below it since its last point.
     below: Vec<Below>,
     /// The subtest that is open at each depth.
@@ -58,11 +60,26 @@ impl Tap {
             self.path.truncate(depth);
             self.path.resize(depth, String::new());
             self.path.push(name.to_owned());
+        } else if text == "}" {
+            self.path.truncate(depth);
+            if let Some(below) = self.below.get_mut(depth) {
+                *below = Below::default();
+            }
+        } else if let Some(opening) = text.strip_suffix(" {").and_then(Point::read) {
+            self.open(depth, opening);
         } else if let Some(point) = Point::read(text) {
             self.point(depth, point);
         } else if depth == 0 {
             self.outer(text);
         }
+    }
+
+    /// `not ok 1 - cart.test.mjs # time=11.12ms {`: some print the result of a subtest before its points.
+    fn open(&mut self, depth: usize, point: Point<'_>) {
+        self.outermost = self.outermost.saturating_add(u32::from(depth == 0));
+        self.path.truncate(depth);
+        self.path.resize(depth, String::new());
+        self.path.push(point.name.to_owned());
     }
 
     fn outer(&mut self, text: &str) {
@@ -86,41 +103,59 @@ impl Tap {
         let failed = point.result == Result::Failed;
         // The point that closes a subtest repeats it, unless it fails for a reason of its own.
         if below.points > 0 && !(failed && below.failed == 0) {
+            self.closing = self.closing.saturating_add(1);
             return;
         }
+        let sums = &mut self.points.sums;
         let sum = match point.result {
-            Result::Passed => &mut self.points.passed,
-            Result::Failed => &mut self.points.failed,
-            Result::Skipped => &mut self.points.skipped,
+            Result::Passed => &mut sums.passed,
+            Result::Failed => &mut sums.failed,
+            Result::Skipped => &mut sums.skipped,
         };
         *sum = sum.saturating_add(1);
         for above in &mut self.below[..depth] {
             above.points = above.points.saturating_add(1);
             above.failed = above.failed.saturating_add(u32::from(failed));
         }
-        if failed {
+        // A subtest that fails by itself is no test: when it does not, nobody should miss it.
+        let closes = below.points > 0;
+        if closes {
+            self.closing = self.closing.saturating_add(1);
+        }
+        if point.result != Result::Skipped {
             // Some announce a subtest at its own depth, some at the depth of its points.
             let parents = self.path.iter().filter(|name| !name.is_empty() && *name != point.name);
-            let name: Vec<&str> = parents.map(String::as_str).chain([point.name]).collect();
-            self.names.insert(&name.join(" > "));
+            let name = parents.map(String::as_str).chain([point.name]).collect::<Vec<_>>().join(" > ");
+            if !closes {
+                self.points.ran.again(&name);
+            }
+            if failed {
+                self.points.failing.insert(&name);
+            }
         }
     }
 
-    pub(super) fn finish(mut self) -> Counted {
-        if let Some(mut sums) = self.totals.sums {
-            if !self.totals.skips_counted {
-                sums.skipped = self.points.skipped;
+    pub(super) fn finish(self) -> Counted {
+        let Gathered { sums: mut points, failing, ran } = self.points;
+        let Some(mut sums) = self.totals.sums else {
+            // Tests that were announced and never reported: the program broke off.
+            let unreported = self.planned.saturating_sub(self.outermost).max(u32::from(self.bailed_out));
+            points.failed = points.failed.saturating_add(unreported);
+            return self.declared.then_some(Gathered { sums: points, failing, ran });
+        };
+        if !self.totals.skips_counted {
+            sums.skipped = points.skipped;
+        }
+        let mut all = Gathered { sums, failing, ran: Ran::default() };
+        all.failing.extend(self.tree.names);
+        for (ran, closing) in [(ran, self.closing), (self.tree.ran, self.tree.closing)] {
+            // A test with subtests is among the totals and a suite is not. More than these was printed by tests.
+            let most = ran.taken().saturating_add(closing);
+            if (ran.taken()..=most).contains(&sums.ran()) {
+                all.ran.extend(ran);
             }
-            self.names.extend(self.tree.names);
-            return Some((sums, self.names));
         }
-        if !self.declared {
-            return None;
-        }
-        // Tests that were announced and never reported: the program broke off.
-        let unreported = self.planned.saturating_sub(self.outermost).max(u32::from(self.bailed_out));
-        self.points.failed = self.points.failed.saturating_add(unreported);
-        Some((self.points, self.names))
+        Some(all)
     }
 }
 
@@ -152,6 +187,7 @@ impl<'a> Point<'a> {
             return None;
         }
         let rest = dashed.unwrap_or(rest).trim();
+        let rest = rest.rsplit_once(" # time=").map_or(rest, |(rest, _)| rest);
         let (name, directive) = rest.rsplit_once("# ").unwrap_or((rest, ""));
         let is = |word: &str| directive.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(word));
         let (result, name) = match failed {
@@ -195,12 +231,15 @@ impl Totals {
     }
 }
 
-/// Names of failing tests in the tree that the spec reporter of Node prints.
+/// Names of tests in the tree that the spec reporter of Node prints.
 #[derive(Debug, Default)]
 struct Tree {
     names: Names,
+    ran: Ran,
     /// Open suites, by depth.
     open: Vec<String>,
+    /// Lines that close a suite.
+    closing: u32,
     listing: bool,
 }
 
@@ -211,21 +250,31 @@ impl Tree {
         if let Some(name) = text.strip_prefix("▶ ") {
             self.open.truncate(depth);
             self.open.resize(depth, String::new());
-            self.open.push(name.to_owned());
+            self.open.push(without_time(name).to_owned());
             self.listing = false;
         } else if text == "✖ failing tests:" {
             // The same tests once more, without their suites.
             self.listing = true;
         } else if !self.listing
-            && let Some(name) = text.strip_prefix("✖ ").and_then(|rest| rest.rsplit_once(" (")).map(|(name, _)| name)
+            && let Some((mark, rest)) = text.split_once(' ')
+            && matches!(mark, "✖" | "✔")
+            && let Some((name, time)) = rest.rsplit_once(" (")
         {
             if self.open.get(depth).is_some_and(|open| open == name) {
                 self.open.truncate(depth);
+                self.closing = self.closing.saturating_add(1);
+                return;
+            }
+            // Behind the time stands why a test does not count.
+            if !time.ends_with("ms)") {
                 return;
             }
             let suites = self.open.iter().take(depth).filter(|name| !name.is_empty());
-            let name: Vec<&str> = suites.map(String::as_str).chain([name]).collect();
-            self.names.insert(&name.join(" > "));
+            let name = suites.map(String::as_str).chain([name]).collect::<Vec<_>>().join(" > ");
+            if mark == "✖" {
+                self.names.insert(&name);
+            }
+            self.ran.again(&name);
         }
     }
 }

@@ -21,6 +21,8 @@ pub(crate) const AGENT: &str = "__demo-agent";
 
 const PRICE: &str = include_str!("../../demo/price.sh");
 const TEST: &str = include_str!("../../demo/test.sh");
+/// What the test expects, and what the agent would rather have it expect.
+const CHEAT: (&str, &str) = ("10 100 900", "10 100 1000");
 const OBJECTIVE: &str = "Make the tests of price.sh pass.";
 
 const OPENING: &str = "\
@@ -31,8 +33,10 @@ The agent is a script, not a model: it fails, then it cheats, then it works. Eve
 const CLOSING: &str = "
 What happened:
   1  the agent fixed one bug and not the other: the check said so, and the failure went into the next prompt
-  2  the agent changed nothing, printed \"4 passed\" and claimed to be done: a false claim, caught by the check
-  3  the agent read the failure and fixed it: verified, because the check passed, not because it was said
+  2  the agent changed the test instead of the code, printed \"4 passed\" and claimed to be done: the test was put back
+     for the check, which failed; the change is recorded as tampering and the claim as a false one
+  3  the agent read the failure, put the test back and fixed the code: verified, because the checks passed, and because
+     they still fail where they should
 
 Next: `ralph init` in a project of yours, or `ralph run --help`.";
 
@@ -49,7 +53,8 @@ pub(crate) async fn run(words: DemoWords, mut around: Surroundings, screen: &mut
     screen.say(OPENING)?;
     let following = Following {
         around: &around,
-        wants: Wants::default(),
+        // The script writes nothing but the workspace.
+        wants: Wants { level: Some(around.level()?), writable: Some(Vec::new()), ..Wants::default() },
         words: ScreenWords { json: false, quiet: false, plain: words.plain },
         hints: if words.keep { Hints::Shown } else { Hints::Hidden },
     };
@@ -126,11 +131,13 @@ pub(crate) fn agent(screen: &mut Screen<'_>) -> anyhow::Result<u8> {
             say("I fixed the calculation. That should be all.")?;
         }
         2 => {
-            say("(scripted agent) pretending to run the tests")?;
+            say("(scripted agent) it is easier to change what the test expects")?;
+            fs::write("test.sh", TEST.replace(CHEAT.0, CHEAT.1))?;
             say("# 4 tests, 4 passed, 0 failed")?;
             say(&format!("All tests pass now. {DEFAULT_PROMISE}"))?;
         }
         _ => {
+            fs::write("test.sh", TEST)?;
             say("(scripted agent) ten pieces count as ten or more: -ge, not -gt")?;
             replace("-gt 10", "-ge 10")?;
             say(&format!("Fixed the border of the discount. {DEFAULT_PROMISE}"))?;

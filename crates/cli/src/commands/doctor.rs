@@ -28,6 +28,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) path: OsString,
     /// How Ralph starts a supervisor of processes.
     pub(crate) reaper: ReaperProgram,
+    /// How agents and checks can be kept inside.
+    pub(crate) level: ralph_process::Level,
     /// What processes get.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// Where a person can be shown something.
@@ -99,6 +101,7 @@ async fn examine(subject: &Subject<'_>) -> Vec<Finding> {
         vec![git_finding, machine::state(subject), machine::disk(subject), machine::database(subject).await];
     findings.push(machine::proc());
     findings.push(machine::reaper(subject).await);
+    findings.push(machine::sandbox(subject));
     findings.push(machine::configuration(subject));
     findings.extend(workspace::findings(subject, git.as_deref()).await);
     findings.push(machine::terminal(subject));

@@ -26,6 +26,7 @@ impl Scene {
             path,
             // A reaper that does not exist; the real one is tried by the tests of the whole program.
             reaper: ReaperProgram { program: PathBuf::from("/nonexistent/ralph"), arguments: vec![] },
+            level: ralph_process::Level::none("not tried here"),
             environment: vec![],
             terminal: Terminal::None,
         };
@@ -125,6 +126,7 @@ async fn json_and_exit_code_agree() {
         current: scene.folder.path(),
         path: OsString::new(),
         reaper: ReaperProgram { program: PathBuf::from("/nonexistent/ralph"), arguments: vec![] },
+        level: ralph_process::Level::none("not tried here"),
         environment: vec![],
         terminal: Terminal::None,
     };

@@ -228,6 +228,22 @@ fn summary(result: &LoopResult, hints: Hints) -> String {
     if result.false_claims > 0 {
         lines.push(format!("  false claims: {}", result.false_claims));
     }
+    if result.tampered > 0 {
+        let tampered = usize::try_from(result.tampered).unwrap_or(usize::MAX);
+        lines.push(format!(
+            "  tampering: {}; if such a change is wanted: --allow-test-change GLOB",
+            counted(tampered, "iteration", "iterations")
+        ));
+    }
+    if result.flakes > 0 {
+        lines.push(format!(
+            "  flaky checks: {}",
+            counted(usize::try_from(result.flakes).unwrap_or(usize::MAX), "iteration", "iterations")
+        ));
+    }
+    for path in result.verdict.iter().flat_map(|verdict| &verdict.allowed).take(10) {
+        lines.push(format!("  changed with your permission: {path}"));
+    }
     if let Some(best) = &result.best {
         lines.push(format!(
             "  best state: {}, {} failing (ralph rewind {short} --to {})",

@@ -49,6 +49,8 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
         caps: settings::caps(&user),
         metrics: Some(settings::metrics_path(&user, &project)),
         notify: user.notify.command.clone(),
+        level: Some(around.level()?),
+        writable: None,
     };
     let limits = Limits { max_iterations: words.max_iterations, max_cost: words.max_cost, unmetered: words.unmetered };
     follow::go_on(

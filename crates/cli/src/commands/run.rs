@@ -6,6 +6,7 @@ use ralph_checks::first_word_missing;
 use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, LoopConfig, exit_code};
 use ralph_workspace::{Guard, Repository};
 
+use super::explain;
 use super::follow::{self, Following, Hints};
 use crate::prepare::{self, Context};
 use crate::screen::{Asking, Screen, ask_at_terminal, told};
@@ -29,7 +30,12 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
         caps: resolved.caps,
         metrics: Some(resolved.metrics_path),
         notify: resolved.notify,
+        level: Some(around.level()?),
+        writable: None,
     };
+    if words.explain {
+        return explain::explain(&resolved.config, &wants, around, words.screen, screen);
+    }
     follow::start(Following { around, wants, words: words.screen, hints: Hints::Shown }, resolved.config, screen).await
 }
 
@@ -50,7 +56,9 @@ async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crat
     let store = around.store().await?;
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-    let context = Context { places: &around.places, store: &store, asking, now: now() };
+    let home = around.user_home();
+    let context =
+        Context { places: &around.places, home: &home, current: &around.current, store: &store, asking, now: now() };
     let resolved = prepare::prepare(words, objective, &workspace, context).await?;
     resolved.config.validate(&resolved.caps)?;
     refuse_missing_programs(&resolved.config, &workspace, around)?;
@@ -106,8 +114,12 @@ fn refuse_broken_globs(config: &LoopConfig) -> Result<(), ConfigError> {
             Expectation::Tool(_) | Expectation::Commit | Expectation::Command(_) | Expectation::CleanTree => None,
         })
         .collect();
-    let lists =
-        [("--prohibit", &config.prohibited_paths), ("--protect", &config.protected_paths), ("--expect", &expected)];
+    let lists = [
+        ("--prohibit", &config.prohibited_paths),
+        ("--protect", &config.protected_paths),
+        ("--allow-test-change", &config.allowed_test_changes),
+        ("--expect", &expected),
+    ];
     for (flag, globs) in lists {
         if let Err(error) = Guard::new(globs) {
             return Err(ConfigError::new(

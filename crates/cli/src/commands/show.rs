@@ -91,23 +91,12 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
 
 fn row(record: &IterationRecord) -> [String; 8] {
     let tally = record.verdict.as_ref().map(Verdict::tally);
-    let mut notes = Vec::new();
-    if record.interrupted {
-        notes.push("interrupted".to_owned());
+    let mut notes = record.notes();
+    if record.claimed && !record.is_false_claim() {
+        notes.insert(0, "claimed".to_owned());
     }
     if let Some(run) = record.run.as_ref().filter(|run| !run.ended.is_success()) {
-        notes.push(format!("agent: {}", run.ended));
-    }
-    if record.is_false_claim() {
-        notes.push("false claim".to_owned());
-    } else if record.claimed {
-        notes.push("claimed".to_owned());
-    }
-    if record.undone {
-        notes.push("undone".to_owned());
-    }
-    if let Some(signature) = record.signature() {
-        notes.push(signature.headline);
+        notes.insert(0, format!("agent: {}", run.ended));
     }
     [
         record.iteration.to_string(),
@@ -168,6 +157,8 @@ fn as_json(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> Value {
         "outcome": run.outcome(),
         "costUSD": facts.spent.to_json_number(),
         "falseClaims": facts.false_claims(),
+        "tampered": facts.tampered(),
+        "flakes": facts.flakes(),
         "best": facts.best(),
         "baseline": facts.baseline,
         "iterations": iterations,

@@ -35,7 +35,12 @@ fn as_text(proof: &Proof) -> String {
     for check in &proof.checks {
         lines.push(format!("  rests on: {check}"));
     }
+    lines.extend(proof.rests_on.iter().map(|sentence| format!("  {sentence}")));
     lines.push(format!("  chain head {} after {} events", proof.chain_head, proof.events));
-    lines.push("  what no check of these looks at is not covered".to_owned());
+    lines.push(
+        "  not covered: answers written for the visible tests, code that notices that it is checked, what no check"
+            .to_owned(),
+    );
+    lines.push("  looks at (docs/verified.md)".to_owned());
     lines.join("\n")
 }

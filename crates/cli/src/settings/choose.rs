@@ -1,5 +1,7 @@
 //! Chooses each value from the places that may set it, the weightiest first, and writes down which one it was. Pure.
 
+use std::path::Path;
+
 use ralph_model::{AgentSpec, ConfigError, DEFAULT_PROHIBITED};
 
 use super::resolve::{Origin, Source};
@@ -138,6 +140,47 @@ impl<'a> Chooser<'a> {
             [(base, Origin::User), (added.to_vec(), Origin::Repository)],
             &flags.protect,
         )
+    }
+
+    /// The weightiest file's list, and what the flags add to it.
+    pub(super) fn allowed_test_changes(&mut self, flags: &RunWords) -> Result<Vec<String>, ConfigError> {
+        let (base, origin) =
+            self.layers.pick(|layer| layer.allow_test_change.clone()).unwrap_or((Vec::new(), Origin::Default));
+        let files = [(base, origin), (Vec::new(), Origin::Default)];
+        self.paths(Key::AllowTestChange, "--allow-test-change", files, &flags.allow_test_change)
+    }
+
+    /// The user's standing list, relative to the home folder, and what the flags add, relative to the current one.
+    pub(super) fn writable(
+        &mut self,
+        flags: &RunWords,
+        home: &Path,
+        current: &Path,
+    ) -> Result<Vec<String>, ConfigError> {
+        let standing = self.layers.user.sandbox_writable.clone().unwrap_or_default();
+        let mut paths = Vec::new();
+        for (list, base, origin) in [(&standing, home, Origin::User), (&flags.allow_write, current, Origin::Flag)] {
+            if !list.is_empty() {
+                self.sources.push(Source { key: Key::SandboxWritable, origin });
+            }
+            for path in list {
+                let full = match path.strip_prefix("~/") {
+                    Some(rest) => home.join(rest),
+                    None => base.join(path),
+                };
+                if path.trim().is_empty() || full == Path::new("/") || full == home {
+                    let problem = format!("{path:?} would leave nothing of the sandbox");
+                    let allowed = "a file or folder that the agent needs to write, such as ~/.my-agent; to go without a \
+                                   sandbox say --sandbox off";
+                    return Err(ConfigError::new("--allow-write", problem, allowed));
+                }
+                let Some(text) = full.to_str() else {
+                    return Err(ConfigError::new("--allow-write", format!("{path:?} is not UTF-8"), "UTF-8 text"));
+                };
+                paths.push(text.to_owned());
+            }
+        }
+        Ok(paths)
     }
 
     fn paths(

@@ -98,7 +98,23 @@ keys! {
     ProhibitedPaths "prohibited_paths", Some("--prohibit"), NarrowsOnly,
         "prohibited_paths = [\"infra/**\"]", "adds paths that the agent may not change";
     ProtectedPaths "protected_paths", Some("--protect"), NarrowsOnly,
-        "protected_paths = [\"tests/**\"]", "adds paths that the checks depend on, recorded and not enforced yet";
+        "protected_paths = [\"tests/**\"]", "adds paths that the checks depend on";
+    AllowTestChange "allow_test_change", Some("--allow-test-change"), NeedsApproval,
+        "allow_test_change = [\"**/*.snap\"]", "lets the agent change files that the checks depend on";
+    Verify "verify", Some("--verify"), NeedsApproval,
+        "verify = \"isolated\"", "says where the checks run";
+    Setup "setup", Some("--setup"), NeedsApproval,
+        "setup = [\"npm ci\"]", "runs commands on your computer, to prepare the folder of isolated checks";
+    Retries "retries", Some("--retries"), NeedsApproval,
+        "retries = 2", "sets how often a failing check is run again";
+    Tripwire "tripwire", Some("--no-tripwire"), NeedsApproval,
+        "tripwire = false", "says whether checks have to show that they can fail before the loop completes";
+    AllowNetwork "allow_network", Some("--allow-network"), NeedsApproval,
+        "allow_network = true", "lets checks use the network";
+    Sandbox "sandbox", Some("--sandbox"), UserOnly,
+        "sandbox = \"require\"", "says whether agent and checks are kept inside a sandbox";
+    SandboxWritable "sandbox_writable", Some("--allow-write"), UserOnly,
+        "sandbox_writable = [\"~/.my-agent\"]", "adds paths that agent and checks may write";
     Env "env", Some("--env"), UserOnly,
         "env = [\"HTTP_PROXY\"]", "hands environment variables to agent and checks";
     CapsIterations "caps.iterations", None, UserOnly,

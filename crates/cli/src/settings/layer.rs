@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ralph_model::{Expectation, Isolation, Keep, Millis, Money, OnBlocked};
+use ralph_model::{Expectation, Isolation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
@@ -39,6 +39,14 @@ pub(crate) struct Layer {
     pub(crate) log_limit: Option<u64>,
     pub(crate) prohibited_paths: Option<Vec<String>>,
     pub(crate) protected_paths: Option<Vec<String>>,
+    pub(crate) allow_test_change: Option<Vec<String>>,
+    pub(crate) verify: Option<Verify>,
+    pub(crate) setup: Option<OneOrMore>,
+    pub(crate) retries: Option<u32>,
+    pub(crate) tripwire: Option<bool>,
+    pub(crate) allow_network: Option<bool>,
+    pub(crate) sandbox: Option<Sandboxing>,
+    pub(crate) sandbox_writable: Option<Vec<String>>,
     pub(crate) env: Option<Vec<String>>,
     pub(crate) caps: CapsTable,
     pub(crate) notify: NotifyTable,

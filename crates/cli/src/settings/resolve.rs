@@ -21,6 +21,10 @@ pub(crate) struct Inputs<'a> {
     pub(crate) objective: String,
     /// The folder to work in, absolute.
     pub(crate) workspace: &'a Path,
+    /// The user's home folder, for `~/`.
+    pub(crate) home: &'a Path,
+    /// The folder that relative paths on the command line start at.
+    pub(crate) current: &'a Path,
     /// The skill that [`skill_wanted`] named.
     pub(crate) skill: Option<Found>,
     /// The skill for a stall, when [`deep_debug_wanted`].
@@ -205,6 +209,29 @@ pub(crate) fn resolve(
             .optional(Key::MaxDuration, flags.max_duration, |layer| layer.max_duration.map(|span| span.0)),
         prohibited_paths: from.prohibited(flags, repository)?,
         protected_paths: from.protected(flags, repository)?,
+        allowed_test_changes: from.allowed_test_changes(flags)?,
+        verify: from.required(Key::Verify, flags.verify, |layer| layer.verify, usual.verify),
+        setup: from.required(
+            Key::Setup,
+            several(&flags.setup),
+            |layer| layer.setup.clone().map(|commands| commands.0),
+            Vec::new(),
+        ),
+        retries: from.required(Key::Retries, flags.retries, |layer| layer.retries, usual.retries),
+        tripwire: from.required(
+            Key::Tripwire,
+            flags.no_tripwire.then_some(false),
+            |layer| layer.tripwire,
+            usual.tripwire,
+        ),
+        sandbox: from.required(Key::Sandbox, flags.sandbox, |layer| layer.sandbox, usual.sandbox),
+        writable: from.writable(flags, inputs.home, inputs.current)?,
+        allow_network: from.required(
+            Key::AllowNetwork,
+            flags.allow_network.then_some(true),
+            |layer| layer.allow_network,
+            usual.allow_network,
+        ),
         isolation: from.required(
             Key::Isolation,
             flags.worktree.then_some(Isolation::Worktree),

@@ -42,6 +42,8 @@ fn resolved(flags: &RunWords, user: &Layer, repository: Option<&Repository>) -> 
     let inputs = Inputs {
         objective: "Fix it".to_owned(),
         workspace: Path::new("/work"),
+        home: Path::new("/users/ada"),
+        current: Path::new("/work"),
         skill: skill_wanted(flags, user, repository).and_then(|name| built_in(&name)),
         deep_debug: deep_debug_wanted(flags, user, repository)
             .then(|| built_in(crate::skills::DEEP_DEBUG).unwrap().skill),
@@ -82,6 +84,8 @@ fn every_value_that_is_used_says_where_it_came_from() {
         Key::AgentCommand,
         Key::AgentsUnmetered,
         Key::ProtectedPaths,
+        Key::AllowTestChange,
+        Key::SandboxWritable,
         Key::Env,
         Key::CapsIterations,
         Key::CapsLoopCostUsd,
@@ -122,7 +126,7 @@ fn a_canary_for_every_key_that_a_repository_can_set() {
         }
         tried += 1;
     }
-    assert_eq!(tried, Key::ALL.len() - 6);
+    assert_eq!(tried, Key::ALL.len() - 8);
 }
 
 #[test]

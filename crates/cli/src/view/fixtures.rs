@@ -50,6 +50,7 @@ pub(super) fn decided(iteration: u32, tally: (u32, u32), spent: i64) -> Notice {
         iteration: Iteration(iteration),
         tally: Some(tally),
         passed: tally.1 == 0,
+        doubt: None,
         claimed: iteration == 2,
         spent: Money::from_micros(spent),
     }

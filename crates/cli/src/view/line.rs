@@ -31,6 +31,10 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
             let objective = first_line(&config.objective);
             (Lasting, format!("loop {}: {objective} ({}, {limits}{before})", loop_id.short(), config.agent.name()))
         }
+        Notice::Precautions { sandbox, pins } => {
+            let pinned = if *pins == 0 { String::new() } else { format!("; the checks rest on {pins} pins") };
+            (Lasting, format!("sandbox: {sandbox}{pinned}"))
+        }
         Notice::BaselineFinished { verdict: None, .. } => (
             Lasting,
             "no checks: only the agent's own word will end this loop, and nothing will be verified".to_owned(),
@@ -65,8 +69,17 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
             };
             (Passing, format!("check: {}: {how} ({})", outcome.command, outcome.duration))
         }
-        Notice::IterationDecided { iteration, tally, passed, claimed, spent } => {
-            (Lasting, format!("iteration {iteration}: {}, {spent} spent", verdict(*tally, *passed, *claimed)))
+        Notice::Tampered { tampered } => {
+            let named: Vec<String> = tampered.iter().take(3).map(ToString::to_string).collect();
+            let more = tampered.len().saturating_sub(named.len());
+            let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
+            (Lasting, format!("TAMPERED: {}{rest}", named.join("; ")))
+        }
+        Notice::TripwireStarted => (Passing, "all checks pass; now they have to show that they can fail".to_owned()),
+        Notice::TripwireFinished { tripwire } => (Lasting, format!("tripwire: {tripwire}")),
+        Notice::IterationDecided { iteration, tally, passed, doubt, claimed, spent } => {
+            let found = verdict(*tally, *passed, doubt.as_deref(), *claimed);
+            (Lasting, format!("iteration {iteration}: {found}, {spent} spent"))
         }
         Notice::Undone { iteration } => (Lasting, format!("iteration {iteration} made things worse and was undone")),
         Notice::Escalated { skill } => (Lasting, format!("stalled: going on with the skill {skill}")),
@@ -85,10 +98,13 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
 }
 
 /// What an iteration came to.
-pub(super) fn verdict(tally: Option<(u32, u32)>, passed: bool, claimed: bool) -> String {
+pub(super) fn verdict(tally: Option<(u32, u32)>, passed: bool, doubt: Option<&str>, claimed: bool) -> String {
     let found = match (tally, passed) {
         (None, _) => "nothing was checked".to_owned(),
         (Some((passing, _)), true) => format!("all checks pass ({passing} passing)"),
+        (Some((passing, failing)), false) if let Some(doubt) = doubt => {
+            format!("{passing} passing, {failing} failing, but {doubt}")
+        }
         (Some((passing, 0)), false) => format!("{passing} passing, but something expected is missing"),
         (Some((passing, failing)), false) => format!("{passing} passing, {failing} failing"),
     };

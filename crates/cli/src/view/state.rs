@@ -87,13 +87,17 @@ impl View {
                 self.activity.clear();
             }
             Notice::CheckFinished { .. } => self.phase = Phase::Between,
-            Notice::IterationDecided { iteration, tally, passed, claimed, spent } => {
+            Notice::IterationDecided { iteration, tally, passed, doubt, claimed, spent } => {
                 self.phase = Phase::Between;
                 self.activity.clear();
                 self.spent = *spent;
                 self.failing.push(tally.map(|(_, failing)| score(failing, *passed)));
-                let text = format!("iteration {iteration}: {}", verdict(*tally, *passed, *claimed));
+                let text = format!("iteration {iteration}: {}", verdict(*tally, *passed, doubt.as_deref(), *claimed));
                 self.verdict = if *passed { Verdict::Passed(text) } else { Verdict::Failed(text) };
+            }
+            Notice::TripwireStarted => {
+                self.phase = Phase::Between;
+                self.activity = "planting failing tests, which the checks have to report".to_owned();
             }
             Notice::Stopping(_) => self.stopping = true,
             Notice::Finished(_) => {
@@ -102,7 +106,13 @@ impl View {
                 self.ended_at = Some(now);
             }
             // These are lines above the view; nothing in it changes.
-            Notice::Undone { .. } | Notice::Escalated { .. } | Notice::Alerted(_) | Notice::Warning(_) => {}
+            Notice::Undone { .. }
+            | Notice::Escalated { .. }
+            | Notice::Alerted(_)
+            | Notice::Warning(_)
+            | Notice::Precautions { .. }
+            | Notice::Tampered { .. }
+            | Notice::TripwireFinished { .. } => {}
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
-use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked};
+use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
 
 /// The words of `ralph run`.
 #[derive(Debug, Clone, Default, Args)]
@@ -125,9 +125,46 @@ pub(crate) struct RunWords {
     #[arg(long = "prohibit", value_name = "GLOB", help_heading = "Workspace")]
     pub(crate) prohibit: Vec<String>,
 
-    /// Paths that the checks depend on; recorded with the loop, not enforced yet; may be repeated
-    #[arg(long = "protect", value_name = "GLOB", help_heading = "Workspace")]
+    /// Paths that the checks depend on, besides those that are detected; may be repeated
+    #[arg(long = "protect", value_name = "GLOB", help_heading = "Checks")]
     pub(crate) protect: Vec<String>,
+
+    /// Files that the checks depend on and that the agent may change all the same; may be repeated
+    #[arg(long = "allow-test-change", value_name = "GLOB", help_heading = "Checks")]
+    pub(crate) allow_test_change: Vec<String>,
+
+    /// Where the checks run: in the workspace with protected files put back, or in a folder of their own that the agent
+    /// cannot write [default: guarded]
+    #[arg(long, value_name = "WHERE", value_parser = verify(), help_heading = "Checks")]
+    pub(crate) verify: Option<Verify>,
+
+    /// A command that prepares the folder of isolated checks, the first time and when a lock file changed; may be repeated
+    #[arg(long, value_name = "CMD", help_heading = "Checks")]
+    pub(crate) setup: Vec<String>,
+
+    /// Run a failing check again, up to N times, to tell a flake from a failure [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Checks")]
+    pub(crate) retries: Option<u32>,
+
+    /// Do not plant failing tests to see whether the checks can still fail
+    #[arg(long, help_heading = "Checks")]
+    pub(crate) no_tripwire: bool,
+
+    /// Keep agent and checks inside a sandbox: `on` as far as this machine can, `require` or not at all [default: on]
+    #[arg(long, value_name = "HOW", value_parser = sandbox(), help_heading = "Sandbox")]
+    pub(crate) sandbox: Option<Sandboxing>,
+
+    /// A path that agent and checks may write besides the usual ones; may be repeated
+    #[arg(long = "allow-write", value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Sandbox")]
+    pub(crate) allow_write: Vec<String>,
+
+    /// Let the checks use the network
+    #[arg(long, help_heading = "Sandbox")]
+    pub(crate) allow_network: bool,
+
+    /// Say what would be run, what the verdict would rest on and what is kept out, and start nothing
+    #[arg(long, help_heading = "Output")]
+    pub(crate) explain: bool,
 
     /// Which state the workspace keeps when the loop ends without success [default: last]
     #[arg(long, value_name = "WHICH", value_parser = keep(), help_heading = "Workspace")]
@@ -174,4 +211,17 @@ fn keep() -> impl TypedValueParser<Value = Keep> {
 fn on_blocked() -> impl TypedValueParser<Value = OnBlocked> {
     PossibleValuesParser::new(["stop", "continue"])
         .map(|word| if word == "continue" { OnBlocked::Continue } else { OnBlocked::Stop })
+}
+
+fn verify() -> impl TypedValueParser<Value = Verify> {
+    PossibleValuesParser::new(["guarded", "isolated"])
+        .map(|word| if word == "isolated" { Verify::Isolated } else { Verify::Guarded })
+}
+
+fn sandbox() -> impl TypedValueParser<Value = Sandboxing> {
+    PossibleValuesParser::new(["off", "on", "require"]).map(|word| match word.as_str() {
+        "off" => Sandboxing::Off,
+        "require" => Sandboxing::Require,
+        _ => Sandboxing::On,
+    })
 }

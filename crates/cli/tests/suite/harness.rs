@@ -30,6 +30,12 @@ impl User {
         Self { folder }
     }
 
+    /// `TMPDIR`: the folder of all throwaway folders, so that agents can leave traces beside their workspace for a test
+    /// to find. Tests of the sandbox set a narrower one.
+    pub fn temporary(&self) -> PathBuf {
+        self.folder.path().parent().unwrap().to_owned()
+    }
+
     pub fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
@@ -64,6 +70,7 @@ impl User {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", self.home())
             .env("RALPH_HOME", self.state())
+            .env("TMPDIR", self.temporary())
             .stdin(Stdio::null());
         // Toolchains of this machine, for fixtures that build.
         for name in ["CARGO_HOME", "RUSTUP_HOME"] {

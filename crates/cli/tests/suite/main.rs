@@ -22,6 +22,9 @@ mod lock;
 mod money;
 mod survivors;
 
+// Verdicts that cannot be forged.
+mod corpus;
+
 // Manners, words and surroundings.
 mod commands;
 mod completion;

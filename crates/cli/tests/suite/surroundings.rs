@@ -126,6 +126,7 @@ fn in_namespace(user: &User, folder: &Path, line: &str) -> Option<Ended> {
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", line]).current_dir(folder).env_clear().stdin(Stdio::null());
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", user.home()).env("RALPH_HOME", user.state());
+    command.env("TMPDIR", user.temporary());
     let ended = Ended::from(command.output().ok()?);
     if ended.code == 99 || ended.stderr.contains("unshare") {
         eprintln!("surroundings: no mount namespace here, skipped: {}", ended.stderr);
@@ -161,6 +162,7 @@ fn at_terminal(user: &User, folder: &Path, words: &[String]) -> Ended {
     let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(folder).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", user.home()).env("RALPH_HOME", user.state());
+    command.env("TMPDIR", user.temporary());
     Ended::of(
         command
             .env("TERM", "xterm")
@@ -345,7 +347,8 @@ fn state_is_private_whatever_the_umask() {
         let line = format!("umask {umask}; {init} && {program} {}", line.join(" "));
         let mut command = Command::new("sh");
         command.args(["-c", &line]).current_dir(repo.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-        Ended::from(command.env("HOME", user.home()).env("RALPH_HOME", user.state()).output().unwrap()).with_code(16);
+        command.env("HOME", user.home()).env("RALPH_HOME", user.state()).env("TMPDIR", user.temporary());
+        Ended::from(command.output().unwrap()).with_code(16);
         let mut found = vec![(user.state(), user.state().metadata().unwrap().permissions().mode() & 0o777)];
         modes(&user.state(), &mut found);
         let open: Vec<String> = found

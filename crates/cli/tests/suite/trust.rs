@@ -53,6 +53,14 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("log_limit", Approved, "log_limit = 4096"),
     ("prohibited_paths", Narrows, "prohibited_paths = [\"infra/**\"]"),
     ("protected_paths", Narrows, "protected_paths = [\"tests/**\"]"),
+    ("allow_test_change", Approved, "allow_test_change = [\"**\"]"),
+    ("verify", Approved, "verify = \"isolated\""),
+    ("setup", Approved, "setup = [\"CANARY\"]\nverify = \"isolated\"\nverification_command = \"false\""),
+    ("retries", Approved, "retries = 9"),
+    ("tripwire", Approved, "tripwire = false"),
+    ("allow_network", Approved, "allow_network = true"),
+    ("sandbox", Never, "sandbox = \"off\""),
+    ("sandbox_writable", Never, "sandbox_writable = [\"~/.ssh\"]"),
     ("env", Never, "env = [\"SECRET_TOKEN\"]"),
     ("caps.iterations", Never, "[caps]\niterations = 5000"),
     ("caps.loop_cost_usd", Never, "[caps]\nloop_cost_usd = 5000"),
@@ -120,6 +128,7 @@ impl Place {
         command.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]);
         command.current_dir(self.repo.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         command.env("HOME", self.user.home()).env("RALPH_HOME", self.user.state()).env("TERM", "dumb");
+        command.env("TMPDIR", self.user.temporary());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut input = child.stdin.take().unwrap();
         input.write_all(answer.as_bytes()).unwrap();

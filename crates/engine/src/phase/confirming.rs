@@ -23,7 +23,7 @@ impl Confirming {
 
     pub(crate) fn on(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
         match event {
-            Event::TripwireFinished { attempt, tripwire, moved } if attempt == self.attempt => {
+            Event::TripwireFinished { attempt, tripwire, moved, outputs } if attempt == self.attempt => {
                 // Cut short it shows nothing, and a verdict without it is none.
                 if facts.stops_now() && !matches!(tripwire, Tripwire::Reported { .. } | Tripwire::BaselineFails) {
                     forget_verdict(facts);
@@ -35,6 +35,7 @@ impl Confirming {
                     }
                     verdict.tripwire = Some(tripwire);
                     verdict.moved.extend(moved);
+                    verdict.tripwire_outputs = outputs;
                 }
                 conclude(facts, at)
             }

@@ -9,20 +9,23 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_process::Redactor;
+use ralph_process::{Level, Network, Redactor, Sandbox};
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::watch;
 
+use crate::sandbox::levels;
 use crate::support::{Lab, is_alive, numbers_in, spec, supervisor};
 
 const FOLDER: &str = "RALPH_TEST_FOLDER";
 const LINE: &str = "RALPH_TEST_LINE";
+const LEVEL: &str = "RALPH_TEST_LEVEL";
 
-fn start_host(folder: &Path, line: &str) -> Child {
+pub(crate) fn start_host(folder: &Path, line: &str, level: Option<&Level>) -> Child {
     Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "host::host", "--nocapture", "--test-threads=1"])
         .env(FOLDER, folder)
         .env(LINE, line)
+        .env(LEVEL, level.map(Level::to_string).unwrap_or_default())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
@@ -37,6 +40,14 @@ fn host() {
     flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
     let mut spec = spec(&folder, &line);
     spec.log_limit = 1 << 20;
+    let level = std::env::var(LEVEL).unwrap_or_default();
+    spec.sandbox = levels().into_iter().find(|found| found.to_string() == level).map(|level| Sandbox {
+        writable: vec![folder.join("work")],
+        hidden: vec![folder.join("state")],
+        network: Network::Loopback,
+        level,
+    });
+    assert_eq!(spec.sandbox.is_none(), level.is_empty(), "{level}");
     spec.hold = vec![Arc::new(lock.into())];
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (_sender, stop) = watch::channel(None);
@@ -54,7 +65,7 @@ fn when_ralph_is_killed_its_tree_ends_and_what_is_held_is_held_until_then() {
     let deaf = "trap '' TERM HUP; echo $$ >> pids; while :; do sleep 1; done";
     let line = format!("( setsid sh -c \"{deaf}\" & ) & sh -c 'echo $$ >> pids; exec sleep 1000' & {deaf}");
     let line = line.replace("sh -c \"trap '' TERM HUP; echo $$", "sh -c \"trap '' TERM HUP; echo \\$\\$");
-    let mut host = start_host(lab.folder.path(), &line);
+    let mut host = start_host(lab.folder.path(), &line, None);
     let pids = wait(|| numbers_in(&lab.path("pids"), 3));
     assert!(pids.iter().all(|pid| is_alive(*pid)), "{pids:?}");
 
@@ -73,7 +84,7 @@ fn when_ralph_is_killed_its_tree_ends_and_what_is_held_is_held_until_then() {
 fn a_flood_on_one_line_needs_no_more_memory_than_a_trickle() {
     let peak_of = |line: &str, bytes: u64| {
         let lab = Lab::new();
-        let mut host = start_host(lab.folder.path(), line);
+        let mut host = start_host(lab.folder.path(), line, None);
         let mut text = String::new();
         host.stdout.take().unwrap().read_to_string(&mut text).unwrap();
         host.wait().unwrap();
@@ -90,7 +101,7 @@ fn a_flood_on_one_line_needs_no_more_memory_than_a_trickle() {
     assert!(noise < trickle + 8_192, "{noise} KiB against {trickle} KiB");
 }
 
-fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let since = Instant::now();
     loop {
         if let Some(found) = look() {

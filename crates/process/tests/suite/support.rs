@@ -83,6 +83,7 @@ pub(crate) fn spec(folder: &Path, line: &str) -> Spec {
         grace: Millis(2_000),
         marker: None,
         hold: Vec::new(),
+        sandbox: None,
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use crate::support::{Lab, eventually, is_alive};
 
 /// Writes the number of a long sleep, started in the given way, into the file `pids`.
-const RUNAWAYS: [(&str, &str); 5] = [
+pub(crate) const RUNAWAYS: [(&str, &str); 5] = [
     ("background", "sh -c 'echo $$ >> pids; exec sleep 1000' &"),
     ("session", "setsid sh -c 'echo $$ >> pids; exec sleep 1000' &"),
     ("double fork", "( setsid sh -c 'echo $$ >> pids; exec sleep 1000' & ) &"),
@@ -17,7 +17,7 @@ const RUNAWAYS: [(&str, &str); 5] = [
     ("deaf", "( setsid sh -c 'trap \"\" TERM HUP INT; echo $$ >> pids; while :; do sleep 1; done' & ) &"),
 ];
 
-fn until_written(count: usize) -> String {
+pub(crate) fn until_written(count: usize) -> String {
     format!("while [ \"$(cat pids 2> /dev/null | wc -l)\" -lt {count} ]; do sleep 0.01; done")
 }
 

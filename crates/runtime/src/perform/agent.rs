@@ -1,11 +1,12 @@
 //! Runs the agent and looks at what it left behind.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use ralph_agents::{Activity, Request};
 use ralph_engine::{DayBudget, Event};
 use ralph_model::{AgentRun, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash, Violation};
-use ralph_process::Stop;
+use ralph_process::{Network, Sandbox, Stop};
 use ralph_workspace::Repository;
 use tokio::sync::watch;
 
@@ -44,6 +45,7 @@ impl Context {
         let mut environment = self.environment();
         environment.push(("RALPH_ITERATION".into(), iteration.to_string().into()));
         let log = self.folder.agent_log(iteration, attempt);
+        let sandbox = self.agent_sandbox(&scratch);
         let request = Request {
             prompt: &prompt,
             directory: self.root.clone(),
@@ -55,6 +57,7 @@ impl Context {
             timeout,
             idle: self.config.idle_timeout,
             marker: Some(self.folder.marker(attempt)),
+            sandbox,
             hold: self.hold.clone(),
             redactor: Arc::clone(&self.machinery.redactor),
         };
@@ -111,9 +114,17 @@ impl Context {
         Ok(Answer { event: Event::AgentFinished { attempt, run: Box::new(run), day }, money })
     }
 
+    /// How the agent is kept inside: it writes the workspace, its repository, and its own scratch folder.
+    fn agent_sandbox(&self, scratch: &Path) -> Option<Sandbox> {
+        let mut writable = vec![self.root.clone(), scratch.to_owned()];
+        writable.extend(self.repository.iter().flat_map(Repository::folders));
+        self.sandbox(writable, Network::Allowed)
+    }
+
     async fn look(&self, iteration: Iteration, before: TreeHash) -> Result<Left, Error> {
         let loop_id = self.loop_id;
         self.on_ground(move |ground| {
+            // Pinned files are looked at when the checks are about to run.
             let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
             let tree = ground.workspace.snapshot(loop_id, &format!("iteration-{iteration}"))?.tree;
             let changed = ground.workspace.changes(&before, &tree)?;

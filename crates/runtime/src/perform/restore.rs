@@ -6,6 +6,7 @@ use ralph_model::{Attempt, TreeHash};
 use ralph_workspace::Repository;
 use ralph_workspace::repository::{Need, Work};
 
+use super::checks::moved_work;
 use super::{Answer, Context};
 use crate::error::Error;
 
@@ -22,6 +23,32 @@ impl Context {
             .await?;
         let patch = kept.to_string_lossy().into_owned();
         Ok(Event::ProhibitedRestored { attempt, violations, patch, tree: Some(tree) }.into())
+    }
+
+    /// Puts pinned files back for good, so that the workspace is what was verified; the agent's versions are kept.
+    pub(super) async fn restore_pinned(
+        &self,
+        attempt: Attempt,
+        now: TreeHash,
+        verified: TreeHash,
+        written: Vec<String>,
+    ) -> Result<Answer, Error> {
+        let (record, loop_id) = (self.folder.replaced(), self.loop_id);
+        let kept = record.clone();
+        let (changes, tree) = self
+            .on_ground(move |ground| {
+                let entries: Vec<_> = ground.look(&now)?.entries.into_iter().collect();
+                // The record is never used to undo this: it is where the agent's versions are kept.
+                ground.workspace.swap_in(&entries, &record)?;
+                let tree = ground.workspace.snapshot(loop_id, &format!("put-back-{attempt}"))?.tree;
+                // Of isolated checks only the hash of what they ran on is known.
+                let changes = if tree == verified { Vec::new() } else { ground.workspace.changes(&verified, &tree)? };
+                Ok((changes, tree))
+            })
+            .await?;
+        let moved = moved_work(changes).into_iter().filter(|path| !written.contains(path)).collect();
+        let patch = kept.to_string_lossy().into_owned();
+        Ok(Event::PinsRestored { attempt, patch, moved, tree }.into())
     }
 
     pub(super) async fn restore_tree(&self, attempt: Attempt, tree: TreeHash) -> Result<Answer, Error> {

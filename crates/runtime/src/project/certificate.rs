@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use ralph_engine::Loop;
-use ralph_model::{CheckOutcome, LoopId, Outcome, TreeHash};
+use ralph_model::{CheckOutcome, LoopId, Outcome, Pin, TreeHash};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -23,6 +23,15 @@ pub(crate) struct Certificate {
     /// The tree that the last verdict is about.
     pub(crate) tree: Option<TreeHash>,
     pub(crate) checks: Vec<CertifiedCheck>,
+    /// What the verdict rests on besides the checks: how many pins, and their hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pins: Option<CertifiedPins>,
+    /// Pinned files that are not as they were at the start, with the user's permission.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) allowed: Vec<String>,
+    /// Whether the checks showed that they can still fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) tripwire: Option<String>,
     pub(crate) events: u64,
     pub(crate) chain_head: String,
 }
@@ -44,6 +53,9 @@ impl Certificate {
             verified: outcome == Some(&Outcome::Completed { verified: true }),
             tree: verdict.map(|verdict| verdict.tree.clone()),
             checks: verdict.map_or_else(Vec::new, |verdict| verdict.checks.iter().map(certified).collect()),
+            pins: CertifiedPins::of(&facts.start.pins),
+            allowed: verdict.map(|verdict| verdict.allowed.clone()).unwrap_or_default(),
+            tripwire: verdict.and_then(|verdict| verdict.tripwire.as_ref()).map(ToString::to_string),
             events,
             chain_head,
         }
@@ -67,6 +79,21 @@ pub(crate) struct CertifiedCheck {
     pub(crate) command: String,
     pub(crate) passed: bool,
     pub(crate) output_sha256: String,
+}
+
+/// What a verdict rests on besides its checks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CertifiedPins {
+    pub(crate) count: usize,
+    pub(crate) sha256: String,
+}
+
+impl CertifiedPins {
+    fn of(pins: &[Pin]) -> Option<Self> {
+        let text = serde_json::to_vec(pins).ok()?;
+        (!pins.is_empty()).then(|| Self { count: pins.len(), sha256: sha256(&text) })
+    }
 }
 
 pub(super) fn write(context: &Context, live: &Live) -> Result<(), String> {

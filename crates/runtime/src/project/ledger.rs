@@ -67,21 +67,8 @@ fn row(record: &IterationRecord) -> String {
     let failing = record.verdict.as_ref().map_or_else(String::new, |verdict| verdict.failing().to_string());
     let files = record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string());
     let time = record.ended.map_or_else(String::new, |ended| ended.since(record.started).to_string());
-    let mut notes = Vec::new();
-    if record.interrupted {
-        notes.push("interrupted".to_owned());
-    }
-    if record.is_false_claim() {
-        notes.push("false claim".to_owned());
-    }
-    if record.undone {
-        notes.push("undone".to_owned());
-    }
-    if let Some(signature) = record.signature() {
-        notes.push(signature.headline);
-    }
     let verdict = verdict(record.verdict.as_ref());
-    let note = cell(&notes.join("; "));
+    let note = cell(&record.notes().join("; "));
     format!("| {} | {verdict} | {failing} | {files} | {} | {time} | {note} |\n", record.iteration, record.charged)
 }
 

@@ -63,6 +63,7 @@ fn record(live: &Live, result: &LoopResult) -> Record {
         verification_passed: result.verified,
         false_claims: result.false_claims,
         tampered: result.tampered,
+        flakes: result.flakes,
         agent: facts.config.agent.name().to_owned(),
         model: runs().rev().find_map(|run| run.usage.model.clone()),
         // An agent may report any number.

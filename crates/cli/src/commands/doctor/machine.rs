@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use ralph_model::{Ended, Millis};
-use ralph_process::{Redactor, Spec, Stdin, Supervisor};
+use ralph_process::{Files, NetworkLevel, Redactor, Spec, Stdin, Supervisor};
 use ralph_store::Store;
 
 use super::{Finding, Subject, Terminal};
@@ -143,6 +143,7 @@ pub(super) async fn reaper(subject: &Subject<'_>) -> Finding {
         grace: Millis::secs(1),
         marker: None,
         hold: Vec::new(),
+        sandbox: None,
     };
     let nobody: [(String, String); 0] = [];
     let supervisor = Supervisor::new(subject.reaper.clone(), Arc::new(Redactor::new(nobody)));
@@ -156,6 +157,17 @@ pub(super) async fn reaper(subject: &Subject<'_>) -> Finding {
             Finding::fail(name, detail, advice)
         }
         Err(error) => Finding::fail(name, error.to_string(), advice),
+    }
+}
+
+/// How agents and checks can be kept inside.
+pub(super) fn sandbox(subject: &Subject<'_>) -> Finding {
+    let level = &subject.level;
+    let advice = "install bubblewrap, or use a kernel with Landlock and user namespaces";
+    match (&level.files, &level.network) {
+        (Files::Open { .. }, _) => Finding::warn("sandbox", level.to_string(), advice),
+        (_, NetworkLevel::Open { why }) => Finding::warn("sandbox", format!("{level} ({why})"), advice),
+        _ => Finding::ok("sandbox", level.to_string()),
     }
 }
 

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use ralph_checks::{detect, first_word_missing};
-use ralph_runtime::Home;
+use ralph_model::{AgentSpec, LoopConfig, Money};
+use ralph_runtime::{Home, plan};
 use ralph_store::{Filter, LoopStatus, Store};
 use ralph_workspace::{Repository, holder};
 
 use super::{Finding, Subject};
+use crate::commands::explain;
 use crate::commands::list::is_interrupted;
 use crate::places::shell_word;
 use crate::prepare;
@@ -24,6 +26,7 @@ pub(super) async fn findings(subject: &Subject<'_>, git: Option<&Path>) -> Vec<F
     let store = Store::open_existing(&subject.places.database()).await.ok().flatten();
     let mut findings = vec![repository(&workspace, git), file(&workspace, store.as_ref()).await];
     findings.push(verification(subject, &workspace));
+    findings.extend(protection(subject, &workspace));
     findings.push(lock(subject, &workspace));
     findings.extend(leftovers(store.as_ref(), &Home::new(subject.places.state.clone())).await);
     findings
@@ -87,6 +90,25 @@ fn verification(subject: &Subject<'_>, workspace: &Path) -> Finding {
             "install it, or name another command: --criteria CMD",
         ),
     }
+}
+
+/// What the verdict of the suggested check would rest on.
+fn protection(subject: &Subject<'_>, workspace: &Path) -> Option<Finding> {
+    let best = detect(workspace).suggestions.into_iter().next()?;
+    // Only the check and the place matter here.
+    let agent = AgentSpec::Command { name: String::new(), command: String::new(), unmetered: true };
+    let config = LoopConfig {
+        verification_commands: vec![best.command.clone()],
+        ..LoopConfig::new(String::new(), 1, Money::ZERO, agent, workspace.to_str()?.to_owned())
+    };
+    let plan = plan(&config, &subject.environment, &explain::files(workspace));
+    let runners = if plan.runners.is_empty() { "no known runner".to_owned() } else { plan.runners.join(", ") };
+    let detail = format!("{} files, by {} globs; {runners}", plan.files, plan.pins.len());
+    Some(if plan.files == 0 {
+        Finding::warn("protection", format!("{detail}: no test file was recognised"), "name them: --protect GLOB")
+    } else {
+        Finding::ok("protection", detail)
+    })
 }
 
 fn lock(subject: &Subject<'_>, workspace: &Path) -> Finding {

@@ -1,0 +1,131 @@
+//! `ralph run --explain`: what would be run, what the verdict would rest on and what is kept out. Starts nothing.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use ignore::WalkBuilder;
+use ralph_model::{LoopConfig, PinKind, Sandboxing, Verify, exit_code};
+use ralph_runtime::{Plan, plan};
+use serde_json::json;
+
+use crate::screen::Screen;
+use crate::surroundings::{Surroundings, Wants};
+use crate::words::ScreenWords;
+
+/// More files than this are not looked at: an explanation is quick.
+const MOST_FILES: usize = 200_000;
+
+/// Prints the plan of a loop.
+///
+/// # Errors
+/// When nobody can be told.
+pub(super) fn explain(
+    config: &LoopConfig,
+    wants: &Wants,
+    around: &Surroundings,
+    words: ScreenWords,
+    screen: &mut Screen<'_>,
+) -> Result<u8> {
+    let files = files(Path::new(&config.workspace));
+    let plan = plan(config, &around.check_environment(&config.env), &files);
+    let sandbox = match (config.sandbox, &wants.level) {
+        (Sandboxing::Off, _) | (_, None) => "off".to_owned(),
+        (Sandboxing::On | Sandboxing::Require, Some(level)) => level.to_string(),
+    };
+    if words.json {
+        screen.json(&json!({
+            "config": config,
+            "sandbox": sandbox,
+            "runners": plan.runners,
+            "pins": plan.pins,
+            "pinnedFiles": plan.files,
+            "notes": plan.notes,
+        }))?;
+    } else {
+        screen.result(&text(config, &plan, &sandbox))?;
+    }
+    Ok(exit_code::COMPLETED)
+}
+
+/// The files of a workspace, without what git ignores.
+pub(crate) fn files(root: &Path) -> Vec<String> {
+    let walk = WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .filter_entry(|entry| !matches!(entry.file_name().to_str(), Some(".git" | ".ralph")))
+        .build();
+    let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()));
+    let paths = files.filter_map(|entry| entry.path().strip_prefix(root).ok()?.to_str().map(str::to_owned));
+    let mut paths: Vec<String> = paths.take(MOST_FILES).collect();
+    paths.sort();
+    paths
+}
+
+fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: &str| {
+        let _ = writeln!(text, "{name:<12}{value}");
+    };
+    line("workspace", &config.workspace);
+    line("agent", config.agent.name());
+    line("limits", &format!("{} iterations, {}", config.max_iterations, config.max_cost));
+    for command in &config.verification_commands {
+        line("check", command);
+    }
+    if config.verification_commands.is_empty() {
+        line("check", "none: only the agent's word will end the loop, and the result will say `verified: false`");
+    }
+    line(
+        "verify",
+        match config.verify {
+            Verify::Guarded => "guarded: in the workspace, with protected files put back while the checks run",
+            Verify::Isolated => "isolated: in a folder of the loop's own that the agent cannot write",
+        },
+    );
+    let runners = if plan.runners.is_empty() { "none that is known".to_owned() } else { plan.runners.join(", ") };
+    line("runners", &runners);
+    let wire = match (config.tripwire, plan.runners.is_empty()) {
+        (false, _) => "off",
+        (true, false) => "on: before the loop completes, failing tests are planted and the checks have to report them",
+        (true, true) => "on: before the loop completes, the checks have to fail again on the files of the start",
+    };
+    line("tripwire", wire);
+    line("sandbox", sandbox);
+    line("network", if config.allow_network { "open to the checks" } else { "closed to the checks" });
+    line("protected", &format!("{} files now, by {} globs", plan.files, plan.pins.len()));
+    let width = plan.pins.iter().map(|pin| pin.glob.chars().count()).max().unwrap_or(0).min(44);
+    for pin in &plan.pins {
+        let _ = writeln!(text, "  {:<width$}  {:<9}  {}", pin.glob, kind(pin.kind), pin.why);
+    }
+    if !plan.examples.is_empty() {
+        let more = plan.files.saturating_sub(plan.examples.len());
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let _ = writeln!(text, "such as     {}{rest}", plan.examples.join(", "));
+    }
+    for glob in &config.allowed_test_changes {
+        let _ = writeln!(text, "{:<12}{glob} may change, and the verdict will say so", "allowed");
+    }
+    for note in &plan.notes {
+        let _ = writeln!(text, "{:<12}{note}", "note");
+    }
+    text.push_str(
+        "\nfrozen: stays as it is, new files are welcome; steering: stays as it is, nothing new appears; absent: nothing \
+         new\nappears; parts: parts of the file stay as they are; installed: watched, cannot be put back.\nNothing was started.",
+    );
+    text
+}
+
+const fn kind(kind: PinKind) -> &'static str {
+    match kind {
+        PinKind::Frozen => "frozen",
+        PinKind::Steering => "steering",
+        PinKind::Absent => "absent",
+        PinKind::Parts => "parts",
+        PinKind::Installed => "installed",
+    }
+}
+
+#[cfg(test)]
+#[path = "explain_tests.rs"]
+mod tests;

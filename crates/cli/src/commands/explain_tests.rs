@@ -1,0 +1,52 @@
+use std::path::PathBuf;
+
+use ralph_model::{AgentSpec, Money, Pin};
+
+use super::*;
+
+#[test]
+fn files_are_listed_as_git_would_see_them_and_hidden_ones_too() {
+    let root = tempfile::tempdir().unwrap();
+    let write = |path: &str, content: &str| {
+        let path: PathBuf = root.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    };
+    write(".gitignore", "target/\n");
+    write(".github/workflows/ci.yml", "on: push\n");
+    write("target/debug/app", "");
+    write(".git/HEAD", "");
+    write(".ralph/LEDGER.md", "");
+    write("src/lib.rs", "");
+    assert_eq!(files(root.path()), [".github/workflows/ci.yml", ".gitignore", "src/lib.rs"]);
+}
+
+#[test]
+fn the_text_names_checks_pins_and_what_is_not_pinned() {
+    let agent = AgentSpec::Command { name: "helper".into(), command: "./helper".into(), unmetered: true };
+    let config = LoopConfig {
+        verification_commands: vec!["cargo test".into()],
+        allowed_test_changes: vec!["**/*.snap".into()],
+        ..LoopConfig::new("Fix it".into(), 5, Money::dollars(1), agent, "/work".into())
+    };
+    let pin = Pin { glob: "tests/**/*.rs".into(), kind: PinKind::Frozen, why: "test files".into() };
+    let plan = Plan {
+        pins: vec![pin],
+        runners: vec!["cargo test".into()],
+        notes: vec!["main.rs is named by the check and looks like source: not protected".into()],
+        files: 1,
+        examples: vec!["tests/a.rs".into()],
+    };
+    let text = text(&config, &plan, "landlock v7 (files)");
+    for part in [
+        "check       cargo test",
+        "guarded: in the workspace",
+        "tests/**/*.rs  frozen     test files",
+        "sandbox     landlock v7 (files)",
+        "**/*.snap may change",
+        "note        main.rs is named",
+        "Nothing was started.",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}

@@ -1,0 +1,97 @@
+//! What agents and checks may write besides the workspace: temporary folders, caches of toolchains, settings of agents. Pure
+//! over the variables that come in.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Caches of toolchains and settings of agents, below the home folder. Never a folder that holds programs or start-up files:
+/// what is written there would run outside of the sandbox later.
+const BELOW_HOME: &[&str] = &[
+    ".cache",
+    ".npm",
+    ".yarn",
+    ".local/share/pnpm",
+    ".local/share/yarn",
+    ".pnpm-store",
+    ".bun/install/cache",
+    ".deno",
+    ".cargo/registry",
+    ".cargo/git",
+    ".cargo/.package-cache",
+    ".cargo/.package-cache-mutate",
+    ".cargo/.global-cache",
+    "go/pkg",
+    ".gradle",
+    ".m2",
+    ".ivy2",
+    ".sbt",
+    ".nuget",
+    ".gem",
+    ".bundle",
+    ".composer",
+    ".stack",
+    ".cabal",
+    ".mix",
+    ".hex",
+    ".pub-cache",
+    ".konan",
+    ".android/cache",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".opencode",
+    ".config/opencode",
+    ".local/share/opencode",
+    ".local/state/opencode",
+    ".config/goose",
+    ".local/share/goose",
+    ".aider",
+    ".config/github-copilot",
+    ".copilot",
+    ".cursor",
+    ".continue",
+    ".qwen",
+];
+
+/// Variables that say where such a folder is, and what of it may be written.
+const BY_VARIABLE: &[(&str, &[&str])] = &[
+    ("TMPDIR", &[""]),
+    ("XDG_CACHE_HOME", &[""]),
+    ("CARGO_HOME", &["registry", "git", ".package-cache", ".package-cache-mutate", ".global-cache"]),
+    ("GOCACHE", &[""]),
+    ("GOMODCACHE", &[""]),
+    ("GOPATH", &["pkg"]),
+    ("GRADLE_USER_HOME", &[""]),
+    ("UV_CACHE_DIR", &[""]),
+    ("PIP_CACHE_DIR", &[""]),
+    ("DENO_DIR", &[""]),
+    ("COREPACK_HOME", &[""]),
+    ("BUN_INSTALL", &["install/cache"]),
+    ("npm_config_cache", &[""]),
+    ("CLAUDE_CONFIG_DIR", &[""]),
+    ("CODEX_HOME", &[""]),
+];
+
+/// What agents and checks may write besides the workspace.
+pub(crate) fn writable(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let mut paths = vec![PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
+    if let Some(home) = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"))
+    {
+        paths.extend(BELOW_HOME.iter().map(|below| home.join(below)));
+    }
+    for (name, folders) in BY_VARIABLE {
+        // A relative folder, or the root of everything, is a mistake and no permission.
+        let place = variable(name).map(PathBuf::from).filter(|place| place.is_absolute() && place.parent().is_some());
+        if let Some(place) = place {
+            paths.extend(folders.iter().map(|below| if below.is_empty() { place.clone() } else { place.join(below) }));
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+#[cfg(test)]
+#[path = "sandbox_tests.rs"]
+mod tests;

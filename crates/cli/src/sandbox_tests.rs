@@ -1,0 +1,33 @@
+use super::*;
+
+fn paths(variables: &[(&str, &str)]) -> Vec<String> {
+    let found =
+        writable(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value)));
+    found.iter().map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn caches_may_be_written_and_programs_and_startup_files_may_not() {
+    let paths = paths(&[("HOME", "/users/ada"), ("CARGO_HOME", "/opt/cargo"), ("GOCACHE", "/var/go")]);
+    for allowed in
+        ["/tmp", "/users/ada/.npm", "/users/ada/.cargo/registry", "/opt/cargo/git", "/var/go", "/users/ada/.claude"]
+    {
+        assert!(paths.contains(&allowed.to_owned()), "{allowed} in {paths:?}");
+    }
+    for kept in [
+        "/users/ada",
+        "/users/ada/.cargo",
+        "/users/ada/.cargo/bin",
+        "/opt/cargo",
+        "/users/ada/.local",
+        "/users/ada/.ssh",
+    ] {
+        assert!(!paths.contains(&kept.to_owned()), "{kept} in {paths:?}");
+    }
+}
+
+#[test]
+fn a_variable_that_names_everything_or_nothing_allows_nothing() {
+    let paths = paths(&[("HOME", "/"), ("GOCACHE", "/"), ("TMPDIR", "relative")]);
+    assert_eq!(paths, ["/tmp", "/var/tmp"]);
+}

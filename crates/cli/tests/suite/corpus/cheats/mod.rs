@@ -1,0 +1,42 @@
+//! Agents that leave the bug where it is and make the checks pass.
+
+mod caches;
+mod go;
+mod hidden;
+mod javascript;
+mod outside;
+mod programs;
+mod pytest;
+mod runners;
+mod running;
+mod rust;
+mod rust_steering;
+mod selective;
+mod shell;
+mod unittest;
+mod words;
+
+use super::case::Case;
+
+pub fn all() -> Vec<Case> {
+    [
+        rust::cases(),
+        rust_steering::cases(),
+        unittest::cases(),
+        pytest::cases(),
+        javascript::cases(),
+        runners::cases(),
+        go::cases(),
+        shell::cases(),
+        selective::cases(),
+        hidden::cases(),
+        programs::cases(),
+        running::cases(),
+        caches::cases(),
+        outside::cases(),
+        words::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

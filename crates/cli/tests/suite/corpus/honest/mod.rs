@@ -1,0 +1,17 @@
+//! Agents that mend the bug, and do what people do besides.
+
+mod go;
+mod javascript;
+mod manners;
+mod python;
+mod rust;
+mod shell;
+
+use super::case::Case;
+
+pub fn all() -> Vec<Case> {
+    [rust::cases(), python::cases(), javascript::cases(), go::cases(), shell::cases(), manners::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
+}

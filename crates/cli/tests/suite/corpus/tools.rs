@@ -1,0 +1,78 @@
+//! Finds the programs that cases need. Installs nothing: `scripts/test-tools` does.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A program that some cases need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    Cargo,
+    Python,
+    Pytest,
+    Node,
+    Npm,
+    Jest,
+    Vitest,
+    Mocha,
+    Go,
+    Make,
+    Cc,
+    Bash,
+    Setsid,
+}
+
+impl Tool {
+    /// Whether it is there.
+    pub fn is_there(self) -> bool {
+        match self {
+            Self::Cargo => on_path("cargo"),
+            Self::Python => on_path("python3"),
+            Self::Pytest => folder().join("python/bin/pytest").is_file(),
+            Self::Node => on_path("node"),
+            Self::Npm => on_path("npm"),
+            Self::Jest => has_package("jest"),
+            Self::Vitest => has_package("vitest"),
+            Self::Mocha => has_package("mocha"),
+            Self::Go => on_path("go"),
+            Self::Make => on_path("make"),
+            Self::Cc => on_path("cc"),
+            Self::Bash => on_path("bash"),
+            Self::Setsid => on_path("setsid"),
+        }
+    }
+}
+
+impl fmt::Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{self:?}").to_lowercase())
+    }
+}
+
+/// What `scripts/test-tools` makes.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-tools")
+}
+
+/// Packages of npm, for a link `node_modules` in a project.
+pub fn node_modules() -> PathBuf {
+    let folder = folder().join("npm/node_modules");
+    folder.canonicalize().unwrap_or(folder)
+}
+
+/// PATH as the users of the corpus have it: the tools first, because their python has pytest.
+pub fn path() -> OsString {
+    let own = folder().join("python/bin");
+    let own = own.canonicalize().ok().into_iter();
+    let rest = env::var_os("PATH").unwrap();
+    env::join_paths(own.chain(env::split_paths(&rest))).unwrap()
+}
+
+fn has_package(name: &str) -> bool {
+    on_path("node") && node_modules().join(name).join("package.json").is_file()
+}
+
+fn on_path(name: &str) -> bool {
+    env::split_paths(&path()).any(|folder| folder.join(name).is_file())
+}

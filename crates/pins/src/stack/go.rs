@@ -1,0 +1,19 @@
+//! Go: tests, their data, what steers the go tool.
+
+use ralph_model::PinKind::{Frozen, Parts, Steering};
+
+use crate::path;
+use crate::question::{Layers, Project, add as pin};
+
+pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
+    if !project.has_name(&["go.mod"]) && !project.has_extension(&["go"]) && !project.uses(&["go"]) {
+        return;
+    }
+    pin(&mut layers.tests, Frozen, "Go tests", "*_test.go");
+    pin(&mut layers.tests, Frozen, "data of Go tests", "testdata/");
+    for file in project.files.iter().filter(|file| path::name(file) == "go.mod") {
+        pin(&mut layers.parts, Parts, "replacements of Go modules", path::exact(file));
+    }
+    pin(&mut layers.steering, Steering, "steers the go tool", "go.work");
+    pin(&mut layers.steering, Steering, "steers the go tool", "go.env");
+}

@@ -1,0 +1,99 @@
+//! Python: tests and what they need, what steers pytest and the interpreter, names that shadow a module.
+
+use std::collections::BTreeSet;
+
+use ralph_model::PinKind::{Frozen, Installed, Parts, Steering};
+
+use super::{any_of, shadow};
+use crate::path;
+use crate::question::{Layers, Project, add as pin};
+use crate::runner::{Runner, is_python};
+
+/// Files that steer, whether they exist or not.
+const STEERING: [(&str, &str); 11] = [
+    ("conftest.py", "steers pytest"),
+    ("pytest.ini", "steers pytest"),
+    (".pytest.ini", "steers pytest"),
+    ("pytest.toml", "steers pytest"),
+    (".pytest.toml", "steers pytest"),
+    ("tox.ini", "steers pytest and tox"),
+    ("noxfile.py", "steers nox"),
+    (".coveragerc", "steers coverage, which can execute code"),
+    ("sitecustomize.py", "executed when Python starts"),
+    ("usercustomize.py", "executed when Python starts"),
+    ("*.pth", "executed when Python starts"),
+];
+/// Packages that run and judge tests.
+const PACKAGES: [&str; 14] = [
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "hypothesis",
+    "xdist",
+    "pytest_*",
+    "py.py",
+    "nose2",
+    "mock",
+    "coverage",
+    "execnet",
+    "exceptiongroup",
+    "unittest2",
+];
+
+pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
+    let used = project.runners.iter().any(|runner| matches!(runner, Runner::Pytest | Runner::Unittest))
+        || project.starts.iter().any(|simple| is_python(simple.program()))
+        || project.uses(&["tox", "nox", "hatch", "uv", "poetry"]);
+    let sources = project.has_extension(&["py"]);
+    if !used && !sources {
+        return;
+    }
+    for glob in ["test_*.py", "*_test.py", "/tests.py", "tests/", "test/"] {
+        pin(&mut layers.tests, Frozen, "Python tests and what they need", glob);
+    }
+    for (name, why) in STEERING {
+        pin(&mut layers.steering, Steering, why, name);
+    }
+    for file in project.files {
+        match path::name(file) {
+            "pyproject.toml" => pin(&mut layers.parts, Parts, "configuration of Python test tools", path::exact(file)),
+            "setup.cfg" => pin(&mut layers.parts, Parts, "configuration of Python test tools", path::exact(file)),
+            _ => {}
+        }
+    }
+    if !project.files.iter().any(|file| file == "setup.cfg") {
+        pin(&mut layers.steering, Steering, "steers pytest", "/setup.cfg");
+    }
+    let mut folders: BTreeSet<String> = BTreeSet::from([String::new()]);
+    if project.files.iter().any(|file| file.starts_with("src/")) {
+        folders.insert("src".to_owned());
+    }
+    folders.extend(project.files.iter().filter(|file| is_test(file)).map(|file| path::parent(file).to_owned()));
+    shadow::modules(project, &folders.into_iter().collect::<Vec<_>>(), layers);
+    environments(project, layers);
+}
+
+fn is_test(file: &str) -> bool {
+    let name = path::name(file);
+    name.ends_with(".py") && (name.starts_with("test") || name.ends_with("_test.py") || name == "conftest.py")
+}
+
+/// Virtual environments in the workspace.
+fn environments(project: &Project<'_>, layers: &mut Layers) {
+    for place in project.folder.names("") {
+        if !project.folder.has_file(&format!("{place}/pyvenv.cfg")) {
+            continue;
+        }
+        let why = "installed Python test runner";
+        pin(&mut layers.installed, Installed, why, path::below(&place, "bin/**"));
+        let packages = format!("lib/python*/site-packages/{}", any_of(&PACKAGES));
+        pin(&mut layers.installed, Installed, why, path::below(&place, &packages));
+        pin(&mut layers.installed, Installed, why, path::below(&place, &format!("{packages}/**")));
+        for name in ["*.pth", "{sitecustomize,usercustomize}.py"] {
+            let glob = path::below(&place, &format!("lib/python*/site-packages/{name}"));
+            pin(&mut layers.installed, Steering, "executed when Python starts", glob);
+        }
+        pin(&mut layers.installed, Steering, "steers the virtual environment", path::below(&place, "pyvenv.cfg"));
+    }
+}

@@ -1,0 +1,86 @@
+//! Names that would stand for something else if they appeared: modules where Python looks first, programs where the shell
+//! does.
+
+use std::collections::BTreeMap;
+
+use ralph_model::PinKind;
+
+use super::{any_of, grouped, is_managed};
+use crate::path;
+use crate::programs::is_outside;
+use crate::question::{Layers, Project, add};
+
+/// Modules that test runners and assertions import, and after which nobody names a module of their own at the top of a
+/// project. `queue`, `calendar`, `statistics` and the like are left out: people write those.
+const MODULES: &str = "
+    _pytest abc argparse ast asyncio atexit attr attrs base64 bdb builtins cProfile codecs codeop collections
+    concurrent configparser contextlib contextvars copy copyreg coverage csv ctypes dataclasses datetime decimal
+    difflib dis django doctest encodings enum errno exceptiongroup execnet faulthandler fnmatch functools gc
+    genericpath getopt getpass gettext glob hamcrest hashlib hypothesis importlib iniconfig inspect io itertools
+    json keyword linecache locale logging marshal math mock multiprocessing nose nox ntpath numbers numpy opcode
+    operator os packaging pandas pathlib pdb pickle pkg_resources pkgutil platform pluggy posixpath pprint
+    pstats py pygments pytest pytest_asyncio pytest_cov pytest_mock pytest_timeout random re reprlib runpy
+    setuptools shlex shutil signal site socket sre_compile sre_parse stat string struct subprocess sys sysconfig
+    tempfile textwrap threading time timeit tokenize tomllib tomli tox traceback types typing unittest warnings
+    weakref
+";
+
+/// Programs that checks start, by themselves or through a script.
+const PROGRAMS: &str = "
+    [ ash awk basename bash bun bunx cargo cargo-nextest cat cc chmod cmp cp cut date dash diff dirname echo env
+    expr false find gcc git go grep head id jest jq just ls make mkdir mktemp mocha node nodejs npm npx pnpm
+    printf pytest python python3 rm rustc sed sh sleep sort tail tee test timeout tr true uname vitest xargs
+";
+
+/// Modules that run and judge tests themselves.
+const RUNNERS: [&str; 9] =
+    ["_pytest", "doctest", "hypothesis", "iniconfig", "mock", "pluggy", "pytest", "pytest_mock", "unittest"];
+
+/// Modules that may not appear where Python looks first: in the folders given.
+pub(super) fn modules(project: &Project<'_>, folders: &[String], layers: &mut Layers) {
+    // Folders in which the same names are free share a line.
+    let mut by_names: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
+    for folder in folders {
+        let names = if is_package(project, folder) { RUNNERS.to_vec() } else { MODULES.split_whitespace().collect() };
+        // What is there already is ordinary source, or pinned by another rule that this one must not undo.
+        let is_free = |name: &&str| {
+            let at = |suffix: &&str| path::join(folder, &format!("{name}{suffix}"));
+            !["", ".py", ".pyc", ".so"].iter().filter_map(at).any(|file| project.folder.has(&file))
+        };
+        by_names.entry(names.into_iter().filter(is_free).collect()).or_default().push(folder);
+    }
+    for (names, folders) in by_names {
+        let names = any_of(&names);
+        let why = "would stand for a module that the tests import";
+        for what in [format!("{names}.{{py,pyc,so,*.so}}"), format!("{names}/__init__.*")] {
+            for glob in grouped(&folders, &what) {
+                add(&mut layers.absent, PinKind::Absent, why, glob);
+            }
+        }
+    }
+}
+
+/// Whether `src` is imported by its name, as in `from src.types import …`: then what is in it shadows nothing.
+fn is_package(project: &Project<'_>, folder: &str) -> bool {
+    folder == "src" && project.files.iter().any(|file| path::parent(file) == "src" && file.ends_with(".py"))
+}
+
+/// Globs for programs that are not in a folder of the workspace and may not appear in it.
+pub(crate) fn program_names(project: &Project<'_>, folder: &str) -> Vec<String> {
+    let mut names: Vec<String> = PROGRAMS.split_whitespace().map(str::to_owned).collect();
+    for word in project.starts.iter().filter_map(|simple| simple.words.first()) {
+        let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c));
+        if plain && !word.is_empty() && !names.contains(word) {
+            names.push(word.clone());
+        }
+    }
+    names.retain(|name| path::join(folder, name).is_none_or(|file| !project.folder.has(&file)));
+    if is_managed(project.folder, folder) {
+        // To install what a command needs and nobody has is honest work; to put something before what is there is not.
+        names.retain(|name| is_outside(name, project.path, project.folder.0));
+    }
+    // A bracket is a class in a glob.
+    let names: Vec<String> =
+        names.iter().map(|name| if name == "[" { "[[]".to_owned() } else { name.clone() }).collect();
+    if names.is_empty() { Vec::new() } else { vec![path::below(folder, &any_of(&names))] }
+}

@@ -1,0 +1,85 @@
+//! The stage between reaper and program: restricts itself, then becomes the program. Has one thread and starts nothing.
+
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+
+use rustix::thread::CapabilitySet;
+
+use super::{Network, landlock, network};
+use crate::launch;
+use crate::wire::{self, Report, Request};
+
+/// The argument that makes a reaper this stage.
+pub(crate) const JAIL: &str = "jail";
+
+/// What root could use to undo mounts, to enter the namespaces and the memory of others, or to reach devices and the kernel
+/// past all files. What it needs to work with files, users and networks is not among them.
+const WAYS_OUT: CapabilitySet = CapabilitySet::SYS_ADMIN
+    .union(CapabilitySet::SYS_PTRACE)
+    .union(CapabilitySet::PERFMON)
+    .union(CapabilitySet::CHECKPOINT_RESTORE)
+    .union(CapabilitySet::DAC_READ_SEARCH)
+    .union(CapabilitySet::MKNOD)
+    .union(CapabilitySet::SYS_RAWIO)
+    .union(CapabilitySet::SYS_MODULE)
+    .union(CapabilitySet::SYS_BOOT)
+    .union(CapabilitySet::BPF);
+
+/// What the reaper sends when the program may be executed.
+pub(super) const GO: [u8; 1] = [1];
+
+/// The whole life of the stage. It returns only when the program could not be started, and has said so then.
+pub(crate) fn jail_main() -> io::Result<()> {
+    let mut socket = launch::control_socket()?;
+    let (request, descriptors) = wire::receive_request(&mut socket)?;
+    let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
+    let why = match confine(&request) {
+        Ok(()) => become_program(&request, outputs, &mut socket)?,
+        Err(why) => why,
+    };
+    socket.write_all(&Report::NotStarted { why }.encode())
+}
+
+fn confine(request: &Request) -> Result<(), String> {
+    let Some(jail) = &request.jail else { return Err("nothing is asked for".into()) };
+    rustix::process::setsid().map_err(|error| format!("a session of its own was refused: {error}"))?;
+    // With bubblewrap the network is a new one already.
+    if jail.network == Network::Loopback && jail.bubblewrap.is_none() {
+        network::leave()?;
+    }
+    // Last: from here on not even the map of a user namespace can be written.
+    if jail.landlock.is_some() {
+        landlock::restrict(jail)?;
+    }
+    if jail.landlock.is_some() || jail.bubblewrap.is_some() {
+        give_up(WAYS_OUT).map_err(|error| format!("its capabilities could not be given up: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Gives up capabilities. Both Landlock and bubblewrap see to it that executing something does not bring them back.
+fn give_up(capabilities: CapabilitySet) -> io::Result<()> {
+    let mut sets = rustix::thread::capabilities(None)?;
+    for set in [&mut sets.effective, &mut sets.permitted, &mut sets.inheritable] {
+        set.remove(capabilities);
+    }
+    Ok(rustix::thread::set_capabilities(None, sets)?)
+}
+
+/// Executes the program, which closes the socket: whoever reads it knows then that the program runs. Gives why it does not.
+fn become_program(
+    request: &Request,
+    [stdin, stdout, stderr]: [OwnedFd; 3],
+    socket: &mut UnixStream,
+) -> io::Result<String> {
+    rustix::stdio::dup2_stdin(stdin)?;
+    rustix::stdio::dup2_stdout(stdout)?;
+    rustix::stdio::dup2_stderr(stderr)?;
+    socket.write_all(&Report::Started { pid: rustix::process::getpid().as_raw_nonzero().get() }.encode())?;
+    // Whoever is between this process and the reaper goes away first, or it would see the end of the program instead.
+    socket.read_exact(&mut [0; GO.len()])?;
+    let error = launch::command(request).exec();
+    Ok(launch::why_not(request, &error))
+}

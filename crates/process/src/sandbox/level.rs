@@ -1,0 +1,88 @@
+//! How much of a sandbox a machine can give, in words for people. Tries nothing out.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// What was found to work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Level {
+    /// How files are protected.
+    pub files: Files,
+    /// How the network is closed off.
+    pub network: NetworkLevel,
+}
+
+/// How files are protected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Files {
+    /// By mounts that only the tree sees, made by bubblewrap.
+    Bubblewrap {
+        /// The program.
+        program: PathBuf,
+        /// The version of the kernel's Landlock, which is applied on top.
+        landlock: Option<u32>,
+    },
+    /// By the kernel's Landlock.
+    Landlock {
+        /// Its version.
+        version: u32,
+    },
+    /// They are not.
+    Open {
+        /// Why nothing else works.
+        why: String,
+    },
+}
+
+/// How the network is closed off from programs that are to have none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NetworkLevel {
+    /// By a network of the tree's own, with a loopback and nothing else.
+    Namespace,
+    /// It is not.
+    Open {
+        /// Why nothing else works.
+        why: String,
+    },
+}
+
+impl Level {
+    /// The level of a machine, or of a user, without any.
+    #[must_use]
+    pub fn none(why: &str) -> Self {
+        Self { files: Files::Open { why: why.into() }, network: NetworkLevel::Open { why: why.into() } }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.files, &self.network) {
+            (Files::Open { why }, NetworkLevel::Open { .. }) => write!(f, "none: {why}"),
+            (files, network) => write!(f, "{files}, {network}"),
+        }
+    }
+}
+
+impl fmt::Display for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bubblewrap { landlock: Some(version), .. } => write!(f, "bubblewrap + landlock v{version} (files)"),
+            Self::Bubblewrap { landlock: None, .. } => f.write_str("bubblewrap (files)"),
+            Self::Landlock { version } => write!(f, "landlock v{version} (files)"),
+            Self::Open { why } => write!(f, "files open ({why})"),
+        }
+    }
+}
+
+impl fmt::Display for NetworkLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Namespace => f.write_str("network namespace (checks)"),
+            Self::Open { .. } => f.write_str("network open"),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "level_tests.rs"]
+mod tests;

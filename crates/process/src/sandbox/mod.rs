@@ -1,0 +1,116 @@
+//! What a program may write and reach. Enforced by the kernel for the program and everything that it starts, never for
+//! Ralph or the reaper.
+//!
+//! ```text
+//!   reaper ──► [bubblewrap ──►] jail: the reaper's own program once more ──exec──► program
+//!              mounts, network   new session, network, Landlock, descriptors
+//! ```
+//!
+//! - A stage of its own, because nothing that restricts a process can be undone, and the reaper has to stay free to signal
+//!   the tree. It costs one `exec`, which is done ahead where another run like this one is expected. A restricted thread
+//!   of the reaper would cost none, but the program could trace that thread, and through the memory that it shares with the
+//!   others it would be out.
+//! - The stage knows of no variable of the program before it executes it: a preloaded library would run unrestricted.
+//! - bubblewrap stays behind as a process that turns a death by signal into an exit code. It is killed before the stage
+//!   becomes the program, which is then a child of the reaper like any other, with its own exit code and its own signals.
+//! - No namespace of processes: the supervision finds and counts a tree by the numbers in `/proc`.
+
+mod bubblewrap;
+mod jail;
+mod landlock;
+mod level;
+mod network;
+mod plan;
+mod probe;
+mod stage;
+
+pub use level::{Files, Level, NetworkLevel};
+pub use plan::Unenforceable;
+pub use probe::probe;
+
+pub(crate) use jail::{JAIL, jail_main};
+pub(crate) use stage::{Stage, start};
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::wire::Jail;
+
+/// The limits of a program and of everything that it starts.
+///
+/// What holds, by level:
+///
+/// | | Landlock | bubblewrap |
+/// |---|---|---|
+/// | write, truncate, create, remove, rename, link outside of `writable` | refused | refused |
+/// | change of mode, owner, times, extended attributes there | **possible**, as far as the user may | refused |
+/// | read and execute outside of `hidden` | possible | possible |
+/// | read below `hidden` | **possible** | there is nothing to be seen |
+/// | connect to a socket that is a file | possible | possible |
+/// | signal or trace a process outside, connect to its abstract socket | refused (signals and sockets since version 6) | as the Landlock on top of it |
+///
+/// - Beside `writable`, `/dev/shm`, pseudo terminals and the devices that hold nothing (`null`, `zero`, …) can be written, and
+///   for users other than root `/proc`, where the kernel keeps them to their own processes anyway. Any other device has
+///   to be named in `writable`.
+/// - No privileges can be gained: `sudo` and `su` do not work for users other than root, nothing can be mounted, and root
+///   cannot enter namespaces or load anything into the kernel. Sandboxes inside this one work only where they need none of it.
+/// - A hard link that was made before leads out of `writable`; inside none can be made to a file outside.
+/// - With a network of its own, a user other than root runs in a user namespace in which only that user exists: files
+///   of others seem to belong to `nobody`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Files and folders that may be written with all that is below, as absolute paths. Links are followed when the
+    /// program starts, so no path may lead through a folder that an untrusted program can write, unless that folder is
+    /// in the list itself. What does not exist then is left out: create what the program shall be able to create. A file that is
+    /// named can be changed in place, but not be replaced by another.
+    pub writable: Vec<PathBuf>,
+    /// Files and folders whose content the program shall not see, except what is writable below. Landlock alone can only
+    /// protect them from being written, and only where they are not below something writable: see [`Sandbox::check`].
+    pub hidden: Vec<PathBuf>,
+    /// What it can reach.
+    pub network: Network,
+    /// By what means, as [`probe()`] found. What the machine does not have is not enforced; what it was found to have and
+    /// refuses later keeps the program from being started.
+    pub level: Level,
+}
+
+/// What a program can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// Everything.
+    Allowed,
+    /// Itself: a loopback of its own tree, and nothing outside.
+    Loopback,
+}
+
+impl Sandbox {
+    /// Whether the level can keep what is promised about these paths. A run with a sandbox that cannot is not started.
+    ///
+    /// # Errors
+    ///
+    /// Names the paths that contradict each other.
+    pub fn check(&self) -> Result<(), Unenforceable> {
+        match self.jail(Vec::new()) {
+            Some(jail) => plan::plan(&jail).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// What the reaper has to do; none if this level has nothing to offer.
+    pub(crate) fn jail(&self, arguments: Vec<OsString>) -> Option<Jail> {
+        let (bubblewrap, landlock) = match &self.level.files {
+            Files::Bubblewrap { program, landlock } => (Some(program.clone()), *landlock),
+            Files::Landlock { version } => (None, Some(*version)),
+            Files::Open { .. } => (None, None),
+        };
+        let network = match (self.network, &self.level.network) {
+            (Network::Loopback, NetworkLevel::Namespace) => Network::Loopback,
+            (Network::Allowed, _) | (_, NetworkLevel::Open { .. }) => Network::Allowed,
+        };
+        if bubblewrap.is_none() && landlock.is_none() && network == Network::Allowed {
+            return None;
+        }
+        let (writable, hidden) = (self.writable.clone(), self.hidden.clone());
+        Some(Jail { arguments, bubblewrap, landlock, network, writable, hidden })
+    }
+}

@@ -1,0 +1,238 @@
+//! Starts a program through the stage that confines it. Runs in the reaper, before any of its threads waits for children.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Signal, WaitOptions};
+
+use super::bubblewrap::{self, User};
+use super::jail::GO;
+use super::{JAIL, plan};
+use crate::inert::inert;
+use crate::sweep::TREE_VARIABLE;
+use crate::tree;
+use crate::wire::{self, Frames, Jail, Report, Request};
+
+/// How long the stage has to restrict itself: milliseconds, unless a mount hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// As much as is read of what bubblewrap has to say.
+const MOST_WORDS: u64 = 2048;
+
+/// Starts the program of a request, through a stage that waits already if there is one. Gives its number, or why it does
+/// not run; then nothing of the stage is left either.
+pub(crate) fn start(
+    request: &Request,
+    jail: &Jail,
+    outputs: &[OwnedFd; 3],
+    waiting: Option<Stage>,
+) -> Result<i32, String> {
+    let started = match confined(request, jail, outputs, waiting) {
+        Ok((mut stage, pid)) => stage.executed().map(|()| pid),
+        Err(why) => Err(unconfined(&why)),
+    };
+    if started.is_err() {
+        end_all();
+    }
+    started
+}
+
+fn confined(
+    request: &Request,
+    jail: &Jail,
+    outputs: &[OwnedFd; 3],
+    waiting: Option<Stage>,
+) -> Result<(Stage, i32), String> {
+    let jail = &plan::plan(jail).map_err(|error| error.to_string())?;
+    let mut waiting = waiting;
+    let usable = jail.bubblewrap.is_none() && waiting.as_mut().is_some_and(Stage::is_waiting);
+    let mut stage = match waiting {
+        Some(stage) if usable => stage,
+        unusable => {
+            unusable.into_iter().for_each(Stage::discard);
+            // As a descriptor that is inherited: the file may have been replaced by a newer one, or be hidden inside.
+            let program = rustix::fs::open("/proc/self/exe", OFlags::PATH, Mode::empty()).map_err(told)?;
+            Stage::begin(Path::new(&format!("/proc/self/fd/{}", program.as_raw_fd())), request, jail)?
+        }
+    };
+    stage.hand_over(request, jail, outputs)?;
+    let pid = stage.confined()?;
+    Ok((stage, pid))
+}
+
+/// The stage while it restricts itself.
+pub(crate) struct Stage {
+    /// The stage itself or bubblewrap, of which the stage is then a child.
+    child: Child,
+    socket: UnixStream,
+    words: File,
+    frames: Frames,
+    bubblewrap: Option<PathBuf>,
+}
+
+impl Stage {
+    /// Starts one that waits for its request, so that no program has to wait for it. It ends with its reaper.
+    pub(crate) fn ahead(arguments: impl Iterator<Item = OsString>) -> Result<Self, String> {
+        let mut command = Command::new("/proc/self/exe");
+        command.args(arguments).env_clear();
+        Self::spawn(command, None)
+    }
+
+    /// Starts one for this request.
+    pub(super) fn begin(program: &Path, request: &Request, jail: &Jail) -> Result<Self, String> {
+        let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Other };
+        let mut command = match &jail.bubblewrap {
+            Some(bubblewrap) => {
+                let mut command = Command::new(bubblewrap);
+                command.args(bubblewrap::options(jail, user)).arg(program);
+                command
+            }
+            None => Command::new(program),
+        };
+        command.args(&jail.arguments).env_clear();
+        // The mark of the tree, by which it is found should the reaper die now, and nothing else.
+        command.envs(request.environment.iter().filter(|(name, _)| name == TREE_VARIABLE).cloned());
+        Self::spawn(command, jail.bubblewrap.clone())
+    }
+
+    fn spawn(mut command: Command, bubblewrap: Option<PathBuf>) -> Result<Self, String> {
+        let (socket, theirs) = UnixStream::pair().map_err(told)?;
+        socket
+            .set_read_timeout(Some(PATIENCE))
+            .and_then(|()| socket.set_write_timeout(Some(PATIENCE)))
+            .map_err(told)?;
+        let (words, their_words) = pipe_with(PipeFlags::CLOEXEC).map_err(told)?;
+        command.arg(JAIL).current_dir("/");
+        command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::from(their_words));
+        let child = command.spawn().map_err(|error| match &bubblewrap {
+            Some(bubblewrap) => format!("{}: {error}", bubblewrap.display()),
+            None => told(error),
+        })?;
+        Ok(Self { child, socket, words: words.into(), frames: Frames::default(), bubblewrap })
+    }
+
+    /// Gives it the request with everything that the program gets. Gives why that was impossible.
+    pub(super) fn hand_over(&mut self, request: &Request, jail: &Jail, outputs: &[OwnedFd; 3]) -> Result<(), String> {
+        let request = Request { marker: None, jail: Some(jail.clone()), ..request.clone() };
+        self.send(&request.encode(), outputs).map_err(|error| self.failed(&error))
+    }
+
+    /// Whether it still waits for something to do: an agent may have killed it.
+    fn is_waiting(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    fn send(&mut self, request: &[u8], outputs: &[OwnedFd; 3]) -> io::Result<()> {
+        wire::send_descriptors(self.socket.as_fd(), request.len(), &outputs.each_ref().map(AsFd::as_fd))?;
+        self.socket.write_all(request)
+    }
+
+    /// Waits until the stage is confined. Gives its number, which will be that of the program, or why it is not.
+    pub(super) fn confined(&mut self) -> Result<i32, String> {
+        match self.report() {
+            Ok(Some(Report::Started { pid })) => Ok(pid),
+            Ok(Some(Report::NotStarted { why })) => Err(why),
+            Ok(_) => Err(self.failed(&io::ErrorKind::UnexpectedEof.into())),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    /// Lets the confined stage become the program, and waits until it has. Gives why it cannot.
+    fn executed(&mut self) -> Result<(), String> {
+        if self.bubblewrap.is_some() {
+            // It would report the death of the program in words of its own. Without it the program is a child of the reaper.
+            self.child.kill().and_then(|()| self.child.wait()).map_err(|error| unconfined(&told(error)))?;
+        }
+        match self.socket.write_all(&GO).and_then(|()| self.report()) {
+            // Executing the program closed the last other end.
+            Ok(None) => Ok(()),
+            Ok(Some(Report::NotStarted { why })) => Err(why),
+            Ok(Some(_)) => Err(unconfined(&self.failed(&io::ErrorKind::InvalidData.into()))),
+            Err(error) => Err(unconfined(&self.failed(&error))),
+        }
+    }
+
+    /// Ends a stage that is not to become anything.
+    pub(super) fn end(mut self) {
+        // It reads the end instead of the permission to go on, and ends itself.
+        let _ = self.socket.shutdown(Shutdown::Write);
+        while let Ok(Some(_)) = self.report() {}
+        self.discard();
+    }
+
+    /// Ends a stage that nobody needs.
+    pub(crate) fn discard(mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// The next report; none at the end of the socket.
+    fn report(&mut self) -> io::Result<Option<Report>> {
+        loop {
+            if let Some(frame) = self.frames.next()? {
+                return Report::decode(&frame).map(Some).ok_or_else(|| io::ErrorKind::InvalidData.into());
+            }
+            let mut buffer = [0; 512];
+            match self.socket.read(&mut buffer) {
+                Ok(0) => return Ok(None),
+                Ok(count) => self.frames.received.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Ends it, and says for people what went wrong: in the words of bubblewrap, where it had some.
+    fn failed(&mut self, error: &io::Error) -> String {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let status = self.child.wait();
+        let mut words = Vec::new();
+        // A stage that lives on inside bubblewrap holds the pipe open, so only what is there is read.
+        if rustix::io::ioctl_fionbio(&self.words, true).is_ok() {
+            let _ = (&self.words).take(MOST_WORDS).read_to_end(&mut words);
+        }
+        let words = inert(String::from_utf8_lossy(&words).trim()).into_owned();
+        match (error.kind(), status) {
+            _ if !words.is_empty() => words,
+            (io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut, _) => {
+                format!("no answer for {} s", PATIENCE.as_secs())
+            }
+            (_, Ok(status)) => format!("it ended early ({status})"),
+            (_, Err(error)) => error.to_string(),
+        }
+    }
+}
+
+/// Ends and reaps every child, adopted ones too.
+fn end_all() {
+    loop {
+        for child in tree::children(rustix::process::getpid().as_raw_nonzero().get()) {
+            // Refused for processes of another user, and there is none yet.
+            let _ = child.signal(Signal::KILL);
+        }
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            // There are no children: nothing else can fail here.
+            Err(_) => return,
+        }
+    }
+}
+
+fn unconfined(why: &str) -> String {
+    format!("the sandbox could not be set up: {why}")
+}
+
+fn told(error: impl Into<io::Error>) -> String {
+    error.into().to_string()
+}

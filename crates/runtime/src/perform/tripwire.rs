@@ -1,0 +1,349 @@
+//! Asks checks that passed to fail: plants failing tests in the tree that they passed on, runs them once more with nothing
+//! kept from earlier builds, and takes the plants out again.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+use ralph_engine::Event;
+use ralph_model::{
+    Attempt, ChangeKind, CheckOutcome, Ended, Iteration, OutputRef, Pin, PinKind, TreeHash, Tripwire, Verdict,
+};
+use ralph_process::Stop;
+use ralph_tripwire::{Judgement, Plant, Seen, Why, judge, mentions};
+use ralph_workspace::Placement;
+use tokio::sync::watch;
+
+use super::checks::moved_work;
+use super::place::Caches;
+use super::{Answer, Context, Ground};
+use crate::error::Error;
+use crate::notice::Notice;
+
+/// As much of the output of one check is searched for what was planted.
+const MOST_OUTPUT: u64 = 32 << 20;
+/// Larger files are no tests that anybody wrote.
+const LARGEST: usize = 1 << 20;
+
+/// What has to be confirmed.
+#[derive(Debug, Clone)]
+pub(crate) struct Claimed {
+    /// The workspace.
+    pub(crate) now: TreeHash,
+    /// What the checks said about it.
+    pub(crate) verdict: Verdict,
+    /// What they said before the first iteration.
+    pub(crate) baseline: Option<Verdict>,
+}
+
+impl Context {
+    pub(super) async fn trip_wire(
+        &self,
+        iteration: Iteration,
+        attempt: Attempt,
+        claimed: Claimed,
+        stop: watch::Receiver<Option<Stop>>,
+    ) -> Result<Answer, Error> {
+        self.machinery.tell(Notice::TripwireStarted);
+        let prefix = format!("iteration-{iteration}-{attempt}-tripwire");
+        let mut tried = Vec::new();
+        let (tripwire, moved) = self.confirm(prefix, &claimed, &mut tried, stop).await?;
+        self.machinery.tell(Notice::TripwireFinished { tripwire: tripwire.clone() });
+        Ok(Event::TripwireFinished { attempt, tripwire, moved, outputs: tried }.into())
+    }
+
+    async fn confirm(
+        &self,
+        prefix: String,
+        claimed: &Claimed,
+        tried: &mut Vec<OutputRef>,
+        stop: watch::Receiver<Option<Stop>>,
+    ) -> Result<(Tripwire, Vec<String>), Error> {
+        let looked = self.look_at(claimed.now.clone()).await?;
+        let (now, entries) = (claimed.now.clone(), looked.entries);
+        let pinned = entries.clone();
+        let plants = self.on_ground(move |ground| ground.plants(&now, &pinned)).await?;
+        if !plants.is_empty() {
+            let mut entries = entries.clone();
+            for plant in &plants {
+                entries.insert(
+                    plant.path.clone(),
+                    Placement::File { content: plant.content.clone(), mode: plant_mode(&entries, plant) },
+                );
+            }
+            let (outcomes, moved) = self.try_with(format!("{prefix}-planted"), claimed, entries, stop.clone()).await?;
+            tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
+            if let Some(stopped) = stopped(&outcomes) {
+                return Ok((stopped, moved));
+            }
+            let root = self.folder.root().to_owned();
+            let (verdict, planted) = (claimed.verdict.clone(), plants);
+            let baseline = claimed.baseline.clone();
+            let judged =
+                tokio::task::spawn_blocking(move || judged(&root, &planted, &outcomes, &verdict, baseline.as_ref()));
+            if let Some(tripwire) = judged.await.map_err(|_| Error::Vanished("the judgement of the tripwire"))? {
+                return Ok((tripwire, moved));
+            }
+        }
+        let was_red =
+            claimed.baseline.as_ref().is_some_and(|baseline| !baseline.checks.iter().all(|check| check.passed));
+        if !was_red {
+            let why =
+                "no form of test is known for these checks, and they passed before the first iteration".to_owned();
+            return Ok((Tripwire::NotPossible { why }, Vec::new()));
+        }
+        // The tree of the start, in place of the work: there they failed, and there they have to fail again.
+        let now = claimed.now.clone();
+        let start = self.on_ground(move |ground| ground.start_in_place_of(&now)).await?;
+        let (outcomes, moved) = self.try_with(format!("{prefix}-baseline"), claimed, start, stop).await?;
+        tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
+        let tripwire = match stopped(&outcomes) {
+            Some(stopped) => stopped,
+            None if outcomes.iter().all(|outcome| outcome.passed) => {
+                Tripwire::Passed { planted: Vec::new(), detail: String::new() }
+            }
+            None => Tripwire::BaselineFails,
+        };
+        Ok((tripwire, moved))
+    }
+
+    /// Runs the checks with these files in place, and says which of the others changed meanwhile.
+    async fn try_with(
+        &self,
+        prefix: String,
+        claimed: &Claimed,
+        entries: BTreeMap<String, Placement>,
+        stop: watch::Receiver<Option<Stop>>,
+    ) -> Result<(Vec<CheckOutcome>, Vec<String>), Error> {
+        let before = self.snapshot("before-tripwire".to_owned()).await?;
+        let mut stand = self.stand(&claimed.now, entries.into_iter().collect(), Caches::Cold, stop.clone()).await?;
+        for command in &mut stand.commands {
+            *command = to_the_end(command);
+        }
+        let ran = self.check(&stand, prefix, stop).await;
+        let isolated = stand.is_isolated();
+        let during = self.leave(stand).await?;
+        let outcomes = ran?;
+        let after = self.snapshot("after-tripwire".to_owned()).await?;
+        let changes = self.on_ground(move |ground| Ok(ground.workspace.changes(&before, &after)?)).await?;
+        let mut moved = moved_work(changes);
+        if let Some(baseline) = claimed.baseline.as_ref().filter(|_| !isolated) {
+            moved.retain(|path| !baseline.written.contains(path));
+        }
+        moved.extend(during.into_iter().map(|tamper| tamper.path));
+        Ok((outcomes, moved))
+    }
+}
+
+/// The same command without the habit of `cargo test` to stop at the first test program that fails: every one has to show
+/// what was planted in it.
+fn to_the_end(command: &str) -> String {
+    match command.strip_prefix("cargo test") {
+        Some(rest) if (rest.is_empty() || rest.starts_with(' ')) && !rest.contains("--no-fail-fast") => {
+            format!("cargo test --no-fail-fast{rest}")
+        }
+        _ => command.to_owned(),
+    }
+}
+
+/// A planted file keeps the permissions of what stands in its place.
+fn plant_mode(entries: &BTreeMap<String, Placement>, plant: &Plant) -> u32 {
+    match entries.get(&plant.path) {
+        Some(Placement::File { mode, .. }) => *mode,
+        _ => 0o644,
+    }
+}
+
+/// Checks that were cut short failed for no reason of their own.
+fn stopped(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
+    let cut = outcomes.iter().any(|outcome| outcome.ended == Ended::Stopped);
+    cut.then(|| Tripwire::NotPossible { why: "somebody asked the loop to stop".to_owned() })
+}
+
+/// What the outcomes mean; nothing where they mean neither one nor the other.
+fn judged(
+    root: &Path,
+    plants: &[Plant],
+    outcomes: &[CheckOutcome],
+    verdict: &Verdict,
+    baseline: Option<&Verdict>,
+) -> Option<Tripwire> {
+    let planted: Vec<String> = plants.iter().map(|plant| plant.path.clone()).collect();
+    let failing: Vec<String> =
+        outcomes.iter().filter_map(|outcome| outcome.tests.as_ref()).flat_map(|tests| tests.failing.clone()).collect();
+    let output = telling_lines(root, outcomes, plants);
+    let shown = shown_files(root, verdict, &planted);
+    let due = |path: &str| shown.iter().any(|shown| shown == path);
+    let seen = Seen { exit_ok: outcomes.iter().all(|outcome| outcome.passed), failing: &failing, output: &output };
+    match judge(plants, &due, &seen) {
+        Judgement::Reported => Some(match others(&failing, plants, baseline) {
+            others if others.is_empty() => Tripwire::Reported { planted },
+            failing => Tripwire::OthersFail { failing },
+        }),
+        // It never came as far as running tests: the plants may be what broke it.
+        Judgement::NotReported { why: Why::FailedOtherwise, .. } => None,
+        Judgement::NotReported { paths, why } => Some(Tripwire::Passed { planted: paths, detail: why.to_string() }),
+    }
+}
+
+/// Tests that failed besides those that were planted, of those that are known by name.
+fn others(failing: &[String], plants: &[Plant], baseline: Option<&Verdict>) -> Vec<String> {
+    let known: Vec<&String> = baseline
+        .into_iter()
+        .flat_map(|verdict| &verdict.checks)
+        .filter_map(|check| check.tests.as_ref())
+        .flat_map(|tests| &tests.names)
+        .collect();
+    let is_planted = |name: &str| {
+        plants.iter().any(|plant| name.ends_with(&plant.path) || plant.marks.iter().any(|mark| name.contains(mark)))
+    };
+    failing.iter().filter(|name| known.contains(name) && !is_planted(name)).take(20).cloned().collect()
+}
+
+/// The lines of the outputs that name anything planted. The rest of a long output is of no use here.
+fn telling_lines(root: &Path, outcomes: &[CheckOutcome], plants: &[Plant]) -> String {
+    let marks: Vec<&str> = plants.iter().flat_map(|plant| &plant.marks).map(String::as_str).collect();
+    let mut telling = String::new();
+    for_lines(root, outcomes, |line| {
+        if telling.len() < LARGEST && marks.iter().any(|mark| line.contains(mark)) {
+            telling.push_str(line);
+            telling.push('\n');
+        }
+    });
+    telling
+}
+
+/// Which of these files the checks of a verdict show to have run.
+fn shown_files(root: &Path, verdict: &Verdict, paths: &[String]) -> Vec<String> {
+    let mut shown: Vec<String> = Vec::new();
+    for_lines(root, &verdict.checks, |line| {
+        for path in paths {
+            if !shown.contains(path) && mentions(path, line) {
+                shown.push(path.clone());
+            }
+        }
+    });
+    shown
+}
+
+/// Reads logs line by line. One that cannot be read shows nothing, and what is not shown is not held against anybody.
+fn for_lines(root: &Path, outcomes: &[CheckOutcome], mut each: impl FnMut(&str)) {
+    for outcome in outcomes {
+        let Ok(file) = File::open(root.join(&outcome.output.file)) else { continue };
+        let mut reader = BufReader::new(std::io::Read::take(file, MOST_OUTPUT));
+        let mut line = Vec::new();
+        while matches!(reader.read_until(b'\n', &mut line), Ok(count) if count > 0) {
+            each(String::from_utf8_lossy(&line).trim_end());
+            line.clear();
+        }
+    }
+}
+
+impl Ground {
+    /// Failing tests for the files that the checks run, as those have to be for a check.
+    fn plants(&self, now: &TreeHash, entries: &BTreeMap<String, Placement>) -> Result<Vec<Plant>, Error> {
+        let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
+        if pinned.runners().is_empty() {
+            return Ok(Vec::new());
+        }
+        let (mut tests, mut sources) = (Vec::new(), Vec::new());
+        for path in self.workspace.list(now)? {
+            let Some(role) = role(&path, pinned.pin(&path)) else { continue };
+            let content = match entries.get(&path) {
+                Some(Placement::File { content, .. }) => Some(content.clone()),
+                Some(Placement::Absent | Placement::Link { .. }) => None,
+                None => self.workspace.file_at(now, &path)?,
+            };
+            let Some(content) = content.filter(|content| content.len() <= LARGEST) else { continue };
+            match role {
+                Role::Test => tests.push((path, content)),
+                Role::Source => sources.push((path, content)),
+            }
+        }
+        // Files that the agent deleted are back for the check.
+        for (path, placement) in entries {
+            if let (Placement::File { content, .. }, Some(Role::Test)) = (placement, role(path, pinned.pin(path)))
+                && !tests.iter().any(|(known, _)| known == path)
+            {
+                tests.push((path.clone(), content.clone()));
+            }
+        }
+        let texts: Vec<String> = pinned.texts().iter().map(|expanded| to_the_end(&expanded.text)).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let runners: Vec<ralph_tripwire::Runner> = pinned.runners().iter().copied().map(same_runner).collect();
+        Ok(ralph_tripwire::plants(&runners, &texts, &files(&tests), &files(&sources), seed()))
+    }
+
+    /// The files of the loop's start where the work has others.
+    fn start_in_place_of(&self, now: &TreeHash) -> Result<BTreeMap<String, Placement>, Error> {
+        let Some(pinned) = &self.pinned else { return Ok(BTreeMap::new()) };
+        let mut entries = BTreeMap::new();
+        for change in self.workspace.changes(pinned.start(), now)? {
+            let placement = match change.kind {
+                ChangeKind::Added => Placement::Absent,
+                ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::Mode => {
+                    self.workspace.placement_at(pinned.start(), &change.path)?.unwrap_or(Placement::Absent)
+                }
+            };
+            entries.insert(change.path, placement);
+        }
+        Ok(entries)
+    }
+}
+
+enum Role {
+    Test,
+    Source,
+}
+
+fn role(path: &str, pin: Option<&Pin>) -> Option<Role> {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_code = matches!(extension, "rs" | "py" | "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "go");
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_manifest =
+        matches!(name, "Cargo.toml" | "package.json" | "pyproject.toml" | "pytest.ini" | "setup.cfg" | "tox.ini");
+    match pin.map(|pin| pin.kind) {
+        _ if is_manifest => Some(Role::Source),
+        Some(PinKind::Frozen) if is_code => Some(Role::Test),
+        // The tests of a Rust package, of which only what was there counts.
+        Some(PinKind::Parts) if is_code && is_rust_test(path) => Some(Role::Test),
+        Some(PinKind::Parts) if is_code => Some(Role::Source),
+        _ if extension == "go" => Some(Role::Source),
+        _ => None,
+    }
+}
+
+fn is_rust_test(path: &str) -> bool {
+    path.ends_with(".rs") && (path.starts_with("tests/") || path.contains("/tests/"))
+}
+
+fn files(files: &[(String, Vec<u8>)]) -> Vec<ralph_tripwire::File<'_>> {
+    files.iter().map(|(path, content)| ralph_tripwire::File { path, content }).collect()
+}
+
+/// Nobody can look for what is planted: its names are others every time.
+fn seed() -> u64 {
+    let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
+    high ^ low
+}
+
+const fn same_runner(runner: ralph_pins::Runner) -> ralph_tripwire::Runner {
+    use ralph_pins::Runner as From;
+    use ralph_tripwire::Runner as To;
+    match runner {
+        From::CargoTest => To::CargoTest,
+        From::Nextest => To::Nextest,
+        From::Pytest => To::Pytest,
+        From::Unittest => To::Unittest,
+        From::Jest => To::Jest,
+        From::Vitest => To::Vitest,
+        From::Mocha => To::Mocha,
+        From::NodeTest => To::NodeTest,
+        From::GoTest => To::GoTest,
+    }
+}
+
+#[cfg(test)]
+#[path = "tripwire_tests.rs"]
+mod tests;

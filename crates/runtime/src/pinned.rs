@@ -1,0 +1,354 @@
+//! What a loop's verdicts rest on besides their commands: found once at the start, kept beside the journal, compared with
+//! what is there before and after every check. Changes nothing in the workspace.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use ralph_model::{ChangeKind, Expectation, LoopConfig, Pin, PinKind, Tamper, TamperKind, TreeHash};
+use ralph_pins::{Expanded, Others, Parts, PinSet, Program, Question, Rest, Runner};
+use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::home::Home;
+
+/// More tampered files than this are counted, not listed: the list goes into the journal and into prompts.
+const MOST_TAMPERED: usize = 200;
+/// What was found at the start besides the pins, which are in the journal.
+const FOUND: &str = "found.json";
+
+/// What the verdicts of one loop rest on.
+pub(crate) struct Pinned {
+    list: Vec<Pin>,
+    pins: Pins,
+    baseline: PinBaseline,
+    set: PinSet,
+    found: Found,
+    /// The workspace at the loop's start.
+    start: TreeHash,
+    /// Pinned paths that the agent may change.
+    allowed: Vec<String>,
+    path: OsString,
+    root: PathBuf,
+}
+
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    runners: Vec<Runner>,
+    /// The commands, and every text that they lead to.
+    texts: Vec<Expanded>,
+    programs: Vec<Program>,
+}
+
+/// What is not as a verdict needs it.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    /// What the checks rest on and what was changed without permission.
+    pub(crate) tampered: Vec<Tamper>,
+    /// What was changed with permission.
+    pub(crate) allowed: Vec<String>,
+    /// What has to be put in place for the checks to run as if nothing had been changed.
+    pub(crate) entries: BTreeMap<String, Placement>,
+    /// Tests that have another name because their file has: old and new start of the names.
+    pub(crate) renamed: Vec<(String, String)>,
+}
+
+/// What would be pinned, for people.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// Which files, in order: of several pins that match a path the last one counts.
+    pub pins: Vec<Pin>,
+    /// Test runners that the commands lead to.
+    pub runners: Vec<String>,
+    /// What is not pinned although it might be, and why.
+    pub notes: Vec<String>,
+    /// How many files of the workspace are pinned now.
+    pub files: usize,
+    /// The first of them.
+    pub examples: Vec<String>,
+}
+
+/// What the verdicts of a loop with this configuration would rest on.
+#[must_use]
+pub fn plan(config: &LoopConfig, environment: &[(OsString, OsString)], files: &[String]) -> Plan {
+    let root = PathBuf::from(&config.workspace);
+    let asked = Asked::of(config, environment, &root);
+    let answer = ralph_pins::pins(&asked.question(&root, files));
+    let set = PinSet::new(&answer.pins);
+    let is_pinned = |path: &&String| set.pin(path).is_some_and(|pin| pin.kind != PinKind::Absent);
+    let pinned: Vec<&String> = files.iter().filter(is_pinned).collect();
+    Plan {
+        runners: answer.runners.iter().map(|runner| runner.name().to_owned()).collect(),
+        notes: answer.notes,
+        files: pinned.len(),
+        examples: pinned.into_iter().take(12).cloned().collect(),
+        pins: answer.pins,
+    }
+}
+
+/// What pins are asked about, owned.
+struct Asked {
+    commands: Vec<String>,
+    protect: Vec<String>,
+    path: OsString,
+}
+
+impl Asked {
+    fn of(config: &LoopConfig, environment: &[(OsString, OsString)], root: &Path) -> Self {
+        let mut commands = config.verification_commands.clone();
+        commands.extend(config.expects.iter().filter_map(|expectation| match expectation {
+            Expectation::Command(command) => Some(command.clone()),
+            Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
+        }));
+        let mut protect = named_by(environment, root);
+        protect.extend(config.protected_paths.iter().cloned());
+        Self { commands, protect, path: search_path(environment) }
+    }
+
+    fn question<'a>(&'a self, root: &'a Path, files: &'a [String]) -> Question<'a> {
+        Question { root, commands: &self.commands, protect: &self.protect, path: &self.path, files }
+    }
+}
+
+/// Files of the workspace that an environment variable of the checks leads to, such as `BASH_ENV`: whoever writes them
+/// steers the checks.
+fn named_by(environment: &[(OsString, OsString)], root: &Path) -> Vec<String> {
+    let not_files = ["PATH", "HOME", "TMPDIR", "PWD", "OLDPWD"];
+    let values = environment.iter().filter(|(name, _)| !not_files.iter().any(|known| name == known));
+    let inside = values.filter_map(|(_, value)| Path::new(value).strip_prefix(root).ok()?.to_str());
+    inside.filter(|path| !path.is_empty()).map(|path| format!("/{path}")).collect()
+}
+
+fn search_path(environment: &[(OsString, OsString)]) -> OsString {
+    environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default()
+}
+
+impl Pinned {
+    /// Finds out what verdicts rest on, and keeps it as it is.
+    pub(crate) fn take(
+        workspace: &mut Workspace,
+        start: &TreeHash,
+        config: &LoopConfig,
+        environment: &[(OsString, OsString)],
+        folder: &Path,
+    ) -> Result<Self, Error> {
+        let root = PathBuf::from(&config.workspace);
+        let files = workspace.list(start)?;
+        let asked = Asked::of(config, environment, &root);
+        let question = asked.question(&root, &files);
+        let (answer, programs) = (ralph_pins::pins(&question), ralph_pins::programs(&question));
+        let pins = Pins::new(&answer.pins)?;
+        Home::make_private(folder)?;
+        let baseline = workspace.pins_baseline(&pins, folder)?;
+        let found = Found { runners: answer.runners, texts: answer.texts, programs };
+        Home::write_private(&folder.join(FOUND), &serde_json::to_vec(&found)?)?;
+        Ok(Self {
+            set: PinSet::new(&answer.pins),
+            list: answer.pins,
+            pins,
+            baseline,
+            found,
+            start: start.clone(),
+            allowed: config.allowed_test_changes.clone(),
+            path: asked.path,
+            root,
+        })
+    }
+
+    /// What an earlier process of the loop found.
+    pub(crate) fn load(
+        list: &[Pin],
+        start: &TreeHash,
+        config: &LoopConfig,
+        environment: &[(OsString, OsString)],
+        folder: &Path,
+    ) -> Result<Self, Error> {
+        let path = folder.join(FOUND);
+        let found = serde_json::from_slice(&std::fs::read(&path).map_err(Error::file(&path))?)?;
+        Ok(Self {
+            list: list.to_vec(),
+            pins: Pins::new(list)?,
+            baseline: PinBaseline::load(folder)?,
+            set: PinSet::new(list),
+            found,
+            start: start.clone(),
+            allowed: config.allowed_test_changes.clone(),
+            path: search_path(environment),
+            root: PathBuf::from(&config.workspace),
+        })
+    }
+
+    pub(crate) fn list(&self) -> &[Pin] {
+        &self.list
+    }
+
+    pub(crate) fn runners(&self) -> &[Runner] {
+        &self.found.runners
+    }
+
+    pub(crate) fn texts(&self) -> &[Expanded] {
+        &self.found.texts
+    }
+
+    /// The pin of a path, if it has one.
+    pub(crate) fn pin(&self, path: &str) -> Option<&Pin> {
+        self.set.pin(path)
+    }
+
+    pub(crate) const fn start(&self) -> &TreeHash {
+        &self.start
+    }
+
+    /// Compares everything with the start, and the work with `tree`, which is a snapshot of it.
+    pub(crate) fn look(&self, workspace: &mut Workspace, tree: &TreeHash) -> Result<Looked, Error> {
+        let mut looked = Looked::default();
+        for offence in workspace.pins_check(&self.pins, &self.baseline)? {
+            self.judge(workspace, tree, offence, &mut looked)?;
+        }
+        self.compare_parts(workspace, tree, &mut looked)?;
+        looked.tampered.extend(ralph_pins::changed_programs(&self.found.programs, &self.path, &self.root));
+        looked.tampered.sort();
+        if looked.tampered.len() > MOST_TAMPERED {
+            let more = looked.tampered.len() - MOST_TAMPERED;
+            looked.tampered.truncate(MOST_TAMPERED);
+            looked.tampered.push(Tamper::with(format!("{more} more files"), TamperKind::Changed, "not listed"));
+        }
+        Ok(looked)
+    }
+
+    fn judge(
+        &self,
+        workspace: &Workspace,
+        tree: &TreeHash,
+        offence: Offence,
+        looked: &mut Looked,
+    ) -> Result<(), Error> {
+        let Offence { path, kind, pin, restored } = offence;
+        if ralph_pins::allows(&self.allowed, &path) {
+            looked.allowed.push(path);
+            return Ok(());
+        }
+        if kind == ChangeKind::Modified && is_only_reformatted(workspace, tree, &path, restored.as_ref())? {
+            return Ok(());
+        }
+        let why = self.list.get(pin).map(|pin| pin.why.clone()).unwrap_or_default();
+        let Some(placement) = restored else {
+            looked.tampered.push(Tamper::with(path, TamperKind::Installed, why));
+            return Ok(());
+        };
+        let kind = match kind {
+            ChangeKind::Added => TamperKind::Appeared,
+            ChangeKind::Modified => TamperKind::Changed,
+            ChangeKind::Deleted => TamperKind::Deleted,
+            ChangeKind::Mode => TamperKind::Mode,
+        };
+        looked.tampered.push(Tamper::new(path.clone(), kind));
+        looked.entries.insert(path, placement);
+        Ok(())
+    }
+
+    /// Files of which only parts count.
+    fn compare_parts(&self, workspace: &Workspace, tree: &TreeHash, looked: &mut Looked) -> Result<(), Error> {
+        let changes = workspace.changes(&self.start, tree)?;
+        let has_parts = |path: &str| self.set.pin(path).is_some_and(|pin| pin.kind == PinKind::Parts);
+        let added = changes.iter().filter(|change| change.kind == ChangeKind::Added);
+        let others = New { workspace, tree, paths: added.map(|change| change.path.clone()).collect() };
+        for change in changes.iter().filter(|change| change.kind != ChangeKind::Added && has_parts(&change.path)) {
+            let path = &change.path;
+            let Some(before) = workspace.file_at(&self.start, path)? else { continue };
+            let now = workspace.file_at(tree, path)?;
+            let rest = Rest { texts: &self.found.texts, others: &others };
+            let parts = ralph_pins::compare_parts(path, &before, now.as_deref(), &rest);
+            let (kind, detail, restored) = match parts {
+                Parts::Untouched => continue,
+                Parts::Moved { to } => {
+                    looked.renamed.push((module_of(path), module_of(&to)));
+                    continue;
+                }
+                Parts::Tampered { what, restored } => (TamperKind::Part, what.join(", "), restored),
+                Parts::Gone { restored } => (TamperKind::Deleted, String::new(), restored),
+            };
+            if ralph_pins::allows(&self.allowed, path) {
+                looked.allowed.push(path.clone());
+                continue;
+            }
+            looked.tampered.push(Tamper::with(path.clone(), kind, detail));
+            looked.entries.insert(path.clone(), Placement::File { content: restored, mode: 0o644 });
+        }
+        Ok(())
+    }
+}
+
+/// A formatter that went over the tests has not changed them.
+fn is_only_reformatted(
+    workspace: &Workspace,
+    tree: &TreeHash,
+    path: &str,
+    restored: Option<&Placement>,
+) -> Result<bool, Error> {
+    let Some(Placement::File { content: before, .. }) = restored else { return Ok(false) };
+    // A link in its place is no reformatting, whatever it leads to.
+    let Some(Placement::File { content: now, .. }) = workspace.placement_at(tree, path)? else { return Ok(false) };
+    Ok(ralph_pins::same_but_for_format(path, before, &now))
+}
+
+/// Files that were not there at the start.
+struct New<'a> {
+    workspace: &'a Workspace,
+    tree: &'a TreeHash,
+    paths: Vec<String>,
+}
+
+impl Others for New<'_> {
+    fn paths(&self) -> Vec<String> {
+        self.paths.clone()
+    }
+
+    fn read(&self, path: &str) -> Option<Vec<u8>> {
+        self.workspace.file_at(self.tree, path).ok().flatten()
+    }
+}
+
+/// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.
+fn module_of(path: &str) -> String {
+    let inside = path.rsplit_once("src/").map_or(path, |(_, inside)| inside);
+    let module = inside.strip_suffix(".rs").unwrap_or(inside);
+    let module = module.strip_suffix("/mod").unwrap_or(module);
+    if matches!(module, "lib" | "main") { String::new() } else { format!("{}::", module.replace('/', "::")) }
+}
+
+/// The packages that are installed in a workspace, as far as their folders tell: no part of its tree, and yet a reason why
+/// the same tree passes today and failed yesterday.
+pub(crate) fn installed(root: &Path) -> String {
+    use sha2::{Digest as _, Sha256};
+    let mut names: Vec<OsString> = Vec::new();
+    for folder in ["node_modules", "vendor", ".venv/lib", "venv/lib"] {
+        add_names(&root.join(folder), if folder.ends_with("lib") { 3 } else { 1 }, &mut names);
+    }
+    if names.is_empty() {
+        return String::new();
+    }
+    names.sort();
+    let mut hash = Sha256::new();
+    for name in names {
+        hash.update(OsStr::as_encoded_bytes(&name));
+        hash.update([0]);
+    }
+    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn add_names(folder: &Path, depth: u32, names: &mut Vec<OsString>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if depth > 1 && is_folder {
+            add_names(&entry.path(), depth - 1, names);
+        }
+        names.push(entry.file_name());
+    }
+}
+
+#[cfg(test)]
+#[path = "pinned_tests.rs"]
+mod tests;
