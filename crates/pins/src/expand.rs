@@ -147,7 +147,9 @@ pub(crate) fn is_shell(file: &str, text: &str) -> bool {
             .split_whitespace()
             .any(|word| matches!(path::name(word), "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash")),
         None => {
-            matches!(path::extension(file), "sh" | "bash" | "zsh" | "ksh" | "bats") || path::extension(file).is_empty()
+            // A program that was compiled has no ending either.
+            matches!(path::extension(file), "sh" | "bash" | "zsh" | "ksh" | "bats")
+                || (path::extension(file).is_empty() && !text.contains('\0') && !text.contains('\u{fffd}'))
         }
     }
 }

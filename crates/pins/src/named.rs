@@ -43,7 +43,7 @@ pub(crate) fn add_all(project: &Project<'_>, texts: &[Expanded], layers: &mut La
         for (at, word) in simple.words.iter().enumerate() {
             let Some(file) = as_path(simple, word) else { continue };
             if project.files.contains(&file) || project.folder.has_file(&file) {
-                existing(project, simple, &file, layers);
+                existing(project, simple, at, &file, layers);
             } else if is_executed(simple, at) && could_be_written(&file) && !project.folder.has(&file) {
                 add(&mut layers.steering, PinKind::Steering, "executed by the check", path::exact(&file));
                 note(layers, format!("{file} does not exist; the check executes it, so only you can write it"));
@@ -66,7 +66,7 @@ fn as_path(simple: &Simple, word: &str) -> Option<String> {
     (!file.is_empty()).then_some(file)
 }
 
-fn existing(project: &Project<'_>, simple: &Simple, file: &str, layers: &mut Layers) {
+fn existing(project: &Project<'_>, simple: &Simple, at: usize, file: &str, layers: &mut Layers) {
     if is_manifest(file) || layers.parts.iter().any(|pin| pin.glob == path::exact(file)) {
         return;
     }
@@ -74,7 +74,7 @@ fn existing(project: &Project<'_>, simple: &Simple, file: &str, layers: &mut Lay
         || (path::extension(file).is_empty() && project.folder.read(file).is_some_and(|text| is_shell(file, &text)));
     // A script that a command executes is the check. What a script executes or reads, and what a command reads, is as likely
     // the work: `sh test.sh` sources it, `grep -q done notes.txt` looks at it.
-    let is_tool = (shell && !simple.in_script) || is_configuration(simple, file);
+    let is_tool = (shell && !simple.in_script && is_executed(simple, at)) || is_configuration(simple, file);
     if is_tool || looks_like_check(file) {
         add(&mut layers.named, PinKind::Frozen, "named by the check", path::exact(file));
     } else {
