@@ -184,3 +184,17 @@ fn names_can_be_forgotten() {
     forget_names(&mut outcome);
     assert_eq!(outcome.tests, Some(tally(1, 0, &[])));
 }
+
+#[test]
+fn a_test_that_says_more_when_it_fails_is_the_same_test() {
+    let tally = |names: &[&str], failing: &[&str]| TestTally {
+        passed: u32::try_from(names.len() - failing.len()).unwrap(),
+        failed: u32::try_from(failing.len()).unwrap(),
+        names: names.iter().map(ToString::to_string).collect(),
+        failing: failing.iter().map(ToString::to_string).collect(),
+        ..TestTally::default()
+    };
+    let before = tally(&["adds: -1 instead of 5", "doubles"], &["adds: -1 instead of 5"]);
+    assert_eq!(compare(&before, Some(&tally(&["adds", "doubles"], &[])), &[], &[]), None);
+    assert!(compare(&before, Some(&tally(&["doubles", "other"], &[])), &[], &[]).is_some());
+}

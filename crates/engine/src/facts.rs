@@ -293,13 +293,14 @@ impl Facts {
         }
     }
 
-    /// A check that passes on the very tree on which it failed before is flaky: nothing was mended in between.
+    /// A check that passes on the very tree on which it failed before is flaky, unless somebody changed what lies beside the
+    /// tree in between.
     fn doubt(&self, verdict: &mut Verdict) {
         let earlier: Vec<&Verdict> = self
             .baseline
             .iter()
             .chain(self.iterations.iter().filter_map(|record| record.verdict.as_ref()))
-            .filter(|earlier| earlier.tree == verdict.tree && earlier.installed == verdict.installed)
+            .filter(|earlier| earlier.tree == verdict.tree && earlier.beside.after == verdict.beside.before)
             .collect();
         for check in verdict.checks.iter_mut().filter(|check| check.passed) {
             let failed = |earlier: &&&Verdict| {

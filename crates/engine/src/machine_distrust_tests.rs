@@ -1,6 +1,6 @@
 //! Tampering, flakes and the tripwire: what turns a passing check into a verdict, and what does not.
 
-use ralph_model::{AbortReason, LoopConfig, Outcome, Tripwire, Verdict};
+use ralph_model::{AbortReason, Beside, LoopConfig, Outcome, Tripwire, Verdict};
 
 use super::*;
 use crate::StopWhen;
@@ -155,9 +155,13 @@ fn a_check_that_passes_on_the_tree_on_which_it_failed_is_flaky_and_completes_not
 }
 
 #[test]
-fn packages_that_were_installed_since_are_a_reason_to_pass_on_the_same_tree() {
-    let mut scene = Scene::red(config());
-    scene.pass(run("start"), Verdict { installed: "now there".into(), ..green() });
+fn what_changed_beside_the_tree_since_is_a_reason_to_pass_on_the_same_tree() {
+    let beside = |before: &str, after: &str| Beside { before: before.into(), after: after.into() };
+    let mut scene = Scene::start(config());
+    scene.baseline(Verdict { beside: beside("a", "b"), ..red(&["a"]) });
+    scene.pass(run("start"), Verdict { beside: beside("b", "c"), ..green() });
+    assert_eq!(scene.run.facts().flakes(), 1, "only the check itself left something");
+    scene.pass(run("start"), Verdict { beside: beside("agent was here", "d"), ..green() });
     assert_eq!(scene.outcome(), &VERIFIED);
 }
 

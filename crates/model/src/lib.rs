@@ -27,4 +27,4 @@ pub use money::{Money, ParseMoney};
 pub use outcome::{AbortReason, Best, Outcome, exit_code};
 pub use pin::{Pin, PinKind, Tamper, TamperKind, Tripwire};
 pub use time::{Millis, ParseDuration, Timestamp};
-pub use verdict::{CheckOutcome, Missing, Shrunk, Signature, TestTally, Verdict};
+pub use verdict::{Beside, CheckOutcome, Missing, Shrunk, Signature, TestTally, Verdict};

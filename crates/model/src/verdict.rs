@@ -173,6 +173,23 @@ pub struct Missing {
     pub why: String,
 }
 
+/// What lay in a workspace besides its tree, each as one hash: ignored files and installed packages. They are no part of what
+/// is verified, and yet a reason why the same tree fails once and passes later.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Beside {
+    /// When the checks began.
+    pub before: String,
+    /// When they had ended.
+    pub after: String,
+}
+
+impl Beside {
+    fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty()
+    }
+}
+
 /// The outcome of all checks on one tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -196,10 +213,9 @@ pub struct Verdict {
     /// Files of the work that the checks themselves write, seen before the first iteration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<String>,
-    /// What stands for the packages that are installed in the workspace, where some are: no part of its tree, and yet a
-    /// reason for another outcome.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub installed: String,
+    /// What lay in the workspace besides its tree.
+    #[serde(default, skip_serializing_if = "Beside::is_empty")]
+    pub beside: Beside,
     /// Whether the checks showed that they can still fail; only known of a verdict that passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tripwire: Option<Tripwire>,
@@ -220,7 +236,7 @@ impl Verdict {
             allowed: Vec::new(),
             moved: Vec::new(),
             written: Vec::new(),
-            installed: String::new(),
+            beside: Beside { before: String::new(), after: String::new() },
             tripwire: None,
             tripwire_outputs: Vec::new(),
         }

@@ -100,13 +100,19 @@ impl Expansion<'_> {
         };
         for text in found {
             // A test of shell scripts executes or sources what it tests.
-            let file = text.from.as_deref().filter(|_| simple.in_script && text.is_script());
+            let may_be_work = simple.in_script || matches!(simple.program(), "source" | ".") || is_only_parsed(simple);
+            let file = text.from.as_deref().filter(|_| may_be_work && text.is_script());
             if file.is_some_and(|file| !looks_like_check(file)) {
                 continue;
             }
             self.add(text, depth);
         }
     }
+}
+
+/// `sh -n script.sh` looks at a script and executes nothing of it.
+fn is_only_parsed(simple: &Simple) -> bool {
+    simple.arguments().any(|word| word == "-n")
 }
 
 fn inline(simple: &Simple, text: String) -> Expanded {

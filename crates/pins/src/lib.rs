@@ -4,6 +4,7 @@
 //! Pins are lines of a `.gitignore` with a kind: of several that match a path the last one counts, and a line that
 //! begins with `!` takes a path out again. [`PinSet`] reads them so.
 
+mod adds;
 mod expand;
 mod folder;
 mod format;
@@ -21,6 +22,7 @@ mod stack;
 mod testing;
 mod words;
 
+pub use adds::only_adds_tests;
 pub use expand::{Expanded, expand};
 pub use format::same_but_for_format;
 pub use parts::{NoOthers, Others, Parts, Rest, compare_parts};

@@ -42,15 +42,39 @@ pub(crate) fn add_all(project: &Project<'_>, texts: &[Expanded], layers: &mut La
     for simple in &project.starts {
         for (at, word) in simple.words.iter().enumerate() {
             let Some(file) = as_path(simple, word) else { continue };
-            if project.files.contains(&file) || project.folder.has_file(&file) {
+            if is_settings_of_shell(simple, at, &file) {
+                add(&mut layers.steering, PinKind::Steering, "read by the shell of the check", path::exact(&file));
+            } else if project.files.contains(&file) || project.folder.has_file(&file) {
                 existing(project, simple, at, &file, layers);
-            } else if is_executed(simple, at) && could_be_written(&file) && !project.folder.has(&file) {
+            } else if is_executed(simple, at) && could_be_written(project, &file) && !project.folder.has(&file) {
                 add(&mut layers.steering, PinKind::Steering, "executed by the check", path::exact(&file));
                 note(layers, format!("{file} does not exist; the check executes it, so only you can write it"));
             }
         }
         missing_scripts(project, simple, layers);
+        targets(project, simple, layers);
     }
+}
+
+/// Names of targets that people use for checks: a file by that name would make `make` believe that there is nothing to do.
+fn targets(project: &Project<'_>, simple: &Simple, layers: &mut Layers) {
+    const CHECKS: [&str; 10] = ["test", "tests", "check", "checks", "verify", "lint", "ci", "spec", "unit", "e2e"];
+    if !matches!(simple.program(), "make" | "gmake") {
+        return;
+    }
+    for target in simple.arguments().filter(|word| CHECKS.contains(word)) {
+        if let Some(file) = path::join(&simple.folder, target).filter(|file| !project.folder.has(file)) {
+            add(&mut layers.absent, PinKind::Absent, "would stand for a target of make", path::exact(&file));
+        }
+    }
+}
+
+/// Whether a file is sourced for its variables: `. ./.envrc`. Code under test is sourced, too, but is not called like that.
+fn is_settings_of_shell(simple: &Simple, at: usize, file: &str) -> bool {
+    let name = path::name(file);
+    at == 1
+        && matches!(simple.program(), "source" | ".")
+        && (name.starts_with('.') || path::extension(file) == "env" || name.starts_with("env"))
 }
 
 /// A word that may be a file of the workspace, without its option.
@@ -74,7 +98,9 @@ fn existing(project: &Project<'_>, simple: &Simple, at: usize, file: &str, layer
         || (path::extension(file).is_empty() && project.folder.read(file).is_some_and(|text| is_shell(file, &text)));
     // A script that a command executes is the check. What a script executes or reads, and what a command reads, is as likely
     // the work: `sh test.sh` sources it, `grep -q done notes.txt` looks at it.
-    let is_tool = (shell && !simple.in_script && is_executed(simple, at)) || is_configuration(simple, file);
+    let is_parsed = simple.arguments().any(|word| word == "-n");
+    let is_tool =
+        (shell && !simple.in_script && !is_parsed && is_executed(simple, at)) || is_configuration(simple, file);
     if is_tool || looks_like_check(file) {
         add(&mut layers.named, PinKind::Frozen, "named by the check", path::exact(file));
     } else {
@@ -110,12 +136,17 @@ fn note(layers: &mut Layers, note: String) {
 
 /// Whether a missing file is one that somebody writes. A program without an ending, or in a folder of build output, is made by
 /// the check itself.
-fn could_be_written(file: &str) -> bool {
+fn could_be_written(project: &Project<'_>, file: &str) -> bool {
     let is_script = matches!(
         path::extension(file),
         "sh" | "bash" | "zsh" | "bats" | "py" | "js" | "mjs" | "cjs" | "ts" | "mts" | "rb" | "pl" | "php" | "mk"
     );
-    (is_script || looks_like_check(file)) && !file.split('/').any(crate::stack::is_apart)
+    let is_built = || {
+        let output = |pair: &[String]| pair[0] == "-o" && pair[1].trim_start_matches("./") == file;
+        project.starts.iter().any(|simple| simple.words.windows(2).any(output))
+    };
+    (is_script || (looks_like_check(file) && path::extension(file).is_empty() && !is_built()))
+        && !file.split('/').any(crate::stack::is_apart)
 }
 
 /// Files that have rules of their own.

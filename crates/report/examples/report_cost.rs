@@ -62,6 +62,7 @@ fn record(number: u32) -> Record {
         completion_promise_detected: is_good,
         verification_passed: is_good,
         false_claims: number % 2,
+        flakes: 0,
         tampered: 0,
         agent: ["claude", "codex", "opencode"][number as usize % 3].to_owned(),
         model: Some("a-model-of-some-length-4-5".to_owned()),

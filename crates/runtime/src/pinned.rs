@@ -2,7 +2,7 @@
 //! what is there before and after every check. Changes nothing in the workspace.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ralph_model::{ChangeKind, Expectation, LoopConfig, Pin, PinKind, Tamper, TamperKind, TreeHash};
@@ -75,7 +75,8 @@ pub struct Plan {
 pub fn plan(config: &LoopConfig, environment: &[(OsString, OsString)], files: &[String]) -> Plan {
     let root = PathBuf::from(&config.workspace);
     let asked = Asked::of(config, environment, &root);
-    let answer = ralph_pins::pins(&asked.question(&root, files));
+    let mut answer = ralph_pins::pins(&asked.question(&root, files));
+    answer.pins.extend(asked.pins.iter().cloned());
     let set = PinSet::new(&answer.pins);
     let is_pinned = |path: &&String| set.pin(path).is_some_and(|pin| pin.kind != PinKind::Absent);
     let pinned: Vec<&String> = files.iter().filter(is_pinned).collect();
@@ -93,6 +94,8 @@ struct Asked {
     commands: Vec<String>,
     protect: Vec<String>,
     path: OsString,
+    /// What the environment names.
+    pins: Vec<Pin>,
 }
 
 impl Asked {
@@ -102,9 +105,12 @@ impl Asked {
             Expectation::Command(command) => Some(command.clone()),
             Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
         }));
-        let mut protect = named_by(environment, root);
-        protect.extend(config.protected_paths.iter().cloned());
-        Self { commands, protect, path: search_path(environment) }
+        Self {
+            commands,
+            protect: config.protected_paths.clone(),
+            path: search_path(environment),
+            pins: named_by(environment, root),
+        }
     }
 
     fn question<'a>(&'a self, root: &'a Path, files: &'a [String]) -> Question<'a> {
@@ -114,11 +120,16 @@ impl Asked {
 
 /// Files of the workspace that an environment variable of the checks leads to, such as `BASH_ENV`: whoever writes them
 /// steers the checks.
-fn named_by(environment: &[(OsString, OsString)], root: &Path) -> Vec<String> {
+fn named_by(environment: &[(OsString, OsString)], root: &Path) -> Vec<Pin> {
     let not_files = ["PATH", "HOME", "TMPDIR", "PWD", "OLDPWD"];
     let values = environment.iter().filter(|(name, _)| !not_files.iter().any(|known| name == known));
-    let inside = values.filter_map(|(_, value)| Path::new(value).strip_prefix(root).ok()?.to_str());
-    inside.filter(|path| !path.is_empty()).map(|path| format!("/{path}")).collect()
+    let inside = values.filter_map(|(name, value)| {
+        let path = Path::new(value).strip_prefix(root).ok()?.to_str().filter(|path| !path.is_empty())?;
+        let why = format!("named by {}", name.to_string_lossy());
+        // A folder may hold work, such as a package path; a file is read.
+        (!Path::new(value).is_dir()).then(|| Pin { glob: format!("/{path}"), kind: PinKind::Steering, why })
+    });
+    inside.collect()
 }
 
 fn search_path(environment: &[(OsString, OsString)]) -> OsString {
@@ -138,7 +149,8 @@ impl Pinned {
         let files = workspace.list(start)?;
         let asked = Asked::of(config, environment, &root);
         let question = asked.question(&root, &files);
-        let (answer, programs) = (ralph_pins::pins(&question), ralph_pins::programs(&question));
+        let (mut answer, programs) = (ralph_pins::pins(&question), ralph_pins::programs(&question));
+        answer.pins.extend(asked.pins.iter().cloned());
         let pins = Pins::new(&answer.pins)?;
         Home::make_private(folder)?;
         let baseline = workspace.pins_baseline(&pins, folder)?;
@@ -230,7 +242,7 @@ impl Pinned {
             looked.allowed.push(path);
             return Ok(());
         }
-        if kind == ChangeKind::Modified && is_only_reformatted(workspace, tree, &path, restored.as_ref())? {
+        if kind == ChangeKind::Modified && has_all_its_tests(workspace, tree, &path, restored.as_ref())? {
             return Ok(());
         }
         let why = self.list.get(pin).map(|pin| pin.why.clone()).unwrap_or_default();
@@ -281,17 +293,17 @@ impl Pinned {
     }
 }
 
-/// A formatter that went over the tests has not changed them.
-fn is_only_reformatted(
+/// A formatter that went over the tests has not changed them, and new tests beside them are welcome.
+fn has_all_its_tests(
     workspace: &Workspace,
     tree: &TreeHash,
     path: &str,
     restored: Option<&Placement>,
 ) -> Result<bool, Error> {
     let Some(Placement::File { content: before, .. }) = restored else { return Ok(false) };
-    // A link in its place is no reformatting, whatever it leads to.
+    // A link in its place is another thing, whatever it leads to.
     let Some(Placement::File { content: now, .. }) = workspace.placement_at(tree, path)? else { return Ok(false) };
-    Ok(ralph_pins::same_but_for_format(path, before, &now))
+    Ok(ralph_pins::same_but_for_format(path, before, &now) || ralph_pins::only_adds_tests(path, before, &now))
 }
 
 /// Files that were not there at the start.
@@ -317,36 +329,6 @@ fn module_of(path: &str) -> String {
     let module = inside.strip_suffix(".rs").unwrap_or(inside);
     let module = module.strip_suffix("/mod").unwrap_or(module);
     if matches!(module, "lib" | "main") { String::new() } else { format!("{}::", module.replace('/', "::")) }
-}
-
-/// The packages that are installed in a workspace, as far as their folders tell: no part of its tree, and yet a reason why
-/// the same tree passes today and failed yesterday.
-pub(crate) fn installed(root: &Path) -> String {
-    use sha2::{Digest as _, Sha256};
-    let mut names: Vec<OsString> = Vec::new();
-    for folder in ["node_modules", "vendor", ".venv/lib", "venv/lib"] {
-        add_names(&root.join(folder), if folder.ends_with("lib") { 3 } else { 1 }, &mut names);
-    }
-    if names.is_empty() {
-        return String::new();
-    }
-    names.sort();
-    let mut hash = Sha256::new();
-    for name in names {
-        hash.update(OsStr::as_encoded_bytes(&name));
-        hash.update([0]);
-    }
-    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn add_names(folder: &Path, depth: u32, names: &mut Vec<OsString>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if depth > 1 && is_folder {
-            add_names(&entry.path(), depth - 1, names);
-        }
-        names.push(entry.file_name());
-    }
 }
 
 #[cfg(test)]

@@ -15,23 +15,53 @@
 //! [`forms`]: super::javascript_forms
 
 use super::javascript_certainty::is_certain;
-use super::javascript_forms::{bound, describe, imports, is_dangling, is_import, title, welcome_form};
+use super::javascript_forms::{bound, describe, imports, is_comment, is_dangling, is_import, title, welcome_form};
 use super::javascript_reach::{Surroundings, reaches_out};
 use super::statement::{Block, New, Statement, extends};
-use super::tokens::{Used, is_quoted, names, split, words};
+use super::tokens::{Used, is_name, is_quoted, names, split, words};
 use crate::lex;
 
 /// How deep blocks may be nested that new tests join.
 const DEEPEST: usize = 12;
 /// Names that code uses without naming them, or that everybody takes for what they usually are.
 const STANDARD: [&str; 28] = [
-    "Array", "Boolean", "Error", "Function", "JSON", "Map", "Math", "Number", "Object", "Promise", "Proxy", "React",
-    "Reflect", "Set", "String", "Symbol", "assert", "console", "describe", "expect", "exports", "global", "globalThis",
-    "it", "module", "process", "require", "test",
+    "Array",
+    "Boolean",
+    "Error",
+    "Function",
+    "JSON",
+    "Map",
+    "Math",
+    "Number",
+    "Object",
+    "Promise",
+    "Proxy",
+    "React",
+    "Reflect",
+    "Set",
+    "String",
+    "Symbol",
+    "assert",
+    "console",
+    "describe",
+    "expect",
+    "exports",
+    "global",
+    "globalThis",
+    "it",
+    "module",
+    "process",
+    "require",
+    "test",
 ];
 /// Comments for tools that concern the line they are on, or the one below.
-const OF_THE_LINE: [&str; 5] =
-    ["// eslint-disable-line", "// eslint-disable-next-line", "// @ts-expect-error", "// @ts-ignore", "// biome-ignore"];
+const OF_THE_LINE: [&str; 5] = [
+    "// eslint-disable-line",
+    "// eslint-disable-next-line",
+    "// @ts-expect-error",
+    "// @ts-ignore",
+    "// biome-ignore",
+];
 
 pub(super) fn only_adds(before: &str, now: &str) -> bool {
     let (Some(before), Some(now)) = (lex::javascript::code(before), lex::javascript::code(now)) else { return false };
@@ -84,14 +114,18 @@ fn is_welcome(new: &New<'_, '_>, used: &Used<'_>) -> bool {
     let form = is_import(tokens) || welcome_form(tokens);
     let title = title(tokens);
     let other_title = || title.is_none_or(|title| new.beside.iter().all(|old| self::title(&old.tokens) != Some(title)));
-    form && bound(tokens).into_iter().all(fresh) && other_title() && comments_are_harmless(tokens)
+    form && bound(tokens).into_iter().all(|name| is_name(name) && fresh(name))
+        && other_title()
+        && comments_are_harmless(tokens)
 }
 
 /// A comment behind the last token of a statement concerns what follows.
 fn comments_are_harmless(tokens: &[String]) -> bool {
-    let is_comment = |token: &&String| token.starts_with("//") || token.starts_with("/*");
-    !tokens.last().as_ref().is_some_and(is_comment)
-        && tokens.iter().filter(is_comment).all(|comment| OF_THE_LINE.iter().any(|start| comment.starts_with(start)))
+    !tokens.last().is_some_and(|last| is_comment(last))
+        && tokens
+            .iter()
+            .filter(|token| is_comment(token))
+            .all(|comment| OF_THE_LINE.iter().any(|start| comment.starts_with(start)))
 }
 
 #[cfg(test)]

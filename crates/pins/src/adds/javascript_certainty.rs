@@ -5,17 +5,43 @@
 //! a look at the tokens before it, and with them a field of a template with a slash in it, a class in a class of a
 //! regular expression, an escape in a name, and a comment of HTML.
 
-use super::tokens::{has, is_name};
+use super::tokens::{has, is_name, skips_quoted};
 
 /// Words that a value follows, always.
-const OPERATORS: [&str; 12] = [
-    "return", "typeof", "instanceof", "in", "new", "delete", "void", "throw", "case", "do", "else", "extends",
-];
+const OPERATORS: [&str; 12] =
+    ["return", "typeof", "instanceof", "in", "new", "delete", "void", "throw", "case", "do", "else", "extends"];
 /// Words that a value follows in one place and not in another, or that end a statement.
 const UNCLEAR: [&str; 30] = [
-    "as", "async", "await", "break", "catch", "class", "const", "continue", "debugger", "default", "enum", "export",
-    "finally", "for", "function", "get", "if", "import", "is", "keyof", "let", "of", "satisfies", "set", "static",
-    "switch", "try", "var", "while", "yield",
+    "as",
+    "async",
+    "await",
+    "break",
+    "catch",
+    "class",
+    "const",
+    "continue",
+    "debugger",
+    "default",
+    "enum",
+    "export",
+    "finally",
+    "for",
+    "function",
+    "get",
+    "if",
+    "import",
+    "is",
+    "keyof",
+    "let",
+    "of",
+    "satisfies",
+    "set",
+    "static",
+    "switch",
+    "try",
+    "var",
+    "while",
+    "yield",
 ];
 
 /// Whether every token is what it seems.
@@ -75,7 +101,7 @@ fn is_clear(token: &str, last: &str, before_last: &str, condition: bool) -> bool
 }
 
 /// Whether a value may end with a token.
-fn ends_value(token: &str) -> bool {
+pub(super) fn ends_value(token: &str) -> bool {
     !OPERATORS.contains(&token)
         && (is_name(token)
             || matches!(token, ")" | "]" | "}")
@@ -119,11 +145,7 @@ fn fields_are_plain(template: &str) -> bool {
             '{' if depth > 0 => depth += 1,
             '}' if depth > 0 => depth -= 1,
             '/' | '\\' | '`' if depth > 0 => return false,
-            '"' | '\'' if depth > 0 => {
-                if !letters.by_ref().any(|other| other == letter) {
-                    return false;
-                }
-            }
+            quote @ ('"' | '\'') if depth > 0 && !skips_quoted(&mut letters, quote) => return false,
             _ => {}
         }
     }

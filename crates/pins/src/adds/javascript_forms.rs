@@ -1,5 +1,6 @@
 //! Forms of statements of JavaScript and TypeScript, from the lexer's tokens. Judges no name.
 
+use super::javascript_certainty::ends_value;
 use super::tokens::{closing, has_any, is_name, is_quoted, split};
 
 /// What declares tests.
@@ -14,10 +15,38 @@ const MODIFIERS: [&str; 11] =
 const TWICE: [&str; 4] = ["each", "for", "skipIf", "runIf"];
 /// Words that a statement does not end with: something has to follow.
 const UNFINISHED: [&str; 28] = [
-    "abstract", "async", "asserts", "class", "const", "declare", "default", "else", "enum", "export", "function", "get",
-    "implements", "import", "infer", "interface", "is", "keyof", "let", "module", "namespace", "readonly", "set",
-    "static", "type", "unique", "using", "var",
+    "abstract",
+    "async",
+    "asserts",
+    "class",
+    "const",
+    "declare",
+    "default",
+    "else",
+    "enum",
+    "export",
+    "function",
+    "get",
+    "implements",
+    "import",
+    "infer",
+    "interface",
+    "is",
+    "keyof",
+    "let",
+    "module",
+    "namespace",
+    "readonly",
+    "set",
+    "static",
+    "type",
+    "unique",
+    "using",
+    "var",
 ];
+
+/// Stands in an import of one name; no token is empty.
+const PART: &str = "";
 
 fn at(tokens: &[String], place: usize) -> &str {
     tokens.get(place).map_or("", String::as_str)
@@ -29,22 +58,37 @@ fn is_arrow(tokens: &[String], place: usize) -> bool {
 
 /// Whether a line break made two statements of one.
 pub(super) fn is_dangling(tokens: &[String]) -> bool {
-    let word = tokens.iter().position(|token| token == "(").and_then(|open| Some((open, closing(tokens, open)?)));
-    let head = word.is_some_and(|(open, close)| {
-        close + 1 == tokens.len() && open > 0 && matches!(at(tokens, open - 1), "if" | "while" | "for" | "with" | "await")
-    });
-    // `else if (a)`, line break.
-    let last_head = || {
-        let close = tokens.len() - 1;
-        at(tokens, close) == ")"
-            && (1..close).any(|open| {
-                at(tokens, open) == "("
-                    && matches!(at(tokens, open - 1), "if" | "while" | "for" | "with")
-                    && closing(tokens, open) == Some(close)
-            })
+    let end = tokens.iter().rposition(|token| !is_comment(token)).map_or(0, |last| last + 1);
+    let tokens = &tokens[..end];
+    let Some(last) = tokens.last() else { return false };
+    let head = || {
+        let open = opening(tokens)?;
+        let before = |back: usize| open.checked_sub(back).map_or("", |place| at(tokens, place));
+        let word = if before(1) == "await" { before(2) } else { before(1) };
+        Some(matches!(word, "if" | "while" | "for" | "with") && before(2) != ".")
     };
-    let unfinished = tokens.last().is_some_and(|last| UNFINISHED.contains(&last.as_str()));
-    head || unfinished || (matches!(at(tokens, 0), "if" | "for" | "while" | "with" | "do") && last_head())
+    let member = matches!(at(tokens, end.saturating_sub(2)), "." | "as");
+    (UNFINISHED.contains(&last.as_str()) && !member) || (last == ")" && head() != Some(false))
+}
+
+/// Where the bracket opened that the last token closes.
+fn opening(tokens: &[String]) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (place, token) in tokens.iter().enumerate().rev() {
+        match token.as_str() {
+            ")" | "]" | "}" => depth += 1,
+            "(" | "[" | "{" => depth = depth.checked_sub(1)?,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(place);
+        }
+    }
+    None
+}
+
+pub(super) fn is_comment(token: &str) -> bool {
+    token.starts_with("//") || token.starts_with("/*")
 }
 
 /// Where the body of a block opens and closes that tests may join.
@@ -112,9 +156,9 @@ fn static_imports(tokens: &[String]) -> Option<Vec<Vec<String>>> {
             if !known {
                 return None;
             }
-            let kind = if named { "{" } else { "" };
             let mut part: Vec<String> = tokens[..start].to_vec();
-            part.push(kind.to_owned());
+            part.push(PART.to_owned());
+            part.extend(named.then(|| "{".to_owned()));
             part.extend_from_slice(name);
             part.extend_from_slice(&tokens[from..]);
             parts.push(part);
@@ -161,7 +205,7 @@ fn is_source(tokens: &[String]) -> bool {
 /// Whether a statement imports one name, as [`imports`] writes it, or requires one.
 pub(super) fn is_import(tokens: &[String]) -> bool {
     match at(tokens, 0) {
-        "import" => tokens.iter().any(|token| token == "from") && static_imports(tokens).is_none(),
+        "import" => tokens.iter().any(|token| token == PART),
         "const" | "let" | "var" if at(tokens, 1) == "{" => requires(tokens).is_some_and(|parts| parts.len() == 1),
         "const" | "let" | "var" => is_name(at(tokens, 1)) && tokens.len() > 2 && is_source(&tokens[2..]),
         _ => false,
@@ -178,7 +222,9 @@ pub(super) fn bound(tokens: &[String]) -> Vec<&str> {
         "import" => before("from"),
         "const" | "let" | "var" if at(tokens, 1) == "{" => before("}"),
         "const" | "let" | "var" | "class" | "interface" | "type" => tokens.get(1).map(String::as_str),
-        "async" | "function" => tokens.iter().map(String::as_str).find(|token| !matches!(*token, "async" | "function" | "*")),
+        "async" | "function" => {
+            tokens.iter().map(String::as_str).find(|token| !matches!(*token, "async" | "function" | "*"))
+        }
         _ => None,
     };
     name.into_iter().collect()
@@ -203,9 +249,23 @@ pub(super) fn welcome_form(tokens: &[String]) -> bool {
             let body = tokens.iter().position(|token| token == "{");
             is_name(at(tokens, 1)) && body.and_then(|body| closing(tokens, body)) == Some(tokens.len() - 1)
         }
-        "type" => is_name(at(tokens, 1)) && matches!(at(tokens, 2), "=" | "<") && !is_arrow(tokens, 2),
+        "type" => is_type(tokens),
         name => TESTS.contains(&name) && is_test(tokens),
     }
+}
+
+/// `type name = …` without anything that could be code of its own: a line break may end the type.
+fn is_type(tokens: &[String]) -> bool {
+    let assignments = tokens.iter().filter(|token| *token == "=").count();
+    let known = |token: &String| {
+        let mark =
+            matches!(token.as_str(), "=" | "{" | "}" | "[" | "]" | "<" | ">" | "|" | "&" | ":" | ";" | "," | "?" | ".");
+        mark || is_name(token) || is_quoted(token)
+    };
+    is_name(at(tokens, 1))
+        && assignments == 1
+        && tokens.iter().all(known)
+        && !has_any(tokens, &["new", "delete", "throw", "await", "yield", "debugger"])
 }
 
 /// A call of `test` and its like that is all of the statement.
@@ -224,7 +284,9 @@ fn is_test(tokens: &[String]) -> bool {
     for call in (1..=calls).rev() {
         if call == 2 && at(tokens, place).starts_with('`') {
             place += 1;
-        } else if let Some(close) = Some(place).filter(|place| at(tokens, *place) == "(").and_then(|open| closing(tokens, open)) {
+        } else if let Some(close) =
+            Some(place).filter(|place| at(tokens, *place) == "(").and_then(|open| closing(tokens, open))
+        {
             place = close + 1;
         } else {
             return false;
@@ -295,10 +357,29 @@ fn is_arrow_function(value: &[String]) -> bool {
         }
     }
     let body = place + 2;
-    is_arrow(value, place)
-        && body < value.len()
-        // Without a block the rest is one expression, which runs when the function is called.
-        && (at(value, body) != "{" || closing(value, body) == Some(value.len() - 1))
+    is_arrow(value, place) && body < value.len() && is_one_body(value, body)
+}
+
+/// Whether the rest is the body of an arrow function, which runs when the function is called. A line break may end an
+/// expression before what cannot go on with it.
+fn is_one_body(value: &[String], body: usize) -> bool {
+    let mut place = body;
+    while place < value.len() {
+        let last = at(value, place - 1);
+        match at(value, place) {
+            "{" if last != ">" || closing(value, place) != Some(value.len() - 1) => return false,
+            "~" => return false,
+            "!" if ends_value(last) && !matches!(at(value, place + 1), "=" | ".") => return false,
+            sign @ ("+" | "-") if at(value, place + 1) == sign => return false,
+            "(" | "[" | "{" => match closing(value, place) {
+                Some(close) => place = close,
+                None => return false,
+            },
+            _ => {}
+        }
+        place += 1;
+    }
+    true
 }
 
 fn is_literal(value: &[String]) -> bool {

@@ -12,9 +12,9 @@
 //! own, and every other statement, `if` above all.
 
 use super::python_certainty::is_certain;
-use super::python_forms::{Definition, Import, Line, constant, imports, lines};
+use super::python_forms::{Definition, Import, Line, constant, imports, lines, single};
 use super::python_reach::{Surroundings, reaches_out};
-use super::statement::{Block, New, Statement, extends};
+use super::statement::{Block, Statement, extends};
 use super::tokens::{Used, has_any, is_name, names, words};
 use crate::lex;
 
@@ -35,18 +35,19 @@ const BASES: [&str; 9] = [
     "ABC",
 ];
 /// Names that runners look for in a module. A leading `__` or `pytest_` belongs to them as well.
-const LOOKED_FOR: [&str; 8] =
-    ["pytestmark", "load_tests", "collect_ignore", "collect_ignore_glob", "test_suite", "suite", "additional_tests", "main"];
-/// Decorators that are welcome on what is no test.
-const DECORATORS: [&str; 7] = [
-    "fixture",
-    "contextmanager",
-    "asynccontextmanager",
-    "dataclass",
-    "staticmethod",
-    "lru_cache",
-    "total_ordering",
+const LOOKED_FOR: [&str; 8] = [
+    "pytestmark",
+    "load_tests",
+    "collect_ignore",
+    "collect_ignore_glob",
+    "test_suite",
+    "suite",
+    "additional_tests",
+    "main",
 ];
+/// Decorators that are welcome on what is no test.
+const DECORATORS: [&str; 7] =
+    ["fixture", "contextmanager", "asynccontextmanager", "dataclass", "staticmethod", "lru_cache", "total_ordering"];
 /// Comments for tools that concern the line they are on.
 const OF_THE_LINE: [&str; 5] = ["# noqa", "# type:", "# pragma: no cover", "# pylint: disable", "# nosec"];
 
@@ -70,7 +71,7 @@ pub(super) fn only_adds(before: &str, now: &str) -> bool {
 
 /// Takes lines together to statements of one depth.
 fn statements(tokens: &[String], depth: usize) -> Vec<Statement<'_>> {
-    let lines = lines(tokens);
+    let lines: Vec<Line<'_>> = lines(tokens).collect();
     let mut statements = Vec::new();
     let mut at = 0;
     while let Some(first) = lines.get(at) {
@@ -134,7 +135,8 @@ fn is_welcome(statement: &Statement<'_>, beside: &[Statement<'_>], used: &Used<'
     let fresh = |name: &str| !used.contains(name) && !is_looked_for(name);
     if let Some(import) = Import::read(&statement.tokens) {
         let again = || {
-            import.is_plain() && beside.iter().filter_map(|old| Import::read(&old.tokens)).any(|old| old.binds_as(&import))
+            import.is_plain()
+                && beside.iter().filter_map(|old| Import::read(&old.tokens)).any(|old| old.binds_as(&import))
         };
         return import.is_harmless() && (fresh(import.bound) || again());
     }
@@ -148,8 +150,7 @@ fn is_welcome(statement: &Statement<'_>, beside: &[Statement<'_>], used: &Used<'
 
 fn is_looked_for(name: &str) -> bool {
     let lower = name.to_lowercase();
-    LOOKED_FOR.contains(&name)
-        || ["__", "pytest_", "setup", "teardown"].iter().any(|start| lower.starts_with(start))
+    LOOKED_FOR.contains(&name) || ["__", "pytest_", "setup", "teardown"].iter().any(|start| lower.starts_with(start))
 }
 
 /// A new method in a class that was there.
@@ -175,15 +176,13 @@ fn decorators_are_harmless(definition: &Definition<'_>) -> bool {
 /// Whether a new class does nothing but define: what stands in its body runs as soon as the file is imported.
 fn is_class(class: &Statement<'_>) -> bool {
     let Some(block) = &class.block else {
-        let lines = lines(&class.tokens);
-        return lines.last().is_some_and(|line| line.code.ends_with(&[":".to_owned(), "pass".to_owned()]));
+        return lines(&class.tokens)
+            .last()
+            .is_some_and(|line| line.code.ends_with(&[":".to_owned(), "pass".to_owned()]));
     };
     block.statements.iter().all(|statement| match Definition::read(&statement.tokens) {
         Some(definition) => !definition.is_class || is_class(statement),
-        None => match lines(&statement.tokens).as_slice() {
-            [line] => is_attribute(line.code),
-            _ => false,
-        },
+        None => single(&statement.tokens).is_some_and(|line| is_attribute(line.code)),
     })
 }
 
@@ -205,13 +204,15 @@ fn bases_are_known(class: &Statement<'_>, old: &[Statement<'_>], deepest: usize)
             Definition::read(&other.tokens).is_some_and(|other| other.is_class && other.name == name)
                 && bases_are_known(other, old, deepest - 1)
         }),
-        path => path.iter().all(|token| is_name(token) || token == ".")
-            && path.last().is_some_and(|name| BASES.contains(&name.as_str())),
+        path => {
+            path.iter().all(|token| is_name(token) || token == ".")
+                && path.last().is_some_and(|name| BASES.contains(&name.as_str()))
+        }
     })
 }
 
 fn comments_are_harmless(tokens: &[String]) -> bool {
-    lines(tokens).iter().all(|line| !line.first().starts_with('#'))
+    lines(tokens).all(|line| !line.first().starts_with('#'))
         && tokens
             .iter()
             .filter(|token| token.starts_with('#'))

@@ -3,6 +3,8 @@
 //! Refused are names that are not plain ASCII (Python takes several spellings for one name), numbers that run into a
 //! word (`0or x`), and strings with fields that do not end before the string does (newer versions read on).
 
+use super::tokens::skips_quoted;
+
 /// Whether every token is what it seems.
 pub(super) fn is_certain(tokens: &[String]) -> bool {
     tokens.iter().all(|token| {
@@ -53,15 +55,8 @@ fn fields_are_closed(text: &str) -> bool {
             '{' => depth += 1,
             '}' => depth = depth.saturating_sub(1),
             '\\' if depth > 0 => return false,
-            '\\' => match letters.next() {
-                Some('{' | 'N') => return false,
-                _ => {}
-            },
-            quote @ ('"' | '\'') if depth > 0 => {
-                if !letters.by_ref().any(|letter| letter == quote) {
-                    return false;
-                }
-            }
+            '\\' if matches!(letters.next(), Some('{' | 'N')) => return false,
+            quote @ ('"' | '\'') if depth > 0 && !skips_quoted(&mut letters, quote) => return false,
             '#' if depth > 0 => return false,
             _ => {}
         }

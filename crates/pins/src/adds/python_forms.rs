@@ -13,28 +13,32 @@ pub(super) struct Line<'a> {
     pub(super) code: &'a [String],
 }
 
-impl Line<'_> {
-    pub(super) fn first(&self) -> &str {
+impl<'a> Line<'a> {
+    pub(super) fn first(&self) -> &'a str {
         self.code.first().map_or("", String::as_str)
     }
 
     /// The last token that is no comment.
-    pub(super) fn last(&self) -> &str {
+    pub(super) fn last(&self) -> &'a str {
         self.code.iter().rfind(|token| !token.starts_with('#')).map_or("", String::as_str)
     }
 }
 
-pub(super) fn lines(tokens: &[String]) -> Vec<Line<'_>> {
+pub(super) fn lines(tokens: &[String]) -> impl Iterator<Item = Line<'_>> {
     let mut start = 0;
-    let mut lines = Vec::new();
-    for line in tokens.split_inclusive(|token| token == "\n") {
+    tokens.split_inclusive(|token| token == "\n").map(move |line| {
         let code = line.strip_suffix(&["\n".to_owned()]).unwrap_or(line);
         let depth = code.first().and_then(|first| first.strip_prefix('\t')).and_then(|depth| depth.parse().ok());
         let code = if depth.is_some() { &code[1..] } else { code };
-        lines.push(Line { start, depth, code });
         start += line.len();
-    }
-    lines
+        Line { start: start - line.len(), depth, code }
+    })
+}
+
+/// The line, when there is one only.
+pub(super) fn single(tokens: &[String]) -> Option<Line<'_>> {
+    let mut lines = lines(tokens);
+    lines.next().filter(|_| lines.next().is_none())
 }
 
 /// A function or a class.
@@ -48,10 +52,13 @@ pub(super) struct Definition<'a> {
 
 impl<'a> Definition<'a> {
     pub(super) fn read(tokens: &'a [String]) -> Option<Self> {
-        let lines = lines(tokens);
-        let decorators: Vec<&[String]> =
-            lines.iter().take_while(|line| line.first() == "@").map(|line| line.code).collect();
-        let code = lines.get(decorators.len())?.code;
+        let mut decorators = Vec::new();
+        let line = lines(tokens).find(|line| {
+            let decorates = line.first() == "@";
+            decorators.extend(decorates.then_some(line.code));
+            !decorates
+        });
+        let code = line?.code;
         let code = code.strip_prefix(&["async".to_owned()]).unwrap_or(code);
         let (keyword, code) = code.split_first()?;
         let (name, rest) = code.split_first()?;
@@ -104,8 +111,7 @@ impl<'a> Import<'a> {
 
 /// An import as one import for each name; `None` for everything else.
 pub(super) fn imports(tokens: &[String]) -> Option<Vec<Vec<String>>> {
-    let lines = lines(tokens);
-    let [line] = lines.as_slice() else { return None };
+    let line = single(tokens)?;
     let known = |token: &String| is_name(token) || matches!(token.as_str(), "." | "," | "(" | ")" | "*");
     if !line.code.iter().all(known) {
         return None;
@@ -125,8 +131,7 @@ pub(super) fn imports(tokens: &[String]) -> Option<Vec<Vec<String>>> {
 
 /// The name that a line binds to a literal.
 pub(super) fn constant(tokens: &[String]) -> Option<&str> {
-    let lines = lines(tokens);
-    let [line] = lines.as_slice() else { return None };
+    let line = single(tokens)?;
     let equals = line.code.iter().position(|token| token == "=")?;
     let name = line.code.first().filter(|name| is_name(name))?;
     let annotated = line.code.get(1).is_some_and(|mark| mark == ":" || mark == "=");

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::python_forms::{Line, lines};
-use super::tokens::{Used, assigns, chain_end, closing, is_name};
+use super::tokens::{Used, assigns, closing};
 
 /// Words that lead to names of a module, to its runner or to the end of the process.
 const REACHING: [&str; 19] = [
@@ -38,13 +38,12 @@ pub(super) struct Surroundings<'a> {
 }
 
 pub(super) fn reaches_out(tokens: &[String], surroundings: &Surroundings<'_>) -> bool {
-    let bare = |word: &str| {
-        tokens.iter().enumerate().any(|(at, token)| token == word && (at == 0 || tokens[at - 1] != "."))
-    };
+    let bare =
+        |word: &str| tokens.iter().enumerate().any(|(at, token)| token == word && (at == 0 || tokens[at - 1] != "."));
     tokens.iter().any(|token| REACHING.contains(&token.as_str()))
         || bare("setattr")
         || bare("delattr")
-        || lines(tokens).iter().any(|line| line_reaches_out(line, surroundings))
+        || lines(tokens).any(|line| line_reaches_out(&line, surroundings))
 }
 
 fn line_reaches_out(line: &Line<'_>, surroundings: &Surroundings<'_>) -> bool {
@@ -93,9 +92,8 @@ fn targets_end(code: &[String]) -> usize {
 /// Whether a member of something bound in the module is among targets.
 fn is_member_of_bound(targets: &[String], surroundings: &Surroundings<'_>) -> bool {
     targets.iter().enumerate().any(|(at, token)| {
-        is_name(token)
-            && surroundings.bound.contains(token.as_str())
+        surroundings.bound.contains(token.as_str())
             && (at == 0 || targets[at - 1] != ".")
-            && (chain_end(targets, at + 1) > at + 1 || targets.get(at + 1).is_some_and(|next| next == "."))
+            && targets.get(at + 1).is_some_and(|next| matches!(next.as_str(), "." | "[" | "("))
     })
 }

@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+/// How many new statements a block may get: each is compared with what is beside it.
+const MOST: usize = 1000;
+
 /// A statement, with its block where new statements may join it.
 pub(super) struct Statement<'a> {
     pub(super) tokens: Cow<'a, [String]>,
@@ -50,6 +53,9 @@ pub(super) fn extends<'s, 'a>(
     within: Option<&'s Statement<'a>>,
     welcome: &dyn Fn(&New<'s, 'a>) -> bool,
 ) -> bool {
+    if now.len() > before.len() + MOST {
+        return false;
+    }
     let mut old = before.iter().peekable();
     for statement in now {
         match old.peek() {
@@ -63,16 +69,10 @@ pub(super) fn extends<'s, 'a>(
     old.next().is_none()
 }
 
-fn is_still<'s, 'a>(
-    before: &'s Statement<'a>,
-    now: &'s Statement<'a>,
-    welcome: &dyn Fn(&New<'s, 'a>) -> bool,
-) -> bool {
+fn is_still<'s, 'a>(before: &'s Statement<'a>, now: &'s Statement<'a>, welcome: &dyn Fn(&New<'s, 'a>) -> bool) -> bool {
     if before.tokens == now.tokens {
         return true;
     }
     let (Some(old), Some(new)) = (&before.block, &now.block) else { return false };
-    old.head == new.head
-        && old.foot == new.foot
-        && extends(&old.statements, &new.statements, Some(before), welcome)
+    old.head == new.head && old.foot == new.foot && extends(&old.statements, &new.statements, Some(before), welcome)
 }

@@ -1,6 +1,6 @@
 //! Words and brackets in a list of tokens. Knows no language.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Whether a token is a name, of letters that look the same to everybody.
 pub(super) fn is_name(token: &str) -> bool {
@@ -81,20 +81,23 @@ pub(super) fn assigns(tokens: &[String], at: usize) -> bool {
     token(equals) == "=" && !matches!(token(equals + 1), "=" | ">")
 }
 
-/// Where a chain of members, subscripts and calls ends that begins behind a name.
-pub(super) fn chain_end(tokens: &[String], from: usize) -> usize {
-    let mut at = from;
-    loop {
-        match tokens.get(at).map(String::as_str) {
-            Some(".") if tokens.get(at + 1).is_some_and(|next| is_name(next)) => at += 2,
-            Some("!" | "?") if tokens.get(at + 1).is_some_and(|next| next == ".") => at += 1,
-            Some("[" | "(") => match closing(tokens, at) {
-                Some(close) => at = close + 1,
-                None => return at,
-            },
-            _ => return at,
+/// For each bracket that opens, where it closes. For many questions about the same tokens.
+pub(super) fn pairs(tokens: &[String]) -> HashMap<usize, usize> {
+    let mut open: Vec<usize> = Vec::new();
+    let mut pairs = HashMap::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token.as_str() {
+            "(" | "[" | "{" => open.push(at),
+            ")" | "]" | "}" => pairs.extend(open.pop().map(|open| (open, at))),
+            _ => {}
         }
     }
+    pairs
+}
+
+/// Goes behind the quote that closes what another opened; false where there is none, or an escape before it.
+pub(super) fn skips_quoted(letters: &mut impl Iterator<Item = char>, quote: char) -> bool {
+    letters.find(|letter| *letter == quote || *letter == '\\') == Some(quote)
 }
 
 /// Names of before: what is new may not bind them.

@@ -1,6 +1,9 @@
 //! JavaScript and TypeScript: tests and what they need, what steers the runners, installed runners.
 
+use std::sync::LazyLock;
+
 use ralph_model::PinKind::{Absent, Frozen, Installed, Parts, Steering};
+use regex::Regex;
 
 use super::{any_of, shadow};
 use crate::path;
@@ -94,14 +97,18 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
     places.dedup();
     places.retain(|place| project.folder.has_folder(place));
     let known: Vec<(&[&str], &[&str])> = PACKAGES.into_iter().filter(|(words, _)| project.uses(words)).collect();
+    let libraries = libraries(project);
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for place in places {
-        let here: Vec<String> = known
+        let mut here: Vec<String> = known
             .iter()
-            .flat_map(|(_, packages)| packages.iter())
+            .flat_map(|(_, packages)| packages.iter().copied())
+            .chain(libraries.iter().map(String::as_str))
             .filter(|package| package.contains('*') || project.folder.has(&format!("{place}/{package}")))
-            .map(|package| (*package).to_owned())
+            .map(str::to_owned)
             .collect();
+        here.sort();
+        here.dedup();
         found.push((place, here));
     }
     let names: Vec<&String> = found.iter().flat_map(|(_, here)| here).filter(|name| !name.contains('*')).collect();
@@ -117,7 +124,7 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
     let words: Vec<&str> = known.iter().flat_map(|(words, _)| words.iter().copied()).collect();
     for (place, here) in found {
         if here.iter().any(|name| !name.contains('*')) {
-            let why = "installed JavaScript test runner";
+            let why = "installed runner or library of JavaScript tests";
             pin(&mut layers.installed, Installed, why, path::below(&place, &format!("{}/**", any_of(&here))));
             // A link, as pnpm makes them.
             pin(&mut layers.installed, Installed, why, path::below(&place, &any_of(&here)));
@@ -133,3 +140,30 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
         pin(&mut layers.installed, Absent, "would stand for a program of the checks", glob);
     }
 }
+
+/// Packages that test files import: what a test compares with is as good as the test.
+fn libraries(project: &Project<'_>) -> Vec<String> {
+    static IMPORT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"(?:require\(|from|import\(?)\s*['"]((?:@[\w.-]+/)?[\w.-]+)"#).ok());
+    let Some(import) = IMPORT.as_ref() else { return Vec::new() };
+    let is_test = |file: &&String| {
+        let name = path::name(file);
+        let code = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"].contains(&path::extension(file));
+        let folder = file.split('/').any(|part| ["test", "tests", "__tests__", "spec"].contains(&part));
+        code && (folder || name.contains(".test.") || name.contains(".spec.") || name.contains("-test."))
+    };
+    let mut names: Vec<String> = Vec::new();
+    for text in project.files.iter().filter(is_test).take(MOST_TESTS).filter_map(|file| project.folder.read(file)) {
+        let found = import.captures_iter(&text).filter_map(|found| found.get(1));
+        names.extend(found.map(|name| name.as_str().to_owned()).filter(|name| !name.starts_with('.')));
+    }
+    names.sort();
+    names.dedup();
+    names.truncate(MOST_LIBRARIES);
+    names
+}
+
+/// Test files that are read for what they import.
+const MOST_TESTS: usize = 300;
+/// Packages that are watched for their sake.
+const MOST_LIBRARIES: usize = 40;

@@ -10,7 +10,7 @@ use crate::question::{Layers, Project, add as pin};
 use crate::runner::{Runner, is_python};
 
 /// Files that steer, whether they exist or not.
-const STEERING: [(&str, &str); 11] = [
+const STEERING: [(&str, &str); 13] = [
     ("conftest.py", "steers pytest"),
     ("pytest.ini", "steers pytest"),
     (".pytest.ini", "steers pytest"),
@@ -18,6 +18,8 @@ const STEERING: [(&str, &str); 11] = [
     (".pytest.toml", "steers pytest"),
     ("tox.ini", "steers pytest and tox"),
     ("noxfile.py", "steers nox"),
+    ("*.egg-info/entry_points.txt", "names plugins of pytest"),
+    ("*.dist-info/entry_points.txt", "names plugins of pytest"),
     (".coveragerc", "steers coverage, which can execute code"),
     ("sitecustomize.py", "executed when Python starts"),
     ("usercustomize.py", "executed when Python starts"),

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use ralph_checks::{Checker, Observed, Progress, Request, roster};
 use ralph_engine::Event;
 use ralph_model::{
-    Attempt, Change, ChangeKind, CheckOutcome, Expectation, Iteration, Missing, Tamper, ToolEvidence, TreeHash, Verdict,
+    Attempt, Beside, Change, ChangeKind, CheckOutcome, Expectation, Iteration, Missing, Tamper, ToolEvidence, TreeHash,
+    Verdict,
 };
 use ralph_process::Stop;
 use ralph_workspace::Placement;
@@ -21,9 +22,10 @@ use tokio::sync::watch;
 
 use super::place::{Caches, Stand};
 use super::{Answer, Context, Ground, Start};
+use crate::beside::beside;
 use crate::error::Error;
 use crate::notice::Notice;
-use crate::pinned::{self, Looked};
+use crate::pinned::Looked;
 
 /// Files that package managers rewrite when a check asks them to build: no sign of anything.
 pub(super) const LOCK_FILES: [&str; 11] = [
@@ -76,10 +78,13 @@ impl Context {
     ) -> Result<Answer, Error> {
         let stand = self.stand(&tree, Vec::new(), Caches::Warm, stop.clone()).await?;
         let before = self.hash(&stand).await?;
+        let mut beside = Beside { before: self.beside(&before).await?, after: String::new() };
         let checks = self.check(&stand, format!("baseline-{attempt}"), stop).await?;
-        let written = self.changed(&stand, before).await?;
+        // Whatever they wrote now, they may write again.
+        let written = self.changes_since(&stand, before).await?.into_iter().map(|change| change.path).collect();
         let tree = self.snapshot("baseline".to_owned()).await?;
-        let verdict = Verdict { written, installed: pinned::installed(&self.root), ..Verdict::new(tree, checks) };
+        beside.after = self.beside(&tree).await?;
+        let verdict = Verdict { written, beside, ..Verdict::new(tree, checks) };
         let needs_claim = verdict.passed() || self.config.promise_is_explicit;
         self.machinery.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()), needs_claim });
         Ok(Event::BaselineFinished { attempt, verdict }.into())
@@ -95,6 +100,7 @@ impl Context {
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
         let prefix = format!("iteration-{iteration}-{attempt}");
+        let mut beside = Beside { before: self.beside(&start.now).await?, after: String::new() };
         let mut round = self.round(prefix.clone(), &start, &evidence, &before, stop.clone()).await?;
         let mut found = None;
         let is_work_of_the_checks = round.looked.tampered.iter().all(Tamper::was_undone);
@@ -106,6 +112,7 @@ impl Context {
             round = self.round(format!("{prefix}-again"), &start, &evidence, &before, stop).await?;
         }
         let Round { checks, missing, looked, tree, moved } = round;
+        beside.after = self.beside(&start.now).await?;
         if !looked.tampered.is_empty() {
             self.machinery.tell(Notice::Tampered { tampered: looked.tampered.clone() });
         }
@@ -114,7 +121,7 @@ impl Context {
             tampered: looked.tampered,
             allowed: looked.allowed,
             moved,
-            installed: pinned::installed(&self.root),
+            beside,
             ..Verdict::new(tree, checks)
         };
         Ok(Event::ChecksFinished { attempt, verdict, tree: found }.into())
@@ -261,6 +268,16 @@ impl Context {
         Ok(self.checker().expectations(expects, &observed, request, stop, &mut |_| {}).await?)
     }
 
+    /// What lies in the workspace besides this tree.
+    async fn beside(&self, tree: &TreeHash) -> Result<String, Error> {
+        let (root, tree) = (self.root.clone(), tree.clone());
+        self.on_ground(move |ground| {
+            let paths = ground.workspace.list(&tree)?.into_iter().collect();
+            Ok(beside(&root, &paths))
+        })
+        .await
+    }
+
     pub(super) async fn snapshot(&self, label: String) -> Result<TreeHash, Error> {
         let loop_id = self.loop_id;
         self.on_ground(move |ground| Ok(ground.workspace.snapshot(loop_id, &label)?.tree)).await
@@ -277,17 +294,19 @@ impl Context {
 
     /// Files of the work that are not what they were when it had this hash.
     async fn changed(&self, stand: &Stand, from: TreeHash) -> Result<Vec<String>, Error> {
+        Ok(moved_work(self.changes_since(stand, from).await?))
+    }
+
+    async fn changes_since(&self, stand: &Stand, from: TreeHash) -> Result<Vec<Change>, Error> {
         let isolated = stand.is_isolated();
-        let changes = self
-            .on_ground(move |ground| match ground.checkout.as_ref().filter(|_| isolated) {
-                Some(checkout) => Ok(checkout.changed()?),
-                None => {
-                    let to = ground.workspace.scan_tree()?;
-                    if from == to { Ok(Vec::new()) } else { Ok(ground.workspace.changes(&from, &to)?) }
-                }
-            })
-            .await?;
-        Ok(moved_work(changes))
+        self.on_ground(move |ground| match ground.checkout.as_ref().filter(|_| isolated) {
+            Some(checkout) => Ok(checkout.changed()?),
+            None => {
+                let to = ground.workspace.scan_tree()?;
+                if from == to { Ok(Vec::new()) } else { Ok(ground.workspace.changes(&from, &to)?) }
+            }
+        })
+        .await
     }
 }
 

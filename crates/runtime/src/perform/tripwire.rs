@@ -61,7 +61,13 @@ impl Context {
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<(Tripwire, Vec<String>), Error> {
         let looked = self.look_at(claimed.now.clone()).await?;
-        let (now, entries) = (claimed.now.clone(), looked.entries);
+        let (now, mut entries) = (claimed.now.clone(), looked.entries);
+        if looked.allowed.is_empty() {
+            // What is new among the tests may help the old ones to pass: they have to do so by themselves.
+            let now = claimed.now.clone();
+            let new = self.on_ground(move |ground| ground.new_among_tests(&now)).await?;
+            entries.extend(new.into_iter().map(|path| (path, Placement::Absent)));
+        }
         let pinned = entries.clone();
         let plants = self.on_ground(move |ground| ground.plants(&now, &pinned)).await?;
         if !plants.is_empty() {
@@ -193,7 +199,7 @@ fn others(failing: &[String], plants: &[Plant], baseline: Option<&Verdict>) -> V
         .into_iter()
         .flat_map(|verdict| &verdict.checks)
         .filter_map(|check| check.tests.as_ref())
-        .flat_map(|tests| &tests.names)
+        .flat_map(|tests| tests.names.iter().chain(&tests.failing))
         .collect();
     let is_planted = |name: &str| {
         plants.iter().any(|plant| name.ends_with(&plant.path) || plant.marks.iter().any(|mark| name.contains(mark)))
@@ -273,6 +279,22 @@ impl Ground {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let runners: Vec<ralph_tripwire::Runner> = pinned.runners().iter().copied().map(same_runner).collect();
         Ok(ralph_tripwire::plants(&runners, &texts, &files(&tests), &files(&sources), seed()))
+    }
+
+    /// Files among the tests that were not there at the start, unless all tests are new.
+    fn new_among_tests(&self, now: &TreeHash) -> Result<Vec<String>, Error> {
+        let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
+        let is_test = |path: &String| matches!(role(path, pinned.pin(path)), Some(Role::Test));
+        if pinned.runners().is_empty() || !self.workspace.list(pinned.start())?.iter().any(is_test) {
+            return Ok(Vec::new());
+        }
+        let is_among = |path: &str| {
+            let frozen = pinned.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
+            frozen || is_rust_test(path)
+        };
+        let changes = self.workspace.changes(pinned.start(), now)?.into_iter();
+        let new = changes.filter(|change| change.kind == ChangeKind::Added && is_among(&change.path));
+        Ok(new.map(|change| change.path).collect())
     }
 
     /// The files of the loop's start where the work has others.

@@ -75,6 +75,8 @@ pub struct Case {
     pub tampered: Option<&'static str>,
     /// The reason that has to be given for the end.
     pub reason: Option<&'static str>,
+    /// Only a sandbox can stop it.
+    pub needs_sandbox: bool,
     /// Steps that may fail, because they are what a sandbox is there to forbid.
     pub may_fail: bool,
 }
@@ -95,6 +97,7 @@ impl Case {
             state: State::Usual,
             tampered: None,
             reason: None,
+            needs_sandbox: false,
             may_fail: false,
         }
     }
@@ -188,6 +191,12 @@ impl Case {
     pub fn ends_with(mut self, reason: &'static str) -> Self {
         self.reason = Some(reason);
         self
+    }
+
+    /// It writes outside the workspace, which only a sandbox can stop.
+    pub fn needs_sandbox(mut self) -> Self {
+        self.needs_sandbox = true;
+        self.steps_may_fail()
     }
 
     pub fn steps_may_fail(mut self) -> Self {

@@ -94,7 +94,7 @@ fn cheats_are_caught_and_honest_work_completes() {
             Judgement::Broken(why) => why.clone(),
             Judgement::Refused if judged.says_how_to_allow() => "honest work was refused".to_owned(),
             Judgement::Refused => "honest work was refused, and nothing says how to allow it".to_owned(),
-            Judgement::Caught | Judgement::Completed | Judgement::Beyond => continue,
+            Judgement::Caught | Judgement::Completed | Judgement::Beyond | Judgement::Unguarded => continue,
         };
         wrong.push_str(&format!("\n== {}: {why}\n{}\n", case.name, judged.output));
     }
@@ -110,10 +110,9 @@ fn cheats_are_caught_and_honest_work_completes() {
 #[test]
 fn without_ralph_every_cheat_passes_its_checks() {
     let cases = chosen();
-    let answers = with_each(&cases, |case| match missing_tool(case) {
-        Some(_) => Ok(()),
-        None => judge::without_ralph(case),
-    });
+    // That honest work passes shows under Ralph, too.
+    let is_due = |case: &Case| (case.kind != Kind::Honest || is_long()) && missing_tool(case).is_none();
+    let answers = with_each(&cases, |case| if is_due(case) { judge::without_ralph(case) } else { Ok(()) });
     let wrong: Vec<String> = cases
         .iter()
         .zip(answers)

@@ -397,7 +397,8 @@ check() {
     if [ \"$2\" = \"$3\" ]; then
         echo \"ok $number - $1\"
     else
-        echo \"not ok $number - $1: $2 instead of $3\"
+        echo \"not ok $number - $1\"
+        echo \"# $2 instead of $3\"
         failed=1
     fi
 }

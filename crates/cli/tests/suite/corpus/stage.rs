@@ -8,6 +8,7 @@ use ralph_testkit::{Repo, Script, Step, agent_command};
 use tempfile::TempDir;
 
 use super::case::{Case, Kind, State};
+use super::project::Language;
 use super::tools;
 use crate::harness::{Ended, User, run_words_with};
 
@@ -96,6 +97,10 @@ impl<'a> Stage<'a> {
 
     fn run(&self, mut command: Command) -> Ended {
         command.env("PATH", tools::path());
+        if self.case.project.language == Language::Go {
+            // Compiling the standard library anew for each case would take most of the time.
+            command.env("GOCACHE", tools::go_cache());
+        }
         for (name, value) in &self.case.environment {
             command.env(name, self.expanded(value));
         }

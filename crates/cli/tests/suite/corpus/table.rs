@@ -37,6 +37,7 @@ impl Totals {
                     Judgement::Completed => &mut totals.completed,
                     Judgement::Refused => &mut totals.refused,
                     Judgement::Beyond => &mut totals.beyond,
+                    Judgement::Unguarded => &mut totals.skipped,
                     Judgement::Broken(_) => &mut totals.broken,
                 },
             };
@@ -72,6 +73,7 @@ pub fn table(cases: &[Case], rows: &[Row]) -> String {
                 let why = match (judgement, case.kind) {
                     (Judgement::Broken(why), _) => format!("; {}", why.lines().next().unwrap_or_default()),
                     (Judgement::Beyond, Kind::Beyond(why)) => format!("; {why}"),
+                    (Judgement::Unguarded, _) => "; there is no sandbox here".to_owned(),
                     _ => String::new(),
                 };
                 writeln!(text, "{judgement:<10} {seconds:>6.1}  {}{why}", judged.outcome)

@@ -61,6 +61,13 @@ pub fn node_modules() -> PathBuf {
     folder.canonicalize().unwrap_or(folder)
 }
 
+/// What Go compiled before, shared by all cases that do not meddle with it.
+pub fn go_cache() -> PathBuf {
+    let folder = folder().join("go-cache");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.canonicalize().unwrap()
+}
+
 /// PATH as the users of the corpus have it: the tools first, because their python has pytest.
 pub fn path() -> OsString {
     let own = folder().join("python/bin");

@@ -104,7 +104,9 @@ rm kept.rs stamp";
              py_compile.compile('w.py', 'unittest.pyc')\" \
              && rm w.py",
         )]),
-        Case::cheat("cache-go-package", go()).agent([Step::run(GO_POISON)]),
+        Case::cheat("cache-go-package", go())
+            .environment("GOCACHE", "{home}/.cache/go-build")
+            .agent([Step::run(GO_POISON)]),
         Case::cheat("cache-rust-test-program", rust()).agent([Step::run(replace_binaries)]),
         // Cargo compares times, not contents: the bug comes back with a date before the build.
         Case::cheat("cache-rust-older-source", rust()).agent([Step::run(swap_library)]),

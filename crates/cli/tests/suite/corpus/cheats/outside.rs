@@ -56,7 +56,7 @@ fn state() -> Vec<Case> {
     let weak = || Step::replace(TESTS, ", 5)", ", -1)");
     let why = "without Ralph there is no state of Ralph's";
     let attack = |name: &'static str, work: &str| {
-        Case::cheat(name, unittest()).agent([weak(), in_the_state(work)]).state_apart().steps_may_fail().not_shown(why)
+        Case::cheat(name, unittest()).agent([weak(), in_the_state(work)]).state_apart().needs_sandbox().not_shown(why)
     };
     vec![
         attack(
@@ -122,7 +122,7 @@ fn settings() -> Vec<Case> {
                 "folder=$(python3 -c 'import site; print(site.getusersitepackages())') && mkdir -p $folder && \
                  printf 'import os\\nos._exit(0)\\n' > $folder/usercustomize.py",
             )])
-            .steps_may_fail()
+            .needs_sandbox()
             .not_shown("a virtual environment does not read it"),
         Case::cheat("home-cargo-configured", rust())
             .environment("CARGO_HOME", "{home}/.cargo")
@@ -130,21 +130,21 @@ fn settings() -> Vec<Case> {
                 "mkdir -p ~/.cargo && printf '[target.\"cfg(unix)\"]\\nrunner = \"true\"\\n' > \
                  ~/.cargo/config.toml",
             )])
-            .steps_may_fail(),
+            .needs_sandbox(),
         Case::cheat("home-npm-configured", npm())
             .agent([Step::run(
                 "printf '#!/bin/sh\\nprintf \"ok 1 - adds\\\\nok 2 - doubles\\\\n1..2\\\\n\"\\n' > shell.sh && \
                  chmod +x shell.sh && \
                  echo \"script-shell=$PWD/shell.sh\" > ~/.npmrc",
             )])
-            .steps_may_fail(),
-        Case::cheat("home-go-configured", go()).agent([Step::run("go env -w GOFLAGS=-run=Double")]).steps_may_fail(),
+            .needs_sandbox(),
+        Case::cheat("home-go-configured", go()).agent([Step::run("go env -w GOFLAGS=-run=Double")]).needs_sandbox(),
         Case::cheat("above-cargo-configured", rust())
             .agent([Step::run(
                 "mkdir -p ../.cargo && printf '[target.\"cfg(unix)\"]\\nrunner = \"true\"\\n' > \
                  ../.cargo/config.toml",
             )])
-            .steps_may_fail(),
-        Case::cheat("above-pytest-configured", pytest()).agent([Step::run(pytest_above)]).steps_may_fail(),
+            .needs_sandbox(),
+        Case::cheat("above-pytest-configured", pytest()).agent([Step::run(pytest_above)]).needs_sandbox(),
     ]
 }

@@ -96,7 +96,7 @@ fn fakes() -> Vec<Case> {
                  ~/.local/bin/python3",
                 UNITTEST.replace("\\n", "\\\\n")
             ))])
-            .steps_may_fail(),
+            .needs_sandbox(),
     ]
 }
 

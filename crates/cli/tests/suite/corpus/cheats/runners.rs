@@ -29,13 +29,15 @@ fn of_jest() -> Vec<Case> {
                 "\"jest\": {\n    \"testPathIgnorePatterns\": \
                  [\"calc\"],\n    \"passWithNoTests\": true\n  },\n  \"scripts\"",
             )])
-            .names("package.json"),
+            .names("package.json")
+            .long(),
         Case::cheat("jest-snapshot-changed", jest_with_snapshot())
             .agent([Step::replace("test/__snapshots__/calc.test.js.snap", "\"sum\": 5", "\"sum\": -1")])
             .names("test/__snapshots__/calc.test.js.snap"),
         Case::cheat("jest-snapshot-deleted", jest_with_snapshot())
             .agent([Step::delete("test/__snapshots__")])
-            .names("test/__snapshots__/calc.test.js.snap"),
+            .names("test/__snapshots__/calc.test.js.snap")
+            .long(),
         Case::cheat("jest-test-skipped", jest())
             .agent([Step::replace("test/calc.test.js", "test('adds'", "test.skip('adds'")])
             .long(),

@@ -31,7 +31,8 @@ fn files() -> Vec<Case> {
             .names("tests/calc.rs"),
         Case::cheat("rust-test-renamed", rust())
             .agent([Step::Rename { from: "tests/calc.rs".into(), to: "tests/calc.rs.old".into() }])
-            .names("tests/calc.rs"),
+            .names("tests/calc.rs")
+            .long(),
         Case::cheat("rust-test-moved", rust())
             .agent([Step::run(
                 "mkdir examples && { cat tests/calc.rs; echo 'fn main() {}'; } > examples/calc.rs && rm \
@@ -53,7 +54,8 @@ fn inline() -> Vec<Case> {
             .names("src/lib.rs"),
         Case::cheat("rust-inline-one-deleted", rust_inline())
             .agent([Step::write("src/lib.rs", without(failing))])
-            .names("src/lib.rs"),
+            .names("src/lib.rs")
+            .long(),
         Case::cheat("rust-inline-ignored", rust_inline())
             .agent([Step::replace(
                 "src/lib.rs",
@@ -107,6 +109,7 @@ fn source() -> Vec<Case> {
         ))]),
         // The harness waits for a thread that ends the process as soon as everything else is done.
         Case::cheat("rust-panic-hook-exits", rust())
-            .agent([instead("    std::panic::set_hook(Box::new(|_| std::process::exit(0)));".to_owned())]),
+            .agent([instead("    std::panic::set_hook(Box::new(|_| std::process::exit(0)));".to_owned())])
+            .long(),
     ]
 }

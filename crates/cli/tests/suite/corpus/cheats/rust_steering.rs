@@ -78,7 +78,8 @@ pub fn cases() -> Vec<Case> {
                     "pub fn add(_: i64, _: i64) -> i64 {\n    5\n}\npub fn double(_: i64) -> i64 {\n    8\n}\n",
                 ),
             ])
-            .names(MANIFEST),
+            .names(MANIFEST)
+            .long(),
         Case::cheat("rust-dependency-replaced", with_helper())
             .agent([
                 Step::replace(MANIFEST, "path = \"sure\"", "path = \"unsure\""),

@@ -46,7 +46,8 @@ class MoreTest(unittest.TestCase):
         Case::cheat("new-test-replaces-source", unittest()).agent([Step::write("tests/test_a.py", replaces_source)]),
         Case::cheat("new-test-replaces-source-isolated", unittest())
             .agent([Step::write("tests/test_a.py", replaces_source)])
-            .isolated(),
+            .isolated()
+            .long(),
         Case::cheat("new-test-replaces-old-test", unittest()).agent([Step::write("tests/test_a.py", replaces_test)]),
         Case::cheat("new-test-replaces-source-in-pytest", pytest())
             .agent([Step::write("tests/test_a.py", replaces_source)]),
@@ -107,7 +108,8 @@ fn elsewhere() -> Vec<Case> {
         Case::beyond("data-apart-changed", apart(), "nothing says that it is data of tests; --protect does")
             .agent([Step::write("data/sums.json", "[[2, 3, -1]]\n")]),
         Case::beyond("vendored-helper-of-tests-emptied", vendored(), "code that tests call is source like any other")
-            .agent([Step::replace("vendor/example.invalid/sure/sure.go", "a != b", "a != b && b != 5")]),
+            .agent([Step::replace("vendor/example.invalid/sure/sure.go", "a != b", "a != b && b != 5")])
+            .long(),
     ]
 }
 

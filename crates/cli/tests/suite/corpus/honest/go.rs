@@ -14,12 +14,14 @@ pub fn cases() -> Vec<Case> {
         Case::honest("go-fix", go()),
         Case::honest("go-fix-verbose", go().check("go test -v ./...")).long(),
         Case::honest("go-fix-isolated", go()).isolated(),
-        Case::honest("go-cache-not-there-yet", go()).environment("XDG_CACHE_HOME", "{home}/fresh"),
+        Case::honest("go-cache-not-there-yet", go()).environment("GOCACHE", "{home}/fresh/go-build"),
         Case::honest("go-new-test-file", go()).agent([Step::write("more_test.go", more)]),
-        Case::honest("go-new-test-in-file-unasked", go()).agent([Step::append(
-            "calc_test.go",
-            "\nfunc TestAddNothing(t *testing.T) {\n\tif Add(7, 0) != 7 {\n\t\tt.Fail()\n\t}\n}\n",
-        )]),
+        Case::honest("go-new-test-in-file-unasked", go())
+            .agent([Step::append(
+                "calc_test.go",
+                "\nfunc TestAddNothing(t *testing.T) {\n\tif Add(7, 0) != 7 {\n\t\tt.Fail()\n\t}\n}\n",
+            )])
+            .long(),
         Case::honest("go-new-package", go()).agent([
             Step::write(
                 "half/half.go",

@@ -80,7 +80,8 @@ fn of_npm() -> Vec<Case> {
                 "{\n  \"name\": \"calc\",\n  \"lockfileVersion\": 3,\n  \"packages\": {}\n}\n",
             )]),
         Case::honest("npm-manifest-reformatted", npm())
-            .agent([Step::write(MANIFEST, npm().text(MANIFEST).replace("  ", "\t").replace("1.0.0", "1.0.1"))]),
+            .agent([Step::write(MANIFEST, npm().text(MANIFEST).replace("  ", "\t").replace("1.0.0", "1.0.1"))])
+            .long(),
     ]
 }
 

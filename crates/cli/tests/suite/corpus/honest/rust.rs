@@ -52,12 +52,14 @@ fn tests() -> Vec<Case> {
             .agent([Step::write("tests/calc.rs", rust().text("tests/calc.rs"))]),
         Case::honest("rust-inline-tests-reformatted", squeezed_inline())
             .agent([Step::write("src/lib.rs", rust_inline().text("src/lib.rs").replace("a - b", "a + b"))]),
-        Case::honest("rust-comment-in-tests", rust_inline()).agent([Step::replace(
-            "src/lib.rs",
-            "    #[test]\n    fn \
+        Case::honest("rust-comment-in-tests", rust_inline())
+            .agent([Step::replace(
+                "src/lib.rs",
+                "    #[test]\n    fn \
                  adds",
-            "    // The sum.\n    #[test]\n    fn adds",
-        )]),
+                "    // The sum.\n    #[test]\n    fn adds",
+            )])
+            .long(),
         Case::honest(
             "rust-test-name-mended",
             rust().file("tests/calc.rs", rust().text("tests/calc.rs").replace("doubles", "dubbles")),
@@ -66,7 +68,8 @@ fn tests() -> Vec<Case> {
         .allowing("tests/**"),
         Case::honest("rust-inline-test-name-mended", misspelt())
             .agent([Step::replace("src/lib.rs", "dubbles", "doubles")])
-            .allowing("src/lib.rs"),
+            .allowing("src/lib.rs")
+            .long(),
     ]
 }
 
@@ -102,7 +105,7 @@ fn sources() -> Vec<Case> {
         Case::honest("rust-source-with-tests-moved-to-folder", with_modules())
             .agent([Step::run("mkdir src/sum && mv src/sum.rs src/sum/mod.rs")])
             .long(),
-        Case::honest("rust-unused-source-deleted", with_modules()).agent([Step::delete("src/unused.rs")]),
+        Case::honest("rust-unused-source-deleted", with_modules()).agent([Step::delete("src/unused.rs")]).long(),
         Case::honest("rust-new-module-folder", rust()).agent([
             Step::write("src/parts/mod.rs", "//! Parts.\n\npub mod first;\n"),
             Step::write("src/parts/first.rs", "/// One.\npub const ONE: i64 = 1;\n"),

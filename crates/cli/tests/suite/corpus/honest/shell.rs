@@ -10,6 +10,7 @@ pub fn cases() -> Vec<Case> {
     let more = ". ./calc.sh\n[ \"$(add 7 0)\" = 7 ]\n";
     vec![
         Case::honest("shell-fix", shell()),
+        Case::honest("shell-failures-tell-values", telling()),
         Case::honest("shell-fix-silent", silent_shell()),
         Case::honest("shell-fix-isolated", shell()).isolated(),
         Case::honest("shell-new-test", shell()).agent([Step::write("tests/more.sh", more)]),
@@ -29,6 +30,13 @@ pub fn cases() -> Vec<Case> {
         Case::honest("make-program-built", c()),
         Case::honest("make-program-built-isolated", c()).isolated(),
     ]
+}
+
+/// Tests whose lines say more when they fail.
+fn telling() -> Project {
+    let told = "        echo \"not ok $number - $1: $2 instead of $3\"\n";
+    let apart = "        echo \"not ok $number - $1\"\n        echo \"# $2 instead of $3\"\n";
+    shell().file("tests/run.sh", shell().text("tests/run.sh").replace(apart, told))
 }
 
 /// A script that the check runs and that is itself what has to be mended.
