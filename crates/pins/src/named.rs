@@ -143,7 +143,8 @@ fn could_be_written(project: &Project<'_>, file: &str) -> bool {
     );
     let is_built = || {
         let output = |pair: &[String]| pair[0] == "-o" && pair[1].trim_start_matches("./") == file;
-        project.starts.iter().any(|simple| simple.words.windows(2).any(output))
+        let from_source = |known: &String| known.rsplit_once('.').is_some_and(|(stem, _)| stem == file);
+        project.starts.iter().any(|simple| simple.words.windows(2).any(output)) || project.files.iter().any(from_source)
     };
     (is_script || (looks_like_check(file) && path::extension(file).is_empty() && !is_built()))
         && !file.split('/').any(crate::stack::is_apart)
