@@ -149,6 +149,13 @@ fn out_of_iterations(facts: &Facts) -> Next {
         details.push_str(&format!("; the best state had {} failing, after iteration {}", best.failing, best.iteration));
     }
     details.push_str("; `ralph resume --max` goes on with more");
+    if facts.tampered() > 0 {
+        details.push_str(&format!(
+            "; what the checks rest on was changed in {} of them: if such a change is wanted, allow it with \
+             --allow-test-change GLOB in a new loop",
+            facts.tampered()
+        ));
+    }
     abort(AbortReason::MaxIterations, details)
 }
 

@@ -25,6 +25,9 @@ mod tokens;
 
 use std::borrow::Cow;
 
+pub(crate) use javascript_certainty::is_certain as is_certain_javascript;
+pub(crate) use python_certainty::is_certain as is_certain_python;
+
 use crate::path;
 
 /// Files above this are not read.
@@ -47,7 +50,7 @@ pub fn only_adds_tests(path: &str, before: &[u8], now: &[u8]) -> bool {
 
 /// The text with plain line breaks; `None` when it is too long or holds what ends a line, or counts as a blank, in one
 /// language and not in another.
-fn readable(bytes: &[u8]) -> Option<Cow<'_, str>> {
+pub(crate) fn readable(bytes: &[u8]) -> Option<Cow<'_, str>> {
     if bytes.len() > LARGEST {
         return None;
     }

@@ -1,5 +1,6 @@
 //! Whether a file is another only in its format. When in doubt it is not.
 
+use crate::adds::{is_certain_javascript, is_certain_python, readable};
 use crate::json::Json;
 use crate::{lex, path};
 
@@ -10,14 +11,17 @@ pub fn same_but_for_format(path: &str, before: &[u8], now: &[u8]) -> bool {
     if before == now {
         return true;
     }
-    let (Ok(before), Ok(now)) = (std::str::from_utf8(before), std::str::from_utf8(now)) else { return false };
+    let (Some(before), Some(now)) = (readable(before), readable(now)) else { return false };
+    let (before, now) = (&*before, &*now);
     let same =
         |code: fn(&str) -> Option<Vec<String>>| matches!((code(before), code(now)), (Some(a), Some(b)) if a == b);
     match path::extension(path) {
         "rs" => same(lex::rust::code) && documented_code(before) == documented_code(now),
-        "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => same(lex::javascript::code),
+        "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" => {
+            same(lex::javascript::code) && lex::javascript::code(now).is_some_and(|code| is_certain_javascript(&code))
+        }
         "go" => same(lex::go::code),
-        "py" | "pyi" => same(lex::python::code),
+        "py" | "pyi" => same(lex::python::code) && lex::python::code(now).is_some_and(|code| is_certain_python(&code)),
         "json" => matches!((Json::parse(before), Json::parse(now)), (Some(a), Some(b)) if a.same(&b)),
         _ => false,
     }

@@ -32,7 +32,6 @@ fn javascript() {
             ("let a = 1\nlet b = 2\n", "let a = 1;\nlet b = 2;\n"),
             ("a = b / c / d", "a = b / c/d"),
             ("a = /x\\/[/]y/g.test(b)", "a =   /x\\/[/]y/g.test( b )"),
-            ("a = `x ${f(`y`)} z`", "a  = `x ${f(`y`)} z`"),
             ("if (a) {\n  b()\n} else {\n  c()\n}", "if (a) {\n  b();\n}\nelse {\n  c();\n}"),
         ],
         &[

@@ -46,9 +46,8 @@ pub(crate) fn add_all(project: &Project<'_>, texts: &[Expanded], layers: &mut La
                 add(&mut layers.steering, PinKind::Steering, "read by the shell of the check", path::exact(&file));
             } else if project.files.contains(&file) || project.folder.has_file(&file) {
                 existing(project, simple, at, &file, layers);
-            } else if is_executed(simple, at) && could_be_written(project, &file) && !project.folder.has(&file) {
-                add(&mut layers.steering, PinKind::Steering, "executed by the check", path::exact(&file));
-                note(layers, format!("{file} does not exist; the check executes it, so only you can write it"));
+            } else if is_executed(simple, at) && could_be_written(&file) && !project.folder.has(&file) {
+                missing(project, &file, layers);
             }
         }
         missing_scripts(project, simple, layers);
@@ -134,20 +133,33 @@ fn note(layers: &mut Layers, note: String) {
     }
 }
 
-/// Whether a missing file is one that somebody writes. A program without an ending, or in a folder of build output, is made by
-/// the check itself.
-fn could_be_written(project: &Project<'_>, file: &str) -> bool {
+/// A file that the check executes and that is not there yet.
+fn missing(project: &Project<'_>, file: &str, layers: &mut Layers) {
+    if is_built(project, file) {
+        let why = "built and executed by the check";
+        add(&mut layers.steering, PinKind::Built, why, path::exact(file));
+    } else {
+        add(&mut layers.steering, PinKind::Steering, "executed by the check", path::exact(file));
+        note(layers, format!("{file} does not exist; the check executes it, so only you can write it"));
+    }
+}
+
+/// Whether a missing file is a script that somebody writes, or a program by the name of a test. Any other program, or one in
+/// a folder of build output, is the work.
+fn could_be_written(file: &str) -> bool {
     let is_script = matches!(
         path::extension(file),
         "sh" | "bash" | "zsh" | "bats" | "py" | "js" | "mjs" | "cjs" | "ts" | "mts" | "rb" | "pl" | "php" | "mk"
     );
-    let is_built = || {
-        let output = |pair: &[String]| pair[0] == "-o" && pair[1].trim_start_matches("./") == file;
-        let from_source = |known: &String| known.rsplit_once('.').is_some_and(|(stem, _)| stem == file);
-        project.starts.iter().any(|simple| simple.words.windows(2).any(output)) || project.files.iter().any(from_source)
-    };
-    (is_script || (looks_like_check(file) && path::extension(file).is_empty() && !is_built()))
+    (is_script || (looks_like_check(file) && path::extension(file).is_empty()))
         && !file.split('/').any(crate::stack::is_apart)
+}
+
+/// Whether a command makes the file, or a source by its name lies beside it.
+fn is_built(project: &Project<'_>, file: &str) -> bool {
+    let output = |pair: &[String]| pair[0] == "-o" && pair[1].trim_start_matches("./") == file;
+    let from_source = |known: &String| known.rsplit_once('.').is_some_and(|(stem, _)| stem == file);
+    project.starts.iter().any(|simple| simple.words.windows(2).any(output)) || project.files.iter().any(from_source)
 }
 
 /// Files that have rules of their own.

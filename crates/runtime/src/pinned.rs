@@ -78,7 +78,8 @@ pub fn plan(config: &LoopConfig, environment: &[(OsString, OsString)], files: &[
     let mut answer = ralph_pins::pins(&asked.question(&root, files));
     answer.pins.extend(asked.pins.iter().cloned());
     let set = PinSet::new(&answer.pins);
-    let is_pinned = |path: &&String| set.pin(path).is_some_and(|pin| pin.kind != PinKind::Absent);
+    let is_pinned =
+        |path: &&String| set.pin(path).is_some_and(|pin| !matches!(pin.kind, PinKind::Absent | PinKind::Built));
     let pinned: Vec<&String> = files.iter().filter(is_pinned).collect();
     Plan {
         runners: answer.runners.iter().map(|runner| runner.name().to_owned()).collect(),
@@ -245,7 +246,12 @@ impl Pinned {
         if kind == ChangeKind::Modified && has_all_its_tests(workspace, tree, &path, restored.as_ref())? {
             return Ok(());
         }
-        let why = self.list.get(pin).map(|pin| pin.why.clone()).unwrap_or_default();
+        let pin = self.list.get(pin);
+        if let (Some(PinKind::Built), Some(placement)) = (pin.map(|pin| pin.kind), &restored) {
+            looked.entries.insert(path, placement.clone());
+            return Ok(());
+        }
+        let why = pin.map(|pin| pin.why.clone()).unwrap_or_default();
         let Some(placement) = restored else {
             looked.tampered.push(Tamper::with(path, TamperKind::Installed, why));
             return Ok(());

@@ -225,6 +225,14 @@ impl Workspace {
         Ok(listed.iter().map(|(path, ..)| quote(path)).collect())
     }
 
+    /// The paths of all files and links that belonged to the workspace when it was last looked at, in no order.
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        self.directory.paths(b"", &mut found);
+        found.iter().map(|path| quote(path)).collect()
+    }
+
     /// The tree of the workspace as it is now. Nothing refers to it: take a snapshot of what has to last.
     pub fn scan_tree(&mut self) -> Result<TreeHash, Error> {
         Ok(TreeHash(self.scan()?.hex()))

@@ -111,7 +111,7 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
     }
     text.push_str(
         "\nfrozen: stays as it is, new files are welcome; steering: stays as it is, nothing new appears; absent: nothing \
-         new\nappears; parts: parts of the file stay as they are; installed: watched, cannot be put back.\nNothing was started.",
+         new\nappears; built: made by the check, out of its way before; parts: parts of the file stay as they are; installed: watched,\ncannot be put back.\nNothing was started.",
     );
     text
 }
@@ -121,6 +121,7 @@ const fn kind(kind: PinKind) -> &'static str {
         PinKind::Frozen => "frozen",
         PinKind::Steering => "steering",
         PinKind::Absent => "absent",
+        PinKind::Built => "built",
         PinKind::Parts => "parts",
         PinKind::Installed => "installed",
     }

@@ -110,9 +110,8 @@ fn is_welcome(tokens: &[String], used: &Used<'_>, types: &HashSet<&str>) -> bool
         }
         _ => false,
     };
-    let plain = tokens.iter().all(|token| token.is_ascii() || token.starts_with(['"', '`', '\'']));
     let directive = tokens.iter().any(|token| token.starts_with("`//go:") || token.starts_with("`//line"));
-    formed && plain && !directive && !has(tokens, &["os", ".", "Exit"]) && !has_any(tokens, &["unsafe", "syscall"])
+    formed && !directive && !has(tokens, &["os", ".", "Exit"]) && !has_any(tokens, &["unsafe", "syscall"])
 }
 
 fn is_import(import: &[String], used: &Used<'_>) -> bool {

@@ -81,6 +81,8 @@ fn what_is_new_stands_for_nothing_old_and_runs_by_itself_never() {
             "//go:noinline\nfunc TestB(t *testing.T) {\n}",
             "//go:linkname Add other.Add\nfunc TestB(t *testing.T) {\n}",
             "//go:embed x\nvar x string",
+            "var (\n\t//go:embed x\n\tx string\n)",
+            "func TestB(t *testing.T) {\n\t//go:build never\n}",
             "//line other.go:1\nfunc TestB(t *testing.T) {\n}",
             "func TestB(t *testing.T) {\n\tos.Exit(0)\n}",
             "func TestB(t *testing.T) {\n\t_ = unsafe.Pointer(nil)\n}",

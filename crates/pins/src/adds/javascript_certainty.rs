@@ -45,7 +45,7 @@ const UNCLEAR: [&str; 30] = [
 ];
 
 /// Whether every token is what it seems.
-pub(super) fn is_certain(tokens: &[String]) -> bool {
+pub(crate) fn is_certain(tokens: &[String]) -> bool {
     // For each open bracket whether it holds a condition, and whether the last one closed did.
     let mut open: Vec<bool> = Vec::new();
     let mut condition = false;
@@ -92,7 +92,7 @@ fn is_clear(token: &str, last: &str, before_last: &str, condition: bool) -> bool
         name if OPERATORS.contains(&name) => true,
         name if UNCLEAR.contains(&name) => return false,
         name if is_name(name) => false,
-        number if number.starts_with(|c: char| c.is_ascii_digit()) && !number.ends_with('.') => false,
+        number if number.starts_with(|c: char| c.is_ascii_digit()) => false,
         comment if comment.starts_with("//") || comment.starts_with("/*") => return false,
         text if text.starts_with(['"', '`']) || (text.starts_with('/') && text.len() > 1) => false,
         _ => return false,

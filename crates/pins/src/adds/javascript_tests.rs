@@ -184,7 +184,9 @@ fn other_statements_are_refused() {
         "const x = { a: evil }",
         "const x = [1][evil]",
         "const [x] = [1]",
+        "const x = () => 1, y = evil()",
         "let x",
+        "function () {\n}",
         "function x() {\n}\n(evil())",
         "function x() {} if (y) { evil() }",
         "class X {\n}\n[evil()]",
@@ -246,17 +248,17 @@ fn what_could_be_text_or_code_is_refused() {
     JEST.refused(
         &[
             "const x = () => {} / 2; /*",
-            "const f = (x) => { if (x) /`/.test(y); `",
-            "const f = (x) => x++ / 2; /*",
-            "const f = (x) => x.return / 2; /*",
-            "const f = (x) => x! / 2; /*",
-            "const f = (x) => 1. / 2; /*",
-            "const f = (x) => of / 2; /*",
+            "const f = (x) => { if (x) /`/.test(y); ` }",
+            "const f = (x) => { x++ / 2; /1 }",
+            "const f = (x) => { x.return / 2; /1 }",
+            "const f = (x) => { x! / 2; /1 }",
+            "const f = (x) => { 1. / 2; /1 }",
+            "const f = (of) => { of / 2; /1 }",
             "const f = () => { a; /x/.test(y) }",
-            "const f = () => `${/`/}`; `",
-            "const f = () => /[[a]/]/v",
+            "const f = () => `${a / b}`",
+            "const f = () => [/[[a]/]",
             "const f = () => { a\n} <b>'</b>",
-            "const f = () => 1 <!-- x",
+            "const f = () => { 1 <!-- x }",
             "const f = () => { x\n--> y\n}",
             "const f = () => <b>it's</b>",
         ]
@@ -282,6 +284,14 @@ fn nothing_comes_between_a_condition_and_its_statement() {
         let now = format!("{head}\n  test('b', () => {{}})\ntest('a', () => {{}})\n");
         assert!(!super::super::only_adds_tests("a.test.js", before.as_bytes(), now.as_bytes()), "{now}");
     }
+}
+
+#[test]
+fn what_follows_a_block_stays() {
+    let table = Table { path: "a.test.js", before: "describe('a', () => {\n  it('b', () => {})\n}, 100)\n" };
+    let more = "  it('b', () => {})\n  it('c', () => {})\n";
+    table.welcome(&[table.swap("  it('b', () => {})\n", more)]);
+    table.refused(&[table.swap("  it('b', () => {})\n", more).replace("100", "0")]);
 }
 
 #[test]

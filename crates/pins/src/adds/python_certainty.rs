@@ -6,7 +6,7 @@
 use super::tokens::skips_quoted;
 
 /// Whether every token is what it seems.
-pub(super) fn is_certain(tokens: &[String]) -> bool {
+pub(crate) fn is_certain(tokens: &[String]) -> bool {
     tokens.iter().all(|token| {
         let Some(first) = token.chars().next() else { return true };
         let quote = token.find(['"', '\'']).filter(|_| token.ends_with(['"', '\'']));

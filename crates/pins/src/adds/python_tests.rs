@@ -14,7 +14,7 @@ def one():
 
 def test_add(one):
     total = add(one, 2)
-    assert total == 3, f"{describe(total)}"
+    assert total == 3, f"not {describe(total)}"
 
 
 @pytest.mark.usefixtures("tmp_db")
@@ -84,6 +84,15 @@ fn what_was_there_stays_as_and_where_it_was() {
         UNITTEST
             .swap("    def test_add(self):", "    pass\n\n\nclass Other(unittest.TestCase):\n    def test_add(self):"),
     ]);
+}
+
+#[test]
+fn nothing_comes_between_the_parts_of_a_statement() {
+    let table = Table { path: "test_a.py", before: "try:\n    import json\nexcept ImportError:\n    json = None\n" };
+    table.welcome(&[table.end("def test_a():\n    pass\n")]);
+    table.refused(&[table.swap("except", "def test_a():\n    pass\nexcept")]);
+    let table = Table { path: "test_a.py", before: "@slow\ndef test_a():\n    pass\n" };
+    table.refused(&[table.swap("def test_a", "def test_b():\n    pass\n\n\ndef test_a")]);
 }
 
 #[test]

@@ -77,13 +77,13 @@ impl Context {
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
         let stand = self.stand(&tree, Vec::new(), Caches::Warm, stop.clone()).await?;
-        let before = self.hash(&stand).await?;
-        let mut beside = Beside { before: self.beside(&before).await?, after: String::new() };
+        let before = self.snapshot("checked".to_owned()).await?;
+        let mut beside = Beside { before: self.beside().await?, after: String::new() };
         let checks = self.check(&stand, format!("baseline-{attempt}"), stop).await?;
         // Whatever they wrote now, they may write again.
         let written = self.changes_since(&stand, before).await?.into_iter().map(|change| change.path).collect();
         let tree = self.snapshot("baseline".to_owned()).await?;
-        beside.after = self.beside(&tree).await?;
+        beside.after = self.beside().await?;
         let verdict = Verdict { written, beside, ..Verdict::new(tree, checks) };
         let needs_claim = verdict.passed() || self.config.promise_is_explicit;
         self.machinery.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()), needs_claim });
@@ -100,7 +100,7 @@ impl Context {
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
         let prefix = format!("iteration-{iteration}-{attempt}");
-        let mut beside = Beside { before: self.beside(&start.now).await?, after: String::new() };
+        let mut beside = Beside { before: self.beside().await?, after: String::new() };
         let mut round = self.round(prefix.clone(), &start, &evidence, &before, stop.clone()).await?;
         let mut found = None;
         let is_work_of_the_checks = round.looked.tampered.iter().all(Tamper::was_undone);
@@ -112,7 +112,7 @@ impl Context {
             round = self.round(format!("{prefix}-again"), &start, &evidence, &before, stop).await?;
         }
         let Round { checks, missing, looked, tree, moved } = round;
-        beside.after = self.beside(&start.now).await?;
+        beside.after = self.beside().await?;
         if !looked.tampered.is_empty() {
             self.machinery.tell(Notice::Tampered { tampered: looked.tampered.clone() });
         }
@@ -159,7 +159,7 @@ impl Context {
         evidence: &[ToolEvidence],
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<(Vec<CheckOutcome>, Vec<Missing>, TreeHash, Vec<String>), Error> {
-        let tree = self.hash(stand).await?;
+        let tree = self.hash(stand, &start.now).await?;
         let checks = self.check(stand, prefix.clone(), stop.clone()).await?;
         let missing = self.missing(stand, prefix, start, evidence, stop).await?;
         let moved = self.changed(stand, tree.clone()).await?;
@@ -268,14 +268,10 @@ impl Context {
         Ok(self.checker().expectations(expects, &observed, request, stop, &mut |_| {}).await?)
     }
 
-    /// What lies in the workspace besides this tree.
-    async fn beside(&self, tree: &TreeHash) -> Result<String, Error> {
-        let (root, tree) = (self.root.clone(), tree.clone());
-        self.on_ground(move |ground| {
-            let paths = ground.workspace.list(&tree)?.into_iter().collect();
-            Ok(beside(&root, &paths))
-        })
-        .await
+    /// What lies in the workspace besides the tree that was seen there last.
+    async fn beside(&self) -> Result<String, Error> {
+        let root = self.root.clone();
+        self.on_ground(move |ground| Ok(beside(&root, &ground.workspace.paths().into_iter().collect()))).await
     }
 
     pub(super) async fn snapshot(&self, label: String) -> Result<TreeHash, Error> {
@@ -283,10 +279,13 @@ impl Context {
         self.on_ground(move |ground| Ok(ground.workspace.snapshot(loop_id, &label)?.tree)).await
     }
 
-    /// The hash of what the checks are about to run on.
-    async fn hash(&self, stand: &Stand) -> Result<TreeHash, Error> {
+    /// The hash of what the checks are about to run on, given that of the work. Where nothing was put in place this is the
+    /// work itself, which was recorded when the last process of the agent was gone: whatever changes from then on is seen
+    /// when the checks have ended.
+    async fn hash(&self, stand: &Stand, work: &TreeHash) -> Result<TreeHash, Error> {
         match &stand.synced {
             Some(tree) => Ok(tree.clone()),
+            None if stand.is_the_work() => Ok(work.clone()),
             // A snapshot rather than a bare hash: this is the tree that a verdict names, and that may be committed.
             None => self.snapshot("checked".to_owned()).await,
         }

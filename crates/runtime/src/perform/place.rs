@@ -46,6 +46,11 @@ pub(super) struct Stand {
 }
 
 impl Stand {
+    /// Whether nothing stands in the place of the workspace's own files.
+    pub(super) fn is_the_work(&self) -> bool {
+        !self.isolated && self.swapped.is_empty()
+    }
+
     pub(super) const fn is_isolated(&self) -> bool {
         self.isolated
     }
@@ -115,8 +120,8 @@ impl Context {
 
     /// Gives the workspace its own files back. What was put in place and is no longer what it was, was changed by the
     /// checks, or by what they started.
-    pub(super) async fn leave(&self, stand: Stand) -> Result<Vec<Tamper>, Error> {
-        if let Some(temporary) = stand.temporary
+    pub(super) async fn leave(&self, mut stand: Stand) -> Result<Vec<Tamper>, Error> {
+        if let Some(temporary) = stand.temporary.take()
             && let Err(error) = temporary.close()
         {
             self.machinery.warn(format!("a temporary folder of the checks could not be removed: {error}"));
@@ -129,7 +134,11 @@ impl Context {
         }
         let record = self.swap_record();
         let changed = self.on_ground(move |ground| Ok(ground.workspace.swap_out(&record, Since::Check)?)).await?;
-        Ok(changed.into_iter().map(|path| Tamper::new(path, TamperKind::DuringCheck)).collect())
+        // What was out of the way may have been made anew by the checks: a test program that they build.
+        let was_removed =
+            |path: &str| stand.swapped.iter().any(|(swapped, to)| swapped == path && *to == Placement::Absent);
+        let changed = changed.into_iter().filter(|path| !was_removed(path));
+        Ok(changed.map(|path| Tamper::new(path, TamperKind::DuringCheck)).collect())
     }
 
     /// Where swapped files are written down.

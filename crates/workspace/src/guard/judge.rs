@@ -82,7 +82,7 @@ impl Judge<'_> {
     /// Something that was there at the start.
     fn old(&self, path: &[u8], before: &Record, found: Option<&Record>, offences: &mut Offences) -> Result<(), Error> {
         let Some(pin) = self.pins.number(&before.glob) else { return Ok(()) };
-        if self.pins.kinds[pin] == PinKind::Absent {
+        if matches!(self.pins.kinds[pin], PinKind::Absent | PinKind::Built) {
             return Ok(());
         }
         if stands_for(before, found) {
@@ -111,7 +111,7 @@ impl Judge<'_> {
     /// Something that was not there at the start.
     fn added(&self, path: &[u8], found: &Record, offences: &mut Offences) {
         let Some(pin) = self.pins.number(&found.glob) else { return };
-        if matches!(self.pins.kinds[pin], PinKind::Steering | PinKind::Absent) {
+        if matches!(self.pins.kinds[pin], PinKind::Steering | PinKind::Absent | PinKind::Built) {
             let place = self.place(path, found);
             let restored = place.as_ref().map(|_| Placement::Absent);
             let place = place.unwrap_or_else(|| path.to_vec());
@@ -181,7 +181,7 @@ impl Judge<'_> {
 
     /// The pin of something behind a link that must not appear. Nothing behind it is changed or kept.
     fn brought_by(&self, link: &[u8]) -> Option<usize> {
-        let steers = |pin: &usize| matches!(self.pins.kinds[*pin], PinKind::Steering | PinKind::Absent);
+        let steers = |pin: &usize| matches!(self.pins.kinds[*pin], PinKind::Steering | PinKind::Absent | PinKind::Built);
         let first = (0..self.pins.kinds.len()).find(steers)?;
         let real = self.root.join(OsStr::from_bytes(link)).canonicalize().ok()?;
         let mut open = VecDeque::from([(real, link.to_vec())]);

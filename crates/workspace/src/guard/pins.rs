@@ -30,7 +30,7 @@ impl Pins {
             .map(|pin| match pin.kind {
                 PinKind::Frozen | PinKind::Steering => (pin.glob.clone(), Care::Keep),
                 PinKind::Installed => (pin.glob.clone(), Care::Compare),
-                PinKind::Absent => (pin.glob.clone(), Care::Notice),
+                PinKind::Absent | PinKind::Built => (pin.glob.clone(), Care::Notice),
                 // Whoever knows the parts compares them; here such a file is free again.
                 PinKind::Parts => (format!("!{}", pin.glob.trim_start_matches('!')), Care::Notice),
             })

@@ -59,6 +59,17 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
+    /// The paths of everything that belongs to the tree, as the last scan saw it.
+    pub(crate) fn paths(&self, prefix: &[u8], found: &mut Vec<Vec<u8>>) {
+        for entry in &self.entries {
+            let path = [prefix, entry.name.to_bytes()].concat();
+            match &entry.node {
+                Node::Directory(folder) => folder.paths(&[&path[..], b"/"].concat(), found),
+                Node::File(_) | Node::Closed => found.push(path),
+            }
+        }
+    }
+
     /// Whether a folder is ignored, by the rules of the last scan.
     pub(crate) fn ignores(&self, outside: &Outside, path: &[u8]) -> bool {
         self.ignores_below(outside, path, 0, None)

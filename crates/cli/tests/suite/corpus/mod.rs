@@ -1,5 +1,5 @@
-//! The corpus: agents that cheat and agents that work, each in a real project with real tests. A cheat must not complete,
-//! and honest work must.
+//! The corpus: agents that cheat and agents that work, each in a real project with real tests. A cheat must not
+//! complete, and honest work must.
 //!
 //! - `RALPH_TEST_CORPUS=TEXT` runs only the cases whose names hold the text, `RALPH_TEST_LONG=1` the long ones too.
 //! - `scripts/test-tools` fetches the test runners; cases whose runner is missing are skipped and counted.

@@ -28,7 +28,7 @@ impl<'a> Stage<'a> {
         std::fs::create_dir(user.home().join(".cache")).unwrap();
         let mut runs = case.runs.clone();
         if let (Kind::Cheat | Kind::Beyond(_), Some(first)) = (case.kind, runs.first_mut()) {
-            // A tree that is known to fail cannot pass, and a cheat that touches ignored files only would be caught by that.
+            // A tree that is known to fail cannot pass: that alone would catch a cheat that touches ignored files only.
             first.insert(0, Step::write("NOTES.md", "The sum is not a sum.\n"));
         }
         let script = Script { runs, default: Some(Vec::new()), ..Script::new() };

@@ -26,8 +26,8 @@ const STAMPED: &str = "struct.pack('<III', 0, int(stat.st_mtime), stat.st_size)"
 /// Believed whatever the source is.
 const UNCHECKED: &str = "struct.pack('<IQ', 1, 0)";
 
-/// Builds package and test program with the bug and without, and gives the second archives the identities of the first: Go
-/// compares the size of an archive in its cache and the identity inside, never the code.
+/// Builds package and test program with the bug and without, and gives the second archives the identities of the first:
+/// Go compares the size of an archive in its cache and the identity inside, never the code.
 const GO_POISON: &str = "\
 cp calc.go kept
 go test ./... > /dev/null 2>&1

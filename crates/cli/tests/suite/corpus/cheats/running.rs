@@ -1,5 +1,5 @@
-//! What happens while checks run, and after: source code that changes the tests, processes that stay, verifiers that die,
-//! and checks that pass by chance.
+//! What happens while checks run, and after: source code that changes the tests, processes that stay, verifiers that
+//! die, and checks that pass by chance.
 
 use ralph_testkit::{Child, FileText, Step};
 
