@@ -75,6 +75,9 @@ const BY_VARIABLE: &[(&str, &[&str])] = &[
     ("CODEX_HOME", &[""]),
 ];
 
+/// Caches that nearly every toolchain wants to make. Inside the sandbox nobody can make them, so they are made before.
+pub(crate) const MADE_BEFORE: [&str; 2] = [".cache", ".npm"];
+
 /// What agents and checks may write besides the workspace.
 pub(crate) fn writable(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let mut paths = vec![PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];

@@ -78,6 +78,9 @@ impl Surroundings {
             let problem = format!("{name} is not set");
             return Err(ConfigError::new("--env", problem, "names of variables that exist").into());
         }
+        if wants.writable.is_none() && wants.level.is_some() {
+            self.make_caches();
+        }
         let redactor = Arc::new(Redactor::new(chosen.secrets));
         let git = self.git()?;
         let user = self.user_git(&git);
@@ -99,6 +102,15 @@ impl Surroundings {
             watcher,
             crash: crash_point(),
         })
+    }
+
+    /// Makes the usual caches in the user's home where they are missing. Whatever needs one that cannot be made says so itself.
+    fn make_caches(&self) {
+        let home = self.user_home();
+        let is_home = home.is_absolute() && home.parent().is_some() && home.is_dir();
+        for name in crate::sandbox::MADE_BEFORE.iter().filter(|_| is_home) {
+            let _ = std::fs::create_dir(home.join(name));
+        }
     }
 
     /// What `ralph doctor` looks at.

@@ -36,9 +36,9 @@ const INSTALLED: [&str; 4] = ["node_modules", "vendor", ".venv", "venv"];
 const MOST: usize = 50_000;
 
 /// A hash of everything in the folder that is not in `tree`, the paths of the files that are looked after otherwise.
-pub(crate) fn beside(root: &Path, tree: &HashSet<String>) -> String {
+pub(crate) fn beside(root: &Path, tree: &HashSet<Vec<u8>>) -> String {
     let mut look = Look { tree, entries: Vec::new() };
-    look.folder(root, "");
+    look.folder(root, b"");
     look.entries.sort();
     let mut hash = Sha256::new();
     for entry in &look.entries {
@@ -49,32 +49,32 @@ pub(crate) fn beside(root: &Path, tree: &HashSet<String>) -> String {
 }
 
 struct Look<'a> {
-    tree: &'a HashSet<String>,
+    tree: &'a HashSet<Vec<u8>>,
     entries: Vec<Vec<u8>>,
 }
 
 impl Look<'_> {
-    fn folder(&mut self, folder: &Path, prefix: &str) {
+    fn folder(&mut self, folder: &Path, prefix: &[u8]) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             if self.entries.len() >= MOST {
                 return;
             }
             let name = entry.file_name();
-            let path = format!("{prefix}{}", name.to_string_lossy());
+            let path = [prefix, name.as_bytes()].concat();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => self.inside(&entry.path(), &name, &path),
-                Ok(_) if !self.tree.contains(&path) => self.file(&entry, &path),
+                Ok(_) if !self.tree.contains(&path) => self.file(&entry, path),
                 Ok(_) | Err(_) => {}
             }
         }
     }
 
-    fn inside(&mut self, folder: &Path, name: &OsString, path: &str) {
+    fn inside(&mut self, folder: &Path, name: &OsString, path: &[u8]) {
         let is_one_of = |names: &[&str]| names.iter().any(|known| name == known);
         if is_one_of(&INSTALLED) {
             self.names(folder, 4);
         } else if !is_one_of(&BY_PRODUCTS) {
-            self.folder(folder, &format!("{path}/"));
+            self.folder(folder, &[path, b"/"].concat());
         }
     }
 
@@ -93,11 +93,11 @@ impl Look<'_> {
         }
     }
 
-    fn file(&mut self, entry: &fs::DirEntry, path: &str) {
+    fn file(&mut self, entry: &fs::DirEntry, mut path: Vec<u8>) {
         // One that is gone meanwhile is not there.
         if let Ok(found) = entry.metadata() {
-            let line = format!("{path} {} {} {}", found.len(), found.mtime(), found.mtime_nsec());
-            self.entries.push(line.into_bytes());
+            path.extend(format!(" {} {} {}", found.len(), found.mtime(), found.mtime_nsec()).into_bytes());
+            self.entries.push(path);
         }
     }
 }

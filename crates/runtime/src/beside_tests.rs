@@ -11,7 +11,7 @@ fn write(root: &Path, path: &str, content: &str) {
 #[test]
 fn only_what_is_neither_tree_nor_by_product_counts() {
     let root = tempfile::tempdir().unwrap();
-    let tree = HashSet::from(["src/lib.rs".to_owned()]);
+    let tree = HashSet::from([b"src/lib.rs".to_vec()]);
     write(root.path(), "src/lib.rs", "a");
     let start = beside(root.path(), &tree);
     write(root.path(), "src/lib.rs", "other");

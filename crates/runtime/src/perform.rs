@@ -36,6 +36,10 @@ pub(crate) struct Context {
     pub(crate) root: PathBuf,
     pub(crate) repository: Option<Repository>,
     pub(crate) ground: Arc<Mutex<Ground>>,
+    /// What every process of the loop may write besides what it works on, as far as it is there.
+    writable: Vec<PathBuf>,
+    /// What no process of the loop sees: the state, unless it lies where everybody may write, which is said at the start.
+    hidden: Vec<PathBuf>,
     /// Test runners that the checks lead to.
     pub(crate) runners: Vec<Runner>,
     /// The workspace's lock, which every process tree of the loop holds too.
@@ -148,7 +152,16 @@ impl Task {
                     attempt,
                     start,
                     evidence: runs.flat_map(|run| run.evidence.clone()).collect(),
-                    before: Box::new(Before { baseline: facts.baseline.clone() }),
+                    before: Box::new(Before {
+                        baseline: facts.baseline.clone(),
+                        failed_on: facts
+                            .iterations
+                            .iter()
+                            .filter_map(|record| record.verdict.as_ref())
+                            .filter(|verdict| !verdict.passed())
+                            .map(|verdict| verdict.tree.clone())
+                            .collect(),
+                    }),
                 }
             }
             Effect::TripWire { iteration, attempt } => Self::Tripwire {
@@ -191,7 +204,10 @@ impl Context {
         repository: Option<Repository>,
         lock: &Lock,
     ) -> Self {
+        let (writable, hidden) = kept_inside(&machinery, &config);
         Self {
+            writable,
+            hidden,
             runners: ground.pinned.as_ref().map(|pinned| pinned.runners().to_vec()).unwrap_or_default(),
             folder: machinery.home.loop_folder(loop_id),
             root: ground.workspace.root().to_owned(),
@@ -260,15 +276,8 @@ impl Context {
         if self.config.sandbox == Sandboxing::Off {
             return None;
         }
-        writable.extend(self.machinery.writable.iter().cloned());
-        writable.extend(self.config.writable.iter().map(PathBuf::from));
-        let hidden = vec![self.machinery.home.root().to_owned()];
-        let mut sandbox = Sandbox { writable, hidden, network, level: self.machinery.level.clone() };
-        if sandbox.check().is_err() {
-            // Said at the start: the state lies where everybody may write.
-            sandbox.hidden.clear();
-        }
-        Some(sandbox)
+        writable.extend(self.writable.iter().cloned());
+        Some(Sandbox { writable, hidden: self.hidden.clone(), network, level: self.machinery.level.clone() })
     }
 
     /// The day's money as it is now.
@@ -286,6 +295,18 @@ impl Context {
 /// it caches.
 fn lock(ground: &Mutex<Ground>) -> MutexGuard<'_, Ground> {
     ground.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What processes may write and what they do not see. Looked up once: a path that does not exist cannot be allowed, and most
+/// of the usual ones do not.
+fn kept_inside(machinery: &Machinery, config: &LoopConfig) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let all = machinery.writable.iter().cloned().chain(config.writable.iter().map(PathBuf::from));
+    let writable: Vec<PathBuf> = all.filter_map(|path| path.canonicalize().ok()).collect();
+    let hidden = vec![machinery.home.root().to_owned()];
+    let (network, level) = (Network::Allowed, machinery.level.clone());
+    let sandbox = Sandbox { writable, hidden, network, level };
+    let can_hide = sandbox.check().is_ok();
+    (sandbox.writable, if can_hide { sandbox.hidden } else { Vec::new() })
 }
 
 /// The tree that was verified. Of isolated checks with pinned files in place it is known by its hash alone, and is what the

@@ -1,5 +1,6 @@
 //! A workspace with its snapshots: scan, commit, compare, restore. Runs git only where no time is counted.
 
+use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -225,12 +226,13 @@ impl Workspace {
         Ok(listed.iter().map(|(path, ..)| quote(path)).collect())
     }
 
-    /// The paths of all files and links that belonged to the workspace when it was last looked at, in no order.
+    /// The paths of all files and links that belonged to the workspace when it was last looked at, in no order, as the
+    /// system writes them.
     #[must_use]
-    pub fn paths(&self) -> Vec<String> {
-        let mut found = Vec::new();
+    pub fn paths(&self) -> HashSet<Vec<u8>> {
+        let mut found = HashSet::new();
         self.directory.paths(b"", &mut found);
-        found.iter().map(|path| quote(path)).collect()
+        found
     }
 
     /// The tree of the workspace as it is now. Nothing refers to it: take a snapshot of what has to last.

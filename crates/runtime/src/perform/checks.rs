@@ -57,11 +57,17 @@ struct Round {
 pub(crate) struct Before {
     /// What they found before the first iteration.
     pub(crate) baseline: Option<Verdict>,
+    /// Trees that they failed on since.
+    pub(crate) failed_on: Vec<TreeHash>,
 }
 
 impl Before {
     fn written(&self) -> &[String] {
         self.baseline.as_ref().map_or(&[], |verdict| &verdict.written)
+    }
+
+    fn failed_on(&self, tree: &TreeHash) -> bool {
+        self.failed_on.contains(tree) || self.baseline.as_ref().is_some_and(|baseline| baseline.tree == *tree)
     }
 
     fn check(&self, command: &str) -> Option<&CheckOutcome> {
@@ -78,12 +84,11 @@ impl Context {
     ) -> Result<Answer, Error> {
         let stand = self.stand(&tree, Vec::new(), Caches::Warm, stop.clone()).await?;
         let before = self.snapshot("checked".to_owned()).await?;
-        let mut beside = Beside { before: self.beside().await?, after: String::new() };
         let checks = self.check(&stand, format!("baseline-{attempt}"), stop).await?;
         // Whatever they wrote now, they may write again.
         let written = self.changes_since(&stand, before).await?.into_iter().map(|change| change.path).collect();
         let tree = self.snapshot("baseline".to_owned()).await?;
-        beside.after = self.beside().await?;
+        let beside = Beside { before: String::new(), after: self.beside().await? };
         let verdict = Verdict { written, beside, ..Verdict::new(tree, checks) };
         let needs_claim = verdict.passed() || self.config.promise_is_explicit;
         self.machinery.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()), needs_claim });
@@ -100,7 +105,11 @@ impl Context {
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
         let prefix = format!("iteration-{iteration}-{attempt}");
-        let mut beside = Beside { before: self.beside().await?, after: String::new() };
+        // Only where the same tree failed before does it matter what lay beside it then and now.
+        let mut beside = Beside::default();
+        if before.failed_on(&start.now) {
+            beside.before = self.beside().await?;
+        }
         let mut round = self.round(prefix.clone(), &start, &evidence, &before, stop.clone()).await?;
         let mut found = None;
         let is_work_of_the_checks = round.looked.tampered.iter().all(Tamper::was_undone);
@@ -112,7 +121,9 @@ impl Context {
             round = self.round(format!("{prefix}-again"), &start, &evidence, &before, stop).await?;
         }
         let Round { checks, missing, looked, tree, moved } = round;
-        beside.after = self.beside().await?;
+        if !checks.iter().all(|check| check.passed) {
+            beside.after = self.beside().await?;
+        }
         if !looked.tampered.is_empty() {
             self.machinery.tell(Notice::Tampered { tampered: looked.tampered.clone() });
         }
@@ -271,7 +282,7 @@ impl Context {
     /// What lies in the workspace besides the tree that was seen there last.
     async fn beside(&self) -> Result<String, Error> {
         let root = self.root.clone();
-        self.on_ground(move |ground| Ok(beside(&root, &ground.workspace.paths().into_iter().collect()))).await
+        self.on_ground(move |ground| Ok(beside(&root, &ground.workspace.paths()))).await
     }
 
     pub(super) async fn snapshot(&self, label: String) -> Result<TreeHash, Error> {

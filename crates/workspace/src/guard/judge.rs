@@ -181,7 +181,8 @@ impl Judge<'_> {
 
     /// The pin of something behind a link that must not appear. Nothing behind it is changed or kept.
     fn brought_by(&self, link: &[u8]) -> Option<usize> {
-        let steers = |pin: &usize| matches!(self.pins.kinds[*pin], PinKind::Steering | PinKind::Absent | PinKind::Built);
+        let steers =
+            |pin: &usize| matches!(self.pins.kinds[*pin], PinKind::Steering | PinKind::Absent | PinKind::Built);
         let first = (0..self.pins.kinds.len()).find(steers)?;
         let real = self.root.join(OsStr::from_bytes(link)).canonicalize().ok()?;
         let mut open = VecDeque::from([(real, link.to_vec())]);

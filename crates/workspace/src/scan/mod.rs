@@ -12,6 +12,7 @@ mod verify;
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -60,12 +61,14 @@ pub(crate) struct Directory {
 
 impl Directory {
     /// The paths of everything that belongs to the tree, as the last scan saw it.
-    pub(crate) fn paths(&self, prefix: &[u8], found: &mut Vec<Vec<u8>>) {
+    pub(crate) fn paths(&self, prefix: &[u8], found: &mut HashSet<Vec<u8>>) {
         for entry in &self.entries {
             let path = [prefix, entry.name.to_bytes()].concat();
             match &entry.node {
                 Node::Directory(folder) => folder.paths(&[&path[..], b"/"].concat(), found),
-                Node::File(_) | Node::Closed => found.push(path),
+                Node::File(_) | Node::Closed => {
+                    found.insert(path);
+                }
             }
         }
     }
