@@ -101,8 +101,11 @@ pub(crate) fn choose(variables: impl IntoIterator<Item = (OsString, OsString)>, 
 }
 
 fn is_usual(name: &OsStr) -> bool {
-    name.to_str()
-        .is_some_and(|name| ALLOWED.contains(&name) || ALLOWED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
+    // There the sockets of the user's session lie: a way out of the sandbox.
+    name != "XDG_RUNTIME_DIR"
+        && name.to_str().is_some_and(|name| {
+            ALLOWED.contains(&name) || ALLOWED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        })
 }
 
 fn is_secret(name: &OsStr) -> bool {

@@ -1,11 +1,11 @@
-//! What agents and checks may write besides the workspace: temporary folders, caches of toolchains, settings of agents. Pure
-//! over the variables that come in.
+//! What agents and checks may write besides the workspace: temporary folders and caches of toolchains; agents also their own
+//! settings. Pure over the variables that come in.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Caches of toolchains and settings of agents, below the home folder. Never a folder that holds programs or start-up files:
-/// what is written there would run outside of the sandbox later.
+/// Caches of toolchains, below the home folder; never whole folders in which programs or start-up files lie beside the
+/// cache.
 const BELOW_HOME: &[&str] = &[
     ".cache",
     ".npm",
@@ -38,6 +38,11 @@ const BELOW_HOME: &[&str] = &[
     ".pub-cache/hosted",
     ".konan/cache",
     ".android/cache",
+];
+
+/// Settings of agents, below the home folder: they write them while they work. Some of them name programs that the agent
+/// starts the next time, so nobody but an agent gets at them.
+const SETTINGS: &[&str] = &[
     ".claude",
     ".claude.json",
     ".codex",
@@ -71,9 +76,15 @@ const BY_VARIABLE: &[(&str, &[&str])] = &[
     ("COREPACK_HOME", &[""]),
     ("BUN_INSTALL", &["install/cache"]),
     ("npm_config_cache", &[""]),
-    ("CLAUDE_CONFIG_DIR", &[""]),
-    ("CODEX_HOME", &[""]),
 ];
+
+/// What agents may write besides that: their own settings.
+pub(crate) fn settings(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"));
+    let usual = home.iter().flat_map(|home| SETTINGS.iter().map(|below| home.join(below)));
+    let moved = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"].into_iter().filter_map(|name| variable(name).map(PathBuf::from));
+    usual.chain(moved.filter(|place| place.is_absolute() && place.parent().is_some())).collect()
+}
 
 /// Caches that nearly every toolchain wants to make. Inside the sandbox nobody can make them, so they are made before.
 pub(crate) const MADE_BEFORE: [&str; 2] = [".cache", ".npm"];

@@ -31,3 +31,17 @@ fn a_variable_that_names_everything_or_nothing_allows_nothing() {
     let paths = paths(&[("HOME", "/"), ("GOCACHE", "/"), ("TMPDIR", "relative")]);
     assert_eq!(paths, ["/tmp", "/var/tmp"]);
 }
+
+#[test]
+fn settings_of_agents_are_for_agents_alone() {
+    let variable = |name: &str| match name {
+        "HOME" => Some(OsString::from("/users/ada")),
+        "CODEX_HOME" => Some(OsString::from("/opt/codex")),
+        _ => None,
+    };
+    let settings = settings(variable);
+    for path in ["/users/ada/.claude", "/opt/codex"] {
+        assert!(settings.contains(&PathBuf::from(path)), "{path} in {settings:?}");
+        assert!(!writable(variable).contains(&PathBuf::from(path)), "{path}");
+    }
+}

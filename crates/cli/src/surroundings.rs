@@ -92,6 +92,10 @@ impl Surroundings {
             global_excludes: user.excludes,
             author: user.author,
             git,
+            settings: match &wants.writable {
+                Some(_) => Vec::new(),
+                None => crate::sandbox::settings(|name| self.variable(name)),
+            },
             writable: wants.writable.unwrap_or_else(|| crate::sandbox::writable(|name| self.variable(name))),
             level: wants.level.unwrap_or_else(|| Level::none("not looked for")),
             environment: chosen.variables,

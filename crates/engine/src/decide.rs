@@ -149,6 +149,12 @@ fn out_of_iterations(facts: &Facts) -> Next {
         details.push_str(&format!("; the best state had {} failing, after iteration {}", best.failing, best.iteration));
     }
     details.push_str("; `ralph resume --max` goes on with more");
+    let passes = facts
+        .last_iteration()
+        .is_some_and(|last| !last.claimed && last.verdict.as_ref().is_some_and(ralph_model::Verdict::passed));
+    if passes {
+        details.push_str(&format!("; the checks pass, and only the agent's {} is missing", facts.config.promise_tag()));
+    }
     if facts.tampered() > 0 {
         details.push_str(&format!(
             "; what the checks rest on was changed in {} of them: if such a change is wanted, allow it with \

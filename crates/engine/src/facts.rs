@@ -338,7 +338,7 @@ impl Facts {
     /// Whether the checks passed before the first iteration, so that they prove nothing by themselves.
     #[must_use]
     pub fn is_baseline_green(&self) -> bool {
-        self.baseline.as_ref().is_some_and(Verdict::passed)
+        self.baseline.as_ref().is_some_and(|baseline| baseline.passed() || baseline.is_flaky())
     }
 
     /// The state with the fewest failures; of equal ones the latest, because it holds the most work.
@@ -362,6 +362,10 @@ impl Facts {
             // A tree with prohibited changes in it is never handed back; its files were put back before the checks.
             let (verdict, run) =
                 (record.verdict.as_ref()?, record.run.as_ref().filter(|run| run.violations.is_empty())?);
+            // What nobody can tell the worth of is not the best.
+            if verdict.is_void() || verdict.is_flaky() {
+                return None;
+            }
             Some(Best { iteration: record.iteration, failing: verdict.failing(), tree: run.tree.clone() })
         });
         baseline.into_iter().chain(passes).reduce(|best, next| if next.failing <= best.failing { next } else { best })

@@ -2,6 +2,7 @@
 
 use ralph_model::{Attempt, Outcome, Status, Timestamp};
 
+use crate::decide;
 use crate::event::{DecodeEvent, Effect, Event};
 use crate::facts::{Facts, IterationRecord};
 use crate::phase::{self, Phase};
@@ -100,6 +101,12 @@ impl Loop {
             Phase::Done(done) => Some(&done.outcome),
             _ => None,
         }
+    }
+
+    /// Whether the work is verified and only the last things were in the way of saying so.
+    #[must_use]
+    pub fn is_only_to_be_closed(&self) -> bool {
+        decide::completion(&self.facts).is_some()
     }
 
     /// The envelope over one pass.

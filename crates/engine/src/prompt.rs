@@ -161,7 +161,7 @@ fn evidence(
             let text = format!("the check is void: these files changed while or after it ran: {files}");
             evidence.push(ToolEvidence::error("verify", text));
         }
-        if let Some(wire @ Tripwire::OthersFail { .. }) = &verdict.tripwire {
+        if let Some(wire @ (Tripwire::OthersFail { .. } | Tripwire::Broken { .. })) = &verdict.tripwire {
             evidence.push(ToolEvidence::error("verify", format!("not confirmed: {wire}")));
         }
         for unmet in &verdict.missing {

@@ -10,6 +10,9 @@ pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
 /// Paths that no agent may change unless the user says so. Read like lines of a `.gitignore`.
 pub const DEFAULT_PROHIBITED: [&str; 5] = ["src/auth/**", "src/payments/**", "migrations/**", ".env", ".env.*"];
 
+/// How often a failing check may be run again.
+const MOST_RETRIES: u32 = 10;
+
 /// Everything that a loop is started with. Written into its journal, so that a resumed loop is the same loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -324,6 +327,21 @@ impl LoopConfig {
         }
         if self.log_limit < 4096 {
             return broken("log_limit", format!("{} bytes is too little", self.log_limit), "4096 bytes or more".into());
+        }
+        if self.retries > MOST_RETRIES {
+            let problem = format!("{} is too many: a check that fails so often is no flake", self.retries);
+            return broken("--retries", problem, format!("0 to {MOST_RETRIES}"));
+        }
+        if self.verify == Verify::Isolated && self.verification_commands.is_empty() {
+            let problem = "needs a check: without one nothing is verified anywhere";
+            return broken("--verify isolated", problem.into(), "--verify isolated together with --criteria".into());
+        }
+        if !self.setup.is_empty() && self.verify != Verify::Isolated {
+            let problem = "is for isolated checks: guarded ones run in your workspace, which is set up already";
+            return broken("--setup", problem.into(), "--setup together with --verify isolated".into());
+        }
+        if self.setup.iter().any(|command| command.trim().is_empty()) {
+            return broken("--setup", "is empty".into(), "a command such as \"npm ci\"".into());
         }
         if self.commit && self.verification_commands.is_empty() {
             let problem = "needs a check: only verified work is committed";

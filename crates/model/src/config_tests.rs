@@ -16,7 +16,11 @@ fn an_ordinary_configuration_is_fine() {
 #[test]
 fn every_refusal_names_the_field_what_is_allowed_and_an_example() {
     type Breaker = fn(&mut LoopConfig);
-    let table: [(&str, Breaker); 14] = [
+    let table: [(&str, Breaker); 18] = [
+        ("--retries", |c| c.retries = 11),
+        ("--setup", |c| c.setup = vec!["npm ci".into()]),
+        ("--setup", |c| (c.verify, c.setup) = (Verify::Isolated, vec![" ".into()])),
+        ("--verify isolated", |c| (c.verify, c.verification_commands) = (Verify::Isolated, vec![])),
         ("OBJECTIVE", |c| c.objective = " \n".into()),
         ("--max", |c| c.max_iterations = 0),
         ("--max", |c| c.max_iterations = 51),

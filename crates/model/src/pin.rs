@@ -104,7 +104,7 @@ impl Tamper {
             TamperKind::Appeared => "new file that steers the check, removed before the check",
             TamperKind::Mode => "permissions of a protected file changed, restored before the check",
             TamperKind::Part => "protected part changed, restored before the check",
-            TamperKind::Installed => "installed test runner changed; the check is void until it is as it was",
+            TamperKind::Installed => "changed, and cannot be put back; the check is void until it is as it was",
             TamperKind::Program => "program of the check replaced; the check is void",
             TamperKind::DuringCheck => "protected file changed while the check ran; the check is void",
             TamperKind::Tripwire => "passes with a failing test planted",
@@ -142,6 +142,11 @@ pub enum Tripwire {
         /// Which, as far as they are named.
         failing: Vec<String>,
     },
+    /// With failing tests planted the checks broke before they reported any test.
+    Broken {
+        /// The files that the failing tests were planted in.
+        planted: Vec<String>,
+    },
     /// It could not be tried.
     NotPossible {
         /// Why not.
@@ -157,7 +162,7 @@ impl Tripwire {
     pub const fn holds(&self) -> bool {
         match self {
             Self::Reported { .. } | Self::BaselineFails | Self::NotPossible { .. } | Self::Off => true,
-            Self::Passed { .. } | Self::OthersFail { .. } => false,
+            Self::Passed { .. } | Self::OthersFail { .. } | Self::Broken { .. } => false,
         }
     }
 }
@@ -178,6 +183,12 @@ impl fmt::Display for Tripwire {
             Self::OthersFail { failing } => {
                 write!(f, "in a second run, built from nothing, other tests fail{}", more(&failing.join(", ")))
             }
+            Self::Broken { planted } => write!(
+                f,
+                "with failing tests planted in {} the checks break before they report any test; if it is the planted tests \
+                 that break them, --no-tripwire goes without",
+                files(planted.len())
+            ),
             Self::NotPossible { why } => write!(f, "not tried: {why}"),
             Self::Off => f.write_str("turned off"),
         }

@@ -74,6 +74,7 @@ impl Shrunk {
 impl fmt::Display for Shrunk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.now {
+            0 if self.before == 0 => f.write_str("no test ran")?,
             0 => write!(f, "no test ran, {} did before the first iteration", self.before)?,
             _ => write!(f, "{} of {} tests did not run", self.count(), self.before)?,
         }

@@ -304,3 +304,43 @@ fn an_empty_folder_has_few_pins() {
     assert!(answer.pins.iter().all(|pin| pin.glob.starts_with('!')), "{:?}", answer.pins);
     assert_eq!(answer.runners, []);
 }
+
+#[test]
+fn tests_of_other_languages_are_frozen_by_place_and_name() {
+    let little = Little::new(&[
+        ("src/main/java/Add.java", ""),
+        ("src/test/java/AddTest.java", ""),
+        ("tests/add_spec.c", ""),
+        ("spec/add_spec.rb", ""),
+        ("lib/add.rb", ""),
+    ]);
+    little.expect(
+        "./mvnw test",
+        "src/test/java/AddTest.java Frozen
+         tests/add_spec.c Frozen
+         spec/add_spec.rb Frozen
+         src/main/java/Add.java -
+         lib/add.rb -",
+    );
+}
+
+#[test]
+fn what_tests_import_from_the_library_may_not_appear_beside_them_and_what_is_missing_may() {
+    let little = Little::new(&[
+        ("tests/test_a.py", "import filecmp\nfrom discount import price\nfrom assertpy import assert_that\n"),
+        (".venv/pyvenv.cfg", ""),
+    ]);
+    little.expect(
+        "python3 -m unittest",
+        "filecmp.py Absent
+         discount.py -
+         calendar.py -
+         .venv/lib/python3.11/site-packages/assertpy/__init__.py Installed",
+    );
+}
+
+#[test]
+fn vendored_modules_of_go_neither_appear_nor_change() {
+    Little::new(&[("go.mod", ""), ("a_test.go", "")]).expect("go test ./...", "vendor/x/a.go Absent");
+    Little::new(&[("go.mod", ""), ("vendor/modules.txt", "")]).expect("go test ./...", "vendor/x/a.go Installed");
+}

@@ -10,7 +10,7 @@ fn the_line_has_exactly_the_promised_names() {
          \"startTime\":\"2026-11-15T00:00:00.000Z\",\"endTime\":\"2026-11-15T00:01:00.000Z\",\"status\":\"ABORTED\",\
          \"abortReason\":\"STALL\",\"iterations\":3,\"costUSD\":0.25,\"durationSeconds\":60.0,\"filesModified\":2,\
          \"testsFixed\":1,\"completionPromiseDetected\":true,\"verificationPassed\":false,\"falseClaims\":0,\
-         \"tampered\":0,\"agent\":\"claude\",\"model\":\"opus\",\"inputTokens\":1000,\"outputTokens\":100}"
+         \"tampered\":0,\"flakes\":0,\"agent\":\"claude\",\"model\":\"opus\",\"inputTokens\":1000,\"outputTokens\":100}"
     );
 }
 

@@ -163,6 +163,7 @@ impl Driver {
     /// Takes back what nobody will use: a request to stop that came too late, money for a pass that never began.
     async fn tidy(&self) {
         let (store, loop_id) = (&self.context.machinery.store, self.live.loop_id);
+        self.context.clear_scratch().await;
         let tidied = async {
             store.clear_stop(loop_id).await?;
             for open in store.open_reservations(loop_id).await? {

@@ -58,6 +58,16 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
+    /// The folder of isolated checks could not be prepared for the first time.
+    #[error("the set-up command `{command}` {ended}; see {log}, mend it, and `ralph resume` goes on")]
+    SetUp {
+        /// The command.
+        command: String,
+        /// How it ended.
+        ended: String,
+        /// What it printed.
+        log: PathBuf,
+    },
     /// Work on a thread of its own ended without an answer.
     #[error("{0} ended without an answer; this is a fault in Ralph")]
     Vanished(&'static str),

@@ -146,14 +146,26 @@ impl LoopFolder {
 
     /// The agent's versions of pinned files, when those were put back for good.
     #[must_use]
-    pub fn replaced(&self) -> PathBuf {
-        self.root.join("replaced")
+    pub fn replaced(&self, attempt: Attempt) -> PathBuf {
+        self.root.join(format!("replaced-{attempt}"))
     }
 
     /// What checks may write besides the workspace.
     #[must_use]
     pub fn checks(&self) -> PathBuf {
         self.root.join("checks")
+    }
+
+    /// Says which lock files the set-up commands ran for last.
+    #[must_use]
+    pub(crate) fn set_up(&self) -> PathBuf {
+        self.root.join("set-up")
+    }
+
+    /// What is known about the folder of isolated checks.
+    #[must_use]
+    pub(crate) fn checkout_state(&self) -> PathBuf {
+        self.root.join("checkout-state")
     }
 
     /// Where isolated checks run.

@@ -24,7 +24,7 @@ pub use error::Error;
 pub use home::{Home, LoopFolder};
 pub use machinery::{CrashPoint, Machinery, Watcher};
 pub use notice::Notice;
-pub use open::{Opened, Resume, begin, read_loop, resume};
+pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};
 pub use result::LoopResult;

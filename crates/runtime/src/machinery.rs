@@ -34,7 +34,9 @@ pub struct Machinery {
     pub author: Option<Author>,
     /// What agents and checks find in their environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// What agents and checks may write besides the workspace: caches of toolchains, settings of agents.
+    /// What agents may write besides, their own settings.
+    pub settings: Vec<PathBuf>,
+    /// What agents and checks may write besides the workspace: temporary folders and caches of toolchains.
     pub writable: Vec<PathBuf>,
     /// How this machine can keep them inside.
     pub level: Level,

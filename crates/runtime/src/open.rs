@@ -136,7 +136,17 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     let (live, effects) = Live::create(&machinery, new, first).await?;
     let context = Context::new(machinery, loop_id, config, ground, repository, &lock);
     announce(&context, &live);
+    warn_of_unwatched(&context);
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
+}
+
+/// Links to more than can be watched leave what is behind them unprotected, which is for the user to know.
+fn warn_of_unwatched(context: &Context) {
+    for path in context.unwatched() {
+        context
+            .machinery
+            .warn(format!("{path} leads to more files than can be watched: what is behind it is not protected"));
+    }
 }
 
 /// Whether anything is run to judge the work.
@@ -174,7 +184,7 @@ fn checkout(config: &LoopConfig, folder: &LoopFolder) -> Result<Option<Checkout>
     if config.verify != Verify::Isolated {
         return Ok(None);
     }
-    Ok(Some(Checkout::open(&folder.checkout(), &folder.root().join("checkout-state"))?))
+    Ok(Some(Checkout::open(&folder.checkout(), &folder.checkout_state())?))
 }
 
 /// Makes the loop's worktree, and gives the folder in it that corresponds to the one the loop was started for.
@@ -313,7 +323,7 @@ fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: Li
     let done = facts.iterations.len();
     let stands = |reason, hint: String| Err(Error::LimitStands { loop_id, reason, hint });
     // Work that was never looked at is looked at first, whatever is left.
-    if run.outcome().is_none() || facts.has_unseen_work() {
+    if run.outcome().is_none() || facts.has_unseen_work() || run.is_only_to_be_closed() {
         return Ok(());
     }
     if done >= usize::try_from(config.max_iterations).unwrap_or(usize::MAX) {
@@ -342,9 +352,10 @@ fn announce(context: &Context, live: &Live) {
         folder: context.folder.root().to_owned(),
     });
     if !facts.start.sandbox.is_empty() {
-        context
-            .machinery
-            .tell(Notice::Precautions { sandbox: facts.start.sandbox.clone(), pins: facts.start.pins.len() });
+        context.machinery.tell(Notice::Precautions {
+            sandbox: facts.start.sandbox.clone(),
+            pins: facts.start.pins.iter().filter(|pin| !pin.glob.starts_with('!')).count(),
+        });
     }
     if !facts.has_checks() {
         // No baseline will be run that could say so.
@@ -387,16 +398,37 @@ impl Site {
             global_excludes: machinery.global_excludes.clone(),
         };
         let mut workspace = Workspace::open(options)?;
-        // A Ralph that died while checks ran left other files in the place of the workspace's own.
-        for path in workspace.swap_out(&machinery.home.swap_record(root), Since::Crash)? {
-            machinery.warn(format!(
-                "{path} was changed after Ralph had died with another version of it in place: it stays as it is"
-            ));
-        }
+        take_out(machinery, &mut workspace, root)?;
         let repository = Repository::find(root, &machinery.git, &state)
             .map(|repository| repository.with_global_excludes(machinery.global_excludes.clone()));
         Ok(Self { lock, workspace, repository })
     }
+}
+
+/// A Ralph that died while checks ran left other files in the place of the workspace's own: those come back, and that is said.
+fn take_out(machinery: &Machinery, workspace: &mut Workspace, root: &Path) -> Result<(), Error> {
+    let record = machinery.home.swap_record(root);
+    let is_pending = fs::read_dir(&record).is_ok_and(|mut entries| entries.next().is_some());
+    let changed = workspace.swap_out(&record, Since::Crash)?;
+    if is_pending {
+        machinery.warn(
+            "a Ralph that died while checks ran had put protected or planted files in place; the workspace has its own files \
+             again, as the agent left them",
+        );
+    }
+    for path in changed {
+        machinery
+            .warn(format!("{path} was changed since then: it stays as it is, the former version is in .ralph/kept"));
+    }
+    Ok(())
+}
+
+/// Takes out what a Ralph that died left in a workspace, for commands that change it without a loop.
+///
+/// # Errors
+/// When files cannot be put back.
+pub fn take_out_leftovers(home: &Home, workspace: &mut Workspace, root: &Path) -> Result<Vec<String>, Error> {
+    Ok(workspace.swap_out(&home.swap_record(root), Since::Crash)?)
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {

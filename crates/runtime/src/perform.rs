@@ -244,6 +244,28 @@ impl Context {
         }
     }
 
+    /// Links of the start that lead to more than can be watched.
+    pub(crate) fn unwatched(&self) -> Vec<String> {
+        lock(&self.ground).pinned.as_ref().map(Pinned::unwatched).unwrap_or_default()
+    }
+
+    /// Removes what only checks needed: their folder, their caches. A resumed loop makes them anew.
+    pub(crate) async fn clear_scratch(&self) {
+        let folder = self.folder.clone();
+        let cleared = self
+            .on_ground(move |ground| {
+                ground.checkout = None;
+                for path in [folder.checkout(), folder.checkout_state(), folder.checks(), folder.set_up()] {
+                    place::remove_tree(&path)?;
+                }
+                Ok(())
+            })
+            .await;
+        if let Err(error) = cleared {
+            self.machinery.warn(format!("what the checks needed could not be removed: {}", error.chain()));
+        }
+    }
+
     /// Works on the workspace on a thread where waiting for the disk holds nobody up.
     pub(crate) async fn on_ground<T: Send + 'static>(
         &self,

@@ -1,11 +1,11 @@
 //! What a loop's verdicts rest on besides their commands: found once at the start, kept beside the journal, compared with
-//! what is there before and after every check. Changes nothing in the workspace.
+//! what is there before every check. Changes nothing in the workspace.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ralph_model::{ChangeKind, Expectation, LoopConfig, Pin, PinKind, Tamper, TamperKind, TreeHash};
+use ralph_model::{ChangeKind, Expectation, LoopConfig, Pin, PinKind, Sandboxing, Tamper, TamperKind, TreeHash};
 use ralph_pins::{Expanded, Others, Parts, PinSet, Program, Question, Rest, Runner};
 use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
 use serde::{Deserialize, Serialize};
@@ -179,7 +179,13 @@ impl Pinned {
         folder: &Path,
     ) -> Result<Self, Error> {
         let path = folder.join(FOUND);
-        let found = serde_json::from_slice(&std::fs::read(&path).map_err(Error::file(&path))?)?;
+        let mut found: Found = serde_json::from_slice(&std::fs::read(&path).map_err(Error::file(&path))?)?;
+        let root = PathBuf::from(&config.workspace);
+        if config.sandbox != Sandboxing::Off {
+            // Nobody inside could write them: a tool that is another since was upgraded by the user.
+            let asked = Asked::of(config, environment, &root);
+            found.programs = ralph_pins::programs(&asked.question(&root, &[]));
+        }
         Ok(Self {
             list: list.to_vec(),
             pins: Pins::new(list)?,
@@ -189,12 +195,17 @@ impl Pinned {
             start: start.clone(),
             allowed: config.allowed_test_changes.clone(),
             path: search_path(environment),
-            root: PathBuf::from(&config.workspace),
+            root,
         })
     }
 
     pub(crate) fn list(&self) -> &[Pin] {
         &self.list
+    }
+
+    /// Links of the start that lead to more than can be watched.
+    pub(crate) fn unwatched(&self) -> Vec<String> {
+        self.baseline.unwatched()
     }
 
     pub(crate) fn runners(&self) -> &[Runner] {
@@ -222,12 +233,7 @@ impl Pinned {
         }
         self.compare_parts(workspace, tree, &mut looked)?;
         looked.tampered.extend(ralph_pins::changed_programs(&self.found.programs, &self.path, &self.root));
-        looked.tampered.sort();
-        if looked.tampered.len() > MOST_TAMPERED {
-            let more = looked.tampered.len() - MOST_TAMPERED;
-            looked.tampered.truncate(MOST_TAMPERED);
-            looked.tampered.push(Tamper::with(format!("{more} more files"), TamperKind::Changed, "not listed"));
-        }
+        shorten(&mut looked.tampered);
         Ok(looked)
     }
 
@@ -293,9 +299,26 @@ impl Pinned {
                 continue;
             }
             looked.tampered.push(Tamper::with(path.clone(), kind, detail));
-            looked.entries.insert(path.clone(), Placement::File { content: restored, mode: 0o644 });
+            let mode = match workspace.placement_at(&self.start, path)? {
+                Some(Placement::File { mode, .. }) => mode,
+                Some(Placement::Absent | Placement::Link { .. }) | None => 0o644,
+            };
+            looked.entries.insert(path.clone(), Placement::File { content: restored, mode });
         }
         Ok(())
+    }
+}
+
+/// Leaves out what would only make the list longer; never what voids a verdict.
+fn shorten(tampered: &mut Vec<Tamper>) {
+    tampered.sort();
+    tampered.sort_by_key(Tamper::was_undone);
+    let void = tampered.iter().filter(|tamper| !tamper.was_undone()).count();
+    let most = MOST_TAMPERED.max(void);
+    if tampered.len() > most {
+        let more = tampered.len() - most;
+        tampered.truncate(most);
+        tampered.push(Tamper::with(format!("{more} more files"), TamperKind::Changed, "not listed"));
     }
 }
 
@@ -330,7 +353,7 @@ impl Others for New<'_> {
 }
 
 /// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.
-fn module_of(path: &str) -> String {
+pub(crate) fn module_of(path: &str) -> String {
     let inside = path.rsplit_once("src/").map_or(path, |(_, inside)| inside);
     let module = inside.strip_suffix(".rs").unwrap_or(inside);
     let module = module.strip_suffix("/mod").unwrap_or(module);

@@ -21,3 +21,13 @@ fn variables_that_lead_into_the_workspace_name_what_steers_the_checks() {
     assert_eq!(named_by(&environment("PATH", "/work/project/bin"), root), []);
     assert_eq!(named_by(&environment("GOPATH", "/work/other"), root), []);
 }
+
+#[test]
+fn no_number_of_harmless_changes_hides_one_that_voids() {
+    let mut tampered: Vec<Tamper> =
+        (0..500).map(|n| Tamper::new(format!("a/{n}/.mocharc.json"), TamperKind::Appeared)).collect();
+    tampered.push(Tamper::new("node_modules/mocha/bin/mocha.js", TamperKind::Installed));
+    shorten(&mut tampered);
+    assert_eq!(tampered.len(), MOST_TAMPERED + 1);
+    assert!(tampered.iter().any(|tamper| !tamper.was_undone()));
+}

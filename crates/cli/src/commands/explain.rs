@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use ignore::WalkBuilder;
-use ralph_model::{LoopConfig, PinKind, Sandboxing, Verify, exit_code};
+use ralph_model::{LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
 use ralph_runtime::{Plan, plan};
 use serde_json::json;
 
@@ -15,6 +15,9 @@ use crate::words::ScreenWords;
 
 /// More files than this are not looked at: an explanation is quick.
 const MOST_FILES: usize = 200_000;
+
+/// Characters of a glob that are shown.
+const LONGEST_GLOB: usize = 60;
 
 /// Prints the plan of a loop.
 ///
@@ -93,10 +96,11 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
     line("tripwire", wire);
     line("sandbox", sandbox);
     line("network", if config.allow_network { "open to the checks" } else { "closed to the checks" });
-    line("protected", &format!("{} files now, by {} globs", plan.files, plan.pins.len()));
-    let width = plan.pins.iter().map(|pin| pin.glob.chars().count()).max().unwrap_or(0).min(44);
-    for pin in &plan.pins {
-        let _ = writeln!(text, "  {:<width$}  {:<9}  {}", pin.glob, kind(pin.kind), pin.why);
+    let shown: Vec<&Pin> = plan.pins.iter().filter(|pin| !pin.glob.starts_with('!')).collect();
+    line("protected", &format!("{} files now, by {} globs", plan.files, shown.len()));
+    let width = shown.iter().map(|pin| pin.glob.chars().count()).max().unwrap_or(0).min(44);
+    for pin in shown {
+        let _ = writeln!(text, "  {:<width$}  {:<9}  {}", short(&pin.glob), kind(pin.kind), pin.why);
     }
     if !plan.examples.is_empty() {
         let more = plan.files.saturating_sub(plan.examples.len());
@@ -114,6 +118,14 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
          new\nappears; built: made by the check, out of its way before; parts: parts of the file stay as they are; installed: watched,\ncannot be put back.\nNothing was started.",
     );
     text
+}
+
+/// A glob may name hundreds of modules; `--json` has all of it.
+fn short(glob: &str) -> String {
+    match glob.char_indices().nth(LONGEST_GLOB) {
+        Some((at, _)) => format!("{}…", &glob[..at]),
+        None => glob.to_owned(),
+    }
 }
 
 const fn kind(kind: PinKind) -> &'static str {

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use ralph_model::{AgentSpec, Money, Pin};
+use ralph_model::{AgentSpec, Money};
 
 use super::*;
 

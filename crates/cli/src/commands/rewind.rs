@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use ralph_engine::Facts;
 use ralph_model::TreeHash;
+use ralph_runtime::take_out_leftovers;
 use ralph_workspace::{Holder, Lock, Workspace};
 
 use super::diff::open;
@@ -30,6 +31,8 @@ pub(crate) async fn run(words: RewindWords, around: &Surroundings, screen: &mut 
         Holder { loop_id: entry.id, pid: std::process::id(), started_at: now(), workspace: entry.workspace.clone() };
     let _lock = Lock::take(&state, &holder, Duration::from_secs(5))?;
     let mut workspace = open(around, root)?;
+    // A Ralph that died while checks ran left other files in the place of the workspace's own.
+    take_out_leftovers(&around.home(), &mut workspace, root)?;
     workspace.set_start(&run.facts().start.tree)?;
     let tree = target(words.to, run.facts(), &workspace, entry.id)?;
     // Whatever the workspace holds now stays within reach.

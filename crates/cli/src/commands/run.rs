@@ -59,12 +59,31 @@ async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crat
     let home = around.user_home();
     let context =
         Context { places: &around.places, home: &home, current: &around.current, store: &store, asking, now: now() };
-    let resolved = prepare::prepare(words, objective, &workspace, context).await?;
+    let mut resolved = prepare::prepare(words, objective, &workspace, context).await?;
+    resolved.config.writable = existing(&resolved.config.writable, &home)?;
     resolved.config.validate(&resolved.caps)?;
     refuse_missing_programs(&resolved.config, &workspace, around)?;
     refuse_broken_globs(&resolved.config)?;
     refuse_missing_git(&resolved.config, &workspace, &around.git()?)?;
     Ok(resolved)
+}
+
+/// Paths that may be written besides, without links in them. One that does not exist cannot be allowed, and whoever named it
+/// should know.
+fn existing(paths: &[String], home: &Path) -> Result<Vec<String>, ConfigError> {
+    let wrong = |problem: String| {
+        let allowed = "a file or folder that exists, and neither the root nor your whole home: make it first";
+        Err(ConfigError::new("--allow-write", problem, allowed))
+    };
+    let mut found = Vec::new();
+    for path in paths {
+        let Ok(real) = Path::new(path).canonicalize() else { return wrong(format!("{path} is not there")) };
+        if home.starts_with(&real) {
+            return wrong(format!("{path} would leave nothing of the sandbox"));
+        }
+        found.push(real.to_string_lossy().into_owned());
+    }
+    Ok(found)
 }
 
 /// Ralph's state must lie where the agent does not write; inside the workspace it would also be part of every snapshot.

@@ -109,6 +109,8 @@ fn a_canary_for_every_key_that_a_repository_can_set() {
             Key::AgentsUnmetered => format!("{}\n{}", Key::AgentsCommand.example(), key.example()),
             // Two choices of an agent in one file would be refused for that reason.
             Key::Agent => "agent = \"other\"\nagents.other.command = \"./evil\"".to_owned(),
+            // Only isolated checks are set up.
+            Key::Setup => format!("{}\n{}", Key::Verify.example(), key.example()),
             _ => key.example().to_owned(),
         };
         let unapproved = resolved(&flags, &user, Some(&repository(&text, Approval::Missing))).unwrap();

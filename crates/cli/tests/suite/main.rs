@@ -16,6 +16,7 @@ mod harness;
 mod afterwards;
 mod attacks;
 mod crash;
+mod distrust;
 mod flood;
 mod interrupt;
 mod lock;

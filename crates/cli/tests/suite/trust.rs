@@ -54,7 +54,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("prohibited_paths", Narrows, "prohibited_paths = [\"infra/**\"]"),
     ("protected_paths", Narrows, "protected_paths = [\"tests/**\"]"),
     ("allow_test_change", Approved, "allow_test_change = [\"**\"]"),
-    ("verify", Approved, "verify = \"isolated\""),
+    ("verify", Approved, "verify = \"isolated\"\nverification_command = \"false\""),
     ("setup", Approved, "setup = [\"CANARY\"]\nverify = \"isolated\"\nverification_command = \"false\""),
     ("retries", Approved, "retries = 9"),
     ("tripwire", Approved, "tripwire = false"),

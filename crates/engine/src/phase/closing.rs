@@ -34,7 +34,8 @@ impl Closing {
                 if moved.is_empty() {
                     return end(facts, self.outcome);
                 }
-                // What is there now is not what was verified.
+                // What is there now is not what was verified, and the next time files have to be put back again.
+                facts.pinned_patch = None;
                 if let Some(verdict) = facts.iterations.last_mut().and_then(|record| record.verdict.as_mut()) {
                     verdict.moved = moved;
                 }

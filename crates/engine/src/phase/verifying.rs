@@ -31,6 +31,12 @@ impl Verifying {
                     }
                     return follow(facts, decide::before_iteration(facts));
                 }
+                if let (Some(tree), Some(run)) =
+                    (&tree, facts.iterations.last_mut().and_then(|record| record.run.as_mut()))
+                {
+                    // The work is what the checks made of it, also for whoever looks at it again.
+                    run.tree = tree.clone();
+                }
                 facts.find(tree);
                 facts.take_verdict(verdict);
                 if decide::only_tripwire_is_missing(facts) { Confirming::enter(facts) } else { conclude(facts, at) }

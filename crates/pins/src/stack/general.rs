@@ -20,6 +20,23 @@ const DATA: [&str; 9] = [
     "*.snap",
     "*.golden",
 ];
+/// Where tests lie and what they are called in languages that have no rules of their own here.
+const TESTS: [&str; 14] = [
+    "/test/",
+    "/tests/",
+    "/spec/",
+    "/specs/",
+    "/t/",
+    "src/test/",
+    "src/androidTest/",
+    "*Test.{java,kt,kts,scala,groovy,cs,php,swift}",
+    "*Tests.{java,kt,cs,swift}",
+    "*Spec.{scala,groovy,kt,hs}",
+    "*_spec.{rb,lua,c,cpp}",
+    "*_test.{rb,c,cc,cpp,dart,exs,erl,ml,zig,lua}",
+    "test_*.{rb,c,cc,cpp,lua,ml}",
+    "*.feature",
+];
 const SHELL: [&str; 5] = ["test*.sh", "*_test.sh", "*-test.sh", "*.bats", "*.t"];
 const CI: [&str; 11] = [
     "/.github/workflows/",
@@ -54,6 +71,12 @@ const APART: [&str; 10] =
     ["node_modules", "site-packages", ".venv", "venv", ".tox", ".nox", ".git", ".ralph", "__pycache__", ".next"];
 
 pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
+    for glob in TESTS.into_iter().filter(|glob| covers_any(&[glob], project.files)) {
+        pin(&mut layers.tests, Frozen, "tests by their place or name", glob);
+    }
+    if project.uses(&["prove"]) {
+        pin(&mut layers.steering, Steering, "steers prove", ".proverc");
+    }
     for glob in DATA {
         let name = glob.trim_end_matches('/');
         let there = project.files.iter().any(|file| {

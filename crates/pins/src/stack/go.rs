@@ -1,6 +1,6 @@
 //! Go: tests, their data, what steers the go tool.
 
-use ralph_model::PinKind::{Frozen, Parts, Steering};
+use ralph_model::PinKind::{Absent, Frozen, Installed, Parts, Steering};
 
 use crate::path;
 use crate::question::{Layers, Project, add as pin};
@@ -14,6 +14,10 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     for file in project.files.iter().filter(|file| path::name(file) == "go.mod") {
         pin(&mut layers.parts, Parts, "replacements of Go modules", path::exact(file));
     }
+    // Where it exists, Go compiles what lies there instead of the modules that `go.sum` vouches for.
+    let vendored = project.folder.has("vendor/modules.txt");
+    let kind = if vendored { Installed } else { Absent };
+    pin(&mut layers.installed, kind, "Go modules that are compiled into the tests", "/vendor/**");
     pin(&mut layers.steering, Steering, "steers the go tool", "go.work");
     pin(&mut layers.steering, Steering, "steers the go tool", "go.env");
 }

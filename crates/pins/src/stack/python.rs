@@ -1,8 +1,10 @@
 //! Python: tests and what they need, what steers pytest and the interpreter, names that shadow a module.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use ralph_model::PinKind::{Frozen, Installed, Parts, Steering};
+use regex::Regex;
 
 use super::{any_of, shadow};
 use crate::path;
@@ -72,9 +74,32 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
         folders.insert("src".to_owned());
     }
     folders.extend(project.files.iter().filter(|file| is_test(file)).map(|file| path::parent(file).to_owned()));
-    shadow::modules(project, &folders.into_iter().collect::<Vec<_>>(), layers);
-    environments(project, layers);
+    let imported = imported(project);
+    shadow::modules(project, &folders.into_iter().collect::<Vec<_>>(), &imported, layers);
+    environments(project, &imported, layers);
 }
+
+/// Modules that test files import: what a test compares with is as good as the test.
+fn imported(project: &Project<'_>) -> Vec<String> {
+    static IMPORT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?m)^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)").ok());
+    let Some(import) = IMPORT.as_ref() else { return Vec::new() };
+    let mut names: Vec<String> = Vec::new();
+    for text in
+        project.files.iter().filter(|file| is_test(file)).take(MOST_TESTS).filter_map(|file| project.folder.read(file))
+    {
+        names.extend(import.captures_iter(&text).filter_map(|found| found.get(1)).map(|name| name.as_str().to_owned()));
+    }
+    names.sort();
+    names.dedup();
+    names.truncate(MOST_IMPORTS);
+    names
+}
+
+/// Test files that are read for what they import.
+const MOST_TESTS: usize = 300;
+/// Modules that are watched for their sake.
+const MOST_IMPORTS: usize = 60;
 
 fn is_test(file: &str) -> bool {
     let name = path::name(file);
@@ -82,14 +107,19 @@ fn is_test(file: &str) -> bool {
 }
 
 /// Virtual environments in the workspace.
-fn environments(project: &Project<'_>, layers: &mut Layers) {
+fn environments(project: &Project<'_>, imported: &[String], layers: &mut Layers) {
+    let mut names: Vec<&str> = PACKAGES.to_vec();
+    let is_standard = |name: &&str| shadow::STANDARD.split_whitespace().any(|known| known == *name);
+    names.extend(imported.iter().map(String::as_str).filter(|name| !is_standard(name)));
+    names.sort_unstable();
+    names.dedup();
     for place in project.folder.names("") {
         if !project.folder.has_file(&format!("{place}/pyvenv.cfg")) {
             continue;
         }
         let why = "installed Python test runner";
         pin(&mut layers.installed, Installed, why, path::below(&place, "bin/**"));
-        let packages = format!("lib/python*/site-packages/{}", any_of(&PACKAGES));
+        let packages = format!("lib/python*/site-packages/{}", any_of(&names));
         pin(&mut layers.installed, Installed, why, path::below(&place, &packages));
         pin(&mut layers.installed, Installed, why, path::below(&place, &format!("{packages}/**")));
         for name in ["*.pth", "{sitecustomize,usercustomize}.py"] {

@@ -36,12 +36,37 @@ const PROGRAMS: &str = "
 const RUNNERS: [&str; 9] =
     ["_pytest", "doctest", "hypothesis", "iniconfig", "mock", "pluggy", "pytest", "pytest_mock", "unittest"];
 
+/// Every public module of the standard library. One that a test imports cannot honestly become a file of the project.
+pub(super) const STANDARD: &str = "\
+    abc aifc argparse array ast asynchat asyncio asyncore atexit audioop base64 bdb binascii bisect builtins bz2 \
+    cProfile calendar cgi cgitb chunk cmath cmd code codecs codeop collections colorsys compileall concurrent \
+    configparser contextlib contextvars copy copyreg crypt csv ctypes curses dataclasses datetime dbm decimal \
+    difflib dis distutils doctest email encodings ensurepip enum errno faulthandler fcntl filecmp fileinput \
+    fnmatch fractions ftplib functools gc genericpath getopt getpass gettext glob graphlib grp gzip hashlib heapq \
+    hmac html http imaplib imghdr imp importlib inspect io ipaddress itertools json keyword lib2to3 linecache \
+    locale logging lzma mailbox mailcap marshal math mimetypes mmap modulefinder msilib msvcrt multiprocessing \
+    netrc nis nntplib nt ntpath nturl2path numbers opcode operator optparse os ossaudiodev pathlib pdb pickle \
+    pickletools pipes pkgutil platform plistlib poplib posix posixpath pprint profile pstats pty pwd py_compile \
+    pyclbr pydoc pydoc_data pyexpat queue quopri random re readline reprlib resource rlcompleter runpy sched \
+    secrets select selectors shelve shlex shutil signal site smtpd smtplib sndhdr socket socketserver spwd sqlite3 \
+    sre_compile sre_constants sre_parse ssl stat statistics string stringprep struct subprocess sunau symtable sys \
+    sysconfig syslog tabnanny tarfile telnetlib tempfile termios textwrap threading time timeit tkinter token \
+    tokenize tomllib trace traceback tracemalloc tty turtle types typing unicodedata unittest urllib uu uuid venv \
+    warnings wave weakref webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zlib \
+    zoneinfo";
+
 /// Modules that may not appear where Python looks first: in the folders given.
-pub(super) fn modules(project: &Project<'_>, folders: &[String], layers: &mut Layers) {
+pub(super) fn modules(project: &Project<'_>, folders: &[String], imported: &[String], layers: &mut Layers) {
+    let standard: Vec<&str> =
+        STANDARD.split_whitespace().filter(|name| imported.iter().any(|known| known == name)).collect();
     // Folders in which the same names are free share a line.
     let mut by_names: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
     for folder in folders {
-        let names = if is_package(project, folder) { RUNNERS.to_vec() } else { MODULES.split_whitespace().collect() };
+        let mut names: Vec<&str> =
+            if is_package(project, folder) { RUNNERS.to_vec() } else { MODULES.split_whitespace().collect() };
+        if !is_package(project, folder) {
+            names.extend(standard.iter().filter(|name| !names.contains(name)).copied().collect::<Vec<_>>());
+        }
         // What is there already is ordinary source, or pinned by another rule that this one must not undo.
         let is_free = |name: &&str| {
             let at = |suffix: &&str| path::join(folder, &format!("{name}{suffix}"));

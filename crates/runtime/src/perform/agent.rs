@@ -118,6 +118,7 @@ impl Context {
     fn agent_sandbox(&self, scratch: &Path) -> Option<Sandbox> {
         let mut writable = vec![self.root.clone(), scratch.to_owned()];
         writable.extend(self.repository.iter().flat_map(Repository::folders));
+        writable.extend(self.machinery.settings.iter().cloned());
         self.sandbox(writable, Network::Allowed)
     }
 

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use ralph_checks::{Checker, Observed, Progress, Request, roster};
 use ralph_engine::Event;
 use ralph_model::{
-    Attempt, Beside, Change, ChangeKind, CheckOutcome, Expectation, Iteration, Missing, Tamper, ToolEvidence, TreeHash,
-    Verdict,
+    Attempt, Beside, Change, ChangeKind, CheckOutcome, Ended, Expectation, Iteration, Missing, Shrunk, Tamper,
+    ToolEvidence, TreeHash, Verdict,
 };
 use ralph_process::Stop;
 use ralph_workspace::Placement;
@@ -50,6 +50,16 @@ struct Round {
     /// What the checks ran on.
     tree: TreeHash,
     moved: Vec<String>,
+    beside: Beside,
+}
+
+/// What one run of the checks came to, before it is compared with anything.
+struct Ran {
+    checks: Vec<CheckOutcome>,
+    missing: Vec<Missing>,
+    tree: TreeHash,
+    moved: Vec<String>,
+    beside: Beside,
 }
 
 /// What the checks are compared with.
@@ -83,8 +93,18 @@ impl Context {
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
         let stand = self.stand(&tree, Vec::new(), Caches::Warm, stop.clone()).await?;
+        if let Some(failed) = &stand.failed_setup {
+            let log = self.folder.root().join(&failed.output.file);
+            return Err(Error::SetUp { command: failed.command.clone(), ended: failed.ended.to_string(), log });
+        }
         let before = self.snapshot("checked".to_owned()).await?;
-        let checks = self.check(&stand, format!("baseline-{attempt}"), stop).await?;
+        let mut checks = self.check(&stand, format!("baseline-{attempt}"), stop).await?;
+        for check in &mut checks {
+            self.warn_of_unusable(check);
+            if check.passed && check.tests.as_ref().is_some_and(roster::ran_nothing) {
+                forbid_nothing(check);
+            }
+        }
         // Whatever they wrote now, they may write again.
         let written = self.changes_since(&stand, before).await?.into_iter().map(|change| change.path).collect();
         let tree = self.snapshot("baseline".to_owned()).await?;
@@ -105,11 +125,6 @@ impl Context {
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
         let prefix = format!("iteration-{iteration}-{attempt}");
-        // Only where the same tree failed before does it matter what lay beside it then and now.
-        let mut beside = Beside::default();
-        if before.failed_on(&start.now) {
-            beside.before = self.beside().await?;
-        }
         let mut round = self.round(prefix.clone(), &start, &evidence, &before, stop.clone()).await?;
         let mut found = None;
         let is_work_of_the_checks = round.looked.tampered.iter().all(Tamper::was_undone);
@@ -120,7 +135,7 @@ impl Context {
             found = Some(tree);
             round = self.round(format!("{prefix}-again"), &start, &evidence, &before, stop).await?;
         }
-        let Round { checks, missing, looked, tree, moved } = round;
+        let Round { checks, missing, looked, tree, moved, mut beside } = round;
         if !checks.iter().all(|check| check.passed) {
             beside.after = self.beside().await?;
         }
@@ -151,15 +166,15 @@ impl Context {
             looked.entries.iter().map(|(path, placement)| (path.clone(), placement.clone())).collect();
         let stand = self.stand(&start.now, entries, Caches::Warm, stop.clone()).await?;
         // Whatever happens meanwhile, the agent's own files come back.
-        let ran = self.run_on(&stand, prefix, start, evidence, stop).await;
+        let ran = self.run_on(&stand, prefix, start, evidence, before, stop).await;
         let during = self.leave(stand).await?;
-        let (mut checks, missing, tree, moved) = ran?;
+        let Ran { mut checks, missing, tree, moved, beside } = ran?;
         looked.tampered.extend(during);
         for check in &mut checks {
             self.compare_with_baseline(check, before, &looked);
         }
         let moved = moved.into_iter().filter(|path| !before.written().contains(path)).collect();
-        Ok(Round { checks, missing, looked, tree, moved })
+        Ok(Round { checks, missing, looked, tree, moved, beside })
     }
 
     async fn run_on(
@@ -168,13 +183,35 @@ impl Context {
         prefix: String,
         start: &Start,
         evidence: &[ToolEvidence],
+        before: &Before,
         stop: watch::Receiver<Option<Stop>>,
-    ) -> Result<(Vec<CheckOutcome>, Vec<Missing>, TreeHash, Vec<String>), Error> {
+    ) -> Result<Ran, Error> {
         let tree = self.hash(stand, &start.now).await?;
+        let mut beside = Beside::default();
+        // Only where the same tree failed before does it matter what lay beside it then and now.
+        if before.failed_on(&tree) {
+            beside.before = self.beside().await?;
+        }
+        if let Some(failed) = &stand.failed_setup {
+            // Without it the checks say nothing; the agent may have broken what it installs.
+            let checks = vec![CheckOutcome { passed: false, ..failed.clone() }];
+            return Ok(Ran { checks, missing: Vec::new(), tree, moved: Vec::new(), beside });
+        }
         let checks = self.check(stand, prefix.clone(), stop.clone()).await?;
         let missing = self.missing(stand, prefix, start, evidence, stop).await?;
         let moved = self.changed(stand, tree.clone()).await?;
-        Ok((checks, missing, tree, moved))
+        Ok(Ran { checks, missing, tree, moved, beside })
+    }
+
+    /// A command that the shell cannot execute will not get better by itself.
+    fn warn_of_unusable(&self, check: &CheckOutcome) {
+        let why = match check.ended {
+            Ended::Exited { code: 126 } => "cannot be executed: is it executable (chmod +x)?",
+            Ended::Exited { code: 127 } => "was not found by the shell",
+            _ => return,
+        };
+        self.machinery
+            .warn(format!("`{}` {why} What it names is protected, so the agent cannot mend that", check.command));
     }
 
     /// What is not as a verdict over `tree` needs it.
@@ -187,18 +224,23 @@ impl Context {
         let earlier = before.check(&check.command).and_then(|before| before.tests.as_ref());
         // A run that fails anyway may have stopped early.
         if let (true, Some(earlier)) = (check.passed, earlier) {
-            let shrunk = if looked.allowed.is_empty() {
-                roster::compare(earlier, check.tests.as_ref(), &[], &looked.renamed)
-            } else {
-                // Somebody allowed the tests to change: they may have other names and be fewer, but not none.
+            let excused = excused(&earlier.names, &looked.allowed);
+            let shrunk = if excused.len() == earlier.names.len() && !looked.allowed.is_empty() {
+                // Nobody can tell which tests are in the files that somebody allowed to change: they may have other names
+                // and be fewer, but not none.
                 let none = check.tests.as_ref().is_none_or(roster::ran_nothing) && !roster::ran_nothing(earlier);
-                none.then(|| roster::compare(earlier, None, &[], &[])).flatten()
+                none.then(|| roster::nothing_left(earlier))
+            } else {
+                roster::compare(earlier, check.tests.as_ref(), &excused, &looked.renamed)
             };
             if let Some(shrunk) = shrunk {
                 check.passed = false;
                 check.excerpt = format!("{shrunk}\n");
                 check.shrunk = Some(shrunk);
             }
+        }
+        if check.passed && check.tests.as_ref().is_some_and(roster::ran_nothing) {
+            forbid_nothing(check);
         }
         roster::forget_names(check);
     }
@@ -327,6 +369,33 @@ pub(super) fn moved_work(changes: Vec<Change>) -> Vec<String> {
     moved.map(|change| change.path).collect()
 }
 
+/// A runner that ran no test shows nothing, whatever its exit code.
+fn forbid_nothing(check: &mut CheckOutcome) {
+    check.passed = false;
+    check.excerpt = "no test ran\n".to_owned();
+    check.shrunk = Some(Shrunk::default());
+}
+
+/// Tests that may be missing because somebody allowed their files to change. A snapshot or other data holds no test.
+fn excused(names: &[String], allowed: &[String]) -> Vec<String> {
+    let code = ["rs", "py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "sh", "bats", "rb", "c", "cpp"];
+    let files: Vec<(&str, &str)> = allowed.iter().filter_map(|path| path.rsplit_once('.')).collect();
+    let files: Vec<(&str, &str)> = files.into_iter().filter(|(_, ending)| code.contains(ending)).collect();
+    let is_in = |name: &str, (stem, ending): &(&str, &str)| {
+        let file = stem.rsplit('/').next().unwrap_or(stem);
+        let says_where = name.contains(['/', '>']) || name.contains(".py") || name.contains('(');
+        match *ending {
+            // Names of Rust tests say the module, and that of a whole program nothing.
+            "rs" => {
+                let module = crate::pinned::module_of(&format!("{stem}.rs"));
+                stem.contains("tests/") || module.is_empty() || name.starts_with(&module)
+            }
+            _ => name.contains(file) || !says_where,
+        }
+    };
+    names.iter().filter(|name| files.iter().any(|file| is_in(name, file))).cloned().collect()
+}
+
 impl Ground {
     /// What is not as a verdict over `tree` needs it.
     pub(super) fn look(&mut self, tree: &TreeHash) -> Result<Looked, Error> {
@@ -336,3 +405,7 @@ impl Ground {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "checks_tests.rs"]
+mod tests;

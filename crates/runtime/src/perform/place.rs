@@ -2,12 +2,15 @@
 //! own. Knows nothing of what the checks find.
 
 use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use ralph_model::{Ended, Millis, Tamper, TamperKind, TreeHash, Verify};
+use ralph_model::{CheckOutcome, Millis, Tamper, TamperKind, TreeHash, Verify};
 use ralph_pins::Runner;
 use ralph_process::{Network, Sandbox, Stop};
-use ralph_workspace::{Placement, Since};
+use ralph_workspace::{Checkout, Placement, Since};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
@@ -42,6 +45,8 @@ pub(super) struct Stand {
     temporary: Option<tempfile::TempDir>,
     /// What the folder of isolated checks holds.
     pub(super) synced: Option<TreeHash>,
+    /// A set-up command that failed: the checks would fail for want of it.
+    pub(super) failed_setup: Option<CheckOutcome>,
     isolated: bool,
 }
 
@@ -55,6 +60,9 @@ impl Stand {
         self.isolated
     }
 }
+
+/// Where Python keeps compiled modules, by their whole path.
+const PYCACHE: &str = "pycache";
 
 /// How much longer checks may take that build from nothing.
 const COLD_FACTOR: u64 = 3;
@@ -78,10 +86,15 @@ impl Context {
             remove_folder(&kept).await?;
         }
         Home::make_private(&kept)?;
+        let directory = if isolated { self.folder.checkout() } else { self.root.clone() };
+        // Python compares seconds and sizes: an edit within the second of the last run would not be seen.
+        if let Ok(inside) = directory.strip_prefix("/") {
+            remove_folder(&kept.join(PYCACHE).join(inside)).await?;
+        }
         let reports: Vec<PathBuf> =
             if self.runs(Runner::Pytest) { vec![scratch.join("pytest.xml")] } else { Vec::new() };
         let mut stand = Stand {
-            directory: if isolated { self.folder.checkout() } else { self.root.clone() },
+            directory,
             environment: self.check_environment(caches, &kept, &reports),
             commands: self.config.verification_commands.clone(),
             timeout: self.config.verification_timeout,
@@ -92,6 +105,7 @@ impl Context {
             caches,
             temporary: None,
             synced: None,
+            failed_setup: None,
             isolated,
         };
         if caches == Caches::Cold {
@@ -106,13 +120,24 @@ impl Context {
             stand.retries = 0;
         }
         if isolated {
+            if caches == Caches::Cold {
+                self.make_checkout_anew().await?;
+            }
             stand.synced = self.synchronise(tree.clone(), entries.clone()).await?;
-            self.set_up(&stand, stop).await?;
+            stand.failed_setup = self.set_up(&stand, stop).await?;
             // Whatever setting up did, the checks begin with the work as it is.
             self.synchronise(tree.clone(), entries).await?;
         } else if !entries.is_empty() {
             let (record, swapped) = (self.swap_record(), entries.clone());
-            self.on_ground(move |ground| Ok(ground.workspace.swap_in(&entries, &record)?)).await?;
+            self.on_ground(move |ground| {
+                let done = ground.workspace.swap_in(&entries, &record);
+                if done.is_err() {
+                    // Half of it may be in place. The first error tells more than one of putting back.
+                    let _ = ground.workspace.swap_out(&record, Since::Check);
+                }
+                Ok(done?)
+            })
+            .await?;
             stand.swapped = swapped;
         }
         Ok(stand)
@@ -121,24 +146,43 @@ impl Context {
     /// Gives the workspace its own files back. What was put in place and is no longer what it was, was changed by the
     /// checks, or by what they started.
     pub(super) async fn leave(&self, mut stand: Stand) -> Result<Vec<Tamper>, Error> {
+        // First of all: nothing of the rest is worth leaving other files in the workspace.
+        let changed = if stand.swapped.is_empty() {
+            Vec::new()
+        } else {
+            let record = self.swap_record();
+            self.on_ground(move |ground| Ok(ground.workspace.swap_out(&record, Since::Check)?)).await?
+        };
         if let Some(temporary) = stand.temporary.take()
             && let Err(error) = temporary.close()
         {
             self.machinery.warn(format!("a temporary folder of the checks could not be removed: {error}"));
         }
-        if stand.caches == Caches::Cold {
-            remove_folder(&self.folder.checks().join("cold")).await?;
+        if stand.caches == Caches::Cold
+            && let Err(error) = remove_folder(&self.folder.checks().join("cold")).await
+        {
+            self.machinery.warn(error.chain());
         }
-        if stand.swapped.is_empty() {
-            return Ok(Vec::new());
-        }
-        let record = self.swap_record();
-        let changed = self.on_ground(move |ground| Ok(ground.workspace.swap_out(&record, Since::Check)?)).await?;
         // What was out of the way may have been made anew by the checks: a test program that they build.
         let was_removed =
             |path: &str| stand.swapped.iter().any(|(swapped, to)| swapped == path && *to == Placement::Absent);
         let changed = changed.into_iter().filter(|path| !was_removed(path));
         Ok(changed.map(|path| Tamper::new(path, TamperKind::DuringCheck)).collect())
+    }
+
+    /// Makes the folder of isolated checks from nothing: code of the agent ran there, and left what it liked.
+    async fn make_checkout_anew(&self) -> Result<(), Error> {
+        let folder = self.folder.clone();
+        self.on_ground(move |ground| {
+            ground.checkout = None;
+            for path in [folder.checkout(), folder.checkout_state()] {
+                remove_tree(&path)?;
+            }
+            remove_tree(&folder.set_up())?;
+            ground.checkout = Some(Checkout::open(&folder.checkout(), &folder.checkout_state())?);
+            Ok(())
+        })
+        .await
     }
 
     /// Where swapped files are written down.
@@ -153,10 +197,13 @@ impl Context {
     fn check_environment(&self, caches: Caches, kept: &Path, reports: &[PathBuf]) -> Vec<(OsString, OsString)> {
         let mut environment = self.environment();
         if self.config.verify == Verify::Isolated {
-            environment = without_workspace(environment, &self.root);
+            let origin = self.config.origin.as_ref().map(PathBuf::from);
+            for folder in [Some(self.root.clone()), origin].into_iter().flatten() {
+                environment = without_workspace(environment, &folder);
+            }
         }
         // Compiled modules beside the sources are the agent's to write.
-        set(&mut environment, "PYTHONPYCACHEPREFIX", kept.join("pycache").as_os_str());
+        set(&mut environment, "PYTHONPYCACHEPREFIX", kept.join(PYCACHE).as_os_str());
         if let [report, ..] = reports {
             let known = get(&environment, "PYTEST_ADDOPTS").unwrap_or_default();
             let mut options = known;
@@ -185,14 +232,14 @@ impl Context {
         .await
     }
 
-    /// Runs the set-up commands where the lock files are others than the last time.
-    async fn set_up(&self, stand: &Stand, stop: watch::Receiver<Option<Stop>>) -> Result<(), Error> {
+    /// Runs the set-up commands where the lock files are others than the last time, and gives the one that failed.
+    async fn set_up(&self, stand: &Stand, stop: watch::Receiver<Option<Stop>>) -> Result<Option<CheckOutcome>, Error> {
         if self.config.setup.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
-        let (marker, now) = (self.folder.checks().join("set-up"), lock_files(&stand.directory));
-        if std::fs::read_to_string(&marker).is_ok_and(|done| done == now) {
-            return Ok(());
+        let (marker, now) = (self.folder.set_up(), lock_files(&stand.directory));
+        if fs::read_to_string(&marker).is_ok_and(|done| done == now) {
+            return Ok(None);
         }
         self.machinery.tell(crate::Notice::Activity { line: format!("setting up: {}", self.config.setup.join("; ")) });
         let logs = self.folder.logs();
@@ -203,15 +250,9 @@ impl Context {
         }
         request.retries = 0;
         let outcomes = self.checker().run(request, stop, &mut |_| {}).await?;
-        match outcomes.iter().find(|outcome| !outcome.ended.is_success()) {
-            None => Home::write_private(&marker, now.as_bytes()),
-            Some(failed) if failed.ended == Ended::Stopped => Ok(()),
-            // The checks will fail for want of it and say so to the agent; a person has to be told the reason.
-            Some(failed) => {
-                let log = self.folder.root().join(&failed.output.file);
-                self.machinery.warn(format!("`{}` {}; see {}", failed.command, failed.ended, log.display()));
-                Ok(())
-            }
+        match outcomes.into_iter().find(|outcome| !outcome.ended.is_success()) {
+            None => Home::write_private(&marker, now.as_bytes()).map(|()| None),
+            failed => Ok(failed),
         }
     }
 
@@ -225,9 +266,33 @@ impl Context {
 }
 
 async fn remove_folder(path: &Path) -> Result<(), Error> {
-    match tokio::fs::remove_dir_all(path).await {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file(path)(error)),
-        _ => Ok(()),
+    let folder = path.to_owned();
+    let removed = tokio::task::spawn_blocking(move || remove_tree(&folder));
+    removed.await.map_err(|_| Error::Vanished("the removal of a folder"))?
+}
+
+/// Removes a file, or a folder with all that is in it, also where checks took the permission to do so away.
+pub(crate) fn remove_tree(path: &Path) -> Result<(), Error> {
+    let remove = || match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    if remove().is_ok() {
+        return Ok(());
+    }
+    open_up(path);
+    remove().map_err(Error::file(path))
+}
+
+/// Gives the owner every right to the folders below; what cannot be opened is reported by whoever removes it.
+fn open_up(folder: &Path) {
+    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_up(&entry.path());
+        }
     }
 }
 
@@ -242,15 +307,13 @@ fn set(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &OsStr) {
 
 /// `PYTEST_ADDOPTS` is split like a line of shell.
 fn shell_quoted(path: &Path) -> OsString {
-    let mut quoted = OsString::from("'");
-    quoted.push(path);
-    quoted.push("'");
-    quoted
+    let path = path.to_string_lossy().replace('\'', "'\\''");
+    OsString::from(format!("'{path}'"))
 }
 
 /// The environment without anything that leads into the workspace: entries of PATH, and variables that point there.
 fn without_workspace(environment: Vec<(OsString, OsString)>, root: &Path) -> Vec<(OsString, OsString)> {
-    let leads_there = |value: &OsStr| Path::new(value).starts_with(root) || contains(value, root.as_os_str());
+    let leads_there = |value: &OsStr| names_below(value, root.as_os_str());
     let kept = environment.into_iter().filter_map(|(name, value)| {
         if name == "PATH" {
             let outside =
@@ -262,9 +325,13 @@ fn without_workspace(environment: Vec<(OsString, OsString)>, root: &Path) -> Vec
     kept.collect()
 }
 
-fn contains(text: &OsStr, part: &OsStr) -> bool {
-    let (text, part) = (text.as_encoded_bytes(), part.as_encoded_bytes());
-    !part.is_empty() && text.windows(part.len()).any(|window| window == part)
+/// Whether a text names the folder or something in it, and not another one that begins alike.
+fn names_below(text: &OsStr, folder: &OsStr) -> bool {
+    let (text, folder) = (text.as_encoded_bytes(), folder.as_encoded_bytes());
+    let ends =
+        |end: usize| text.get(end).is_none_or(|byte| matches!(byte, b'/' | b':' | b' ' | b',' | b';' | b'"' | b'\''));
+    !folder.is_empty()
+        && text.windows(folder.len()).enumerate().any(|(at, window)| window == folder && ends(at + folder.len()))
 }
 
 /// What the lock files of a folder say, as one hash.

@@ -10,10 +10,11 @@ fn nothing_of_the_environment_leads_into_the_workspace() {
         ("PATH", "/work/project/bin:node_modules/.bin::/usr/bin"),
         ("BASH_ENV", "/work/project/.env.sh"),
         ("NODE_OPTIONS", "--require=/work/project/hook.js"),
+        ("OTHER", "/work/project2/x"),
         ("HOME", "/users/ada"),
     ]);
     let kept = without_workspace(environment, Path::new("/work/project"));
-    assert_eq!(kept, variables(&[("PATH", "/usr/bin"), ("HOME", "/users/ada")]));
+    assert_eq!(kept, variables(&[("PATH", "/usr/bin"), ("OTHER", "/work/project2/x"), ("HOME", "/users/ada")]));
 }
 
 #[test]
@@ -25,4 +26,18 @@ fn another_lock_file_is_another_set_up() {
     assert_ne!(before, after);
     std::fs::write(folder.path().join("main.js"), "").unwrap();
     assert_eq!(lock_files(folder.path()), after);
+}
+
+#[test]
+fn a_folder_that_checks_closed_is_removed_all_the_same() {
+    let base = tempfile::tempdir().unwrap();
+    let folder = base.path().join("cold");
+    fs::create_dir_all(folder.join("pycache/deep")).unwrap();
+    fs::write(folder.join("pycache/deep/a.pyc"), "").unwrap();
+    for name in ["pycache/deep", "pycache"] {
+        fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o500)).unwrap();
+    }
+    remove_tree(&folder).unwrap();
+    assert!(!folder.exists());
+    remove_tree(&folder).unwrap();
 }

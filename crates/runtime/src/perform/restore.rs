@@ -1,7 +1,7 @@
 //! Puts files back, or commits them: everything that changes the workspace on the loop's own account.
 
 use ralph_engine::Event;
-use ralph_model::{Attempt, TreeHash};
+use ralph_model::{Attempt, TreeHash, Verify};
 
 use ralph_workspace::Repository;
 use ralph_workspace::repository::{Need, Work};
@@ -33,7 +33,9 @@ impl Context {
         verified: TreeHash,
         written: Vec<String>,
     ) -> Result<Answer, Error> {
-        let (record, loop_id) = (self.folder.replaced(), self.loop_id);
+        // One record for each attempt: a crash in the middle leaves one behind, and what is left to do is done beside it.
+        let (record, loop_id) = (self.folder.replaced(attempt), self.loop_id);
+        let isolated = self.config.verify == Verify::Isolated;
         let kept = record.clone();
         let (changes, tree) = self
             .on_ground(move |ground| {
@@ -41,8 +43,12 @@ impl Context {
                 // The record is never used to undo this: it is where the agent's versions are kept.
                 ground.workspace.swap_in(&entries, &record)?;
                 let tree = ground.workspace.snapshot(loop_id, &format!("put-back-{attempt}"))?.tree;
-                // Of isolated checks only the hash of what they ran on is known.
-                let changes = if tree == verified { Vec::new() } else { ground.workspace.changes(&verified, &tree)? };
+                // Isolated checks ran elsewhere, and on a tree that only that place has: here nothing but these files changes.
+                let from = if isolated { &now } else { &verified };
+                let mut changes = if tree == *from { Vec::new() } else { ground.workspace.changes(from, &tree)? };
+                if isolated {
+                    changes.retain(|change| !entries.iter().any(|(path, _)| *path == change.path));
+                }
                 Ok((changes, tree))
             })
             .await?;

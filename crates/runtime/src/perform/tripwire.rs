@@ -62,7 +62,7 @@ impl Context {
     ) -> Result<(Tripwire, Vec<String>), Error> {
         let looked = self.look_at(claimed.now.clone()).await?;
         let (now, mut entries) = (claimed.now.clone(), looked.entries);
-        if looked.allowed.is_empty() {
+        if !looked.allowed.iter().any(|path| is_code(path)) {
             // What is new among the tests may help the old ones to pass: they have to do so by themselves.
             let now = claimed.now.clone();
             let new = self.on_ground(move |ground| ground.new_among_tests(&now)).await?;
@@ -92,8 +92,10 @@ impl Context {
                 return Ok((tripwire, moved));
             }
         }
-        let was_red =
-            claimed.baseline.as_ref().is_some_and(|baseline| !baseline.checks.iter().all(|check| check.passed));
+        let was_red = claimed
+            .baseline
+            .as_ref()
+            .is_some_and(|baseline| baseline.checks.iter().any(|check| !check.passed && !check.flaky));
         if !was_red {
             let why =
                 "no form of test is known for these checks, and they passed before the first iteration".to_owned();
@@ -129,7 +131,8 @@ impl Context {
         }
         let ran = self.check(&stand, prefix, stop).await;
         let isolated = stand.is_isolated();
-        let during = self.leave(stand).await?;
+        // What was planted is thrown away, whatever a formatter among the checks did to it.
+        self.leave(stand).await?;
         let outcomes = ran?;
         let after = self.snapshot("after-tripwire".to_owned()).await?;
         let changes = self.on_ground(move |ground| Ok(ground.workspace.changes(&before, &after)?)).await?;
@@ -137,7 +140,6 @@ impl Context {
         if let Some(baseline) = claimed.baseline.as_ref().filter(|_| !isolated) {
             moved.retain(|path| !baseline.written.contains(path));
         }
-        moved.extend(during.into_iter().map(|tamper| tamper.path));
         Ok((outcomes, moved))
     }
 }
@@ -187,8 +189,11 @@ fn judged(
             others if others.is_empty() => Tripwire::Reported { planted },
             failing => Tripwire::OthersFail { failing },
         }),
-        // It never came as far as running tests: the plants may be what broke it.
-        Judgement::NotReported { why: Why::FailedOtherwise, .. } => None,
+        // Checks that counted tests a moment ago do not come as far now: whatever broke them, they confirm nothing.
+        Judgement::NotReported { why: Why::FailedOtherwise, paths } => {
+            let counted = |check: &CheckOutcome| check.tests.as_ref().is_some_and(|tests| tests.passed > 0);
+            verdict.checks.iter().any(counted).then_some(Tripwire::Broken { planted: paths })
+        }
         Judgement::NotReported { paths, why } => Some(Tripwire::Passed { planted: paths, detail: why.to_string() }),
     }
 }
@@ -331,9 +336,14 @@ fn role(path: &str, pin: Option<&Pin>) -> Option<Role> {
         // The tests of a Rust package, of which only what was there counts.
         Some(PinKind::Parts) if is_code && is_rust_test(path) => Some(Role::Test),
         Some(PinKind::Parts) if is_code => Some(Role::Source),
-        _ if extension == "go" => Some(Role::Source),
+        _ if path.ends_with(".go") => Some(Role::Source),
         _ => None,
     }
+}
+
+fn is_code(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    matches!(extension, "rs" | "py" | "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "go")
 }
 
 fn is_rust_test(path: &str) -> bool {
