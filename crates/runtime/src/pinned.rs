@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use ralph_model::{ChangeKind, Expectation, LoopConfig, Pin, PinKind, Sandboxing, Tamper, TamperKind, TreeHash};
 use ralph_pins::{Expanded, Others, Parts, PinSet, Program, Question, Rest, Runner};
@@ -23,7 +24,8 @@ pub(crate) struct Pinned {
     list: Vec<Pin>,
     pins: Pins,
     baseline: PinBaseline,
-    set: PinSet,
+    /// Made when it is needed: matchers are large, and most loops change no file of which only parts count.
+    set: OnceLock<PinSet>,
     found: Found,
     /// The workspace at the loop's start.
     start: TreeHash,
@@ -158,7 +160,7 @@ impl Pinned {
         let found = Found { runners: answer.runners, texts: answer.texts, programs };
         Home::write_private(&folder.join(FOUND), &serde_json::to_vec(&found)?)?;
         Ok(Self {
-            set: PinSet::new(&answer.pins),
+            set: OnceLock::new(),
             list: answer.pins,
             pins,
             baseline,
@@ -190,7 +192,7 @@ impl Pinned {
             list: list.to_vec(),
             pins: Pins::new(list)?,
             baseline: PinBaseline::load(folder)?,
-            set: PinSet::new(list),
+            set: OnceLock::new(),
             found,
             start: start.clone(),
             allowed: config.allowed_test_changes.clone(),
@@ -218,7 +220,7 @@ impl Pinned {
 
     /// The pin of a path, if it has one.
     pub(crate) fn pin(&self, path: &str) -> Option<&Pin> {
-        self.set.pin(path)
+        self.set.get_or_init(|| PinSet::new(&self.list)).pin(path)
     }
 
     pub(crate) const fn start(&self) -> &TreeHash {
@@ -276,7 +278,8 @@ impl Pinned {
     /// Files of which only parts count.
     fn compare_parts(&self, workspace: &Workspace, tree: &TreeHash, looked: &mut Looked) -> Result<(), Error> {
         let changes = workspace.changes(&self.start, tree)?;
-        let has_parts = |path: &str| self.set.pin(path).is_some_and(|pin| pin.kind == PinKind::Parts);
+        let has_parts =
+            |path: &str| may_have_parts(path) && self.pin(path).is_some_and(|pin| pin.kind == PinKind::Parts);
         let added = changes.iter().filter(|change| change.kind == ChangeKind::Added);
         let others = New { workspace, tree, paths: added.map(|change| change.path.clone()).collect() };
         for change in changes.iter().filter(|change| change.kind != ChangeKind::Added && has_parts(&change.path)) {
@@ -307,6 +310,12 @@ impl Pinned {
         }
         Ok(())
     }
+}
+
+/// Whether a file can be one of which only parts count, by its name.
+fn may_have_parts(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.ends_with(".rs") || matches!(name, "package.json" | "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "go.mod")
 }
 
 /// Leaves out what would only make the list longer; never what voids a verdict.

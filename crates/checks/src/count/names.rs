@@ -142,8 +142,8 @@ fn is_no_test(name: &str) -> bool {
 /// The name without what changes from run to run though the test is the same: the line of a doc test, the place of an
 /// object in memory.
 fn steady(name: &str) -> Cow<'_, str> {
-    static LINE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r" \(line \d+\)").ok());
-    static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b0x[0-9a-fA-F]{6,}\b").ok());
+    static LINE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r" \(line [0-9]+\)").ok());
+    static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u:\b)0x[0-9a-fA-F]{6,}(?-u:\b)").ok());
     let mut name = Cow::Borrowed(name);
     // Cheap refusals first: this runs for every test.
     if name.contains(" (line ")
@@ -164,7 +164,7 @@ fn steady(name: &str) -> Cow<'_, str> {
 /// A name may itself end like that, and the time is not always printed, so all that look so are cut.
 pub(super) fn without_time(name: &str) -> &str {
     static TIME: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?: +\(?\d+(?:\.\d+)? ?(?:ms|s|m)\)?)+$").ok());
+        LazyLock::new(|| Regex::new(r"(?: +\(?[0-9]+(?:\.[0-9]+)? ?(?:ms|s|m)\)?)+$").ok());
     let name = name.trim_end();
     TIME.as_ref().and_then(|time| time.find(name)).map_or(name, |found| &name[..found.start()])
 }

@@ -135,12 +135,15 @@ impl Shown {
     /// `[gw0] [ 50%] PASSED tests/test_cart.py::test_total`
     fn result(&mut self, line: &str) {
         static RESULT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r"^(\S+\.py::.*?) +(PASSED|FAILED|ERROR|XPASS|SKIPPED|XFAIL|RERUN|SUB[A-Z]+)\b").ok()
+            Regex::new(r"^([^ \t]+\.py::.*?) +(PASSED|FAILED|ERROR|XPASS|SKIPPED|XFAIL|RERUN|SUB[A-Z]+)(?-u:\b)").ok()
         });
         if line.starts_with('[') {
             let Some((word, node)) = without_worker(line).split_once(' ') else { return };
             self.ended(word, node);
-        } else if let Some(found) = RESULT.as_ref().and_then(|result| result.captures(line)) {
+        } else if line.contains(".py::")
+            // Asked last: the pattern is built only for whoever has such lines.
+            && let Some(found) = RESULT.as_ref().and_then(|result| result.captures(line))
+        {
             self.close();
             let (Some(node), Some(word)) = (found.get(1), found.get(2)) else { return };
             self.ended(word.as_str(), node.as_str());
