@@ -10,6 +10,7 @@ mod id;
 mod money;
 mod outcome;
 mod pin;
+mod runner;
 mod time;
 mod verdict;
 
@@ -26,5 +27,6 @@ pub use id::{Attempt, Iteration, LoopId, ParseLoopId, TreeHash};
 pub use money::{Money, ParseMoney};
 pub use outcome::{AbortReason, Best, Outcome, exit_code};
 pub use pin::{Pin, PinKind, Tamper, TamperKind, Tripwire};
+pub use runner::Runner;
 pub use time::{Millis, ParseDuration, Timestamp};
 pub use verdict::{Beside, CheckOutcome, Missing, Shrunk, Signature, TestTally, Verdict};

@@ -29,4 +29,3 @@ pub use parts::{NoOthers, Others, Parts, Rest, compare_parts};
 pub use pinset::{PinSet, allows};
 pub use programs::{Program, changed_programs, programs};
 pub use question::{Answer, Question, pins};
-pub use runner::Runner;

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use ralph_model::{Pin, PinKind};
+use ralph_model::{Pin, PinKind, Runner};
 
 use crate::expand::{Expanded, expand};
 use crate::folder::Folder;
-use crate::runner::{self, Runner};
+use crate::runner;
 use crate::words::{Simple, commands};
 use crate::{named, programs, stack};
 

@@ -1,58 +1,8 @@
 //! Which test runners commands lead to. Looks at words only.
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
+use ralph_model::Runner;
 
 use crate::words::Simple;
-
-/// A test runner whose form of test is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Runner {
-    /// `cargo test`
-    CargoTest,
-    /// `cargo nextest`
-    Nextest,
-    /// pytest
-    Pytest,
-    /// Python's own `unittest`
-    Unittest,
-    /// Jest
-    Jest,
-    /// Vitest
-    Vitest,
-    /// Mocha
-    Mocha,
-    /// Node's own `node --test`
-    NodeTest,
-    /// `go test`
-    GoTest,
-}
-
-impl Runner {
-    /// What people call it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CargoTest => "cargo test",
-            Self::Nextest => "nextest",
-            Self::Pytest => "pytest",
-            Self::Unittest => "unittest",
-            Self::Jest => "jest",
-            Self::Vitest => "vitest",
-            Self::Mocha => "mocha",
-            Self::NodeTest => "node:test",
-            Self::GoTest => "go test",
-        }
-    }
-}
-
-impl fmt::Display for Runner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// The runners that commands start, each once, in the order in which they are met.
 pub(crate) fn of(starts: &[Simple]) -> Vec<Runner> {

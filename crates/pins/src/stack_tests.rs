@@ -1,7 +1,7 @@
 //! One table per kind of project: honest work is free, what a verdict rests on is not.
 
-use crate::Runner;
 use crate::testing::Little;
+use ralph_model::Runner;
 
 #[test]
 fn a_rust_package() {

@@ -58,7 +58,7 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
-    /// The folder of isolated checks could not be prepared for the first time.
+    /// The folder of isolated checks could not be prepared.
     #[error("the set-up command `{command}` {ended}; see {log}, mend it, and `ralph resume` goes on")]
     SetUp {
         /// The command.

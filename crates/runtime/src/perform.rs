@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ralph_engine::{DayBudget, Effect, Event, Facts};
+use ralph_model::Runner;
 use ralph_model::{Attempt, Iteration, LoopConfig, LoopId, Millis, Money, Sandboxing, TreeHash, Verify};
-use ralph_pins::Runner;
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::MoneyChange;
 use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, Workspace};

@@ -6,8 +6,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use ralph_model::{ChangeKind, Expectation, LoopConfig, Pin, PinKind, Sandboxing, Tamper, TamperKind, TreeHash};
-use ralph_pins::{Expanded, Others, Parts, PinSet, Program, Question, Rest, Runner};
+use ralph_model::{
+    ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TreeHash,
+};
+use ralph_pins::{Expanded, Others, Parts, PinSet, Program, Question, Rest};
 use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
 use serde::{Deserialize, Serialize};
 

@@ -4,8 +4,9 @@
 mod arguments;
 mod words;
 
-use crate::plant::{Runner, Stops};
+use crate::plant::Stops;
 use arguments::{Found, Options};
+use ralph_model::Runner;
 
 /// How a runner is called.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,10 +10,11 @@ use regex::Regex;
 
 use crate::command::Calls;
 use crate::names::{Mark, Names};
-use crate::plant::{Planted, Presence, Runner};
+use crate::plant::{Planted, Presence};
 use crate::project::Project;
 use crate::text::{Source, extension, file_name, is_data, join};
 use bindings::Bindings;
+use ralph_model::Runner;
 use style::{Modules, Style};
 use ways::{Assertions, Way};
 

@@ -8,7 +8,8 @@ use ralph_model::TestTally;
 
 use crate::mention::mentions;
 use crate::names::message;
-use crate::plant::{Plant, Presence, Runner, Stops};
+use crate::plant::{Plant, Presence, Stops};
+use ralph_model::Runner;
 
 /// What was seen of a run.
 #[derive(Debug, Clone, Copy)]

@@ -20,4 +20,4 @@ mod text;
 
 pub use judge::{Judgement, Seen, Why, judge};
 pub use mention::mentions;
-pub use plant::{File, Plant, Presence, Runner, Stops, plants};
+pub use plant::{File, Plant, Presence, Stops, plants};

@@ -2,33 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use ralph_model::Runner;
+
 use crate::command::{Calls, Filter};
 use crate::names::Names;
 use crate::project::Project;
 use crate::{go, javascript, python, rust};
-
-/// A program that runs tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Runner {
-    /// `cargo test`
-    CargoTest,
-    /// `cargo nextest run`
-    Nextest,
-    /// `pytest`
-    Pytest,
-    /// `python -m unittest`
-    Unittest,
-    /// `jest`
-    Jest,
-    /// `vitest`
-    Vitest,
-    /// `mocha`
-    Mocha,
-    /// `node --test`
-    NodeTest,
-    /// `go test`
-    GoTest,
-}
 
 /// A file of the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,32 +65,6 @@ pub(crate) struct Planted {
     pub(crate) content: Vec<u8>,
     pub(crate) marks: Vec<String>,
     pub(crate) presence: Presence,
-}
-
-impl Runner {
-    pub(crate) const ALL: [Self; 9] = [
-        Self::CargoTest,
-        Self::Nextest,
-        Self::Pytest,
-        Self::Unittest,
-        Self::Jest,
-        Self::Vitest,
-        Self::Mocha,
-        Self::NodeTest,
-        Self::GoTest,
-    ];
-
-    pub(crate) const fn is_javascript(self) -> bool {
-        matches!(self, Self::Jest | Self::Vitest | Self::Mocha | Self::NodeTest)
-    }
-
-    const fn is_rust(self) -> bool {
-        matches!(self, Self::CargoTest | Self::Nextest)
-    }
-
-    const fn is_python(self) -> bool {
-        matches!(self, Self::Pytest | Self::Unittest)
-    }
 }
 
 impl Presence {

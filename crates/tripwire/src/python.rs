@@ -9,10 +9,11 @@ use regex::Regex;
 
 use crate::command::Calls;
 use crate::names::{Mark, Names};
-use crate::plant::{Planted, Presence, Runner};
+use crate::plant::{Planted, Presence};
 use crate::project::Project;
 use crate::text::{Source, file_name, indentation, is_data, join};
 use mask::mask;
+use ralph_model::Runner;
 use ways::{Way, functions, methods};
 
 /// A test, or a class of tests.

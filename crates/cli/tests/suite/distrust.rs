@@ -119,3 +119,16 @@ fn the_plan_is_shown_and_nothing_is_started() {
         assert!(refused.stderr.contains(field), "{field}: {}", refused.stderr);
     }
 }
+
+#[test]
+fn a_test_that_is_executed_itself_is_still_executable_with_something_planted() {
+    let (user, repo) = project();
+    let main = format!("#!/usr/bin/env python3\n{TEST}\n\nif __name__ == '__main__':\n    unittest.main()\n");
+    repo.write("test_calc.py", &main);
+    std::fs::set_permissions(repo.path().join("test_calc.py"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let fix = user.agent(Script::new().otherwise([Step::write("calc.py", RIGHT)]));
+    let words = run_words_with(&fix, 1, &["--unmetered", "--criteria", "./test_calc.py -v && python3 -m unittest -v"]);
+    let result = user.ralph(repo.path(), &words).ok().json();
+    assert_eq!(result["verdict"]["tripwire"]["is"], "reported", "{result}");
+}

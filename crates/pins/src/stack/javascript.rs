@@ -8,7 +8,7 @@ use regex::Regex;
 use super::{any_of, shadow};
 use crate::path;
 use crate::question::{Layers, Project, add as pin};
-use crate::runner::Runner;
+use ralph_model::Runner;
 
 const TESTS: [&str; 8] =
     ["*.test.*", "*.spec.*", "*-test.{js,mjs,cjs,ts}", "__tests__/", "__mocks__/", "test/", "tests/", "spec/"];

@@ -9,7 +9,8 @@ use regex::Regex;
 use super::{any_of, shadow};
 use crate::path;
 use crate::question::{Layers, Project, add as pin};
-use crate::runner::{Runner, is_python};
+use crate::runner::is_python;
+use ralph_model::Runner;
 
 /// Files that steer, whether they exist or not.
 const STEERING: [(&str, &str); 13] = [

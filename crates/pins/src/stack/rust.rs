@@ -7,7 +7,7 @@ use super::grouped;
 use crate::lex::rust::Source;
 use crate::path;
 use crate::question::{Layers, Project, add as pin};
-use crate::runner::Runner;
+use ralph_model::Runner;
 
 /// Sources that are read to find out whether they hold tests; in a larger project all are taken to.
 const MOST_READ: usize = 3000;

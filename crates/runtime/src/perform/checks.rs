@@ -94,8 +94,7 @@ impl Context {
     ) -> Result<Answer, Error> {
         let stand = self.stand(&tree, Vec::new(), Caches::Warm, stop.clone()).await?;
         if let Some(failed) = &stand.failed_setup {
-            let log = self.folder.root().join(&failed.output.file);
-            return Err(Error::SetUp { command: failed.command.clone(), ended: failed.ended.to_string(), log });
+            return Err(self.set_up_failed(failed));
         }
         let before = self.snapshot("checked".to_owned()).await?;
         let mut checks = self.check(&stand, format!("baseline-{attempt}"), stop).await?;

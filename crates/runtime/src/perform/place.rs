@@ -7,8 +7,8 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use ralph_model::Runner;
 use ralph_model::{CheckOutcome, Millis, Tamper, TamperKind, TreeHash, Verify};
-use ralph_pins::Runner;
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_workspace::{Checkout, Placement, Since};
 use sha2::{Digest as _, Sha256};
@@ -254,6 +254,12 @@ impl Context {
             None => Home::write_private(&marker, now.as_bytes()).map(|()| None),
             failed => Ok(failed),
         }
+    }
+
+    /// What a person is told of a set-up command that failed where no agent can have broken it.
+    pub(super) fn set_up_failed(&self, failed: &CheckOutcome) -> Error {
+        let log = self.folder.root().join(&failed.output.file);
+        Error::SetUp { command: failed.command.clone(), ended: failed.ended.to_string(), log }
     }
 
     /// How checks are kept inside.

@@ -69,15 +69,21 @@ impl Context {
             entries.extend(new.into_iter().map(|path| (path, Placement::Absent)));
         }
         let pinned = entries.clone();
-        let plants = self.on_ground(move |ground| ground.plants(&now, &pinned)).await?;
-        if !plants.is_empty() {
+        let planted = self
+            .on_ground(move |ground| {
+                let mut planted = Vec::new();
+                for plant in ground.plants(&now, &pinned)? {
+                    planted.push((ground.mode_of(&now, &pinned, &plant)?, plant));
+                }
+                Ok(planted)
+            })
+            .await?;
+        if !planted.is_empty() {
             let mut entries = entries.clone();
-            for plant in &plants {
-                entries.insert(
-                    plant.path.clone(),
-                    Placement::File { content: plant.content.clone(), mode: plant_mode(&entries, plant) },
-                );
+            for (mode, plant) in &planted {
+                entries.insert(plant.path.clone(), Placement::File { content: plant.content.clone(), mode: *mode });
             }
+            let plants: Vec<Plant> = planted.into_iter().map(|(_, plant)| plant).collect();
             let (outcomes, moved) = self.try_with(format!("{prefix}-planted"), claimed, entries, stop.clone()).await?;
             tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
             if let Some(stopped) = stopped(&outcomes) {
@@ -124,8 +130,11 @@ impl Context {
         entries: BTreeMap<String, Placement>,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<(Vec<CheckOutcome>, Vec<String>), Error> {
-        let before = self.snapshot("before-tripwire".to_owned()).await?;
         let mut stand = self.stand(&claimed.now, entries.into_iter().collect(), Caches::Cold, stop.clone()).await?;
+        if let Some(failed) = stand.failed_setup.take() {
+            self.leave(stand).await?;
+            return Err(self.set_up_failed(&failed));
+        }
         for command in &mut stand.commands {
             *command = to_the_end(command);
         }
@@ -134,8 +143,14 @@ impl Context {
         // What was planted is thrown away, whatever a formatter among the checks did to it.
         self.leave(stand).await?;
         let outcomes = ran?;
-        let after = self.snapshot("after-tripwire".to_owned()).await?;
-        let changes = self.on_ground(move |ground| Ok(ground.workspace.changes(&before, &after)?)).await?;
+        // With the work as it was verified, and not as this run found it: nothing may have changed in between either.
+        let work = claimed.now.clone();
+        let changes = self
+            .on_ground(move |ground| {
+                let after = ground.workspace.scan_tree()?;
+                Ok(ground.workspace.changes(&work, &after)?)
+            })
+            .await?;
         let mut moved = moved_work(changes);
         if let Some(baseline) = claimed.baseline.as_ref().filter(|_| !isolated) {
             moved.retain(|path| !baseline.written.contains(path));
@@ -152,14 +167,6 @@ fn to_the_end(command: &str) -> String {
             format!("cargo test --no-fail-fast{rest}")
         }
         _ => command.to_owned(),
-    }
-}
-
-/// A planted file keeps the permissions of what stands in its place.
-fn plant_mode(entries: &BTreeMap<String, Placement>, plant: &Plant) -> u32 {
-    match entries.get(&plant.path) {
-        Some(Placement::File { mode, .. }) => *mode,
-        _ => 0o644,
     }
 }
 
@@ -282,8 +289,19 @@ impl Ground {
         }
         let texts: Vec<String> = pinned.texts().iter().map(|expanded| to_the_end(&expanded.text)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let runners: Vec<ralph_tripwire::Runner> = pinned.runners().iter().copied().map(same_runner).collect();
-        Ok(ralph_tripwire::plants(&runners, &texts, &files(&tests), &files(&sources), seed()))
+        Ok(ralph_tripwire::plants(pinned.runners(), &texts, &files(&tests), &files(&sources), seed()))
+    }
+
+    /// The permissions of what a planted file stands for: a script that is executed has to stay one.
+    fn mode_of(&self, now: &TreeHash, entries: &BTreeMap<String, Placement>, plant: &Plant) -> Result<u32, Error> {
+        let there = match entries.get(&plant.path) {
+            Some(placement) => Some(placement.clone()),
+            None => self.workspace.placement_at(now, &plant.path)?,
+        };
+        Ok(match there {
+            Some(Placement::File { mode, .. }) => mode,
+            Some(Placement::Absent | Placement::Link { .. }) | None => 0o644,
+        })
     }
 
     /// Files among the tests that were not there at the start, unless all tests are new.
@@ -358,22 +376,6 @@ fn files(files: &[(String, Vec<u8>)]) -> Vec<ralph_tripwire::File<'_>> {
 fn seed() -> u64 {
     let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
     high ^ low
-}
-
-const fn same_runner(runner: ralph_pins::Runner) -> ralph_tripwire::Runner {
-    use ralph_pins::Runner as From;
-    use ralph_tripwire::Runner as To;
-    match runner {
-        From::CargoTest => To::CargoTest,
-        From::Nextest => To::Nextest,
-        From::Pytest => To::Pytest,
-        From::Unittest => To::Unittest,
-        From::Jest => To::Jest,
-        From::Vitest => To::Vitest,
-        From::Mocha => To::Mocha,
-        From::NodeTest => To::NodeTest,
-        From::GoTest => To::GoTest,
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ fn failures_of_planted_tests_and_of_their_files_are_no_others() {
         content: vec![],
         marks: vec!["hazel_river_1".into()],
         is_new: false,
-        runner: ralph_tripwire::Runner::NodeTest,
+        runner: ralph_model::Runner::NodeTest,
         presence: ralph_tripwire::Presence::Sure,
         stops: ralph_tripwire::Stops::Never,
     };

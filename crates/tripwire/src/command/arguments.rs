@@ -1,7 +1,8 @@
 //! The arguments of every runner, as far as they decide which tests run and when a run is given up.
 
 use crate::command::Filter;
-use crate::plant::{Runner, Stops};
+use crate::plant::Stops;
+use ralph_model::Runner;
 
 /// What arguments say, one by one.
 #[derive(Debug, Default, PartialEq, Eq)]

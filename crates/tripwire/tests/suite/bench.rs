@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use ralph_tripwire::{File, Judgement, Plant, Runner, Seen, judge, mentions, plants};
+use ralph_model::Runner;
+use ralph_tripwire::{File, Judgement, Plant, Seen, judge, mentions, plants};
 use tempfile::TempDir;
 
 /// A project on disk.

@@ -1,6 +1,6 @@
 //! `go test`.
 
-use ralph_tripwire::Runner;
+use ralph_model::Runner;
 
 use crate::bench::{Project, program};
 

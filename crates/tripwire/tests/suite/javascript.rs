@@ -1,6 +1,6 @@
 //! jest, vitest and mocha.
 
-use ralph_tripwire::Runner;
+use ralph_model::Runner;
 
 use crate::bench::{Project, node_modules};
 

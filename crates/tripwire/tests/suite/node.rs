@@ -1,6 +1,6 @@
 //! `node --test`.
 
-use ralph_tripwire::Runner;
+use ralph_model::Runner;
 
 use crate::bench::Project;
 

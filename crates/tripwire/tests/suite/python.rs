@@ -1,6 +1,6 @@
 //! unittest and pytest.
 
-use ralph_tripwire::Runner;
+use ralph_model::Runner;
 
 use crate::bench::{Project, program};
 

@@ -1,6 +1,6 @@
 //! `cargo test` and nextest.
 
-use ralph_tripwire::Runner;
+use ralph_model::Runner;
 
 use crate::bench::{Project, program};
 
