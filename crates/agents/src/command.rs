@@ -7,22 +7,20 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_model::{Cost, Millis, ToolEvidence, Usage};
+use ralph_model::{Cost, ToolEvidence, Usage};
 use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor, inert};
 use tokio::sync::watch;
 
 use crate::report_file::{ReportFile, read_report};
 use crate::request::{Activity, Error, Observed, Request};
+use crate::stream::GRACE;
+use crate::text::{REPORT, bounded, shell_word, short, tool_name};
 
 const PROMPT_FILE: &str = "{prompt_file}";
-const GRACE: Millis = Millis(5000);
 const TAIL: usize = 16 * 1024;
 /// Characters of a reported name, and of a reported line.
 const MOST_NAME: usize = 100;
 const MOST_SUMMARY: usize = 500;
-/// What Ralph calls the evidence of a check, and of a report that cannot be used.
-const VERIFY: &str = "verify";
-const REPORT: &str = "report";
 /// Half of the two seconds within which a spent budget has to end the run, less what ending takes.
 const LOOK_AT_COST: Duration = Duration::from_millis(250);
 
@@ -38,7 +36,7 @@ pub(crate) async fn run(
     let report = request.scratch.join("result.json");
     write(&prompt_file, request.prompt)?;
     let (line, stdin) = if command.contains(PROMPT_FILE) {
-        (command.replace(PROMPT_FILE, &shell_quoted(&prompt_file)), Stdin::Empty)
+        (command.replace(PROMPT_FILE, &shell_word(&prompt_file.to_string_lossy())), Stdin::Empty)
     } else {
         (command.to_owned(), Stdin::Bytes(request.prompt.as_bytes().to_vec()))
     };
@@ -148,39 +146,17 @@ fn observed(
         ended: finished.ended,
         evidence,
         opaque: true,
-        final_message: report.summary.map_or(finished.stdout, |summary| bounded(clean(&summary))),
+        final_message: report.summary.map_or(finished.stdout, |summary| bounded(clean(&summary), TAIL)),
         escalation: report.escalation.map(|why| short(clean(&why), MOST_SUMMARY)),
+        faults: Vec::new(),
+        trouble: None,
         usage: Usage { model: report.usage.model.map(|model| short(clean(&model), MOST_NAME)), ..report.usage },
         cost,
+        unpriced: Vec::new(),
         duration: finished.duration,
         output: finished.output,
         swept: finished.swept,
     }
-}
-
-/// The beginning of a text that is longer than it needs to be.
-fn short(text: String, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
-}
-
-/// The name of a tool as it may stand beside what Ralph itself observed.
-fn tool_name(name: String) -> String {
-    let is_own = [VERIFY, REPORT].iter().any(|own| name.trim().eq_ignore_ascii_case(own));
-    if is_own { format!("agent's {}", name.trim()) } else { name }
-}
-
-fn bounded(mut text: String) -> String {
-    if text.len() > TAIL {
-        let mut start = text.len() - TAIL;
-        while !text.is_char_boundary(start) {
-            start += 1;
-        }
-        text.drain(..start);
-    }
-    text
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {
@@ -188,8 +164,4 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|source| Error::Scratch { path: path.to_owned(), source })
-}
-
-fn shell_quoted(path: &Path) -> String {
-    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
 }

@@ -1,18 +1,41 @@
 //! Runs an agent and turns what it does into evidence, usage and cost. Takes no agent's word for anything, decides nothing.
 //!
-//! One kind so far: any command. Others join as modules beside `command`, each with its own stream parser, behind the
-//! same [`run`].
+//! Each kind is a module with two things: how the program is called, and a parser that turns its lines into a transcript. One
+//! supervisor is under all of them.
 
+mod acp;
+mod adapter;
+mod claude;
+mod codex;
 mod command;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzz;
+mod gemini;
+#[cfg(test)]
+mod golden;
+mod lines;
+mod meter;
+mod opencode;
+mod programs;
 mod report_file;
 mod request;
+mod stream;
+mod text;
+mod transcript;
+mod trouble;
 
-use ralph_model::AgentSpec;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ralph_model::{AgentKind, AgentSpec, Millis, Timestamp};
 use ralph_process::{Stop, Supervisor};
 use tokio::sync::watch;
 
+use crate::transcript::Transcript;
+pub use programs::{PROGRAMS, Program};
 pub use report_file::{ReportFile, read_report};
-pub use request::{Activity, Error, Observed, Request};
+
+pub use request::{Activity, Error, Matcher, Observed, Prohibited, Request};
 
 /// Runs the agent once, from its start until nothing of it is left.
 ///
@@ -25,9 +48,57 @@ pub async fn run(
     stop: watch::Receiver<Option<Stop>>,
     observe: &mut (dyn FnMut(Activity) + Send),
 ) -> Result<Observed, Error> {
-    match spec {
-        AgentSpec::Command { command, unmetered, .. } => {
-            command::run(supervisor, command, *unmetered, request, stop, observe).await
+    let invocation = match &spec.kind {
+        AgentKind::Command { command } => {
+            return command::run(supervisor, command, spec.unmetered, request, stop, observe).await;
         }
-    }
+        AgentKind::Claude { program } => claude::invocation(spec, program, &request)?,
+        AgentKind::Codex { program } => codex::invocation(spec, program, &request),
+        AgentKind::Gemini { program } => gemini::invocation(spec, program, &request)?,
+        AgentKind::Opencode { program } => opencode::invocation(spec, program, &request),
+        AgentKind::Acp { command } => {
+            return acp::run(supervisor, command, spec, request, stop, observe).await;
+        }
+    };
+    let (redactor, prices) = (Arc::clone(&request.redactor), Arc::clone(&request.prices));
+    let told = Transcript::new(redactor, prices, spec.model.clone(), (request.now)());
+    stream::run(supervisor, invocation, told, request, spec.unmetered, stop, observe).await
+}
+
+/// How an agent is called, as a line of shell, for people. Nothing is started.
+///
+/// # Errors
+/// When it cannot be called at all.
+pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
+    // Some of them are given settings of the run's own.
+    let folder = tempfile::tempdir()
+        .map_err(|source| Error::Scratch { path: PathBuf::from("the folder for temporary files"), source })?;
+    let request = Request {
+        prompt: "",
+        directory: folder.path().to_owned(),
+        environment: Vec::new(),
+        scratch: folder.path().to_owned(),
+        log: folder.path().join("log"),
+        log_limit: 0,
+        budget: None,
+        timeout: Millis(0),
+        idle: None,
+        marker: None,
+        sandbox: None,
+        hold: Vec::new(),
+        redactor: Arc::default(),
+        prices: Arc::default(),
+        prohibited: Prohibited::default(),
+        now: || Timestamp(0),
+    };
+    let invocation = match &spec.kind {
+        AgentKind::Command { command } | AgentKind::Acp { command } => return Ok(command.clone()),
+        AgentKind::Claude { program } => claude::invocation(spec, program, &request)?,
+        AgentKind::Codex { program } => codex::invocation(spec, program, &request),
+        AgentKind::Gemini { program } => gemini::invocation(spec, program, &request)?,
+        AgentKind::Opencode { program } => opencode::invocation(spec, program, &request),
+    };
+    let scratch = folder.path().to_string_lossy().into_owned();
+    let words = invocation.program.iter().map(|word| word.to_string_lossy().replace(&scratch, "DIR"));
+    Ok(words.map(|word| text::shell_word(&word)).collect::<Vec<_>>().join(" "))
 }

@@ -12,7 +12,7 @@ fn reads_flat_and_nested_figures() {
     let flat =
         read(r#"{"costUSD":0.12,"inputTokens":10,"outputTokens":2,"model":"m","summary":"did it"}"#).unwrap().unwrap();
     assert_eq!(flat.cost, Some(Money::from_micros(120_000)));
-    assert_eq!(flat.usage, Usage { model: Some("m".into()), input_tokens: 10, output_tokens: 2 });
+    assert_eq!(flat.usage, Usage { model: Some("m".into()), input_tokens: 10, output_tokens: 2, ..Usage::default() });
     let nested = read(r#"{"usage":{"costUSD":"0.5","input_tokens":7}}"#).unwrap().unwrap();
     assert_eq!((nested.cost, nested.usage.input_tokens), (Some(Money::from_micros(500_000)), 7));
 }

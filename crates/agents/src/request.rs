@@ -1,12 +1,12 @@
 //! What a run of an agent needs, what it shows on the way, and what was observed of it.
 
-use std::ffi::OsString;
-use std::io;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 
-use ralph_model::{Cost, Ended, Millis, Money, ToolEvidence, Usage};
+use ralph_model::{Cost, Ended, Fault, Millis, Money, PriceList, Timestamp, ToolEvidence, Trouble, Usage};
 use ralph_process::{Recorded, Redactor, Sandbox};
 
 /// What a run of an agent needs.
@@ -38,13 +38,57 @@ pub struct Request<'a> {
     pub hold: Vec<Arc<OwnedFd>>,
     /// What must not be written down.
     pub redactor: Arc<Redactor>,
+    /// What tokens cost.
+    pub prices: Arc<PriceList>,
+    /// What the agent may not write.
+    pub prohibited: Prohibited,
+    /// The time now.
+    pub now: fn() -> Timestamp,
+}
+
+/// Says which glob prohibits a path, if one does.
+pub type Matcher = Arc<dyn Fn(&Path) -> Option<String> + Send + Sync>;
+
+/// Paths that an agent may not write, for those that ask first. Whoever does not ask is found out afterwards.
+#[derive(Clone)]
+pub struct Prohibited {
+    /// The glob that prohibits a path, absolute or relative to the workspace.
+    pub matches: Matcher,
+    /// The globs themselves, as in a `.gitignore`, for programs that take such a list.
+    pub globs: Vec<String>,
+    /// A line of shell that answers a `PreToolUse` event of Claude Code on its standard input.
+    pub hook: Option<String>,
+}
+
+impl fmt::Debug for Prohibited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prohibited").field("hook", &self.hook).finish_non_exhaustive()
+    }
+}
+
+impl Default for Prohibited {
+    /// Nothing is.
+    fn default() -> Self {
+        Self { matches: Arc::new(|_| None), globs: Vec::new(), hook: None }
+    }
+}
+
+impl Request<'_> {
+    /// A variable of the agent's environment.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        // The last one counts, as it does for whoever sets them one after the other.
+        self.environment.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
 }
 
 /// What an agent shows while it works. All text is inert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Activity {
-    /// Something it printed.
+    /// Something it printed, a piece of any length.
     Text(String),
+    /// Something it does, as one whole line.
+    Line(String),
     /// What it says that it has cost so far.
     Cost(Money),
 }
@@ -62,10 +106,16 @@ pub struct Observed {
     pub final_message: String,
     /// Why it handed the work back.
     pub escalation: Option<String>,
+    /// What was wrong with the run itself.
+    pub faults: Vec<Fault>,
+    /// What the service behind it refused.
+    pub trouble: Option<Trouble>,
     /// What it used.
     pub usage: Usage,
     /// What it cost.
     pub cost: Cost,
+    /// Models that it used and that have no price, where the cost is unknown because of that.
+    pub unpriced: Vec<String>,
     /// How long it ran.
     pub duration: Millis,
     /// What its log holds.

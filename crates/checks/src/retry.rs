@@ -72,7 +72,7 @@ impl Runs {
 /// Whether a run ended, or never began, for reasons that are not its own and that another run would meet again.
 const fn was_ended(ended: &Ended) -> bool {
     match ended {
-        Ended::Stopped | Ended::BudgetSpent | Ended::NotStarted { .. } => true,
+        Ended::Stopped | Ended::BudgetSpent | Ended::Hopeless | Ended::NotStarted { .. } => true,
         Ended::Exited { .. } | Ended::Signalled { .. } | Ended::TimedOut { .. } | Ended::Idle { .. } => false,
     }
 }

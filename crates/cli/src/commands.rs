@@ -1,12 +1,14 @@
 //! One module per command. Each gets its words and its surroundings, writes to a [`crate::screen::Screen`] and gives the
 //! exit code.
 
+pub(crate) mod agents;
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod follow;
+pub(crate) mod guard;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod logs;

@@ -24,7 +24,7 @@ use clap::{CommandFactory as _, Parser as _};
 use ralph_model::{ConfigError, exit_code};
 
 use crate::screen::{Asking, Screen, ask_at_terminal, told};
-use crate::surroundings::{REAPER, Surroundings, is_interactive, now};
+use crate::surroundings::{GUARD, REAPER, Surroundings, is_interactive, now};
 use crate::words::{Command, Words};
 
 fn main() -> ExitCode {
@@ -32,6 +32,9 @@ fn main() -> ExitCode {
     if first.as_deref() == Some(REAPER.as_ref()) {
         // Before anything else: a reaper starts in a millisecond and has nothing of the program's own.
         return ralph_process::reaper_main(std::env::args_os().skip(2));
+    }
+    if first.as_deref() == Some(GUARD.as_ref()) {
+        return commands::guard::guard(std::env::args_os().nth(2), &mut io::stdin().lock(), &mut io::stdout());
     }
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let mut screen = Screen { out: &mut out, err: &mut err };
@@ -100,6 +103,7 @@ async fn dispatch_async(command: Command, around: Surroundings, screen: &mut Scr
             commands::trust::trust(&words, &around.places, &around.current, asking, now(), screen).await
         }
         Command::Init(words) => commands::init::init(&words, &around.places, &around.current, now(), screen).await,
+        Command::Agents(words) => commands::agents::agents(&words, &around, screen).await,
         Command::Doctor(words) => commands::doctor::doctor(&words, &around.subject()?, screen).await,
         Command::Demo(words) => commands::demo::run(words, around, screen).await,
         Command::Report(_) | Command::Completions(_) => unreachable!("these need no runtime and were answered above"),

@@ -35,6 +35,7 @@ impl Scene {
             store: &self.store,
             asking,
             now: Timestamp(1),
+            installed: &|_| Vec::new(),
         };
         prepare(&words, "Fix it".into(), &workspace, context).await
     }

@@ -4,6 +4,7 @@
 //! repository says takes effect only through [`Repository`], and that type cannot be made to hold more than approval
 //! allows.
 
+pub(crate) mod agents;
 mod choose;
 mod error;
 mod keys;

@@ -5,13 +5,14 @@ use std::io::IsTerminal as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use ralph_model::{Caps, ConfigError, Timestamp};
+use ralph_agents::{PROGRAMS, Program};
+use ralph_model::{AgentKind, Caps, ConfigError, PriceList, Timestamp};
 use ralph_process::{Level, ReaperProgram, Redactor, Supervisor, probe};
-use ralph_runtime::{CrashPoint, Home, Machinery, Watcher};
+use ralph_runtime::{AgentVariables, CrashPoint, Home, Machinery, Watcher};
 use ralph_store::{Found, LoopEntry, Store};
 use ralph_workspace::repository::Author;
 
@@ -21,6 +22,8 @@ use crate::places::Places;
 
 /// The first argument that makes the program a reaper.
 pub(crate) const REAPER: &str = "__reaper";
+/// The first argument that makes the program answer an agent that asks before it writes.
+pub(crate) const GUARD: &str = "__guard";
 
 /// What the process finds around itself.
 pub(crate) struct Surroundings {
@@ -80,6 +83,7 @@ impl Surroundings {
         }
         if wants.writable.is_none() && wants.level.is_some() {
             self.make_caches();
+            self.make_settings(&wants.agents);
         }
         let redactor = Arc::new(Redactor::new(chosen.secrets));
         let git = self.git()?;
@@ -99,11 +103,15 @@ impl Surroundings {
             writable: wants.writable.unwrap_or_else(|| crate::sandbox::writable(|name| self.variable(name))),
             level: wants.level.unwrap_or_else(|| Level::none("not looked for")),
             environment: chosen.variables,
+            agent_variables: self.agent_variables(),
+            prices: Arc::new(wants.prices),
+            hook: Some(vec![own_program()?.into_os_string(), GUARD.into()]),
             caps: wants.caps,
             metrics: wants.metrics,
             notify: wants.notify,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             watcher,
+            now,
             crash: crash_point(),
         })
     }
@@ -115,6 +123,53 @@ impl Surroundings {
         for name in crate::sandbox::MADE_BEFORE.iter().filter(|_| is_home) {
             let _ = std::fs::create_dir(home.join(name));
         }
+    }
+
+    /// Makes the folders in which an agent keeps its own things, because inside the sandbox it could not. One that cannot be
+    /// made is the agent's to tell of.
+    fn make_settings(&self, agents: &[AgentKind]) {
+        let home = self.user_home();
+        if !home.is_absolute() || home.parent().is_none() || !home.is_dir() {
+            return;
+        }
+        let folders = agents.iter().filter_map(Program::of).flat_map(|program| program.made);
+        for folder in folders {
+            let _ = std::fs::create_dir_all(home.join(folder));
+        }
+    }
+
+    /// What each kind of agent finds in its environment besides what all have.
+    fn agent_variables(&self) -> AgentVariables {
+        let variables = self.variables.clone();
+        Arc::new(move |kind| {
+            let Some(program) = Program::of(kind) else { return Vec::new() };
+            let own = |name: &OsString| name.to_str().is_some_and(|name| program.owns(name));
+            variables.iter().filter(|(name, _)| own(name)).cloned().collect()
+        })
+    }
+
+    /// Of these agents those whose program is here, first those that somebody is logged in to.
+    pub(crate) fn usable_agents(&self, order: &[String]) -> Vec<String> {
+        let path = self.search_path();
+        let installed = order.iter().filter(|name| find_program(name, &path).is_some());
+        let (ready, others): (Vec<&String>, Vec<&String>) = installed.partition(|name| {
+            PROGRAMS
+                .iter()
+                .find(|program| program.name == name.as_str())
+                .is_some_and(|program| self.is_logged_in(program))
+        });
+        ready.into_iter().chain(others).cloned().collect()
+    }
+
+    /// Whether a key or the trace of a login is there. Whether it is still good only the service knows.
+    pub(crate) fn is_logged_in(&self, program: &Program) -> bool {
+        let key = |name: &&&str| self.variable(name).is_some_and(|value| !value.is_empty());
+        let home = self.user_home();
+        let login = |(folder, file): &(Option<&str>, &str)| match folder {
+            Some(variable) => self.variable(variable).is_some_and(|folder| PathBuf::from(folder).join(file).is_file()),
+            None => home.join(file).is_file(),
+        };
+        program.keys.iter().any(|name| key(&name)) || program.logins.iter().any(login)
     }
 
     /// What `ralph doctor` looks at.
@@ -230,12 +285,19 @@ pub(crate) struct Wants {
     pub(crate) level: Option<Level>,
     /// What they may write besides the workspace; none means what agents usually need.
     pub(crate) writable: Option<Vec<PathBuf>>,
+    /// What tokens cost.
+    pub(crate) prices: PriceList,
+    /// Who will work.
+    pub(crate) agents: Vec<AgentKind>,
 }
 
 /// The running program, as the reaper of what it runs.
 fn reaper() -> anyhow::Result<ReaperProgram> {
-    let program = std::env::current_exe().context("the ralph program cannot find its own file")?;
-    Ok(ReaperProgram { program, arguments: vec![REAPER.into()] })
+    Ok(ReaperProgram { program: own_program()?, arguments: vec![REAPER.into()] })
+}
+
+fn own_program() -> anyhow::Result<PathBuf> {
+    std::env::current_exe().context("the ralph program cannot find its own file")
 }
 
 /// Whether somebody can be asked: both the question and the answer need a terminal.
@@ -246,7 +308,18 @@ pub(crate) fn is_interactive() -> bool {
 /// The time.
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    let now = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    Timestamp(now.saturating_add(clock_offset(now)))
+}
+
+/// Tests of what a day costs name the time at which the program starts, as milliseconds since 1970. Not in a released program.
+fn clock_offset(now: i64) -> i64 {
+    static OFFSET: OnceLock<i64> = OnceLock::new();
+    if !cfg!(debug_assertions) {
+        return 0;
+    }
+    let wanted = || std::env::var("RALPH_TEST_CLOCK").ok()?.parse::<i64>().ok();
+    *OFFSET.get_or_init(|| wanted().map_or(0, |start| start.saturating_sub(now)))
 }
 
 /// The loop that a person means.

@@ -14,7 +14,7 @@ pub(crate) use history::{
 };
 pub(crate) use run::{RunWords, ScreenWords};
 pub(crate) use setup::{
-    CompletionsTarget, CompletionsWords, DemoWords, DoctorWords, InitWords, TrustAction, TrustWords,
+    AgentsWords, CompletionsTarget, CompletionsWords, DemoWords, DoctorWords, InitWords, TrustAction, TrustWords,
 };
 
 /// Makes coding agents finish: verifies from outside, feeds the failure back, and goes on until it is fixed.
@@ -28,7 +28,7 @@ pub(crate) use setup::{
   ralph demo
   ralph init
   ralph run \"Fix the failing tests\" --max 10 --max-cost 5 \\
-      --criteria \"npm test\" --agent-command ./my-agent
+      --criteria \"npm test\" --agent claude
 
 Exit codes of `run` and `resume`:
   0 completed, 1 error, 2 usage or configuration, 10 MAX_ITERATIONS,
@@ -69,6 +69,8 @@ pub(crate) enum Command {
     Trust(TrustWords),
     /// Write a ralph.toml that fits the project
     Init(InitWords),
+    /// List the agents that can be used here, how they are called and what is missing
+    Agents(AgentsWords),
     /// Check that everything a loop needs is there
     Doctor(DoctorWords),
     /// Watch a complete loop in a throwaway repository, with a scripted agent

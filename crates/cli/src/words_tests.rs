@@ -129,7 +129,7 @@ fn a_pause_is_milliseconds_or_a_span() {
 
 #[test]
 fn mistakes_are_usage_errors_with_exit_code_2() {
-    let table: [&[&str]; 13] = [
+    let table: [&[&str]; 14] = [
         &[],
         &["x", "--max", "many"],
         &["x", "--max-cost", "1e3"],
@@ -138,7 +138,8 @@ fn mistakes_are_usage_errors_with_exit_code_2() {
         &["x", "--keep", "worst"],
         &["x", "--quiet", "--plain"],
         &["x", "--expect", "magic"],
-        &["x", "--race", "3"],
+        &["x", "--race", "many"],
+        &["x", "--rotate", "--escalate-after", "2"],
         &["x", "--verify", "elsewhere"],
         &["x", "--sandbox", "maybe"],
         &["x", "--retries", "-1"],

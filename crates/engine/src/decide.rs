@@ -1,7 +1,8 @@
 //! Decides what follows a pass: complete, abort, change the way of working, or go on.
 
-use ralph_model::{AbortReason, Money, OnBlocked, Outcome};
+use ralph_model::{AbortReason, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
 
+use crate::event::Wait;
 use crate::facts::{Facts, IterationRecord};
 
 /// What follows.
@@ -11,9 +12,16 @@ pub(crate) enum Next {
     End(Outcome),
     /// The loop goes on with its debugging skill.
     Escalate,
+    /// The same pass again, when a service answers again.
+    Wait(Wait),
     /// Another pass.
     Continue,
 }
+
+/// The longest time to wait for a service that does not say how long.
+const MOST_BACKOFF: Millis = Millis::minutes(30);
+/// How often in a row a service may refuse before the loop gives up for now.
+const MOST_WAITS: u32 = 12;
 
 /// What follows the pass that was recorded last.
 pub(crate) fn after_iteration(facts: &Facts) -> Next {
@@ -27,11 +35,18 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
     if let Some(why) = record.blocked.as_ref().filter(|_| facts.config.on_blocked == OnBlocked::Stop) {
         return abort(AbortReason::Blocked, format!("the agent cannot go on without a person: {why}"));
     }
+    let trouble = record.trouble();
+    if let Some(trouble) = trouble.filter(|trouble| trouble.kind.remedy() == Remedy::Person) {
+        return refused(record, trouble);
+    }
     if facts.stop.is_some() {
         return cancelled(facts);
     }
     if let Some(aborted) = spent_or_late(facts) {
         return aborted;
+    }
+    if let Some(trouble) = trouble.filter(|trouble| trouble.kind.remedy() == Remedy::Wait) {
+        return wait_for(facts, record, trouble);
     }
     // Before the iterations are counted: raising --max would not help a loop that stands still.
     if facts.progress.without >= facts.config.stall_threshold {
@@ -52,6 +67,40 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
         );
     }
     before_iteration(facts)
+}
+
+/// Only a person can help.
+fn refused(record: &IterationRecord, trouble: &Trouble) -> Next {
+    let advice = trouble.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
+    let error = format!("{}: {trouble}{advice}; then `ralph resume` goes on", record.agent);
+    Next::End(Outcome::Error { error })
+}
+
+/// Waits until the service answers again, unless that takes too long.
+fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next {
+    let now = facts.last;
+    let factor = 2_u64.saturating_pow(facts.waits.min(20));
+    let most = MOST_BACKOFF.max(facts.config.backoff);
+    let pause = Millis(facts.config.backoff.0.saturating_mul(factor)).min(most);
+    let backoff = Timestamp(now.0.saturating_add(i64::try_from(pause.0).unwrap_or(i64::MAX)));
+    // A time that has passed already was named by a clock that goes wrong.
+    let until = trouble.until.filter(|until| *until > now).unwrap_or(backoff);
+    let wait = until.since(now);
+    let give_up = |why: String| {
+        let error = format!("{}: {trouble}; {why}; `ralph resume` goes on", record.agent);
+        Next::End(Outcome::Error { error })
+    };
+    if facts.waits >= MOST_WAITS {
+        return give_up(format!("it was waited for {MOST_WAITS} times in a row"));
+    }
+    if wait > facts.config.max_wait {
+        return give_up(format!("waiting {wait} is longer than --max-wait {}", facts.config.max_wait));
+    }
+    if let Some(limit) = facts.config.max_duration.filter(|limit| facts.active.plus(wait) >= *limit) {
+        let details = format!("{trouble}; waiting {wait} would pass the time limit of {limit}");
+        return abort(AbortReason::MaxDuration, details);
+    }
+    Next::Wait(Wait { until, trouble: trouble.clone() })
 }
 
 /// Whether another pass may begin.
@@ -119,7 +168,7 @@ fn tampered_too_often(facts: &Facts, last: &IterationRecord) -> Option<Next> {
 
 fn spent_or_late(facts: &Facts) -> Option<Next> {
     let config = &facts.config;
-    if !config.agent.is_unmetered() && facts.remaining() == Money::ZERO {
+    if !config.is_unmetered() && facts.remaining() == Money::ZERO {
         let unknown = facts
             .iterations
             .iter()

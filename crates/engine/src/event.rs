@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use ralph_model::{
-    AgentRun, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, OutputRef, Pin, TreeHash, Tripwire,
-    Verdict, Violation,
+    AgentRun, AgentSpec, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, OutputRef, Pin, Timestamp,
+    TreeHash, Tripwire, Trouble, Verdict, Violation,
 };
 
 /// The version of the events that are written now. A reader refuses newer ones rather than guess.
-pub const EVENT_VERSION: u32 = 2;
+pub const EVENT_VERSION: u32 = 3;
 
 /// The version of the decisions. A changed decision gets the next number, written into new journals, so that an old
 /// journal replays as it was lived.
@@ -44,6 +44,15 @@ pub struct StartPoint {
     pub sandbox: String,
 }
 
+/// A service that refuses for now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// Until when to wait for it.
+    pub until: Timestamp,
+    /// What it refused.
+    pub trouble: Trouble,
+}
+
 /// Money of all loops of a UTC day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -62,6 +71,13 @@ pub enum Refusal {
     DailyBudget {
         /// The day's money.
         day: DayBudget,
+    },
+    /// Nothing is left of the money of the race that the loop takes part in.
+    Race {
+        /// What its loops spent, or hold for runs that are under way.
+        spent: Money,
+        /// What they may spend together.
+        cap: Money,
     },
     /// A prohibited file is not as it was at the loop's start.
     Prohibited {
@@ -382,6 +398,8 @@ pub enum Effect {
         attempt: Attempt,
         /// How long to rest first.
         pause: Millis,
+        /// What is waited for, where that is more than a rest.
+        wait: Option<Wait>,
         /// How much money to reserve; zero for an unmetered agent.
         reserve: Money,
     },
@@ -391,6 +409,8 @@ pub enum Effect {
         iteration: Iteration,
         /// Who asks.
         attempt: Attempt,
+        /// Which agent.
+        agent: Box<AgentSpec>,
         /// What it is told.
         prompt: String,
         /// The money that it may use; none when it costs nothing that is counted.

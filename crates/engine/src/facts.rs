@@ -3,17 +3,19 @@
 use std::collections::{BTreeSet, HashSet};
 
 use ralph_model::{
-    AgentRun, AgentSpec, Attempt, Best, Iteration, LoopConfig, Millis, Money, Signature, Tamper, Timestamp, TreeHash,
-    Tripwire, Verdict,
+    AgentRun, AgentSpec, Attempt, Best, Iteration, LoopConfig, Millis, Money, Remedy, Signature, Tamper, Timestamp,
+    TreeHash, Tripwire, Trouble, Turns, Verdict,
 };
 
-use crate::event::{Alert, DISTRUSTS, DayBudget, Limits, StartPoint, Stop, StopWhen};
+use crate::event::{Alert, DISTRUSTS, DayBudget, Limits, StartPoint, Stop, StopWhen, Wait};
 
 /// One pass, as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IterationRecord {
     /// Which pass.
     pub iteration: Iteration,
+    /// Which agent it was, with its model where one was asked for.
+    pub agent: String,
     /// When the agent was allowed to run.
     pub started: Timestamp,
     /// When the pass was decided.
@@ -34,6 +36,8 @@ pub struct IterationRecord {
     pub interrupted: bool,
     /// The pass made things worse and was undone.
     pub undone: bool,
+    /// The service refused, so that the pass is not counted and comes again.
+    pub uncounted: bool,
 }
 
 impl IterationRecord {
@@ -55,6 +59,10 @@ impl IterationRecord {
         note(self.interrupted, "interrupted");
         note(self.is_false_claim(), "false claim");
         note(self.undone, "undone");
+        note(self.uncounted, "not counted");
+        if let Some(run) = &self.run {
+            notes.extend(run.faults.iter().map(ToString::to_string));
+        }
         notes.extend(self.tampering().iter().take(3).map(|tamper| format!("TAMPERED {tamper}")));
         if self.tampering().len() > 3 {
             notes.push(format!("and {} more tampered", self.tampering().len() - 3));
@@ -72,6 +80,18 @@ impl IterationRecord {
         }
         notes.extend(self.signature().map(|signature| signature.headline));
         notes
+    }
+
+    /// What the service behind the agent refused.
+    #[must_use]
+    pub fn trouble(&self) -> Option<&Trouble> {
+        self.run.as_ref().and_then(|run| run.trouble.as_ref())
+    }
+
+    /// Whether the service refused something that only time heals.
+    #[must_use]
+    pub fn has_to_wait(&self) -> bool {
+        self.trouble().is_some_and(|trouble| trouble.kind.remedy() == Remedy::Wait)
     }
 
     /// What the checks rest on and what was not as it should have been.
@@ -182,6 +202,10 @@ pub struct Facts {
     pub kept: Option<Best>,
     /// Where the agent's versions of pinned files are kept, once those are put back for good.
     pub pinned_patch: Option<String>,
+    /// A service that is waited for.
+    pub wait: Option<Wait>,
+    /// How often in a row it was.
+    pub waits: u32,
 }
 
 impl Facts {
@@ -215,6 +239,8 @@ impl Facts {
             commit_problem: None,
             kept: None,
             pinned_patch: None,
+            wait: None,
+            waits: 0,
         }
     }
 
@@ -226,7 +252,40 @@ impl Facts {
     /// The pass that comes after those in the record.
     #[must_use]
     pub fn next_iteration(&self) -> Iteration {
-        Iteration(u32::try_from(self.iterations.len()).unwrap_or(u32::MAX)).next()
+        Iteration(self.counted()).next()
+    }
+
+    /// How many passes count: those that a service refused do not.
+    #[must_use]
+    pub fn counted(&self) -> u32 {
+        u32::try_from(self.iterations.iter().filter(|record| !record.uncounted).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whose turn it is in the next pass.
+    #[must_use]
+    pub fn next_agent(&self) -> &AgentSpec {
+        let (counted, agents) = (self.counted(), u32::try_from(self.config.more_agents.len()).unwrap_or(u32::MAX));
+        let place = match self.config.turns {
+            // All passes so far have failed: the loop would be over otherwise.
+            Turns::Escalate { after } => (counted / after.max(1)).min(agents),
+            Turns::Rotate => counted % agents.saturating_add(1),
+        };
+        self.config.agent_at(place as usize)
+    }
+
+    /// A pass that the service cut short counts only if it completes the loop.
+    pub(crate) fn forgive_refusal(&mut self) {
+        if let Some(record) = self.iterations.last_mut()
+            && record.trouble().is_some_and(|trouble| trouble.kind.remedy() != Remedy::NextIteration)
+        {
+            record.uncounted = true;
+        }
+    }
+
+    /// The last pass that has something to tell an agent.
+    #[must_use]
+    pub fn last_telling(&self) -> Option<&IterationRecord> {
+        self.iterations.iter().rev().find(|record| !record.uncounted || record.verdict.is_some())
     }
 
     /// The last pass.
@@ -329,10 +388,12 @@ impl Facts {
     #[must_use]
     pub fn has_unseen_work(&self) -> bool {
         let is_there = |run: &AgentRun| run.tree == self.tree || (!run.violations.is_empty() && self.kept.is_none());
+        // What a service refused before it did anything left nothing to look at.
+        let did_nothing = |last: &IterationRecord, run: &AgentRun| run.trouble.is_some() && run.tree == last.before;
         self.needs_verdict()
-            && self
-                .last_iteration()
-                .is_some_and(|last| last.verdict.is_none() && last.run.as_ref().is_some_and(is_there))
+            && self.last_iteration().is_some_and(|last| {
+                last.verdict.is_none() && last.run.as_ref().is_some_and(|run| is_there(run) && !did_nothing(last, run))
+            })
     }
 
     /// Whether the checks passed before the first iteration, so that they prove nothing by themselves.
@@ -396,9 +457,12 @@ impl Facts {
             self.config.max_cost = cost;
         }
         if limits.unmetered {
-            let AgentSpec::Command { unmetered, .. } = &mut self.config.agent;
-            *unmetered = true;
+            self.config.agent.unmetered = true;
+            self.config.more_agents.iter_mut().for_each(|agent| agent.unmetered = true);
         }
+        // Whoever goes on wants to see whether it works now.
+        self.wait = None;
+        self.waits = 0;
     }
 
     /// The workspace as a new process found it: somebody may have worked there since the last event.
@@ -414,8 +478,8 @@ impl Facts {
     }
 
     pub(crate) fn due_alerts(&mut self) -> Vec<Alert> {
-        let begun = u64::try_from(self.iterations.len()).unwrap_or(u64::MAX);
-        let is_metered = !self.config.agent.is_unmetered();
+        let begun = u64::from(self.counted());
+        let is_metered = !self.config.is_unmetered();
         let due = [
             (Alert::Cost80, is_metered && self.spent > Money::ZERO && self.spent >= self.config.max_cost.percent(80)),
             (Alert::Iterations90, begun > 0 && begun * 10 >= u64::from(self.config.max_iterations) * 9),

@@ -3,7 +3,7 @@
 use ralph_model::{
     AbortReason, AgentRun, AgentSpec, Attempt, Best, Change, ChangeKind, CheckOutcome, Cost, Ended, Expectation,
     LoopConfig, Millis, Missing, Money, Outcome, OutputRef, Signature, Skill, Tamper, TamperKind, TestTally, Timestamp,
-    TreeHash, Tripwire, Usage, Verdict, Violation,
+    TreeHash, Tripwire, Trouble, TroubleKind, Usage, Verdict, Violation,
 };
 
 use crate::{
@@ -15,7 +15,7 @@ pub(crate) const CLAIM: &str = "All done. <promise>COMPLETE</promise>";
 
 /// A loop of five iterations and five dollars with one check.
 pub(crate) fn config() -> LoopConfig {
-    let agent = AgentSpec::Command { name: "worker".into(), command: "./worker".into(), unmetered: false };
+    let agent = AgentSpec::command("worker", "./worker");
     LoopConfig {
         verification_commands: vec!["make test".into()],
         idle_timeout: None,
@@ -45,7 +45,7 @@ pub(crate) fn without_checks() -> LoopConfig {
 }
 
 pub(crate) fn unmetered(config: LoopConfig) -> LoopConfig {
-    let agent = AgentSpec::Command { name: "worker".into(), command: "./worker".into(), unmetered: true };
+    let agent = AgentSpec { unmetered: true, ..AgentSpec::command("worker", "./worker") };
     LoopConfig { agent, ..config }
 }
 
@@ -78,6 +78,8 @@ pub(crate) fn run(after: &str) -> AgentRun {
         opaque: true,
         final_message: "I worked on it.".into(),
         escalation: None,
+        faults: vec![],
+        trouble: None,
         usage: Usage::default(),
         cost: known(cents(10)),
         duration: Millis(4000),
@@ -95,6 +97,18 @@ pub(crate) fn saying(after: &str, message: &str) -> AgentRun {
 
 pub(crate) fn costing(after: &str, cost: Cost) -> AgentRun {
     AgentRun { cost, ..run(after) }
+}
+
+/// A run that the service cut short.
+pub(crate) fn refused(after: &str, kind: TroubleKind, until: Option<Timestamp>) -> AgentRun {
+    let trouble = Trouble { kind, until, message: "the service says no".into(), advice: None };
+    AgentRun { opaque: false, trouble: Some(trouble), cost: known(cents(1)), ..run(after) }
+}
+
+/// A cheap agent first, and a strong one after two failures.
+pub(crate) fn taking_turns() -> LoopConfig {
+    let strong = AgentSpec { model: Some("strong".into()), ..AgentSpec::command("worker", "./worker") };
+    LoopConfig { more_agents: vec![strong], ..config() }
 }
 
 pub(crate) fn touched(path: &str) -> Violation {

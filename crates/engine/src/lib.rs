@@ -19,7 +19,7 @@ pub use claim::{Claim, find_blocked, find_claim};
 pub use envelope::{Envelope, EvidenceLine, Mark};
 pub use event::{
     Alert, BEHAVIOUR, DayBudget, DecodeEvent, EVENT_VERSION, Effect, Event, Limits, Lost, Refusal, StartPoint, Stop,
-    StopBy, StopWhen,
+    StopBy, StopWhen, Wait,
 };
 pub use facts::{Facts, IterationRecord, Progress};
 pub use machine::{Loop, ReplayError};

@@ -118,7 +118,7 @@ impl Loop {
     /// What the evidence of one pass allows.
     #[must_use]
     pub fn status(&self, record: &IterationRecord) -> Status {
-        prompt::status(record, self.facts.config.agent.name())
+        prompt::status(record, &record.agent)
     }
 }
 
@@ -133,6 +133,10 @@ mod distrust_tests;
 #[cfg(test)]
 #[path = "machine_resume_tests.rs"]
 mod resume_tests;
+
+#[cfg(test)]
+#[path = "machine_service_tests.rs"]
+mod service_tests;
 
 #[cfg(test)]
 #[path = "machine_walk_tests.rs"]

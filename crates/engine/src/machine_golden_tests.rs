@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use ralph_model::{AbortReason, AgentRun, LoopConfig, Money, Tripwire};
+use ralph_model::{AbortReason, AgentRun, LoopConfig, Money, Tripwire, TroubleKind};
 
 use super::*;
 use crate::EVENT_VERSION;
@@ -62,8 +62,17 @@ fn tripwire() -> Scene {
     scene
 }
 
+fn limited() -> Scene {
+    let mut scene = Scene::red(taking_turns());
+    scene.pass(run("b"), red(&["a"])).begin().agent(refused("b", TroubleKind::RateLimit, None));
+    scene.begin().agent(refused("c", TroubleKind::Overload, None)).checks(red(&["a"]));
+    scene.pass(run("d"), red(&["a"])).begin().agent(refused("d", TroubleKind::Authentication, None));
+    scene
+}
+
 #[test]
 fn the_golden_scenes_end_as_their_names_say() {
+    assert!(matches!(limited().outcome(), Outcome::Error { .. }));
     assert_eq!(completed().outcome(), &Outcome::Completed { verified: true });
     assert_eq!(stall().reason(), AbortReason::Stall);
     assert_eq!(prohibited().reason(), AbortReason::ProhibitedPath);
@@ -85,6 +94,7 @@ fn every_golden_scene_has_its_journal() {
         ("cost-limit", cost_limit()),
         ("tampered", tampering()),
         ("tripwire", tripwire()),
+        ("limited", limited()),
     ] {
         let path = format!("{}/tests/journals/v{EVENT_VERSION}-{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
         if std::path::Path::new(&path).is_file() {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use ralph_model::{
-    AgentRun, Attempt, Cost, Expectation, Iteration, Keep, LoopConfig, Millis, Money, OnBlocked, Outcome, Tamper,
-    TamperKind, TreeHash, Tripwire, Verdict,
+    AgentRun, AgentSpec, Attempt, Cost, Expectation, Iteration, Keep, LoopConfig, Millis, Money, OnBlocked, Outcome,
+    Tamper, TamperKind, TreeHash, Tripwire, Trouble, TroubleKind, Turns, Verdict,
 };
 
 use super::*;
@@ -77,7 +77,25 @@ impl Content {
 
     fn run(&self) -> AgentRun {
         let violations = if self.violates { vec![touched(".env")] } else { vec![] };
-        AgentRun { tree: self.tree.clone(), cost: self.cost, violations, ..saying("", self.message) }
+        AgentRun {
+            tree: self.tree.clone(),
+            cost: self.cost,
+            violations,
+            trouble: self.trouble(),
+            ..saying("", self.message)
+        }
+    }
+
+    fn trouble(&self) -> Option<Trouble> {
+        let kind = match self.refusal {
+            30..=32 => TroubleKind::RateLimit,
+            33 => TroubleKind::Overload,
+            34 => TroubleKind::Authentication,
+            35 => TroubleKind::ContextOverflow,
+            _ => return None,
+        };
+        let until = self.distrust.is_multiple_of(2).then(|| Timestamp(i64::try_from(self.took.0).unwrap() * 10));
+        Some(Trouble { kind, until, message: "no".into(), advice: None })
     }
 
     fn event(&self, kind: u8, attempt: Attempt, config: &LoopConfig) -> Event {
@@ -87,7 +105,8 @@ impl Content {
             1 => Event::IterationStarted { attempt, tree: self.tree.clone(), reserved: self.grant, day: self.day },
             2 => Event::IterationRefused {
                 attempt,
-                refusal: match self.refusal % 3 {
+                refusal: match self.refusal % 4 {
+                    3 => Refusal::Race { spent: self.day.spent, cap: self.day.cap },
                     0 => Refusal::DailyBudget { day: self.day },
                     1 => Refusal::Prohibited { violations: vec![touched(".env.local")] },
                     _ => Refusal::Stopped,
@@ -110,7 +129,7 @@ impl Content {
         let (attempt, config) = (run.awaited()?, &run.facts().config);
         let kind = match run.phase() {
             Phase::Baseline(_) => 0,
-            Phase::Pausing(_) if self.refusal < 3 => 2,
+            Phase::Pausing(_) if self.refusal < 4 => 2,
             Phase::Pausing(_) => 1,
             Phase::Working(_) => 3,
             Phase::Guarding(_) => 4,
@@ -123,7 +142,7 @@ impl Content {
         };
         let mut event = self.event(kind, attempt, config);
         if let Event::IterationStarted { reserved, .. } = &mut event {
-            let wanted = if config.agent.is_unmetered() { Money::ZERO } else { run.facts().remaining() };
+            let wanted = if run.facts().next_agent().unmetered { Money::ZERO } else { run.facts().remaining() };
             *reserved = (*reserved).min(wanted);
         }
         Some(event)
@@ -207,6 +226,8 @@ fn configurations() -> impl Strategy<Value = LoopConfig> {
             promise_is_explicit: explicit,
             on_blocked: if explicit { OnBlocked::Continue } else { OnBlocked::Stop },
             max_duration: duration.map(Millis),
+            more_agents: if best { vec![AgentSpec { unmetered: wired, ..base.agent.clone() }] } else { vec![] },
+            turns: if explicit { Turns::Rotate } else { Turns::Escalate { after: 1 } },
             ..base
         }
     })
@@ -317,10 +338,10 @@ impl Walk {
         let mut finishes = 0;
         for effect in effects {
             match effect {
-                Effect::RunAgent { iteration, attempt, budget, prompt, .. } => {
+                Effect::RunAgent { iteration, attempt, agent, budget, prompt, .. } => {
                     assert!(iteration.0 <= facts.config.max_iterations, "iteration {iteration} was not allowed");
                     assert!(budget.is_none_or(|budget| budget <= facts.remaining()));
-                    assert_eq!(budget.is_none(), facts.config.agent.is_unmetered());
+                    assert_eq!(budget.is_none(), agent.unmetered);
                     assert!(prompt.starts_with(&facts.config.objective));
                     assert!(*iteration > Iteration(1) || !prompt.contains("Ralph Loop Context"));
                     assert_eq!(Some(*attempt), self.awaited);
@@ -349,11 +370,12 @@ impl Walk {
         let moved = effects.iter().any(|effect| !matches!(effect, Effect::RaiseAlert(_)));
         let ends = self.live.outcome().is_some() && (before.is_none_or(|before| before.outcome().is_none()) || moved);
         assert_eq!(finishes, usize::from(ends), "the end comes once: {effects:?}");
-        let used = u32::try_from(facts.iterations.len()).unwrap();
+        let used = facts.counted();
         assert!(used <= self.most_iterations);
         assert_eq!(facts.spent, facts.iterations.iter().map(|record| record.charged).sum());
-        assert!(facts.config.agent.is_unmetered() || facts.spent <= self.most_cost + self.overshoot);
-        let numbers: Vec<u32> = facts.iterations.iter().map(|record| record.iteration.0).collect();
+        assert!(facts.config.is_unmetered() || facts.spent <= self.most_cost + self.overshoot);
+        let counted = facts.iterations.iter().filter(|record| !record.uncounted);
+        let numbers: Vec<u32> = counted.map(|record| record.iteration.0).collect();
         assert_eq!(numbers, (1..=used).collect::<Vec<u32>>());
         if self.live.outcome() == Some(&Outcome::Completed { verified: true }) {
             let last = facts.last_iteration().unwrap();

@@ -10,7 +10,7 @@ mod restoring;
 mod verifying;
 mod working;
 
-use ralph_model::{Attempt, Iteration, Keep, Millis, Money, Outcome, Timestamp};
+use ralph_model::{AgentSpec, Attempt, Iteration, Keep, Millis, Money, Outcome, Timestamp};
 
 use crate::decide::{self, Next};
 use crate::event::{Effect, Event};
@@ -112,16 +112,24 @@ pub(crate) fn begin(facts: &mut Facts) -> Step {
 pub(crate) fn next_iteration(facts: &mut Facts, pause: Millis) -> Step {
     match decide::before_iteration(facts) {
         Next::End(outcome) => end(facts, outcome),
-        Next::Escalate | Next::Continue => Pausing::enter(facts, pause),
+        Next::Escalate | Next::Wait(_) | Next::Continue => Pausing::enter(facts, pause),
     }
 }
 
 /// Follows the decision over the pass that was recorded last.
 pub(crate) fn follow(facts: &mut Facts, next: Next) -> Step {
     let pause = facts.config.pause;
+    if !matches!(next, Next::End(Outcome::Completed { .. })) {
+        facts.forgive_refusal();
+    }
     match next {
         Next::End(outcome) => end(facts, outcome),
         Next::Continue => next_iteration(facts, pause),
+        Next::Wait(wait) => {
+            facts.wait = Some(wait);
+            facts.waits += 1;
+            next_iteration(facts, pause)
+        }
         Next::Escalate => {
             // While a pass was undone somebody may have asked the loop to stop.
             if let Next::End(outcome) = decide::before_iteration(facts) {
@@ -162,12 +170,20 @@ pub(crate) fn fault(error: String) -> Step {
     Done::enter(Outcome::Error { error })
 }
 
-pub(crate) fn run_agent(facts: &Facts, iteration: Iteration, attempt: Attempt, reserved: Money) -> (Working, Effect) {
+pub(crate) fn run_agent(
+    facts: &Facts,
+    agent: AgentSpec,
+    iteration: Iteration,
+    attempt: Attempt,
+    reserved: Money,
+) -> (Working, Effect) {
     let prompt = prompt::build(facts, iteration, Response::Shown);
     let told = prompt::build(facts, iteration, Response::LeftOut);
     let left = facts.config.max_duration.map(|limit| limit.less(facts.active));
     let timeout = left.map_or(facts.config.iteration_timeout, |left| left.min(facts.config.iteration_timeout));
-    let budget = (!facts.config.agent.is_unmetered()).then_some(reserved);
-    let effect = Effect::RunAgent { iteration, attempt, prompt: prompt.clone(), budget, timeout };
-    (Working { attempt, reserved, prompt, told }, effect)
+    let budget = (!agent.unmetered).then_some(reserved);
+    let unmetered = agent.unmetered;
+    let agent = Box::new(agent);
+    let effect = Effect::RunAgent { iteration, attempt, agent, prompt: prompt.clone(), budget, timeout };
+    (Working { attempt, unmetered, reserved, prompt, told }, effect)
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ralph_model::{AgentRun, CheckOutcome, Ended, Iteration, Status, ToolEvidence, Tripwire, Verdict};
+use ralph_model::{AgentRun, CheckOutcome, Ended, FaultKind, Iteration, Status, ToolEvidence, Tripwire, Verdict};
 
 use crate::decide;
 use crate::envelope::{Envelope, EvidenceLine, Mark};
@@ -40,7 +40,7 @@ fn context(facts: &Facts, iteration: Iteration, response: Response) -> String {
     let mut text = format!(
         "---\n[Ralph Loop Context - Iteration {iteration}]\n\nYou are in a Ralph loop. This is attempt #{iteration}.\n\n"
     );
-    let Some(previous) = facts.last_iteration() else { return text };
+    let Some(previous) = facts.last_telling() else { return text };
     let _ = write!(text, "{}\n\nReview your previous work:\n", envelope(facts, previous, response));
     let _ = writeln!(text, "- Modified files: {}", modified_files(previous));
     match facts.last_verdict().and_then(check_output) {
@@ -86,7 +86,7 @@ fn context(facts: &Facts, iteration: Iteration, response: Response) -> String {
 
 /// The envelope over one decided pass.
 pub(crate) fn envelope(facts: &Facts, record: &IterationRecord, response: Response) -> String {
-    let agent = record.run.as_ref().map_or(facts.config.agent.name(), |run| run.agent.as_str());
+    let agent = record.agent.as_str();
     let (evidence, missing) = evidence(agent, record, facts.baseline.as_ref());
     let mut lines: Vec<EvidenceLine> = evidence.iter().map(EvidenceLine::from).collect();
     lines.extend(missing);
@@ -123,7 +123,7 @@ pub(crate) fn status(record: &IterationRecord, agent: &str) -> Status {
         tool_calls: run.map_or(0, |run| run.evidence.len()),
         unmet: missing.len() + record.tampering().len(),
         confidence: None,
-        out_of_turns: false,
+        out_of_turns: run.is_some_and(|run| run.faults.iter().any(|fault| fault.kind == FaultKind::TurnLimit)),
     })
 }
 
@@ -139,15 +139,17 @@ fn evidence(
         None => evidence.push(ToolEvidence::error(agent, "interrupted: Ralph ended while the agent ran")),
         Some(run) => {
             evidence.extend(run.evidence.iter().cloned());
+            evidence.extend(run.faults.iter().map(|fault| ToolEvidence::error(agent, fault.to_string())));
             let files = files_changed(run);
-            if run.ended.is_success() && (!run.opaque || !run.changed.is_empty()) {
-                if run.opaque {
-                    evidence.push(ToolEvidence::ok(agent, format!("exit code 0, {files}")));
+            // Whether an agent with a stream did well stands in that stream, never in its exit code.
+            if run.opaque || !matches!(run.ended, Ended::Exited { .. }) {
+                match (run.ended.is_success(), run.changed.is_empty()) {
+                    (true, false) => evidence.push(ToolEvidence::ok(agent, format!("exit code 0, {files}"))),
+                    (true, true) => {
+                        missing.push(EvidenceLine::new(Mark::Missing, agent, "exit code 0, but no file was changed"));
+                    }
+                    (false, _) => evidence.push(ToolEvidence::error(agent, format!("{}, {files}", run.ended))),
                 }
-            } else if run.ended.is_success() {
-                missing.push(EvidenceLine::new(Mark::Missing, agent, "exit code 0, but no file was changed"));
-            } else {
-                evidence.push(ToolEvidence::error(agent, format!("{}, {files}", run.ended)));
             }
             if !run.opaque && run.evidence.is_empty() {
                 missing.push(EvidenceLine::new(Mark::Missing, agent, "no tool was called"));
@@ -235,6 +237,9 @@ fn history_line(record: &IterationRecord) -> String {
     if record.undone {
         line.push_str(", undone because it made things worse");
     }
+    if record.uncounted {
+        line.push_str(", cut short by the service and not counted");
+    }
     let _ = write!(line, ", cost {}", record.charged);
     line
 }
@@ -292,7 +297,7 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
         let most = facts.config.same_error_threshold;
         warnings.push(format!("the same error came {repeats} times in a row; the loop ends at {most}"));
     }
-    if !facts.config.agent.is_unmetered() && facts.spent >= facts.config.max_cost.percent(80) {
+    if !facts.config.is_unmetered() && facts.spent >= facts.config.max_cost.percent(80) {
         warnings.push(format!("{} of {} are spent", facts.spent, facts.config.max_cost));
     }
     warnings

@@ -4,37 +4,138 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Millis, Money, ToolEvidence, TreeHash};
+use crate::{Millis, Money, ToolEvidence, TreeHash, Trouble};
 
-/// The agent of a loop.
+/// An agent of a loop.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSpec {
+    /// What people call it.
+    pub name: String,
+    /// What kind of program it is.
+    #[serde(flatten)]
+    pub kind: AgentKind,
+    /// The model that it is asked to use; its own choice without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Arguments that it gets besides those that Ralph gives it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// It keeps the user's and the repository's own settings for it (hooks, servers, plugins) instead of going without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub user_settings: bool,
+    /// It costs nothing that Ralph has to count.
+    #[serde(default)]
+    pub unmetered: bool,
+}
+
+/// Kinds of agents. A program is a name that is looked up in `PATH`, or a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub enum AgentSpec {
+pub enum AgentKind {
     /// Any program: the prompt on its standard input, or in the file that `{prompt_file}` stands for.
     Command {
-        /// What people call it.
-        name: String,
         /// A line for `sh -c`.
         command: String,
-        /// It costs nothing that Ralph has to count.
-        unmetered: bool,
+    },
+    /// Claude Code.
+    Claude {
+        /// The program.
+        program: String,
+    },
+    /// Codex.
+    Codex {
+        /// The program.
+        program: String,
+    },
+    /// OpenCode.
+    Opencode {
+        /// The program.
+        program: String,
+    },
+    /// Gemini CLI.
+    Gemini {
+        /// The program.
+        program: String,
+    },
+    /// Any server that speaks the Agent Client Protocol on its standard input and output.
+    Acp {
+        /// A line for `sh -c`.
+        command: String,
     },
 }
 
-impl AgentSpec {
-    /// What people call it.
+impl AgentKind {
+    /// The kinds that are programs of their own, as users name them.
+    pub const PROGRAMS: [&'static str; 4] = ["claude", "codex", "opencode", "gemini"];
+
+    /// The kind of a well-known program, by that program's usual name.
     #[must_use]
-    pub fn name(&self) -> &str {
+    pub fn of_program(kind: &str, program: String) -> Option<Self> {
+        Some(match kind {
+            "claude" => Self::Claude { program },
+            "codex" => Self::Codex { program },
+            "opencode" => Self::Opencode { program },
+            "gemini" => Self::Gemini { program },
+            _ => return None,
+        })
+    }
+
+    /// Its name, as users write it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
         match self {
-            Self::Command { name, .. } => name,
+            Self::Command { .. } => "command",
+            Self::Claude { .. } => "claude",
+            Self::Codex { .. } => "codex",
+            Self::Opencode { .. } => "opencode",
+            Self::Gemini { .. } => "gemini",
+            Self::Acp { .. } => "acp",
         }
     }
 
-    /// Whether its runs cost nothing that Ralph has to count.
+    /// Whether nothing but its end and the changed files can be seen of a run.
     #[must_use]
-    pub const fn is_unmetered(&self) -> bool {
+    pub const fn is_opaque(&self) -> bool {
+        matches!(self, Self::Command { .. })
+    }
+
+    /// Whether it says by itself what a run cost, in dollars, whatever the model.
+    #[must_use]
+    pub const fn tells_its_cost(&self) -> bool {
+        matches!(self, Self::Claude { .. } | Self::Command { .. })
+    }
+
+    /// The program, where it is one and no line of shell.
+    #[must_use]
+    pub fn program(&self) -> Option<&str> {
         match self {
-            Self::Command { unmetered, .. } => *unmetered,
+            Self::Claude { program }
+            | Self::Codex { program }
+            | Self::Opencode { program }
+            | Self::Gemini { program } => Some(program),
+            Self::Command { .. } | Self::Acp { .. } => None,
+        }
+    }
+}
+
+impl AgentSpec {
+    /// An agent with the usual settings.
+    pub fn new(name: impl Into<String>, kind: AgentKind) -> Self {
+        Self { name: name.into(), kind, model: None, args: Vec::new(), user_settings: false, unmetered: false }
+    }
+
+    /// Any command as an agent.
+    pub fn command(name: impl Into<String>, command: impl Into<String>) -> Self {
+        Self::new(name, AgentKind::Command { command: command.into() })
+    }
+
+    /// What people call it, with the model where one is asked for.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match &self.model {
+            Some(model) => format!("{}:{model}", self.name),
+            None => self.name.clone(),
         }
     }
 }
@@ -65,6 +166,8 @@ pub enum Ended {
     },
     /// The money was spent.
     BudgetSpent,
+    /// It only tried the same thing again.
+    Hopeless,
     /// Somebody asked for it.
     Stopped,
     /// It never ran.
@@ -95,6 +198,7 @@ impl fmt::Display for Ended {
                 )
             }
             Self::BudgetSpent => f.write_str("stopped because the budget was spent"),
+            Self::Hopeless => f.write_str("stopped because it only tried the same thing again"),
             Self::Stopped => f.write_str("stopped on request"),
             Self::NotStarted { why } => write!(f, "could not be started: {why}"),
         }
@@ -150,12 +254,23 @@ pub struct Usage {
     /// The model that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Tokens read.
+    /// Tokens read, from and into caches included.
     #[serde(default)]
     pub input_tokens: u64,
+    /// Those of them that came from a cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_read_tokens: u64,
+    /// Those of them that went into a cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
     /// Tokens written.
     #[serde(default)]
     pub output_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A file that differs between two snapshots.
@@ -207,6 +322,70 @@ pub struct Violation {
     pub kind: ChangeKind,
 }
 
+/// Something that was wrong with a run, as it was observed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Fault {
+    /// What kind of fault.
+    pub kind: FaultKind,
+    /// One line about it.
+    pub detail: String,
+}
+
+/// What can be wrong with a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FaultKind {
+    /// The agent wanted to do something and was not permitted to.
+    Denied,
+    /// A sandbox, the agent's own or Ralph's, kept it from doing something.
+    SandboxRefused,
+    /// It ended in good order and said and did nothing.
+    EmptyAnswer,
+    /// Its stream ended in the middle.
+    CutStream,
+    /// It only tried the same thing again.
+    EndlessRetry,
+    /// It neither said nor did anything for too long.
+    Hang,
+    /// Its turns were used up.
+    TurnLimit,
+    /// It stopped at a budget of its own.
+    BudgetLimit,
+    /// The service behind it refused.
+    Service,
+    /// It said itself that it failed.
+    Failed,
+}
+
+impl FaultKind {
+    /// What stands in front of it where people read it.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Denied => "permission denied",
+            Self::SandboxRefused => "refused by a sandbox",
+            Self::EmptyAnswer => "empty answer",
+            Self::CutStream => "stream cut off",
+            Self::EndlessRetry => "endless retry",
+            Self::Hang => "hang",
+            Self::TurnLimit => "turn limit",
+            Self::BudgetLimit => "budget limit of its own",
+            Self::Service => "service",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.detail.as_str() {
+            "" => f.write_str(self.kind.words()),
+            detail => write!(f, "{}: {detail}", self.kind.words()),
+        }
+    }
+}
+
 /// What was observed of one run of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -226,6 +405,12 @@ pub struct AgentRun {
     /// Why it handed the work back, when it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalation: Option<String>,
+    /// What was wrong with the run itself, besides its tool calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    /// What the service behind it refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<Trouble>,
     /// What it used.
     #[serde(default)]
     pub usage: Usage,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentSpec, Expectation, Millis, Money};
+use crate::{AgentKind, AgentSpec, Expectation, Millis, Money};
 
 /// What an agent prints when it believes that it is done.
 pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
@@ -68,8 +68,23 @@ pub struct LoopConfig {
     /// Pinned paths that the agent may change all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_test_changes: Vec<String>,
-    /// Who works.
+    /// Who works, or begins to.
     pub agent: AgentSpec,
+    /// Who else works, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_agents: Vec<AgentSpec>,
+    /// Whose turn it is, where there are several.
+    #[serde(default)]
+    pub turns: Turns,
+    /// How long to wait for a service that refuses and does not say how long: the first time; twice as long each time after.
+    #[serde(default = "usual_backoff")]
+    pub backoff: Millis,
+    /// The longest time to wait for a service at once; a longer wait ends the loop.
+    #[serde(default = "usual_max_wait")]
+    pub max_wait: Millis,
+    /// The race that the loop takes part in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub race: Option<Race>,
     /// The folder that is worked in, absolute.
     pub workspace: String,
     /// The folder that the loop was started for, where it works in a worktree of it.
@@ -116,6 +131,54 @@ pub struct LoopConfig {
     pub env: Vec<String>,
     /// How much of one output is kept on disk, in bytes.
     pub log_limit: u64,
+}
+
+/// Whose turn it is among several agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "rule", rename_all = "camelCase")]
+pub enum Turns {
+    /// The first until it has failed so often, then the next as often, and so on; the last goes on to the end.
+    Escalate {
+        /// Failed iterations of one agent.
+        after: u32,
+    },
+    /// One after the other, iteration by iteration.
+    Rotate,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self::Escalate { after: 2 }
+    }
+}
+
+/// Several loops with one objective and one budget; the first that is verified wins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Race {
+    /// What the loops of one race have in common.
+    pub id: String,
+    /// How many they are.
+    pub candidates: u32,
+    /// What they may spend together.
+    pub cap: Money,
+}
+
+impl Race {
+    /// What one of them may hold at a time, so that all of them can begin.
+    #[must_use]
+    pub const fn share(&self) -> Money {
+        let candidates = if self.candidates == 0 { 1 } else { self.candidates as i64 };
+        Money::from_micros(self.cap.micros() / candidates)
+    }
+}
+
+const fn usual_backoff() -> Millis {
+    Millis::secs(15)
+}
+
+const fn usual_max_wait() -> Millis {
+    Millis::minutes(24 * 60)
 }
 
 /// Instructions that go with an objective.
@@ -219,8 +282,7 @@ pub struct ConfigError {
     pub example: &'static str,
 }
 
-const EXAMPLE: &str =
-    r#"ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent-command ./my-agent"#;
+const EXAMPLE: &str = r#"ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude"#;
 
 impl ConfigError {
     /// A broken rule with the usual example.
@@ -266,6 +328,11 @@ impl LoopConfig {
             protected_paths: Vec::new(),
             allowed_test_changes: Vec::new(),
             agent,
+            more_agents: Vec::new(),
+            turns: Turns::default(),
+            backoff: usual_backoff(),
+            max_wait: usual_max_wait(),
+            race: None,
             workspace,
             origin: None,
             isolation: Isolation::default(),
@@ -317,14 +384,7 @@ impl LoopConfig {
         if self.completion_promise.trim().is_empty() {
             return broken("--promise", "is empty".into(), format!("a text such as {DEFAULT_PROMISE}"));
         }
-        let AgentSpec::Command { command, .. } = &self.agent;
-        if command.trim().is_empty() {
-            return broken(
-                "--agent-command",
-                "is empty".into(),
-                "a program that reads its prompt from standard input".into(),
-            );
-        }
+        self.validate_agents()?;
         if self.log_limit < 4096 {
             return broken("log_limit", format!("{} bytes is too little", self.log_limit), "4096 bytes or more".into());
         }
@@ -352,6 +412,55 @@ impl LoopConfig {
             return broken("--ratchet", problem.into(), "--ratchet together with --criteria".into());
         }
         Ok(())
+    }
+
+    fn validate_agents(&self) -> Result<(), ConfigError> {
+        for agent in self.agents() {
+            match &agent.kind {
+                AgentKind::Command { command } | AgentKind::Acp { command } if command.trim().is_empty() => {
+                    let allowed = "a program that reads its prompt from standard input";
+                    return Err(ConfigError::new("--agent-command", "is empty", allowed));
+                }
+                AgentKind::Command { .. } if agent.model.is_some() || !agent.args.is_empty() => {
+                    let problem =
+                        format!("`{}` is a command of your own: Ralph cannot hand it a model or arguments", agent.name);
+                    return Err(ConfigError::new(
+                        "--agent",
+                        problem,
+                        "the model and the arguments in the command itself",
+                    ));
+                }
+                AgentKind::Acp { .. } if !agent.args.is_empty() => {
+                    let problem = format!("`{}` is a line of shell: Ralph does not add arguments to it", agent.name);
+                    return Err(ConfigError::new("--agent-args", problem, "the arguments in the command itself"));
+                }
+                _ => {}
+            }
+        }
+        if self.turns == (Turns::Escalate { after: 0 }) {
+            return Err(ConfigError::new("--escalate-after", "is 0", "1 or more failed iterations; the default is 2"));
+        }
+        if self.backoff == Millis(0) {
+            return Err(ConfigError::new("backoff", "is 0", "a span such as 15s"));
+        }
+        Ok(())
+    }
+
+    /// All agents, in their order.
+    pub fn agents(&self) -> impl Iterator<Item = &AgentSpec> {
+        std::iter::once(&self.agent).chain(&self.more_agents)
+    }
+
+    /// The agent at a place in their order.
+    #[must_use]
+    pub fn agent_at(&self, place: usize) -> &AgentSpec {
+        place.checked_sub(1).and_then(|place| self.more_agents.get(place)).unwrap_or(&self.agent)
+    }
+
+    /// Whether no run costs anything that Ralph has to count.
+    #[must_use]
+    pub fn is_unmetered(&self) -> bool {
+        self.agents().all(|agent| agent.unmetered)
     }
 
     /// Checks the two limits alone, as a resumed loop does with new ones.

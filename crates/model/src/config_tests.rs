@@ -1,7 +1,7 @@
 use super::*;
 
 fn config() -> LoopConfig {
-    let agent = AgentSpec::Command { name: "command".into(), command: "./a".into(), unmetered: true };
+    let agent = AgentSpec { unmetered: true, ..AgentSpec::command("command", "./a") };
     LoopConfig {
         verification_commands: vec!["npm test".into()],
         ..LoopConfig::new("Fix the tests".into(), 10, Money::dollars(5), agent, "/w".into())
@@ -32,9 +32,7 @@ fn every_refusal_names_the_field_what_is_allowed_and_an_example() {
         ("--max-duration", |c| c.max_duration = Some(Millis(0))),
         ("--criteria", |c| c.verification_commands.push(" ".into())),
         ("--promise", |c| c.completion_promise = String::new()),
-        ("--agent-command", |c| {
-            c.agent = AgentSpec::Command { name: "x".into(), command: String::new(), unmetered: true }
-        }),
+        ("--agent-command", |c| c.agent = AgentSpec::command("x", "")),
         ("--commit", |c| (c.commit, c.verification_commands) = (true, vec![])),
         ("--ratchet", |c| (c.ratchet, c.verification_commands) = (true, vec![])),
     ];

@@ -10,14 +10,18 @@ mod id;
 mod money;
 mod outcome;
 mod pin;
+mod price;
 mod runner;
 mod time;
+mod trouble;
 mod verdict;
 
-pub use agent::{AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, OutputRef, Usage, Violation};
+pub use agent::{
+    AgentKind, AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, Fault, FaultKind, OutputRef, Usage, Violation,
+};
 pub use config::{
-    Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, OnBlocked, Sandboxing, Skill,
-    Verify,
+    Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, OnBlocked, Race, Sandboxing,
+    Skill, Turns, Verify,
 };
 pub use delegation::{
     Confidence, Delegation, DelegationResult, Domain, Expectation, ModelTier, ParseExpectation, ResultUsage,
@@ -27,6 +31,8 @@ pub use id::{Attempt, Iteration, LoopId, ParseLoopId, TreeHash};
 pub use money::{Money, ParseMoney};
 pub use outcome::{AbortReason, Best, Outcome, exit_code};
 pub use pin::{Pin, PinKind, Tamper, TamperKind, Tripwire};
+pub use price::{LongPrice, Price, PriceList, Rates, Tokens};
 pub use runner::Runner;
 pub use time::{Millis, ParseDuration, Timestamp};
+pub use trouble::{Remedy, Trouble, TroubleKind};
 pub use verdict::{Beside, CheckOutcome, Missing, Shrunk, Signature, TestTally, Verdict};

@@ -14,6 +14,7 @@
 //! - The end of a pipe is never waited for: a process outside the tree may hold its other end for ever.
 
 mod error;
+mod feed;
 mod idle;
 mod inert;
 mod launch;
@@ -32,6 +33,7 @@ mod tree;
 mod wire;
 
 pub use error::Error;
+pub use feed::{Feed, FeedError, Feeder, feed};
 pub use inert::{InertStream, inert};
 pub use reaper::reaper_main;
 pub use redact::{RedactStream, Redactor};

@@ -11,14 +11,15 @@ use ralph_model::{Ended, Millis};
 use rustix::io::Errno;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
-use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::net::unix::pipe::Receiver;
 use tokio::process::Child;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use crate::feed::{Given, Input};
 use crate::idle::{Found, Idle};
 use crate::plumbing::Plumbing;
-use crate::spec::{Spec, Stdin, Stop, Stream};
+use crate::spec::{Spec, Stop, Stream};
 use crate::tree;
 use crate::wire::{Frames, Order, Report};
 
@@ -51,7 +52,7 @@ pub(crate) struct Live {
     reaper: Child,
     control: UnixStream,
     frames: Frames,
-    stdin: Option<(Sender, Feed)>,
+    stdin: Option<Input>,
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
     session: Option<i32>,
@@ -61,12 +62,6 @@ pub(crate) struct Live {
     timer: Pin<Box<Sleep>>,
 }
 
-/// What the program still has to be given.
-struct Feed {
-    bytes: Vec<u8>,
-    done: usize,
-}
-
 enum Phase {
     Running { timeout: Option<(Millis, Instant)>, idle: Option<(Millis, Idle)> },
     Ending { give_up_at: Instant },
@@ -74,16 +69,12 @@ enum Phase {
 
 impl Live {
     pub(crate) fn new(plumbing: Plumbing, spec: Spec, now: Instant) -> Self {
-        let bytes = match spec.stdin {
-            Stdin::Empty => Vec::new(),
-            Stdin::Bytes(bytes) => bytes,
-        };
         Self {
             reaper: plumbing.reaper,
             control: plumbing.control,
             frames: Frames::default(),
-            // Without bytes the sender is dropped here, which is the end of the file.
-            stdin: plumbing.stdin.filter(|_| !bytes.is_empty()).map(|sender| (sender, Feed { bytes, done: 0 })),
+            // Without anything to give the pipe is dropped here, which is the end of the file.
+            stdin: Input::new(plumbing.stdin, spec.stdin),
             stdout: Some(plumbing.stdout),
             stderr: Some(plumbing.stderr),
             session: None,
@@ -111,7 +102,7 @@ impl Live {
             tokio::select! {
                 () = readable(self.stdout.as_ref()) => return Event::Printed(Stream::Stdout),
                 () = readable(self.stderr.as_ref()) => return Event::Printed(Stream::Stderr),
-                () = writable(self.stdin.as_ref()) => return Event::MayFeed,
+                () = feedable(self.stdin.as_mut()) => return Event::MayFeed,
                 asked = stopped(stop), if running => return Event::StopAsked(asked),
                 () = self.timer.as_mut() => if let Some(event) = self.timer_fired() { return event },
                 _ = self.control.readable() => if self.receive() == Socket::Closed { return Event::ReaperGone },
@@ -161,14 +152,7 @@ impl Live {
 
     /// Gives the program as much of its input as it takes without waiting.
     pub(crate) fn feed(&mut self) {
-        let Some((sender, feed)) = &mut self.stdin else { return };
-        match sender.try_write(&feed.bytes[feed.done..]) {
-            Ok(count) => feed.done += count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-            // Nobody reads any more: a program need not read its input.
-            Err(_) => feed.done = feed.bytes.len(),
-        }
-        if feed.done == feed.bytes.len() {
+        if self.stdin.as_mut().map(Input::give) == Some(Given::All) {
             self.stdin = None;
         }
     }
@@ -287,10 +271,9 @@ async fn readable(pipe: Option<&Receiver>) {
     }
 }
 
-async fn writable(pipe: Option<&(Sender, Feed)>) {
-    match pipe {
-        // As above.
-        Some((pipe, _)) => drop(pipe.writable().await),
+async fn feedable(input: Option<&mut Input>) {
+    match input {
+        Some(input) => input.ready().await,
         None => pending().await,
     }
 }

@@ -128,7 +128,7 @@ pub(crate) fn is_hangup(error: &io::Error) -> bool {
 fn input(stdin: &Stdin) -> Result<(OwnedFd, Option<Sender>), Error> {
     match stdin {
         Stdin::Empty => Ok((File::open("/dev/null").map_err(refused("open /dev/null"))?.into(), None)),
-        Stdin::Bytes(_) => {
+        Stdin::Bytes(_) | Stdin::Fed(_) => {
             let (theirs, ours) = pipe()?;
             Ok((theirs, Some(Sender::from_owned_fd(ours).map_err(refused("watch a pipe"))?)))
         }

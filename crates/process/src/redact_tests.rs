@@ -85,6 +85,9 @@ fn private_keys_go_whole_and_nothing_else_goes_with_them() {
     assert_eq!(redactor().text(&format!("{{\"key\":\"{escaped}\\n\"}}")), "{\"key\":\"[redacted:private-key]\\n\"}");
     let cut = "-----BEGIN PRIVATE KEY-----\nMIIB\nabc\n";
     assert_eq!(redactor().text(&format!("{cut}{{\"next\":1}}")), "[redacted:private-key]{\"next\":1}");
+    // A quote that is text must not become the end of the JSON string that it stands in.
+    let named = r#"{"text":"if line == \"-----BEGIN PRIVATE KEY-----\" {","more":1}"#;
+    assert_eq!(redactor().text(named), r#"{"text":"if line == \"[redacted:private-key]\" {","more":1}"#);
     let endless = format!("{cut}{}", "A".repeat(20 << 10));
     let kept = redactor().text(&endless).len();
     assert!((3 << 10..5 << 10).contains(&kept), "{kept}");
@@ -168,6 +171,8 @@ fn fragment() -> impl Strategy<Value = Vec<u8>> {
         "\n",
         " ",
         "\\n",
+        "\\",
+        "\\\"",
         "\x1b[32m",
         "ü€",
         "\u{202e}",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ralph_model::{Ended, Millis};
 
+use crate::feed::Feed;
 use crate::sandbox::Sandbox;
 
 /// What to run.
@@ -55,6 +56,8 @@ pub enum Stdin {
     Empty,
     /// These bytes, then the end of the file. A program that does not read them is no fault.
     Bytes(Vec<u8>),
+    /// What is given while it runs, then the end of the file; see [`crate::feed`].
+    Fed(Feed),
 }
 
 /// Which output a text came from.
@@ -73,6 +76,15 @@ pub enum Stop {
     Requested,
     /// The money is spent.
     BudgetSpent,
+    /// It only tries the same thing again.
+    Hopeless,
+    /// It told nothing for this long, although it may have been busy.
+    Silent {
+        /// The limit that it passed.
+        after: Millis,
+    },
+    /// It has done what it was asked for and does not end by itself.
+    Done,
 }
 
 impl From<Stop> for Ended {
@@ -80,6 +92,10 @@ impl From<Stop> for Ended {
         match stop {
             Stop::Requested => Self::Stopped,
             Stop::BudgetSpent => Self::BudgetSpent,
+            Stop::Hopeless => Self::Hopeless,
+            Stop::Silent { after } => Self::Idle { after },
+            // As good as an end of its own: nothing was left to do.
+            Stop::Done => Self::Exited { code: 0 },
         }
     }
 }

@@ -24,6 +24,8 @@ use crate::wire::{Jail, Report};
 const PIECE_BYTES: usize = 128 << 10;
 /// How much is still read when the tree is gone: more than a pipe can hold, so that only a stranger could write more.
 const MOST_AFTER_GONE: usize = 4 << 20;
+/// How much of a flood is read at a stretch, before everybody else has a turn: whoever wants to end it among them.
+const STRETCH_BYTES: usize = 1 << 20;
 /// Money that is spent has to stop flowing within two seconds, whatever grace the program has otherwise.
 const SPENT_GRACE: Millis = Millis(1000);
 const ANY_GRACE: Millis = Millis(u64::MAX);
@@ -152,10 +154,15 @@ impl Run<'_> {
         stop: &mut watch::Receiver<Option<Stop>>,
         tree: &str,
     ) -> Result<(), Error> {
+        let mut stretch = 0;
         let over = loop {
             match live.next(stop).await {
                 Event::Printed(stream) => {
-                    self.read(live, stream);
+                    stretch += self.read(live, stream);
+                    if stretch >= STRETCH_BYTES {
+                        stretch = 0;
+                        tokio::task::yield_now().await;
+                    }
                     if self.failure.is_some() && live.is_running() {
                         live.ask_to_end(ANY_GRACE).await;
                     }
@@ -235,10 +242,14 @@ impl Run<'_> {
         }
     }
 
-    /// Reads one piece of what was printed.
-    fn read(&mut self, live: &mut Live, stream: Stream) {
-        if let Read::Bytes(count) = live.read(stream, &mut self.piece) {
-            self.take(stream, count);
+    /// Reads one piece of what was printed; gives how many bytes that were.
+    fn read(&mut self, live: &mut Live, stream: Stream) -> usize {
+        match live.read(stream, &mut self.piece) {
+            Read::Bytes(count) => {
+                self.take(stream, count);
+                count
+            }
+            Read::Nothing => 0,
         }
     }
 

@@ -125,6 +125,12 @@ impl LoopFolder {
         self.root.join("attempts").join(format!("{attempt}.started"))
     }
 
+    /// What the agent of an attempt has cost so far, in micro-dollars.
+    #[must_use]
+    pub(crate) fn so_far(&self, attempt: Attempt) -> PathBuf {
+        self.root.join("attempts").join(format!("{attempt}.cost"))
+    }
+
     /// The highest attempt of an agent that left a trace here.
     pub(crate) fn highest_attempt(&self) -> Attempt {
         let entries = fs::read_dir(self.root.join("attempts")).into_iter().flatten().flatten();

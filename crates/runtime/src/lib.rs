@@ -4,7 +4,6 @@
 //! then its effects are carried out; what people see is derived from the journal and can fail without harm.
 
 mod beside;
-mod clock;
 mod drive;
 mod error;
 mod home;
@@ -17,15 +16,17 @@ mod perform;
 mod pinned;
 mod project;
 mod proof;
+mod race;
 mod result;
 mod stops;
 
 pub use error::Error;
 pub use home::{Home, LoopFolder};
-pub use machinery::{CrashPoint, Machinery, Watcher};
+pub use machinery::{AgentVariables, CrashPoint, Machinery, Watcher};
 pub use notice::Notice;
 pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};
+pub use race::{Candidate, OpenedRace, RaceResult, begin_race};
 pub use result::LoopResult;
 pub use stops::{Stopper, Stops, stops};

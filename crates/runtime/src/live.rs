@@ -5,7 +5,6 @@ use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
 use ralph_model::{Cost, LoopId, Money, Outcome};
 use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
 
-use crate::clock;
 use crate::error::Error;
 use crate::home::LoopFolder;
 use crate::machinery::{CrashPoint, Machinery};
@@ -60,7 +59,9 @@ impl Live {
         let ran = folder.marker(working.attempt).exists();
         let report = folder.attempt(working.attempt).join("result.json");
         let told = read_report(&report).ok().flatten().and_then(|report| report.cost);
-        let cost = match (self.run.facts().config.agent.is_unmetered(), told, ran) {
+        // An agent without a report of its own was watched.
+        let told = told.or_else(|| spent_so_far(&folder.so_far(working.attempt)));
+        let cost = match (working.unmetered, told, ran) {
             (true, _, _) => Cost::Unmetered,
             (false, _, false) => Cost::Known { amount: Money::ZERO },
             (false, Some(amount), true) => Cost::Known { amount },
@@ -77,7 +78,7 @@ impl Live {
         event: Event,
         money: Option<MoneyChange>,
     ) -> Result<Vec<Effect>, Error> {
-        let at = clock::now();
+        let at = (machinery.now)();
         let encoded = encode(at, &event)?;
         let end = if event.kind() == LOOP_FINISHED { End::Written } else { End::Unwritten };
         // Stepping a copy tells what the listing has to show in the same transaction; only a commit makes it real.
@@ -110,12 +111,18 @@ fn summary(run: &Loop) -> LoopSummary {
     LoopSummary {
         status,
         reason,
-        iterations: u32::try_from(facts.iterations.len()).unwrap_or(u32::MAX),
+        iterations: facts.counted(),
         cost: facts.spent,
         verified,
         finished_at: run.outcome().map(|_| facts.last),
         details: facts.config.origin.as_ref().map(|origin| serde_json::json!({ "origin": origin }).to_string()),
     }
+}
+
+/// What a watched agent had cost when it was last seen.
+fn spent_so_far(path: &std::path::Path) -> Option<Money> {
+    let micros = std::fs::read_to_string(path).ok()?.trim().parse().ok()?;
+    Some(Money::from_micros(micros)).filter(|spent| *spent > Money::ZERO)
 }
 
 /// The settlement that goes with an event, when money was reserved for its attempt.

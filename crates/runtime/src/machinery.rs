@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ralph_model::Caps;
+use ralph_model::{AgentKind, Caps, PriceList, Timestamp};
 use ralph_process::{Level, Redactor, Supervisor};
 use ralph_store::Store;
 use ralph_workspace::repository::Author;
@@ -14,6 +14,9 @@ use crate::notice::Notice;
 
 /// Who watches. Called from the loop's own task: quick, and its panics are caught.
 pub type Watcher = Arc<dyn Fn(Notice) + Send + Sync>;
+
+/// The variables of one kind of agent.
+pub type AgentVariables = Arc<dyn Fn(&AgentKind) -> Vec<(OsString, OsString)> + Send + Sync>;
 
 /// What every loop needs from outside.
 #[derive(Clone)]
@@ -34,6 +37,12 @@ pub struct Machinery {
     pub author: Option<Author>,
     /// What agents and checks find in their environment.
     pub environment: Vec<(OsString, OsString)>,
+    /// What an agent finds there besides: its own key, and its own documented variables.
+    pub agent_variables: AgentVariables,
+    /// What tokens cost.
+    pub prices: Arc<PriceList>,
+    /// Answers `PreToolUse` events of Claude Code, called with the file of prohibited paths as its last argument.
+    pub hook: Option<Vec<OsString>>,
     /// What agents may write besides, their own settings.
     pub settings: Vec<PathBuf>,
     /// What agents and checks may write besides the workspace: temporary folders and caches of toolchains.
@@ -50,6 +59,8 @@ pub struct Machinery {
     pub version: String,
     /// Who watches.
     pub watcher: Watcher,
+    /// The time.
+    pub now: fn() -> Timestamp,
     /// Where a test makes Ralph die.
     pub crash: Option<CrashPoint>,
 }

@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 
 use ralph_engine::{Alert, Stop};
-use ralph_model::{CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, Tamper, Tripwire, Verdict};
+use ralph_model::{
+    CheckOutcome, Ended, Fault, Iteration, LoopConfig, LoopId, Millis, Money, Tamper, Timestamp, Tripwire, Trouble,
+    Verdict,
+};
 
 use crate::LoopResult;
 
@@ -41,6 +44,20 @@ pub enum Notice {
     IterationStarted {
         /// Which pass it is.
         iteration: Iteration,
+        /// Which agent it is, with its model where one is asked for.
+        agent: String,
+    },
+    /// A service refused, and the loop waits for it.
+    Waiting {
+        /// Until when.
+        until: Timestamp,
+        /// What it refused.
+        trouble: Trouble,
+    },
+    /// What the run that is under way has cost so far.
+    Spending {
+        /// How much, at least.
+        so_far: Money,
     },
     /// Something the agent or a check printed: its last line, bounded.
     Activity {
@@ -53,6 +70,8 @@ pub enum Notice {
         iteration: Iteration,
         /// How it ended.
         ended: Ended,
+        /// What was wrong with the run itself.
+        faults: Vec<Fault>,
         /// How many files it changed.
         changed: usize,
         /// What is charged for it.
@@ -113,6 +132,15 @@ pub enum Notice {
     Stopping(Stop),
     /// Something besides the loop's own work went wrong; the loop goes on.
     Warning(String),
+    /// Something about one of several candidates.
+    OfCandidate {
+        /// Which, counted from 1.
+        number: usize,
+        /// The agent that it began with.
+        agent: String,
+        /// What there is to say.
+        notice: Box<Notice>,
+    },
     /// The loop ended.
     Finished(Box<LoopResult>),
 }

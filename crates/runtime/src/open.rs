@@ -17,7 +17,6 @@ use ralph_workspace::{
 };
 use uuid::Uuid;
 
-use crate::clock;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
@@ -127,10 +126,10 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
         id: loop_id,
         workspace: config.workspace.clone(),
         objective: config.objective.clone(),
-        agent: config.agent.name().to_owned(),
+        agent: config.agent.name.clone(),
         skill: config.skill.as_ref().map(|skill| skill.name.clone()),
         pid: Some(std::process::id()),
-        at: clock::now(),
+        at: (machinery.now)(),
     };
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
     let (live, effects) = Live::create(&machinery, new, first).await?;
@@ -320,18 +319,18 @@ fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: Li
     config.max_iterations = limits.max_iterations.unwrap_or(config.max_iterations);
     config.max_cost = limits.max_cost.unwrap_or(config.max_cost);
     config.validate_limits(&machinery.caps)?;
-    let done = facts.iterations.len();
+    let done = facts.counted();
     let stands = |reason, hint: String| Err(Error::LimitStands { loop_id, reason, hint });
     // Work that was never looked at is looked at first, whatever is left.
     if run.outcome().is_none() || facts.has_unseen_work() || run.is_only_to_be_closed() {
         return Ok(());
     }
-    if done >= usize::try_from(config.max_iterations).unwrap_or(usize::MAX) {
+    if done >= config.max_iterations {
         let hint =
             format!("{done} iterations are used; go on with `ralph resume {} --max {}`", loop_id.short(), done + 5);
         return stands(AbortReason::MaxIterations, hint);
     }
-    if !config.agent.is_unmetered() && !limits.unmetered && facts.spent >= config.max_cost {
+    if !config.is_unmetered() && !limits.unmetered && facts.spent >= config.max_cost {
         let hint = format!("{} is spent; go on with `ralph resume {} --max-cost AMOUNT`", facts.spent, loop_id.short());
         return stands(AbortReason::CostLimit, hint);
     }
@@ -346,7 +345,7 @@ fn announce(context: &Context, live: &Live) {
     let facts = live.run.facts();
     context.machinery.tell(Notice::LoopOpened {
         loop_id: live.loop_id,
-        done: ralph_model::Iteration(u32::try_from(facts.iterations.len()).unwrap_or(u32::MAX)),
+        done: ralph_model::Iteration(facts.counted()),
         spent: facts.spent,
         config: Box::new(facts.config.clone()),
         folder: context.folder.root().to_owned(),
@@ -384,7 +383,7 @@ impl Site {
         let holder = Holder {
             loop_id,
             pid: std::process::id(),
-            started_at: clock::now(),
+            started_at: (machinery.now)(),
             workspace: root.to_string_lossy().into_owned(),
         };
         let lock = Lock::take(&state, &holder, PATIENCE)?;

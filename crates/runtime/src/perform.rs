@@ -12,9 +12,9 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ralph_engine::{DayBudget, Effect, Event, Facts};
+use ralph_engine::{DayBudget, Effect, Event, Facts, Wait};
 use ralph_model::Runner;
-use ralph_model::{Attempt, Iteration, LoopConfig, LoopId, Millis, Money, Sandboxing, TreeHash, Verify};
+use ralph_model::{AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Millis, Money, Sandboxing, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::MoneyChange;
 use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, Workspace};
@@ -68,11 +68,13 @@ pub(crate) enum Task {
         iteration: Iteration,
         attempt: Attempt,
         pause: Millis,
+        wait: Option<Wait>,
         reserve: Money,
     },
     Agent {
         iteration: Iteration,
         attempt: Attempt,
+        agent: Box<AgentSpec>,
         prompt: String,
         budget: Option<Money>,
         timeout: Millis,
@@ -136,11 +138,11 @@ impl Task {
     pub(crate) fn of(effect: Effect, facts: &Facts) -> Option<Self> {
         Some(match effect {
             Effect::RunBaseline { attempt } => Self::Baseline { attempt, tree: facts.tree.clone() },
-            Effect::BeginIteration { iteration, attempt, pause, reserve } => {
-                Self::Begin { iteration, attempt, pause, reserve }
+            Effect::BeginIteration { iteration, attempt, pause, wait, reserve } => {
+                Self::Begin { iteration, attempt, pause, wait, reserve }
             }
-            Effect::RunAgent { iteration, attempt, prompt, budget, timeout } => {
-                Self::Agent { iteration, attempt, prompt, budget, timeout, before: facts.tree.clone() }
+            Effect::RunAgent { iteration, attempt, agent, prompt, budget, timeout } => {
+                Self::Agent { iteration, attempt, agent, prompt, budget, timeout, before: facts.tree.clone() }
             }
             Effect::RestoreProhibited { attempt } => Self::RestoreProhibited { attempt },
             Effect::RunChecks { iteration, attempt } => {
@@ -224,11 +226,11 @@ impl Context {
     pub(crate) async fn perform(&self, task: Task, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
         match task {
             Task::Baseline { attempt, tree } => self.run_baseline(attempt, tree, stop).await,
-            Task::Begin { iteration, attempt, pause, reserve } => {
-                self.begin_iteration(iteration, attempt, pause, reserve, stop).await
+            Task::Begin { iteration, attempt, pause, wait, reserve } => {
+                self.begin_iteration(begin::Beginning { iteration, attempt, pause, wait, reserve }, stop).await
             }
-            Task::Agent { iteration, attempt, prompt, budget, timeout, before } => {
-                let run = agent::Errand { iteration, attempt, prompt, budget, timeout, before };
+            Task::Agent { iteration, attempt, agent, prompt, budget, timeout, before } => {
+                let run = agent::Errand { iteration, attempt, agent, prompt, budget, timeout, before };
                 self.run_agent(run, stop).await
             }
             Task::RestoreProhibited { attempt } => self.restore_prohibited(attempt).await,
@@ -349,5 +351,5 @@ fn commit_message(facts: &Facts) -> String {
         subject.push('…');
     }
     let checks = facts.config.verification_commands.join("\n  ");
-    format!("{subject}\n\nVerified by Ralph after {} iterations:\n  {checks}\n", facts.iterations.len())
+    format!("{subject}\n\nVerified by Ralph after {} iterations:\n  {checks}\n", facts.counted())
 }

@@ -103,7 +103,7 @@ impl LoopResult {
             status: outcome.status(),
             reason: outcome.reason(),
             loop_id: live.loop_id,
-            iterations: u32::try_from(facts.iterations.len()).unwrap_or(u32::MAX),
+            iterations: facts.counted(),
             cost_usd: facts.spent.to_json_number(),
             duration_seconds: facts.active.as_seconds(),
             verified,
@@ -133,6 +133,12 @@ impl LoopResult {
         }
     }
 
+    /// What the loop cost.
+    #[must_use]
+    pub fn cost(&self) -> ralph_model::Money {
+        ralph_model::Money::from_number(self.cost_usd).unwrap_or_default()
+    }
+
     /// One line for people.
     #[must_use]
     pub fn headline(&self) -> String {
@@ -149,6 +155,8 @@ impl LoopResult {
 fn details(outcome: &Outcome, facts: &ralph_engine::Facts) -> String {
     match outcome {
         Outcome::Aborted { details, .. } => details.clone(),
+        // Whoever decided on the error may have said already how to go on.
+        Outcome::Error { error } if error.contains("`ralph resume`") => error.clone(),
         Outcome::Error { error } => format!("{error}; `ralph resume` goes on when it is mended"),
         Outcome::Completed { verified: false } => "the agent claims to be done; nothing checked it".into(),
         Outcome::Completed { verified: true } => {

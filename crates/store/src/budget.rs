@@ -34,7 +34,16 @@ pub enum MoneyChange {
     },
 }
 
-/// The money of one day over all loops.
+/// A budget that several loops share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pool {
+    /// What they have in common.
+    pub id: String,
+    /// What they may spend together.
+    pub cap: Money,
+}
+
+/// The money of one day, or of one pool, over all loops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DayTotals {
     /// Spent by attempts that ended.
@@ -50,6 +59,8 @@ pub struct Reservation {
     pub granted: Money,
     /// The day with this reservation in it.
     pub day: DayTotals,
+    /// The pool with this reservation in it, where there is one.
+    pub pool: DayTotals,
 }
 
 /// Money that is held for an attempt that was never settled.
@@ -77,13 +88,38 @@ impl Store {
         want: Money,
         day_cap: Money,
     ) -> Result<Reservation> {
+        self.reserve_from(day, loop_id, attempt, want, day_cap, None).await
+    }
+
+    /// As [`Store::reserve`], and over all loops of the pool never more than its cap either.
+    ///
+    /// # Errors
+    /// As [`Store::reserve`].
+    pub async fn reserve_from(
+        &self,
+        day: &str,
+        loop_id: LoopId,
+        attempt: Attempt,
+        want: Money,
+        day_cap: Money,
+        pool: Option<&Pool>,
+    ) -> Result<Reservation> {
         let mut writing = self.write("reserve money").await?;
-        let left = left(&mut writing, day, loop_id, attempt, day_cap).await?;
-        let granted = want.min(left);
-        hold(&mut writing, day, loop_id, attempt, granted).await?;
-        let day = totals(writing.on(), day).await.map_err(|error| writing.fault(error))?;
+        let mut granted = want.min(left(&mut writing, day, loop_id, attempt, day_cap).await?);
+        if let Some(pool) = pool {
+            // An older reservation of the same attempt is replaced, so it does not stand in its own way.
+            hold(&mut writing, day, loop_id, attempt, Money::ZERO, Some(pool)).await?;
+            let held = totals(writing.on(), Of::Pool(&pool.id)).await.map_err(|error| writing.fault(error))?;
+            granted = granted.min(pool.cap.less(held.settled + held.reserved));
+        }
+        hold(&mut writing, day, loop_id, attempt, granted, pool).await?;
+        let day = totals(writing.on(), Of::Day(day)).await.map_err(|error| writing.fault(error))?;
+        let pool = match pool {
+            Some(pool) => totals(writing.on(), Of::Pool(&pool.id)).await.map_err(|error| writing.fault(error))?,
+            None => DayTotals::default(),
+        };
         writing.commit().await?;
-        Ok(Reservation { granted, day })
+        Ok(Reservation { granted, day, pool })
     }
 
     /// Turns the reservation of an attempt into what it cost, more than was reserved where that is the truth. Settling
@@ -144,7 +180,17 @@ impl Store {
     pub async fn day_totals(&self, day: &str) -> Result<DayTotals> {
         let doing = self.fault("read the day's budget");
         let mut reader = self.readers().acquire().await.map_err(&doing)?;
-        totals(&mut reader, day).await.map_err(&doing)
+        totals(&mut reader, Of::Day(day)).await.map_err(&doing)
+    }
+
+    /// The money of a pool over all its loops.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn pool_totals(&self, pool: &str) -> Result<DayTotals> {
+        let doing = self.fault("read a shared budget");
+        let mut reader = self.readers().acquire().await.map_err(&doing)?;
+        totals(&mut reader, Of::Pool(pool)).await.map_err(&doing)
     }
 }
 
@@ -157,7 +203,7 @@ pub(crate) async fn change(writing: &mut Writing<'_>, loop_id: LoopId, change: M
             if amount > left {
                 return Err(Error::OverBudget { wanted: amount, left, cap: day_cap });
             }
-            hold(writing, &day, loop_id, attempt, amount).await
+            hold(writing, &day, loop_id, attempt, amount, None).await
         }
     }
 }
@@ -185,18 +231,26 @@ async fn left(
         Some((held, reserved, None)) if held == day => Money::from_micros(reserved),
         Some((_, _, None)) | None => Money::ZERO,
     };
-    let day = totals(writing.on(), day).await.map_err(|error| writing.fault(error))?;
+    let day = totals(writing.on(), Of::Day(day)).await.map_err(|error| writing.fault(error))?;
     Ok(day_cap.less((day.settled + day.reserved).less(older)))
 }
 
-async fn hold(writing: &mut Writing<'_>, day: &str, loop_id: LoopId, attempt: Attempt, amount: Money) -> Result<()> {
-    let row = "INSERT INTO budget (day, loop, attempt, reserved) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (loop, attempt) DO UPDATE SET day = $1, reserved = $4";
+async fn hold(
+    writing: &mut Writing<'_>,
+    day: &str,
+    loop_id: LoopId,
+    attempt: Attempt,
+    amount: Money,
+    pool: Option<&Pool>,
+) -> Result<()> {
+    let row = "INSERT INTO budget (day, loop, attempt, reserved, pool) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (loop, attempt) DO UPDATE SET day = $1, reserved = $4, pool = $5";
     let held = sqlx::query(row)
         .bind(day)
         .bind(loop_id.to_string())
         .bind(i64::from(attempt.0))
         .bind(amount.min(MOST).micros())
+        .bind(pool.map(|pool| pool.id.as_str()))
         .execute(writing.on())
         .await;
     match held {
@@ -219,10 +273,28 @@ async fn settle(writing: &mut Writing<'_>, loop_id: LoopId, attempt: Attempt, am
     Ok(())
 }
 
-async fn totals(connection: &mut Connection, day: &str) -> sqlx::Result<DayTotals> {
-    let sums = "SELECT CAST(COALESCE(SUM(settled), 0) AS BIGINT), \
-         CAST(COALESCE(SUM(CASE WHEN settled IS NULL THEN reserved ELSE 0 END), 0) AS BIGINT) FROM budget WHERE day = $1";
-    let row = sqlx::query(sums).bind(day).fetch_one(connection).await?;
+/// Whose money is summed.
+enum Of<'a> {
+    Day(&'a str),
+    Pool(&'a str),
+}
+
+async fn totals(connection: &mut Connection, of: Of<'_>) -> sqlx::Result<DayTotals> {
+    let (sums, key) = match of {
+        Of::Day(day) => {
+            let sums = "SELECT CAST(COALESCE(SUM(settled), 0) AS BIGINT), \
+                CAST(COALESCE(SUM(CASE WHEN settled IS NULL THEN reserved ELSE 0 END), 0) AS BIGINT) \
+                FROM budget WHERE day = $1";
+            (sums, day)
+        }
+        Of::Pool(pool) => {
+            let sums = "SELECT CAST(COALESCE(SUM(settled), 0) AS BIGINT), \
+                CAST(COALESCE(SUM(CASE WHEN settled IS NULL THEN reserved ELSE 0 END), 0) AS BIGINT) \
+                FROM budget WHERE pool = $1";
+            (sums, pool)
+        }
+    };
+    let row = sqlx::query(sums).bind(key).fetch_one(connection).await?;
     Ok(DayTotals { settled: Money::from_micros(row.try_get(0)?), reserved: Money::from_micros(row.try_get(1)?) })
 }
 

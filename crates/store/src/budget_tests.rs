@@ -111,3 +111,27 @@ async fn no_figure_is_too_large_for_the_sum_of_a_day() {
     assert!(day.settled >= Money::dollars(1_000_000_000), "{day:?}");
     assert_eq!(store.reserve(DAY, id(2), Attempt(1), cents(1), cents(100)).await.unwrap().granted, Money::ZERO);
 }
+
+#[tokio::test]
+async fn loops_of_a_pool_never_hold_more_than_it_has() {
+    let (_folder, store) = two_loops().await;
+    let (cap, pool) = (cents(1000), Pool { id: "race".into(), cap: cents(100) });
+    let reserve = async |loop_id, attempt, want| {
+        store.reserve_from(DAY, loop_id, Attempt(attempt), want, cap, Some(&pool)).await.unwrap()
+    };
+    assert_eq!(reserve(id(1), 1, cents(60)).await.granted, cents(60));
+    let second = reserve(id(2), 1, cents(60)).await;
+    assert_eq!((second.granted, second.pool.reserved), (cents(40), cents(100)));
+    assert_eq!(reserve(id(2), 2, cents(1)).await.granted, Money::ZERO);
+    store.settle(id(1), Attempt(1), cents(10)).await.unwrap();
+    assert_eq!(reserve(id(1), 2, cents(60)).await.granted, cents(50));
+    // Asking again gives the older wish back first, also over midnight.
+    assert_eq!(reserve(id(1), 2, cents(45)).await.granted, cents(45));
+    let tomorrow = store.reserve_from("2026-11-16", id(1), Attempt(2), cents(60), cap, Some(&pool)).await.unwrap();
+    assert_eq!(tomorrow.granted, cents(50), "a pool knows no days");
+    let totals = store.pool_totals("race").await.unwrap();
+    assert_eq!(totals, DayTotals { settled: cents(10), reserved: cents(90) });
+    // Others are not in it.
+    assert_eq!(store.reserve(DAY, id(2), Attempt(9), cents(500), cap).await.unwrap().granted, cents(500));
+    assert_eq!(store.pool_totals("race").await.unwrap(), totals);
+}

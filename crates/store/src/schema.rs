@@ -91,6 +91,14 @@ pub(crate) const STEPS: &[Step] = &[
             "CREATE INDEX quarantined_by_loop ON quarantined (loop, batch)",
         ],
     },
+    Step {
+        version: 4,
+        statements: &[
+            // Loops that share one budget have the same pool.
+            "ALTER TABLE budget ADD COLUMN pool TEXT",
+            "CREATE INDEX budget_by_pool ON budget (pool)",
+        ],
+    },
 ];
 
 /// Applies the steps that `found` lacks. The caller holds the write transaction.

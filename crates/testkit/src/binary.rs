@@ -1,4 +1,4 @@
-//! Finds the `scripted-agent` program for tests of other crates, and writes the command lines that start it.
+//! Finds the programs of this crate for tests of other crates, and writes the command lines that start the scripted agent.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,7 +8,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::SystemTime;
 
-const NAME: &str = "scripted-agent";
+const AGENT: &str = "scripted-agent";
+const MODEL: &str = "scripted-model";
 
 /// The `scripted-agent` program, in the same build folder as the running test.
 ///
@@ -21,7 +22,18 @@ const NAME: &str = "scripted-agent";
 #[track_caller]
 pub fn scripted_agent() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(find_or_build).clone()
+    FOUND.get_or_init(|| find_or_build(AGENT)).clone()
+}
+
+/// The `scripted-model` program, found and built in the same way.
+///
+/// # Panics
+/// When the running program is not in a build folder of cargo, or when the build fails.
+#[must_use]
+#[track_caller]
+pub fn scripted_model() -> PathBuf {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| find_or_build(MODEL)).clone()
 }
 
 /// The line for `sh -c` that starts the agent of a saved script, with its prompt on standard input.
@@ -50,20 +62,20 @@ pub fn shell_quoted(text: &str) -> String {
 }
 
 #[track_caller]
-fn find_or_build() -> PathBuf {
+fn find_or_build(name: &str) -> PathBuf {
     let test = match env::current_exe() {
         Ok(test) => test,
         Err(error) => panic!("could not find the running test: {error}"),
     };
     let Some(folder) = build_folder(&test) else {
-        panic!("{} is not in a build folder of cargo, so {NAME} cannot be found beside it", test.display())
+        panic!("{} is not in a build folder of cargo, so {name} cannot be found beside it", test.display())
     };
-    let program = folder.join(NAME);
+    let program = folder.join(name);
     if is_current(&program) {
         return program;
     }
-    build(&folder);
-    assert!(program.is_file(), "cargo built {NAME}, but not as {}", program.display());
+    build(&folder, name);
+    assert!(program.is_file(), "cargo built {name}, but not as {}", program.display());
     program
 }
 
@@ -88,15 +100,16 @@ fn newest_source(folder: &Path) -> Option<SystemTime> {
             if path.is_dir() {
                 return newest_source(&path);
             }
-            // Tests are no part of the program: building it would leave it as old as it is.
-            let is_test = path.to_string_lossy().ends_with("_tests.rs");
+            // Tests and what they compare with are no part of the program: building it would leave it as old as it is.
+            let is_test =
+                path.to_string_lossy().ends_with("_tests.rs") || path.extension().is_none_or(|end| end != "rs");
             if is_test { None } else { fs::metadata(&path).and_then(|metadata| metadata.modified()).ok() }
         })
         .max()
 }
 
 #[track_caller]
-fn build(folder: &Path) {
+fn build(folder: &Path, name: &str) {
     let profile = match folder.file_name().and_then(|name| name.to_str()) {
         Some("debug") => "dev",
         Some(other) => other,
@@ -104,15 +117,15 @@ fn build(folder: &Path) {
     };
     let cargo = env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
-    command.args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME"), "--bin", NAME, "--profile", profile]);
+    command.args(["build", "--quiet", "--package", env!("CARGO_PKG_NAME"), "--bin", name, "--profile", profile]);
     command.arg("--manifest-path").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
     if let Some(target) = folder.parent() {
         command.arg("--target-dir").arg(target);
     }
     match command.output() {
         Ok(output) if output.status.success() => {}
-        Ok(output) => panic!("could not build {NAME}: {}", String::from_utf8_lossy(&output.stderr)),
-        Err(error) => panic!("could not start cargo to build {NAME}: {error}"),
+        Ok(output) => panic!("could not build {name}: {}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => panic!("could not start cargo to build {name}: {error}"),
     }
 }
 

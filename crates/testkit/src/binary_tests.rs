@@ -20,7 +20,7 @@ fn the_build_folder_is_found_from_tests_examples_and_programs() {
 #[test]
 fn a_program_is_current_until_its_source_is_newer() {
     let folder = crate::scratch();
-    let program = folder.path().join(NAME);
+    let program = folder.path().join(AGENT);
     assert!(!is_current(&program), "there is none");
     let file = fs::File::create(&program).unwrap();
     assert!(is_current(&program));

@@ -1,4 +1,5 @@
-//! What Ralph's tests share: an obedient agent, throwaway repositories, fixtures that fail, and a look at the process table.
+//! What Ralph's tests share: an obedient agent, an obedient model, throwaway repositories, fixtures that fail, and a look at
+//! the process table.
 //!
 //! Only ever a dev-dependency. Nothing here knows how Ralph works: it makes the world that Ralph runs in and looks at it
 //! from outside. A helper that fails panics with a sentence, because a test has nobody to hand an error to.
@@ -18,6 +19,7 @@ mod binary;
 mod canary;
 mod fingerprint;
 mod fixture;
+pub mod model;
 mod processes;
 mod repo;
 mod scratch;
@@ -25,10 +27,11 @@ mod script;
 mod shorthand;
 mod step;
 
-pub use binary::{agent_command, agent_command_with_prompt_file, scripted_agent, shell_quoted};
+pub use binary::{agent_command, agent_command_with_prompt_file, scripted_agent, scripted_model, shell_quoted};
 pub use canary::{CANARIES, plant_canaries};
 pub use fingerprint::Fingerprint;
 pub use fixture::Fixture;
+pub use model::ScriptedModel;
 pub use processes::{Process, Processes};
 pub use repo::{Repo, git_environment};
 pub use scratch::scratch;

@@ -54,3 +54,22 @@ fn folders_lead_to_anchored_globs_only() {
     let compared = leading_folders("**/node_modules/jest/**", Care::Compare);
     assert_eq!(compared, ["**/node_modules", "**/node_modules/jest"]);
 }
+
+#[test]
+fn a_path_is_forbidden_by_its_name_and_by_where_it_leads() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::create_dir_all(root.join("src/auth")).unwrap();
+    std::fs::create_dir(root.join("lib")).unwrap();
+    std::os::unix::fs::symlink("src/auth", root.join("innocent")).unwrap();
+    let guard = Guard::new(&["src/auth/**".to_owned(), ".env".to_owned()]).unwrap();
+    let forbids = |path: &str| guard.forbids(&root, Path::new(path)).is_some();
+    for path in [".env", "src/auth/new.rs", "./src/./auth/a/b.rs", "lib/../.env", "innocent/x.rs", "src/auth/../auth/y"]
+    {
+        assert!(forbids(path), "{path}");
+        assert!(forbids(&format!("{}/{path}", root.display())), "{path}");
+    }
+    for path in ["env", "src/authority.rs", "lib/x.rs", "../.env", "/etc/passwd", ""] {
+        assert!(!forbids(path), "{path}");
+    }
+}

@@ -70,11 +70,7 @@ pub(crate) async fn run(words: DemoWords, mut around: Surroundings, screen: &mut
 
 fn config(root: &Path) -> anyhow::Result<LoopConfig> {
     let program = std::env::current_exe().context("the ralph program cannot find its own file")?;
-    let agent = AgentSpec::Command {
-        name: "scripted".to_owned(),
-        command: format!("{} {AGENT}", shell_word(&program)),
-        unmetered: false,
-    };
+    let agent = AgentSpec::command("scripted", format!("{} {AGENT}", shell_word(&program)));
     let workspace = root.canonicalize()?.to_string_lossy().into_owned();
     Ok(LoopConfig {
         verification_commands: vec!["sh ./test.sh".to_owned()],

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use ignore::WalkBuilder;
-use ralph_model::{LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
+use ralph_model::{AgentSpec, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
 use ralph_runtime::{Plan, plan};
 use serde_json::json;
 
@@ -71,7 +71,7 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
         let _ = writeln!(text, "{name:<12}{value}");
     };
     line("workspace", &config.workspace);
-    line("agent", config.agent.name());
+    line("agent", &config.agents().map(AgentSpec::title).collect::<Vec<_>>().join(", "));
     line("limits", &format!("{} iterations, {}", config.max_iterations, config.max_cost));
     for command in &config.verification_commands {
         line("check", command);

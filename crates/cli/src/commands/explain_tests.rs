@@ -23,7 +23,7 @@ fn files_are_listed_as_git_would_see_them_and_hidden_ones_too() {
 
 #[test]
 fn the_text_names_checks_pins_and_what_is_not_pinned() {
-    let agent = AgentSpec::Command { name: "helper".into(), command: "./helper".into(), unmetered: true };
+    let agent = AgentSpec { unmetered: true, ..AgentSpec::command("helper", "./helper") };
     let config = LoopConfig {
         verification_commands: vec!["cargo test".into()],
         allowed_test_changes: vec!["**/*.snap".into()],

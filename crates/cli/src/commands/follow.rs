@@ -7,7 +7,8 @@ use std::time::Duration;
 use ralph_engine::{StopBy, StopWhen};
 use ralph_model::{AbortReason, LoopConfig, LoopId, exit_code};
 use ralph_runtime::{
-    Error, LoopResult, Machinery, Notice, Opened, Resume, Stopper, Stops, Watcher, begin, resume, stops,
+    Candidate, Error, LoopResult, Machinery, Notice, Opened, OpenedRace, RaceResult, Resume, Stopper, Stops, Watcher,
+    begin, begin_race, resume, stops,
 };
 use ralph_store::Store;
 use serde_json::{Value, json};
@@ -48,7 +49,26 @@ pub(crate) enum Hints {
 /// # Errors
 /// When the surroundings lack something.
 pub(crate) async fn start(following: Following<'_>, config: LoopConfig, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    follow(following, screen, |machinery, stops| begin(machinery, config, stops)).await
+    follow(following, screen, async |machinery, stops| {
+        begin(machinery, config, stops).await.map(|opened| Ready::Loop(Box::new(opened)))
+    })
+    .await
+}
+
+/// Starts a race and follows it.
+///
+/// # Errors
+/// When the surroundings lack something.
+pub(crate) async fn start_race(
+    mut following: Following<'_>,
+    config: LoopConfig,
+    candidates: u32,
+    screen: &mut Screen<'_>,
+) -> anyhow::Result<u8> {
+    // One view shows one loop.
+    following.words.plain = !following.words.quiet;
+    let open = async |machinery, stops| begin_race(machinery, config, candidates, stops).await.map(Ready::Race);
+    follow(following, screen, open).await
 }
 
 /// Goes on with a loop and follows it.
@@ -61,17 +81,40 @@ pub(crate) async fn go_on(
     wanted: Resume,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    follow(following, screen, |machinery, stops| resume(machinery, loop_id, wanted, stops)).await
+    let open = async |machinery, stops| {
+        resume(machinery, loop_id, wanted, stops).await.map(|opened| Ready::Loop(Box::new(opened)))
+    };
+    follow(following, screen, open).await
 }
 
-async fn follow<Opening>(
+/// What is about to be run.
+enum Ready {
+    Loop(Box<Opened>),
+    Race(OpenedRace),
+}
+
+impl Ready {
+    /// The loop, where it is one.
+    const fn loop_id(&self) -> Option<LoopId> {
+        match self {
+            Self::Loop(opened) => Some(opened.loop_id()),
+            Self::Race(_) => None,
+        }
+    }
+
+    async fn run(self) -> Result<RaceResult, Error> {
+        match self {
+            Self::Loop(opened) => opened.run().await.map(|result| RaceResult { result, race: Vec::new() }),
+            Self::Race(opened) => opened.run().await,
+        }
+    }
+}
+
+async fn follow(
     following: Following<'_>,
     screen: &mut Screen<'_>,
-    open: impl FnOnce(Machinery, Stops) -> Opening,
-) -> anyhow::Result<u8>
-where
-    Opening: Future<Output = Result<Opened, Error>>,
-{
+    open: impl AsyncFnOnce(Machinery, Stops) -> Result<Ready, Error>,
+) -> anyhow::Result<u8> {
     let Following { around, wants, words, hints } = following;
     let mode = match (words.quiet, words.plain || !std::io::stderr().is_terminal()) {
         (true, _) => Mode::Silent,
@@ -108,7 +151,7 @@ where
     };
     let result = match opened {
         Ok(opened) => {
-            opened_as = Some(opened.loop_id());
+            opened_as = opened.loop_id();
             opened.run().await
         }
         Err(error) => Err(error),
@@ -210,19 +253,32 @@ async fn listen(stopper: Stopper, asked: watch::Sender<Option<StopBy>>) {
     }
 }
 
-fn tell(result: &LoopResult, words: ScreenWords, hints: Hints, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+fn tell(ended: &RaceResult, words: ScreenWords, hints: Hints, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     if words.json {
-        screen.json(&serde_json::to_value(result)?)?;
+        screen.json(&serde_json::to_value(ended)?)?;
     } else {
-        screen.result(&summary(result, hints))?;
+        let mut text = summary(&ended.result, hints);
+        for (number, candidate) in ended.race.iter().enumerate() {
+            text.push_str(&standing(number + 1, candidate));
+        }
+        screen.result(&text)?;
     }
-    Ok(result.exit_code)
+    Ok(ended.result.exit_code)
+}
+
+/// One line about a candidate.
+fn standing(number: usize, candidate: &Candidate) -> String {
+    let Candidate { loop_id, agent, status, won, iterations, cost_usd, .. } = candidate;
+    let mark = if *won { "won" } else { status };
+    let cost = ralph_model::Money::from_number(*cost_usd).unwrap_or_default();
+    let iterations = counted(usize::try_from(*iterations).unwrap_or(usize::MAX), "iteration", "iterations");
+    format!("\n  candidate {number} ({agent}), loop {}: {mark}, {iterations}, {cost}", loop_id.short())
 }
 
 fn summary(result: &LoopResult, hints: Hints) -> String {
     let short = result.loop_id.short();
     let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
-    let cost = ralph_model::Money::from_number(result.cost_usd).unwrap_or_default();
+    let cost = result.cost();
     let seconds = ralph_model::Millis(std::time::Duration::from_secs_f64(result.duration_seconds).as_millis() as u64);
     let mut lines = vec![result.headline(), format!("  loop {short}: {iterations}, {cost}, {seconds}")];
     if result.false_claims > 0 {

@@ -39,7 +39,9 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
     if let Some(broken) = journal.broken {
         bail!("{}", how_to_go_on(&entry, &broken));
     }
-    let LoopConfig { env, workspace, origin, .. } = started_with(&store, entry.id).await?;
+    let started = started_with(&store, entry.id).await?;
+    let agents = started.agents().map(|agent| agent.kind.clone()).collect();
+    let LoopConfig { env, workspace, origin, .. } = started;
     store.close().await?;
     let user = user_settings(&around.places)?;
     // A loop in a worktree is counted where it was started.
@@ -51,6 +53,8 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
         notify: user.notify.command.clone(),
         level: Some(around.level()?),
         writable: None,
+        prices: settings::agents::prices(&user)?,
+        agents,
     };
     let limits = Limits { max_iterations: words.max_iterations, max_cost: words.max_cost, unmetered: words.unmetered };
     follow::go_on(

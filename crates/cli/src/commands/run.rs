@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use ralph_agents::Program;
 use ralph_checks::first_word_missing;
-use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, LoopConfig, exit_code};
+use ralph_model::{AgentKind, AgentSpec, ConfigError, Expectation, Isolation, LoopConfig, exit_code};
 use ralph_workspace::{Guard, Repository};
 
 use super::explain;
 use super::follow::{self, Following, Hints};
 use crate::prepare::{self, Context};
 use crate::screen::{Asking, Screen, ask_at_terminal, told};
-use crate::surroundings::{Surroundings, Wants, is_interactive, now};
+use crate::surroundings::{Surroundings, Wants, find_program, is_interactive, now};
 use crate::words::RunWords;
 
 /// Starts a loop and follows it to its end.
@@ -32,11 +33,17 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
         notify: resolved.notify,
         level: Some(around.level()?),
         writable: None,
+        prices: resolved.prices,
+        agents: resolved.config.agents().map(|agent| agent.kind.clone()).collect(),
     };
     if words.explain {
         return explain::explain(&resolved.config, &wants, around, words.screen, screen);
     }
-    follow::start(Following { around, wants, words: words.screen, hints: Hints::Shown }, resolved.config, screen).await
+    let following = Following { around, wants, words: words.screen, hints: Hints::Shown };
+    match words.race {
+        Some(candidates) => follow::start_race(following, resolved.config, candidates, screen).await,
+        None => follow::start(following, resolved.config, screen).await,
+    }
 }
 
 /// Whose fault it is that nothing was started: the words' or the machine's.
@@ -57,9 +64,21 @@ async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crat
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
     let home = around.user_home();
-    let context =
-        Context { places: &around.places, home: &home, current: &around.current, store: &store, asking, now: now() };
+    let installed = |order: &[String]| around.usable_agents(order);
+    let context = Context {
+        places: &around.places,
+        home: &home,
+        current: &around.current,
+        store: &store,
+        asking,
+        now: now(),
+        installed: &installed,
+    };
     let mut resolved = prepare::prepare(words, objective, &workspace, context).await?;
+    if let Some(candidates) = words.race {
+        refuse_impossible_race(candidates, &resolved.config)?;
+        resolved.config.isolation = Isolation::Worktree;
+    }
     resolved.config.writable = existing(&resolved.config.writable, &home)?;
     resolved.config.validate(&resolved.caps)?;
     refuse_missing_programs(&resolved.config, &workspace, around)?;
@@ -110,10 +129,35 @@ fn refuse_missing_programs(config: &LoopConfig, workspace: &Path, around: &Surro
             return Err(ConfigError::new("--criteria", problem, "a command that can be run in the workspace"));
         }
     }
-    let AgentSpec::Command { command, .. } = &config.agent;
+    for agent in config.agents() {
+        refuse_missing_agent(agent, workspace, &path)?;
+    }
+    Ok(())
+}
+
+fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Result<(), ConfigError> {
+    let command = match &agent.kind {
+        AgentKind::Command { command } | AgentKind::Acp { command } => command.as_str(),
+        kind => {
+            let program = kind.program().unwrap_or_default();
+            let missing = if program.contains('/') {
+                !workspace.join(program).exists()
+            } else {
+                find_program(program, &path.into()).is_none()
+            };
+            if !missing {
+                return Ok(());
+            }
+            let install = Program::of(kind).map(|known| known.install).unwrap_or_default();
+            let problem = format!("`{program}` is not installed");
+            let allowed =
+                format!("an agent that is installed: `{install}` gets this one, `ralph agents` shows them all");
+            return Err(ConfigError::new("--agent", problem, allowed));
+        }
+    };
     let first = command.split_whitespace().next().unwrap_or_default();
     let is_path = first.contains('/') && first.chars().all(|c| c.is_alphanumeric() || "/._-+@".contains(c));
-    let missing = first_word_missing(command, &path, workspace).map(|missing| missing.to_string()).or_else(|| {
+    let missing = first_word_missing(command, path, workspace).map(|missing| missing.to_string()).or_else(|| {
         (is_path && !workspace.join(first).exists()).then(|| format!("`{first}` is not in {}", workspace.display()))
     });
     match missing {
@@ -122,6 +166,25 @@ fn refuse_missing_programs(config: &LoopConfig, workspace: &Path, around: &Surro
         }
         None => Ok(()),
     }
+}
+
+/// The most candidates of one race: each is a worktree and a set of processes.
+const MOST_CANDIDATES: u32 = 8;
+
+fn refuse_impossible_race(candidates: u32, config: &LoopConfig) -> Result<(), ConfigError> {
+    let allowed = format!("2 to {MOST_CANDIDATES}");
+    if !(2..=MOST_CANDIDATES).contains(&candidates) {
+        return Err(ConfigError::new(
+            "--race",
+            format!("{candidates} candidates are no race that can be run"),
+            allowed,
+        ));
+    }
+    if config.verification_commands.is_empty() {
+        let problem = "needs a check: without one nobody can win";
+        return Err(ConfigError::new("--race", problem, "--race together with --criteria"));
+    }
+    Ok(())
 }
 
 fn refuse_broken_globs(config: &LoopConfig) -> Result<(), ConfigError> {

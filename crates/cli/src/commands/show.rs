@@ -50,9 +50,9 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
         entry.workspace,
         entry.agent,
         entry.started_at.rfc3339(),
-        facts.iterations.len(),
+        facts.counted(),
         config.max_iterations,
-        if config.agent.is_unmetered() {
+        if config.is_unmetered() {
             "not metered".to_owned()
         } else {
             format!("{} of {}", facts.spent, config.max_cost)
@@ -140,6 +140,8 @@ fn as_json(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> Value {
                 "interrupted": record.interrupted,
                 "undone": record.undone,
                 "treeBefore": record.before,
+                "agent": record.agent,
+                "uncounted": record.uncounted,
                 "run": record.run,
                 "verdict": record.verdict,
             })

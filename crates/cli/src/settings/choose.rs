@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_model::{AgentSpec, ConfigError, DEFAULT_PROHIBITED};
+use ralph_model::{ConfigError, DEFAULT_PROHIBITED};
 
 use super::resolve::{Origin, Source};
 use super::{Key, Layer, Repository};
@@ -19,7 +19,7 @@ impl<'a> Layers<'a> {
         Self { repository: repository.and_then(Repository::approved), user }
     }
 
-    fn each(&self) -> impl Iterator<Item = (&'a Layer, Origin)> + use<'a> {
+    pub(super) fn each(&self) -> impl Iterator<Item = (&'a Layer, Origin)> + use<'a> {
         self.repository.map(|layer| (layer, Origin::Repository)).into_iter().chain([(self.user, Origin::User)])
     }
 
@@ -30,7 +30,7 @@ impl<'a> Layers<'a> {
 
 /// Chooses values and writes down where they came from.
 pub(super) struct Chooser<'a> {
-    layers: Layers<'a>,
+    pub(super) layers: Layers<'a>,
     /// Where each value came from.
     pub(super) sources: Vec<Source>,
 }
@@ -54,57 +54,6 @@ impl<'a> Chooser<'a> {
         match self.optional(key, flag, of) {
             Some(value) => value,
             None => self.note(key, Origin::Default, default),
-        }
-    }
-
-    pub(super) fn agent(&mut self, flags: &RunWords) -> Result<AgentSpec, ConfigError> {
-        let unmetered = self.required(Key::Unmetered, flags.unmetered.then_some(true), |layer| layer.unmetered, false);
-        // Name and command are one choice: the weightiest place that makes it, makes it whole.
-        let flag = Choice::of(flags.agent.as_ref(), flags.agent_command.as_ref()).map(|choice| (choice, Origin::Flag));
-        let of = |layer: &Layer| Choice::of(layer.agent.as_ref(), layer.agent_command.as_ref());
-        match flag.or_else(|| self.layers.pick(of)) {
-            Some((Choice::Command(command), origin)) => {
-                self.sources.push(Source { key: Key::AgentCommand, origin });
-                Ok(AgentSpec::Command { name: "command".to_owned(), command, unmetered })
-            }
-            Some((Choice::Named(name), origin)) => {
-                self.sources.push(Source { key: Key::Agent, origin });
-                self.named_agent(name, unmetered)
-            }
-            Some((Choice::Both, origin)) => Err(ConfigError::new(
-                "--agent",
-                format!("is given together with --agent-command ({origin})"),
-                "either the name of a configured agent, or a command",
-            )),
-            None => Err(ConfigError::new(
-                "--agent-command",
-                "no agent is named",
-                format!(
-                    "--agent-command CMD with a program that reads its prompt from standard input, or --agent NAME{}",
-                    self.known_agents()
-                ),
-            )),
-        }
-    }
-
-    fn named_agent(&mut self, name: String, unmetered: bool) -> Result<AgentSpec, ConfigError> {
-        let found = self.layers.pick(|layer| layer.agents.get(&name).cloned());
-        let Some((agent, origin)) = found else {
-            let allowed = format!("an agent of a configuration file{}", self.known_agents());
-            return Err(ConfigError::new("--agent", format!("`{name}` is not a known agent"), allowed));
-        };
-        self.sources.push(Source { key: Key::AgentsCommand, origin });
-        Ok(AgentSpec::Command { name, command: agent.command, unmetered: unmetered || agent.unmetered })
-    }
-
-    fn known_agents(&self) -> String {
-        let mut names: Vec<&str> =
-            self.layers.each().flat_map(|(layer, _)| layer.agents.keys().map(String::as_str)).collect();
-        names.sort_unstable();
-        names.dedup();
-        match names.as_slice() {
-            [] => " (none is configured: add `[agents.NAME]` with `command = \"…\"` to your configuration)".to_owned(),
-            names => format!(" ({})", names.join(", ")),
         }
     }
 
@@ -231,23 +180,5 @@ impl<'a> Chooser<'a> {
             }
         }
         Ok(names)
-    }
-}
-
-/// How one place chooses the agent.
-enum Choice {
-    Named(String),
-    Command(String),
-    Both,
-}
-
-impl Choice {
-    fn of(name: Option<&String>, command: Option<&String>) -> Option<Self> {
-        match (name, command) {
-            (None, None) => None,
-            (Some(name), None) => Some(Self::Named(name.clone())),
-            (None, Some(command)) => Some(Self::Command(command.clone())),
-            (Some(_), Some(_)) => Some(Self::Both),
-        }
     }
 }

@@ -71,10 +71,32 @@ keys! {
         "completion_promise = \"<promise>DONE</promise>\"", "sets what counts as the agent's claim";
     Agent "agent", Some("--agent"), NeedsApproval,
         "agent = \"helper\"", "chooses the agent that runs on your computer";
+    AgentArgs "agent_args", Some("--agent-args"), NeedsApproval,
+        "agent_args = [\"--verbose\"]", "hands the agent's program more arguments";
+    Model "model", Some("--model"), NeedsApproval,
+        "model = \"haiku\"", "chooses the model that the agent uses, and with it what it costs";
+    EscalateAfter "escalate_after", Some("--escalate-after"), NeedsApproval,
+        "escalate_after = 3", "sets after how many failed iterations the next agent takes over";
+    Rotate "rotate", Some("--rotate"), NeedsApproval,
+        "rotate = true", "takes another agent each iteration";
+    MaxWait "max_wait", Some("--max-wait"), NeedsApproval,
+        "max_wait = \"6h\"", "sets how long a service that refuses is waited for";
+    Backoff "backoff", None, NeedsApproval,
+        "backoff = \"30s\"", "sets how long a service that refuses is waited for at first";
     AgentCommand "agent_command", Some("--agent-command"), NeedsApproval,
         "agent_command = \"./agent.sh\"", "runs a command on your computer, as the agent";
     AgentsCommand "agents.*.command", None, NeedsApproval,
         "agents.helper.command = \"./helper.sh\"", "defines an agent: a command that can run on your computer";
+    AgentsKind "agents.*.kind", None, NeedsApproval,
+        "agents.helper.kind = \"claude\"", "says what kind of agent it is";
+    AgentsProgram "agents.*.program", None, NeedsApproval,
+        "agents.helper.program = \"./claude\"", "says which program on your computer is the agent";
+    AgentsModel "agents.*.model", None, NeedsApproval,
+        "agents.helper.model = \"opus\"", "chooses the model that an agent uses, and with it what it costs";
+    AgentsArgs "agents.*.args", None, NeedsApproval,
+        "agents.helper.args = [\"--verbose\"]", "hands an agent's program more arguments";
+    AgentsSettings "agents.*.settings", None, NeedsApproval,
+        "agents.helper.settings = \"user\"", "lets an agent keep the settings, hooks and servers that are configured for it";
     AgentsUnmetered "agents.*.unmetered", None, NeedsApproval,
         "agents.helper.unmetered = true", "says that an agent's cost is not counted";
     Unmetered "unmetered", Some("--unmetered"), NeedsApproval,
@@ -117,6 +139,16 @@ keys! {
         "sandbox_writable = [\"~/.my-agent\"]", "adds paths that agent and checks may write";
     Env "env", Some("--env"), UserOnly,
         "env = [\"HTTP_PROXY\"]", "hands environment variables to agent and checks";
+    AgentOrder "agent_order", None, UserOnly,
+        "agent_order = [\"codex\", \"claude\"]", "says which agent is taken when none is named";
+    PricesInput "prices.*.input", None, UserOnly,
+        "prices.my-model.input = 3", "says what a million tokens cost that a model reads";
+    PricesOutput "prices.*.output", None, UserOnly,
+        "prices.my-model.output = 15", "says what a million tokens cost that a model writes";
+    PricesCacheRead "prices.*.cache_read", None, UserOnly,
+        "prices.my-model.cache_read = 0.3", "says what a million tokens cost that a model reads from a cache";
+    PricesCacheWrite "prices.*.cache_write", None, UserOnly,
+        "prices.my-model.cache_write = 3.75", "says what a million tokens cost that a model puts into a cache";
     CapsIterations "caps.iterations", None, UserOnly,
         "caps.iterations = 80", "moves the cap on iterations of a loop";
     CapsLoopCostUsd "caps.loop_cost_usd", None, UserOnly,

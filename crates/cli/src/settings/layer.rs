@@ -25,7 +25,15 @@ pub(crate) struct Layer {
     pub(crate) expects: Option<Vec<Expectation>>,
     pub(crate) junit: Option<Vec<String>>,
     pub(crate) completion_promise: Option<String>,
-    pub(crate) agent: Option<String>,
+    pub(crate) agent: Option<OneOrMore>,
+    pub(crate) agent_args: Option<Vec<String>>,
+    pub(crate) model: Option<String>,
+    pub(crate) escalate_after: Option<u32>,
+    pub(crate) rotate: Option<bool>,
+    pub(crate) max_wait: Option<Span>,
+    pub(crate) backoff: Option<Span>,
+    pub(crate) agent_order: Option<Vec<String>>,
+    pub(crate) prices: BTreeMap<String, PriceTable>,
     pub(crate) agent_command: Option<String>,
     pub(crate) agents: BTreeMap<String, NamedAgent>,
     pub(crate) unmetered: Option<bool>,
@@ -57,11 +65,42 @@ pub(crate) struct Layer {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NamedAgent {
+    /// What kind it is; by its name or its command without one.
+    pub(crate) kind: Option<String>,
     /// A line for `sh -c`.
-    pub(crate) command: String,
+    pub(crate) command: Option<String>,
+    /// The program, where it is not the usual one of its kind.
+    pub(crate) program: Option<String>,
+    /// The model that it is asked to use.
+    pub(crate) model: Option<String>,
+    /// Arguments that it gets besides.
+    #[serde(default)]
+    pub(crate) args: Vec<String>,
+    /// Whose settings it works with.
+    pub(crate) settings: Option<Whose>,
     /// Whether its cost is not counted.
     #[serde(default)]
     pub(crate) unmetered: bool,
+}
+
+/// Whose settings an agent works with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Whose {
+    /// Ralph's alone.
+    Own,
+    /// The user's and the repository's.
+    User,
+}
+
+/// `[prices.MODEL]`: US dollars for a million tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct PriceTable {
+    pub(crate) input: Option<Dollars>,
+    pub(crate) output: Option<Dollars>,
+    pub(crate) cache_read: Option<Dollars>,
+    pub(crate) cache_write: Option<Dollars>,
 }
 
 /// `[caps]`.

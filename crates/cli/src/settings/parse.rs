@@ -95,7 +95,7 @@ impl Walk<'_> {
         let Some(parent) = Key::ALL.iter().copied().find(|key| matches(*key, path) == Match::Start) else {
             return Err(self.unknown(path, full, line));
         };
-        if parent.segments().nth(path.len() - 1) == Some("*") && !is_agent_name(path[path.len() - 1]) {
+        if parent.segments().nth(path.len() - 1) == Some("*") && !is_name(parent, path[path.len() - 1]) {
             let name = path[path.len() - 1].to_owned();
             return Err(Error::AgentName { path: self.path.to_owned(), line, name });
         }
@@ -141,8 +141,10 @@ fn matches(key: Key, path: &[&str]) -> Match {
     if segments.next().is_none() { Match::Whole } else { Match::Start }
 }
 
-fn is_agent_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+/// Whether a name that the user chooses may stand there: of an agent, or of a model as services write it.
+fn is_name(key: Key, name: &str) -> bool {
+    let signs = if key.name().starts_with("prices.") { "-_./:@[]" } else { "-_." };
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c))
 }
 
 fn line_at(text: &str, offset: usize) -> usize {

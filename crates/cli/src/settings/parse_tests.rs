@@ -60,7 +60,7 @@ fn a_whole_file_is_understood() {
     assert_eq!(layer.caps.daily_cost_usd.map(|dollars| dollars.0), Some(Money::from_micros(12_000_001)));
     assert_eq!(layer.pause_ms.map(|pause| pause.0), Some(Millis(2000)));
     assert_eq!(layer.iteration_timeout.map(|span| span.0), Some(Millis::minutes(90)));
-    assert_eq!(layer.agents["helper"].command, "./helper");
+    assert_eq!(layer.agents["helper"].command.as_deref(), Some("./helper"));
     let lines: Vec<(&str, usize)> = document.present.iter().map(|p| (p.name.as_str(), p.line)).collect();
     assert_eq!(lines[0], ("max_iterations", 2));
     assert!(lines.contains(&("agents.helper.unmetered", 9)) && lines.contains(&("caps.daily_cost_usd", 11)));
@@ -125,7 +125,7 @@ fn a_wrong_value_names_its_line_and_shows_one_that_works() {
         ("verification_command = 3", "a list of commands"),
         ("verification_command = ['a', 3]", "verification_command"),
         ("agents.x = 'y'", "has to be a table"),
-        ("agents.x.unmetered = true", "command"),
+        ("agents.x.settings = 'mine'", "settings"),
         ("agents.'a b'.command = 'x'", "cannot be the name of an agent"),
         ("[[agents]]\ncommand = 'x'", "has to be a table"),
     ] {

@@ -4,8 +4,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, Skill};
+use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, PriceList, Skill};
 
+use super::agents::{self, Agents};
 use super::choose::{Chooser, Layers};
 use super::{Error, Key, Layer, Repository};
 use crate::skills::Found;
@@ -29,6 +30,8 @@ pub(crate) struct Inputs<'a> {
     pub(crate) skill: Option<Found>,
     /// The skill for a stall, when [`deep_debug_wanted`].
     pub(crate) deep_debug: Option<Skill>,
+    /// Agents that were found on this computer, in the order in which they are preferred.
+    pub(crate) installed: &'a [String],
 }
 
 /// A configuration that is complete, and what goes with it.
@@ -42,6 +45,8 @@ pub(crate) struct Resolved {
     pub(crate) notify: Option<String>,
     /// Where metrics go, absolute.
     pub(crate) metrics_path: PathBuf,
+    /// What tokens cost.
+    pub(crate) prices: PriceList,
     /// Where each value came from, in the order of the fields.
     pub(crate) sources: Vec<Source>,
 }
@@ -152,9 +157,18 @@ pub(crate) fn resolve(
         (Some(_), None) => return Err(limit("--max-cost").into()),
         (None, None) => return Err(both_limits(&caps).into()),
     };
-    let agent = from.agent(flags)?;
-    let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, agent, utf8(inputs.workspace)?);
+    let Agents { first, more, turns } = from.agents(flags, inputs.installed)?;
+    let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, first, utf8(inputs.workspace)?);
     let config = LoopConfig {
+        more_agents: more,
+        turns,
+        max_wait: from.required(
+            Key::MaxWait,
+            flags.max_wait,
+            |layer| layer.max_wait.map(|span| span.0),
+            usual.max_wait,
+        ),
+        backoff: from.required(Key::Backoff, None, |layer| layer.backoff.map(|span| span.0), usual.backoff),
         completion_promise,
         promise_is_explicit,
         verification_commands,
@@ -247,10 +261,12 @@ pub(crate) fn resolve(
         ..usual
     };
     config.validate(&caps)?;
+    let prices = agents::prices(user)?;
+    agents::refuse_unpriced(&config.agents().collect::<Vec<_>>(), &prices)?;
     let mut sources = from.sources;
     sources.sort_by_key(|source| source.key);
     let (notify, metrics_path) = (user.notify.command.clone(), metrics_path(user, inputs.workspace));
-    Ok(Resolved { config, caps, notify, metrics_path, sources })
+    Ok(Resolved { config, caps, notify, metrics_path, prices, sources })
 }
 
 /// Said at once: whoever is told of one limit at a time types the line three times.

@@ -42,6 +42,7 @@ fn resolved(flags: &RunWords, user: &Layer, repository: Option<&Repository>) -> 
     let inputs = Inputs {
         objective: "Fix it".to_owned(),
         workspace: Path::new("/work"),
+        installed: &[],
         home: Path::new("/users/ada"),
         current: Path::new("/work"),
         skill: skill_wanted(flags, user, repository).and_then(|name| built_in(&name)),
@@ -83,6 +84,18 @@ fn every_value_that_is_used_says_where_it_came_from() {
         // Chosen by name, not by command; nothing was said about the lists; the rest is no part of a loop.
         Key::AgentCommand,
         Key::AgentsUnmetered,
+        Key::AgentsKind,
+        Key::AgentsProgram,
+        Key::AgentsModel,
+        Key::AgentsArgs,
+        Key::AgentsSettings,
+        Key::AgentArgs,
+        Key::Model,
+        Key::AgentOrder,
+        Key::PricesInput,
+        Key::PricesOutput,
+        Key::PricesCacheRead,
+        Key::PricesCacheWrite,
         Key::ProtectedPaths,
         Key::AllowTestChange,
         Key::SandboxWritable,
@@ -102,11 +115,17 @@ fn every_value_that_is_used_says_where_it_came_from() {
 #[test]
 fn a_canary_for_every_key_that_a_repository_can_set() {
     let (flags, user) = (flags(""), layer(USER));
-    let quiet = resolved(&flags, &user, None).unwrap();
     let mut tried = 0;
     for key in Key::ALL.iter().filter(|key| key.class() != Class::UserOnly) {
+        // A command of one's own takes neither a model nor arguments.
+        let named = matches!(key, Key::Model | Key::AgentArgs);
+        let user = if named { layer(&USER.replace("agent = \"helper\"", "agent = \"claude\"")) } else { user.clone() };
+        let quiet = resolved(&flags, &user, None).unwrap();
         let text = match key {
             Key::AgentsUnmetered => format!("{}\n{}", Key::AgentsCommand.example(), key.example()),
+            Key::AgentsProgram | Key::AgentsModel | Key::AgentsArgs | Key::AgentsSettings => {
+                format!("{}\n{}", Key::AgentsKind.example(), key.example())
+            }
             // Two choices of an agent in one file would be refused for that reason.
             Key::Agent => "agent = \"other\"\nagents.other.command = \"./evil\"".to_owned(),
             // Only isolated checks are set up.
@@ -128,7 +147,7 @@ fn a_canary_for_every_key_that_a_repository_can_set() {
         }
         tried += 1;
     }
-    assert_eq!(tried, Key::ALL.len() - 8);
+    assert_eq!(tried, Key::ALL.len() - 13);
 }
 
 #[test]
@@ -138,13 +157,13 @@ fn a_loop_without_both_limits_does_not_start() {
     insta::assert_snapshot!(message, @r#"
     --max: is required: a loop does not start without both limits
       allowed: 1 to 50 iterations
-      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent-command ./my-agent
+      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude
     "#);
     let message = resolved(&flags("--max 1"), &layer(agent), None).unwrap_err();
     insta::assert_snapshot!(message, @r#"
     --max-cost: is required: a loop does not start without both limits
       allowed: more than $0, up to $10.00
-      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent-command ./my-agent
+      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude
     "#);
 }
 
@@ -152,24 +171,21 @@ fn a_loop_without_both_limits_does_not_start() {
 fn an_agent_has_to_be_named_and_known() {
     let limits = "max_iterations = 1\nmax_cost_usd = 1\n";
     insta::assert_snapshot!(resolved(&flags(""), &layer(limits), None).unwrap_err(), @r#"
-    --agent-command: no agent is named
-      allowed: --agent-command CMD with a program that reads its prompt from standard input, or --agent NAME (none is configured: add `[agents.NAME]` with `command = "…"` to your configuration)
-      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent-command ./my-agent
+    --agent: no agent is named, and none of claude, codex, opencode, gemini is installed
+      allowed: an installed agent (`ralph agents` says how to get one), --agent NAME (none is configured besides: add `[agents.NAME]` to your configuration), or --agent-command CMD with any program that reads its prompt from standard input
+      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude
     "#);
     let some = format!("{limits}agents.a.command = 'x'\nagents.b.command = 'y'");
     insta::assert_snapshot!(resolved(&flags("--agent c"), &layer(&some), None).unwrap_err(), @r#"
     --agent: `c` is not a known agent
-      allowed: an agent of a configuration file (a, b)
-      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent-command ./my-agent
+      allowed: one of claude, codex, opencode, gemini (configured: a, b)
+      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude
     "#);
     let both = format!("{limits}agent = 'a'\nagent_command = 'x'");
     assert!(resolved(&flags(""), &layer(&both), None).unwrap_err().contains("together with"));
     // The command line's choice is whole: a name in a file does not get mixed into it.
     let resolved = resolved(&flags("--agent-command ./mine"), &layer(USER), None).unwrap();
-    assert_eq!(
-        resolved.config.agent,
-        AgentSpec::Command { name: "command".into(), command: "./mine".into(), unmetered: false }
-    );
+    assert_eq!(resolved.config.agent, AgentSpec::command("command", "./mine"));
 }
 
 #[test]
@@ -177,7 +193,7 @@ fn an_agent_is_unmetered_when_any_place_that_counts_says_so() {
     let metered = layer(USER);
     let unmetered = layer(&format!("{USER}unmetered = true"));
     for (words, user, wanted) in [("", &metered, false), ("--unmetered", &metered, true), ("", &unmetered, true)] {
-        assert_eq!(resolved(&flags(words), user, None).unwrap().config.agent.is_unmetered(), wanted);
+        assert_eq!(resolved(&flags(words), user, None).unwrap().config.agent.unmetered, wanted);
     }
 }
 

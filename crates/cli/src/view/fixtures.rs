@@ -11,7 +11,7 @@ use ralph_model::{
 use ralph_runtime::Notice;
 
 pub(super) fn opened(objective: &str) -> Notice {
-    let agent = AgentSpec::Command { name: "helper".into(), command: "./helper".into(), unmetered: false };
+    let agent = AgentSpec::command("helper", "./helper");
     let config = LoopConfig {
         completion_promise: "DONE".into(),
         verification_commands: vec!["npm test".into()],

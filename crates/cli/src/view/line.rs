@@ -1,7 +1,7 @@
 //! One plain line for a notice. The same words go to a log of plain lines and above the live view.
 
 use ralph_engine::StopWhen;
-use ralph_model::{Ended, TestTally};
+use ralph_model::{AgentSpec, Ended, TestTally};
 use ralph_runtime::Notice;
 
 use crate::screen::counted;
@@ -29,7 +29,8 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
                 done => format!(", goes on after iteration {done} and {spent}"),
             };
             let objective = first_line(&config.objective);
-            (Lasting, format!("loop {}: {objective} ({}, {limits}{before})", loop_id.short(), config.agent.name()))
+            let agents = config.agents().map(AgentSpec::title).collect::<Vec<_>>().join(", ");
+            (Lasting, format!("loop {}: {objective} ({agents}, {limits}{before})", loop_id.short()))
         }
         Notice::Precautions { sandbox, pins } => {
             let pinned = if *pins == 0 { String::new() } else { format!("; the checks rest on {pins} pins") };
@@ -48,10 +49,17 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
             };
             (Lasting, format!("before the first iteration: {passing} passing, {failing} failing; {meaning}"))
         }
-        Notice::IterationStarted { iteration } => (Passing, format!("iteration {iteration}: the agent works")),
-        Notice::Activity { .. } => return None,
-        Notice::AgentFinished { iteration, ended, changed, charged, duration } => {
-            let ended = if *ended == (Ended::Exited { code: 0 }) { "done".to_owned() } else { ended.to_string() };
+        Notice::IterationStarted { iteration, agent } => (Passing, format!("iteration {iteration}: {agent} works")),
+        Notice::Waiting { until, trouble } => {
+            (Lasting, format!("waiting until {}: {trouble}; this is not counted as an iteration", until.rfc3339()))
+        }
+        Notice::Activity { .. } | Notice::Spending { .. } => return None,
+        Notice::AgentFinished { iteration, ended, faults, changed, charged, duration } => {
+            let ended = match (ended, faults.first()) {
+                (_, Some(fault)) => fault.to_string(),
+                (Ended::Exited { code: 0 }, None) => "done".to_owned(),
+                (ended, None) => ended.to_string(),
+            };
             (
                 Passing,
                 format!(
@@ -90,6 +98,10 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
             }
             StopWhen::Now => (Lasting, "stopping now".to_owned()),
         },
+        Notice::OfCandidate { number, agent, notice } => {
+            let (weight, text) = line(notice)?;
+            (weight, format!("[{number} {agent}] {text}"))
+        }
         Notice::Warning(text) => (Lasting, format!("warning: {text}")),
         // Whoever started the loop prints its result, so the live view need not keep it.
         Notice::Finished(result) => (Passing, result.headline()),

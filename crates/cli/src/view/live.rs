@@ -78,7 +78,11 @@ impl Live {
 
     /// Takes what the loop tells. Never blocks.
     pub(crate) fn notice(&self, notice: Notice) {
-        let chatter = matches!(notice, Notice::Activity { .. });
+        let told = match &notice {
+            Notice::OfCandidate { notice, .. } => notice,
+            notice => notice,
+        };
+        let chatter = matches!(told, Notice::Activity { .. } | Notice::Spending { .. });
         if chatter && self.waiting.load(Ordering::Relaxed) >= MOST_WAITING {
             return;
         }

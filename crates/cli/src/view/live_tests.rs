@@ -15,7 +15,7 @@ fn notices() -> Vec<Notice> {
     vec![
         opened("Fix it"),
         baseline(2, 7),
-        Notice::IterationStarted { iteration: Iteration(1) },
+        Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() },
         Notice::Activity { line: "chatter".into() },
         decided(1, (5, 4), 700_000),
         Notice::Warning("odd\u{1b}[2J".into()),
@@ -59,7 +59,7 @@ fn plain_lines_are_one_for_each_notice_but_chatter() {
     insta::assert_snapshot!(paper.text(), @r#"
     loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
     before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
-    iteration 1: the agent works
+    iteration 1: helper works
     iteration 1: 5 passing, 4 failing, $0.70 spent
     warning: odd␛[2J
     "#);

@@ -39,7 +39,7 @@ fn a_terminal_that_becomes_narrower_is_painted_clean() {
     let terminal = Terminal::new(60);
     let mut painter = Painter::new(terminal.clone(), Colours::Off);
     let mut view = view();
-    view.take(&Notice::IterationStarted { iteration: Iteration(1) }, Timestamp(0));
+    view.take(&Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() }, Timestamp(0));
     view.take(&Notice::Activity { line: "x".repeat(200) }, Timestamp(0));
     painter.paint(&["kept".into()], &view, SIZE, Timestamp(0)).unwrap();
     terminal.resize(25);

@@ -60,6 +60,7 @@ fn doing(view: &View, now: Timestamp) -> String {
         Phase::Starting => "starting".to_owned(),
         Phase::Agent { since } => format!("{} works, {}", view.agent, now.since(*since)),
         Phase::Check { command, since } => format!("check {}: {command}", now.since(*since)),
+        Phase::Waiting { until, why } => format!("waits {}: {why}", until.since(now)),
         Phase::Between => "deciding".to_owned(),
         Phase::Ended => "ended".to_owned(),
     };
@@ -84,13 +85,14 @@ fn failing(view: &View, width: usize) -> String {
 }
 
 fn cost(view: &View, width: usize, colours: Colours) -> String {
-    let text = format!("{} of {}", view.spent, view.max_cost);
+    let spent = view.spent + view.running;
+    let text = format!("{spent} of {}", view.max_cost);
     let room = width.saturating_sub(NAMES + columns(&text) + 2).min(30);
-    let filled = share(view.spent, view.max_cost, room);
+    let filled = share(spent, view.max_cost, room);
     let bar = format!("{}{}", "█".repeat(filled), "░".repeat(room - filled));
     let line = named("cost", &format!("{bar}  {text}"), width);
     // The same four fifths at which the loop gives its alert.
-    let near = view.max_cost > Money::ZERO && view.spent >= view.max_cost.percent(80);
+    let near = view.max_cost > Money::ZERO && spent >= view.max_cost.percent(80);
     if near { painted(Style::Yellow, line, colours) } else { line }
 }
 

@@ -18,11 +18,11 @@ fn working() -> View {
     view(&[
         opened("Fix the failing tests in src/utils\n\nAnd a long page of details."),
         baseline(2, 7),
-        Notice::IterationStarted { iteration: Iteration(1) },
+        Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() },
         decided(1, (5, 4), 700_000),
-        Notice::IterationStarted { iteration: Iteration(2) },
+        Notice::IterationStarted { iteration: Iteration(2), agent: "helper".into() },
         decided(2, (8, 1), 1_250_000),
-        Notice::IterationStarted { iteration: Iteration(3) },
+        Notice::IterationStarted { iteration: Iteration(3), agent: "helper".into() },
         Notice::Activity { line: "Reading src/utils/parse.ts and its tests, then 日本語のファイル".into() },
     ])
 }
@@ -79,7 +79,7 @@ fn a_loop_that_is_told_to_stop_says_so() {
     let stop = Stop { when: StopWhen::AfterIteration, by: StopBy::Keyboard };
     let notices = [
         opened("Fix it"),
-        Notice::IterationStarted { iteration: Iteration(1) },
+        Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() },
         Notice::Stopping(stop),
         Notice::Alerted(Alert::Cost80),
     ];
@@ -92,7 +92,7 @@ fn no_line_is_wider_than_the_terminal_and_nothing_in_it_acts() {
     let hostile = "\u{1b}[2J\u{1b}]0;x\u{7}日本語日本語日本語 \u{202e}👩‍👩‍👧 ☀\u{fe0f} e\u{301}\u{301} \t\r\n".repeat(9);
     let mut notices = vec![opened(&hostile), baseline(1, 99)];
     for iteration in 1..60 {
-        notices.push(Notice::IterationStarted { iteration: Iteration(iteration) });
+        notices.push(Notice::IterationStarted { iteration: Iteration(iteration), agent: "helper".into() });
         notices.push(decided(iteration, (iteration, 99_999 - iteration), i64::from(iteration) * 90_000));
     }
     for last in [Notice::Activity { line: hostile.clone() }, Notice::CheckStarted { command: hostile.clone() }] {

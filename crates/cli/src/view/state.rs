@@ -23,6 +23,8 @@ pub(super) struct View {
     /// Failing tests before the first iteration and after each.
     pub(super) failing: Vec<Option<u32>>,
     pub(super) spent: Money,
+    /// What the run that is under way has cost so far.
+    pub(super) running: Money,
     pub(super) verdict: Verdict,
 }
 
@@ -37,6 +39,10 @@ pub(super) enum Phase {
     Check {
         command: String,
         since: Timestamp,
+    },
+    Waiting {
+        until: Timestamp,
+        why: &'static str,
     },
     Between,
     Ended,
@@ -58,7 +64,7 @@ impl View {
             Notice::LoopOpened { loop_id, done, spent, config, .. } => {
                 self.loop_name = loop_id.short();
                 self.objective = flat(first_line(&config.objective));
-                self.agent = flat(config.agent.name());
+                self.agent = flat(&config.agent.title());
                 self.max_iterations = config.max_iterations;
                 self.max_cost = config.max_cost;
                 self.opened_at = Some(now);
@@ -75,13 +81,22 @@ impl View {
                     self.verdict = if found.passed() { Verdict::Passed(text) } else { Verdict::Failed(text) };
                 }
             }
-            Notice::IterationStarted { iteration } => {
+            Notice::IterationStarted { iteration, agent } => {
                 self.iteration = iteration.0;
+                self.agent = flat(agent);
                 self.phase = Phase::Agent { since: now };
                 self.activity.clear();
             }
             Notice::Activity { line } => self.activity = flat(line),
-            Notice::AgentFinished { .. } => self.phase = Phase::Between,
+            Notice::Spending { so_far } => self.running = *so_far,
+            Notice::Waiting { until, trouble } => {
+                self.phase = Phase::Waiting { until: *until, why: trouble.kind.words() };
+                self.activity = flat(&trouble.message);
+            }
+            Notice::AgentFinished { charged, .. } => {
+                self.phase = Phase::Between;
+                self.running = *charged;
+            }
             Notice::CheckStarted { command } => {
                 self.phase = Phase::Check { command: flat(command), since: now };
                 self.activity.clear();
@@ -91,6 +106,7 @@ impl View {
                 self.phase = Phase::Between;
                 self.activity.clear();
                 self.spent = *spent;
+                self.running = Money::ZERO;
                 self.failing.push(tally.map(|(_, failing)| score(failing, *passed)));
                 let text = format!("iteration {iteration}: {}", verdict(*tally, *passed, doubt.as_deref(), *claimed));
                 self.verdict = if *passed { Verdict::Passed(text) } else { Verdict::Failed(text) };
@@ -109,6 +125,7 @@ impl View {
             Notice::Undone { .. }
             | Notice::Escalated { .. }
             | Notice::Alerted(_)
+            | Notice::OfCandidate { .. }
             | Notice::Warning(_)
             | Notice::Precautions { .. }
             | Notice::Tampered { .. }

@@ -11,9 +11,9 @@ use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verif
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = "Examples:
   ralph run \"Fix tests in src/utils\" --max 10 --max-cost 5 \\
-      --criteria \"npm test src/utils\" --agent-command ./my-agent
+      --criteria \"npm test src/utils\"
   ralph run --objective-file TASK.md --max 20 --max-cost 8 \\
-      --agent helper --worktree
+      --agent claude:haiku --agent claude:opus --escalate-after 2 --worktree
   git diff | ralph run - --max 5 --max-cost 2 --criteria \"cargo test\" \\
       --agent-command ./my-agent --unmetered --json")]
 pub(crate) struct RunWords {
@@ -49,6 +49,10 @@ pub(crate) struct RunWords {
     #[arg(long, value_name = "SPAN", help_heading = "Limits")]
     pub(crate) idle_timeout: Option<Millis>,
 
+    /// At most this much time to wait for a service that refuses for now, at once; 0 never waits [default: 24h]
+    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    pub(crate) max_wait: Option<Millis>,
+
     /// Iterations without progress that make a stall [default: 5]
     #[arg(long = "stall", value_name = "N", help_heading = "Limits")]
     pub(crate) stall_threshold: Option<u32>,
@@ -73,9 +77,30 @@ pub(crate) struct RunWords {
     #[arg(long, value_name = "TEXT", help_heading = "Checks")]
     pub(crate) promise: Option<String>,
 
-    /// The agent to run, by its name in a configuration file
+    /// The agent to run: claude, codex, opencode, gemini or a name from a configuration file, with a model as NAME:MODEL;
+    /// may be repeated, see --escalate-after [default: the first that is installed]
     #[arg(long, value_name = "NAME", conflicts_with = "agent_command", help_heading = "Agent")]
-    pub(crate) agent: Option<String>,
+    pub(crate) agent: Vec<String>,
+
+    /// The model that the agent is asked to use
+    #[arg(long, value_name = "MODEL", help_heading = "Agent")]
+    pub(crate) model: Option<String>,
+
+    /// Arguments that the agent's program gets besides, quoted as in a shell; may be repeated
+    #[arg(long, value_name = "ARGS", allow_hyphen_values = true, help_heading = "Agent")]
+    pub(crate) agent_args: Vec<String>,
+
+    /// Of several agents, go on with the next one after this many failed iterations [default: 2]
+    #[arg(long, value_name = "K", conflicts_with = "rotate", help_heading = "Agent")]
+    pub(crate) escalate_after: Option<u32>,
+
+    /// Of several agents, take another one each iteration
+    #[arg(long, help_heading = "Agent")]
+    pub(crate) rotate: bool,
+
+    /// Run this many candidates at once, each in a git worktree of its own, under one budget; the first that verifies wins
+    #[arg(long, value_name = "N", help_heading = "Agent")]
+    pub(crate) race: Option<u32>,
 
     /// A program that reads its prompt from standard input, or from the file that {prompt_file} stands for
     #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, help_heading = "Agent")]

@@ -81,6 +81,21 @@ pub(crate) struct InitWords {
     pub(crate) json: bool,
 }
 
+/// The words of `ralph agents`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph agents
+  ralph agents --prices")]
+pub(crate) struct AgentsWords {
+    /// List what tokens of each model cost instead
+    #[arg(long)]
+    pub(crate) prices: bool,
+
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The words of `ralph doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:

@@ -80,7 +80,27 @@ fn table() -> Vec<Wrong> {
             &[" \n\t ", "--max", "3", "--max-cost", "1", "--agent-command", "AGENT"],
             &["OBJECTIVE: is empty", EXAMPLE],
         ),
-        wrong("no agent", &["Fix it", "--max", "3", "--max-cost", "1"], &["--agent-command:", "no agent", EXAMPLE]),
+        Wrong {
+            // Whatever is installed on this machine.
+            config: "agent_order = []\n",
+            ..wrong("no agent", &["Fix it", "--max", "3", "--max-cost", "1"], &["--agent:", "no agent", EXAMPLE])
+        },
+        Wrong {
+            config: "[agents.odd]\nkind = 'codex'\nmodel = 'mystery-1'\nprogram = '/bin/true'\n",
+            ..wrong(
+                "a model without a price",
+                &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "odd"],
+                &["--model:", "no price for `mystery-1`", "[prices.\"mystery-1\"]", "--unmetered"],
+            )
+        },
+        wrong(
+            "an agent that is not installed",
+            &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "lost"],
+            &["--agent:", "lost"],
+        ),
+        but("a race of one", &["--race", "1", "--criteria", "false"], &["--race:", "2 to 8"]),
+        but("a race without a check", &["--race", "2"], &["--race:", "--criteria"]),
+        but("arguments for a command", &["--agent-args", "--x"], &["`command` is a command of your own"]),
         wrong(
             "an unknown agent",
             &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "clade"],

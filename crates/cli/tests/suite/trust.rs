@@ -42,6 +42,30 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("agent_command", Approved, "agent_command = \"CANARY\""),
     ("agents.*.command", Approved, "agents.mine.command = \"CANARY\""),
     ("agents.*.unmetered", Approved, "[agents.mine]\ncommand = \"CANARY\"\nunmetered = true"),
+    ("agents.*.kind", Approved, "[agents.mine]\nkind = \"claude\"\nprogram = \"/bin/true\""),
+    ("agents.*.program", Approved, "[agents.mine]\nkind = \"claude\"\nprogram = \"/bin/true\""),
+    ("agents.*.model", Approved, "[agents.mine]\nkind = \"claude\"\nprogram = \"/bin/true\"\nmodel = \"dear\""),
+    (
+        "agents.*.args",
+        Approved,
+        "[agents.mine]\nkind = \"claude\"\nprogram = \"/bin/true\"\nargs = [\"--mcp-config\", \"evil.json\"]",
+    ),
+    ("agents.*.settings", Approved, "[agents.mine]\nkind = \"claude\"\nprogram = \"/bin/true\"\nsettings = \"user\""),
+    (
+        "agent_args",
+        Approved,
+        "agent_args = [\"--mcp-config\", \"evil.json\"]\n[agents.mine]\nkind = \"claude\"\nprogram = \"/bin/true\"",
+    ),
+    ("model", Approved, "model = \"dear\"\n[agents.mine]\nkind = \"claude\"\nprogram = \"/bin/true\""),
+    ("escalate_after", Approved, "escalate_after = 50"),
+    ("rotate", Approved, "rotate = true"),
+    ("max_wait", Approved, "max_wait = \"999h\""),
+    ("backoff", Approved, "backoff = \"1ms\""),
+    ("agent_order", Never, "agent_order = [\"gemini\"]"),
+    ("prices.*.input", Never, "[prices.dear]\ninput = 0"),
+    ("prices.*.output", Never, "[prices.dear]\noutput = 0"),
+    ("prices.*.cache_read", Never, "[prices.dear]\ncache_read = 0"),
+    ("prices.*.cache_write", Never, "[prices.dear]\ncache_write = 0"),
     ("unmetered", Approved, "unmetered = true"),
     ("skill", Approved, "skill = \"tdd\""),
     ("context_injection", Approved, "context_injection = false"),
@@ -193,7 +217,7 @@ fn keys_of_the_user_alone_are_refused_from_any_repository_even_with_approval() {
         for attempt in ["before", "after"] {
             let ended = place.run();
             assert_eq!(ended.code, 2, "{name} {attempt}: {}{}", ended.stdout, ended.stderr);
-            let said = format!("`{name}` is refused in a repository");
+            let said = format!("`{}` is refused in a repository", name.replace('*', "dear"));
             assert!(ended.stderr.contains(&said) && ended.stderr.contains("ralph.toml:"), "{name}: {}", ended.stderr);
             place.assert_untouched(name);
             place.trust(&["--yes"]).with_code(2);

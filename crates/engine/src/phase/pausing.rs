@@ -17,8 +17,9 @@ pub struct Pausing {
 impl Pausing {
     pub(crate) fn enter(facts: &mut Facts, pause: Millis) -> Step {
         let attempt = facts.next_attempt();
-        let reserve = if facts.config.agent.is_unmetered() { Money::ZERO } else { facts.remaining() };
-        let effect = Effect::BeginIteration { iteration: facts.next_iteration(), attempt, pause, reserve };
+        let reserve = if facts.next_agent().unmetered { Money::ZERO } else { facts.remaining() };
+        let (iteration, wait) = (facts.next_iteration(), facts.wait.clone());
+        let effect = Effect::BeginIteration { iteration, attempt, pause, wait, reserve };
         (Phase::Pausing(Self { attempt }), vec![effect])
     }
 
@@ -32,9 +33,12 @@ impl Pausing {
                     return end(facts, outcome);
                 }
                 let iteration = facts.next_iteration();
-                let (working, effect) = run_agent(facts, iteration, attempt, reserved);
+                let agent = facts.next_agent().clone();
+                let title = agent.title();
+                let (working, effect) = run_agent(facts, agent, iteration, attempt, reserved);
                 facts.iterations.push(IterationRecord {
                     iteration,
+                    agent: title,
                     started: at,
                     ended: None,
                     before: tree,
@@ -45,12 +49,17 @@ impl Pausing {
                     blocked: None,
                     interrupted: false,
                     undone: false,
+                    uncounted: false,
                 });
                 (Phase::Working(working), vec![effect])
             }
             Event::IterationRefused { attempt, refusal } if attempt == self.attempt => match refusal {
                 Refusal::Stopped => next_iteration(facts, Millis(0)),
                 Refusal::Prohibited { violations } => Guarding::enter(facts, violations),
+                Refusal::Race { spent, cap } => {
+                    let details = format!("{spent} of the {cap} of the race are spent or reserved by its loops");
+                    end(facts, Outcome::Aborted { reason: AbortReason::CostLimit, details })
+                }
                 Refusal::DailyBudget { day } => {
                     facts.day = day;
                     let details = format!(

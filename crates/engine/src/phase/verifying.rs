@@ -78,8 +78,8 @@ pub(super) fn conclude(facts: &mut Facts, at: Timestamp) -> Step {
     let signature = record.signature();
     let verdict = record.verdict.as_ref();
     let (failing, set) = verdict.map_or((0, Vec::new()), |verdict| (verdict.failing(), verdict.failing_set()));
-    // A flake is neither progress nor the lack of it.
-    if !verdict.is_some_and(ralph_model::Verdict::is_flaky) {
+    // A flake is neither progress nor the lack of it, and neither is a run that the service cut short.
+    if !verdict.is_some_and(ralph_model::Verdict::is_flaky) && !record.has_to_wait() {
         facts.progress.note(&tree, set, signature);
     }
     let next = decide::after_iteration(facts);
@@ -88,7 +88,7 @@ pub(super) fn conclude(facts: &mut Facts, at: Timestamp) -> Step {
         .best_before_last()
         .filter(|best| facts.config.ratchet && failing > best.failing && best.tree != facts.tree);
     match (next, worse) {
-        (Next::End(outcome), _) => follow(facts, Next::End(outcome)),
+        (next @ (Next::End(_) | Next::Wait(_)), _) => follow(facts, next),
         (next, Some(best)) => Restoring::enter(facts, best, next == Next::Escalate),
         (next, None) => follow(facts, next),
     }

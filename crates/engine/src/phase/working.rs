@@ -13,6 +13,8 @@ use crate::facts::Facts;
 pub struct Working {
     /// Whose answer is awaited.
     pub attempt: Attempt,
+    /// The run costs nothing that is counted.
+    pub unmetered: bool,
     /// The money that was reserved for the run.
     pub reserved: Money,
     /// What the agent was told; an echo of it is no claim.
@@ -31,12 +33,19 @@ impl Working {
                 facts.tree = run.tree.clone();
                 let violations = run.violations.clone();
                 let claim = self.claim(facts, &run.final_message);
+                let refused = run.trouble.is_some();
+                let mut moved = true;
                 if let Some(record) = facts.iterations.last_mut() {
                     record.claimed = claim.done;
                     record.blocked = claim.blocked;
                     record.charged = charged;
                     record.ended = Some(at);
+                    moved = run.tree != record.before;
                     record.run = Some(*run);
+                    if !record.has_to_wait() {
+                        facts.wait = None;
+                        facts.waits = 0;
+                    }
                 }
                 if !violations.is_empty() {
                     return Guarding::enter(facts, violations);
@@ -44,11 +53,17 @@ impl Working {
                 if facts.stops_now() {
                     return next_iteration(facts, Millis(0));
                 }
+                if refused && !moved {
+                    // There is nothing new to look at.
+                    return follow(facts, decide::after_iteration(facts));
+                }
                 if facts.needs_verdict() {
                     return Verifying::enter(facts);
                 }
-                let tree = facts.tree.clone();
-                facts.progress.note(&tree, Vec::new(), None);
+                if !facts.last_iteration().is_some_and(crate::facts::IterationRecord::has_to_wait) {
+                    let tree = facts.tree.clone();
+                    facts.progress.note(&tree, Vec::new(), None);
+                }
                 follow(facts, decide::after_iteration(facts))
             }
             Event::StopRequested { stop } => {
@@ -112,7 +127,7 @@ impl Working {
     }
 
     fn charge_interrupted(&self, facts: &mut Facts, at: Timestamp, cost: Cost) {
-        let cost = if facts.config.agent.is_unmetered() { Cost::Unmetered } else { cost };
+        let cost = if self.unmetered { Cost::Unmetered } else { cost };
         let charged = cost.charge(self.reserved);
         facts.spent += charged;
         if let Some(record) = facts.iterations.last_mut() {

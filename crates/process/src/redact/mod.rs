@@ -201,7 +201,7 @@ impl RedactStream {
         let mut at = 0;
         let mut open = if more == More::Never { data.len() } else { rules.first_open(data, 0) };
         loop {
-            at += self.swallow.take(&data[at..]);
+            at += self.swallow.take(&data[at..], out);
             if open < at {
                 open = rules.first_open(data, at);
             }

@@ -9,8 +9,17 @@ pub(super) enum Swallow {
     /// A private key up to and with its last line.
     Key {
         seen: KeyEnd,
+        escape: Escape,
         left: usize,
     },
+}
+
+/// Whether the byte that comes next is escaped, as in a JSON string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Escape {
+    Closed,
+    /// The last byte was a backslash that begins an escape.
+    Open,
 }
 
 /// The kinds of bytes that tokens are made of.
@@ -56,18 +65,22 @@ impl Class {
 
 impl Swallow {
     pub(super) const fn key() -> Self {
-        Self::Key { seen: KeyEnd::Before(0), left: LONGEST_KEY }
+        Self::Key { seen: KeyEnd::Before(0), escape: Escape::Closed, left: LONGEST_KEY }
     }
 
-    /// Gives how many of these bytes belong to the secret, and remembers whether more may come.
-    pub(super) fn take(&mut self, data: &[u8]) -> usize {
+    /// Gives how many of these bytes belong to the secret, and remembers whether more may come. A backslash that turns out to
+    /// belong to what comes after the secret is given back: without it, a quote would end a JSON string too early.
+    pub(super) fn take(&mut self, data: &[u8], out: &mut Vec<u8>) -> usize {
         let taken = match self {
             Self::Nothing => return 0,
             Self::Class(class) => data.iter().position(|&byte| !class.has(byte)),
-            Self::Key { seen, left } => key(seen, left, data),
+            Self::Key { seen, escape, left } => key(seen, escape, left, data),
         };
         match taken {
             Some(taken) => {
+                if let Self::Key { escape: Escape::Open, .. } = self {
+                    out.push(b'\\');
+                }
                 *self = Self::Nothing;
                 taken
             }
@@ -77,13 +90,14 @@ impl Swallow {
 }
 
 /// Where the key ends, if it ends in these bytes.
-fn key(seen: &mut KeyEnd, left: &mut usize, data: &[u8]) -> Option<usize> {
+fn key(seen: &mut KeyEnd, escape: &mut Escape, left: &mut usize, data: &[u8]) -> Option<usize> {
     for (at, &byte) in data.iter().enumerate() {
         // A quote or a brace ends it: source code that names the first line of a key contains none.
         if *left == 0 || !in_key(byte) {
             return Some(at);
         }
         *left -= 1;
+        *escape = if byte == b'\\' && *escape == Escape::Closed { Escape::Open } else { Escape::Closed };
         *seen = match *seen {
             KeyEnd::Before(count) if byte == LAST_LINE[count] && count + 1 == LAST_LINE.len() => KeyEnd::Dashes(0),
             KeyEnd::Before(count) if byte == LAST_LINE[count] => KeyEnd::Before(count + 1),

@@ -84,7 +84,12 @@ async fn output_without_work_is_not_idle() {
 
 #[tokio::test]
 async fn a_run_can_be_stopped_and_says_for_what_reason() {
-    for (stop, ended) in [(Stop::Requested, Ended::Stopped), (Stop::BudgetSpent, Ended::BudgetSpent)] {
+    for (stop, ended) in [
+        (Stop::Requested, Ended::Stopped),
+        (Stop::BudgetSpent, Ended::BudgetSpent),
+        (Stop::Hopeless, Ended::Hopeless),
+        (Stop::Done, Ended::Exited { code: 0 }),
+    ] {
         let lab = Lab::new();
         let (sender, receiver) = watch::channel(None);
         let run = lab.run_until(lab.spec("echo $$ > pids; sleep 1000"), receiver);

@@ -2,6 +2,7 @@
 // Test helpers are not `#[test]` functions, where unwrapping and printing would be allowed anyway.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, missing_docs)]
 
+mod feed;
 mod host;
 mod limits;
 mod outcomes;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ralph_model::{Ended, Millis};
 use ralph_process::{Error, Redactor, Stream};
@@ -94,6 +95,34 @@ async fn a_log_that_cannot_be_created_starts_nothing() {
     spec.log = lab.path("no/such/folder");
     assert!(matches!(lab.run_spec(spec).await, Err(Error::Log { .. })));
     assert!(!lab.path("ran").exists());
+}
+
+#[tokio::test]
+async fn a_flood_leaves_everybody_else_a_turn() {
+    let lab = Lab::new();
+    let (_sender, stop) = watch::channel(None);
+    let seen = AtomicUsize::new(0);
+    let mut observe = |_, text: &str| {
+        seen.fetch_add(text.len(), Ordering::Relaxed);
+    };
+    let mut most = 0;
+    let others = async {
+        let mut last = 0;
+        loop {
+            let now = seen.load(Ordering::Relaxed);
+            most = most.max(now - last);
+            last = now;
+            tokio::task::yield_now().await;
+        }
+    };
+    let mut spec = lab.spec("head -c 60000000 /dev/zero | tr '\\0' x");
+    spec.log_limit = 1 << 20;
+    let finished = tokio::select! {
+        finished = lab.supervisor.run(spec, stop, &mut observe) => finished.unwrap(),
+        () = others => unreachable!("it never ends"),
+    };
+    assert_eq!(finished.output.bytes, 60_000_000);
+    assert!(most < 4 << 20, "{most}");
 }
 
 #[tokio::test]

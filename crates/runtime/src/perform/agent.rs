@@ -3,15 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_agents::{Activity, Request};
+use ralph_agents::{Activity, Prohibited, Request};
 use ralph_engine::{DayBudget, Event};
-use ralph_model::{AgentRun, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash, Violation};
+use ralph_model::{AgentRun, AgentSpec, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash, Violation};
 use ralph_process::{Network, Sandbox, Stop};
-use ralph_workspace::Repository;
+use ralph_workspace::{Guard, Repository};
 use tokio::sync::watch;
 
 use super::{Answer, Context};
-use crate::clock;
 use crate::error::Error;
 use crate::home::Home;
 use crate::live::settlement;
@@ -21,6 +20,7 @@ use crate::notice::Notice;
 pub(super) struct Errand {
     pub(super) iteration: Iteration,
     pub(super) attempt: Attempt,
+    pub(super) agent: Box<AgentSpec>,
     pub(super) prompt: String,
     pub(super) budget: Option<Money>,
     pub(super) timeout: Millis,
@@ -35,8 +35,8 @@ struct Left {
 
 impl Context {
     pub(super) async fn run_agent(&self, run: Errand, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
-        let Errand { iteration, attempt, prompt, budget, timeout, before } = run;
-        self.machinery.tell(Notice::IterationStarted { iteration });
+        let Errand { iteration, attempt, agent, prompt, budget, timeout, before } = run;
+        self.machinery.tell(Notice::IterationStarted { iteration, agent: agent.title() });
         let kept = self.folder.prompt(iteration);
         let safe = self.machinery.redactor.text(&prompt);
         Home::write_private(&kept, safe.as_bytes())?;
@@ -44,6 +44,8 @@ impl Context {
         Home::make_private(&scratch)?;
         let mut environment = self.environment();
         environment.push(("RALPH_ITERATION".into(), iteration.to_string().into()));
+        environment.extend((self.machinery.agent_variables)(&agent.kind));
+        let prohibited = self.prohibited(&scratch)?;
         let log = self.folder.agent_log(iteration, attempt);
         let sandbox = self.agent_sandbox(&scratch);
         let request = Request {
@@ -60,19 +62,29 @@ impl Context {
             sandbox,
             hold: self.hold.clone(),
             redactor: Arc::clone(&self.machinery.redactor),
+            prices: Arc::clone(&self.machinery.prices),
+            prohibited,
+            now: self.machinery.now,
         };
         // Only a figure in the history, here and below; expectations look for themselves.
         let head = self.on_repository(|repository| repository.head().ok()).await?.flatten();
         let mut lines = LastLine::default();
-        let mut observe = |activity: Activity| {
-            if let Activity::Text(text) = activity
-                && let Some(line) = lines.push(&text)
-            {
-                self.machinery.tell(Notice::Activity { line });
+        let so_far = self.folder.so_far(attempt);
+        let mut observe = |activity: Activity| match activity {
+            Activity::Text(text) => {
+                if let Some(line) = lines.push(&text) {
+                    self.machinery.tell(Notice::Activity { line });
+                }
+            }
+            Activity::Line(line) => self.machinery.tell(Notice::Activity { line }),
+            Activity::Cost(spent) => {
+                // For whoever goes on after this process died; without the file the whole reservation is charged.
+                let _ = Home::write_private(&so_far, spent.micros().to_string().as_bytes());
+                self.machinery.tell(Notice::Spending { so_far: spent });
             }
         };
-        let observed =
-            ralph_agents::run(&self.machinery.supervisor, &self.config.agent, request, stop, &mut observe).await?;
+        let observed = ralph_agents::run(&self.machinery.supervisor, &agent, request, stop, &mut observe).await?;
+        self.warn_of_unpriced(&observed.unpriced);
         let left = self.look(iteration, before).await?;
         let since = move |repository: &Repository| {
             head.and_then(|head| repository.commits_since(head.commit.as_ref()).ok()).unwrap_or(0)
@@ -83,6 +95,7 @@ impl Context {
         self.machinery.tell(Notice::AgentFinished {
             iteration,
             ended: observed.ended.clone(),
+            faults: observed.faults.clone(),
             changed: left.changed.len(),
             charged,
             duration: observed.duration,
@@ -95,12 +108,14 @@ impl Context {
             cut: observed.output.cut,
         };
         let run = AgentRun {
-            agent: self.config.agent.name().to_owned(),
+            agent: agent.title(),
             ended: observed.ended,
             evidence: observed.evidence,
             opaque: observed.opaque,
             final_message: observed.final_message,
             escalation: observed.escalation,
+            faults: observed.faults,
+            trouble: observed.trouble,
             usage: observed.usage,
             cost: observed.cost,
             duration: observed.duration,
@@ -112,6 +127,34 @@ impl Context {
         };
         let money = settlement(attempt, reserved, charged);
         Ok(Answer { event: Event::AgentFinished { attempt, run: Box::new(run), day }, money })
+    }
+
+    /// What the agent may not write, for one that asks first.
+    fn prohibited(&self, scratch: &Path) -> Result<Prohibited, Error> {
+        let guard = Guard::new(&self.config.prohibited_paths)?;
+        let hook = match &self.machinery.hook {
+            Some(hook) if !self.config.prohibited_paths.is_empty() => {
+                let list = scratch.join("prohibited.json");
+                let content =
+                    serde_json::json!({ "root": self.config.workspace, "globs": self.config.prohibited_paths });
+                Home::write_private(&list, content.to_string().as_bytes())?;
+                let words = hook.iter().map(|word| word.to_string_lossy()).chain([list.to_string_lossy()]);
+                Some(words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" "))
+            }
+            Some(_) | None => None,
+        };
+        let root = self.root.clone();
+        let globs = self.config.prohibited_paths.clone();
+        Ok(Prohibited { matches: Arc::new(move |path| guard.forbids(&root, path)), globs, hook })
+    }
+
+    fn warn_of_unpriced(&self, models: &[String]) {
+        for model in models {
+            self.machinery.warn(format!(
+                "there is no price for {model}: the whole reservation is charged; add [prices.\"{model}\"] with `input` and \
+                 `output` in dollars per million tokens to your configuration, or declare the agent with --unmetered"
+            ));
+        }
     }
 
     /// How the agent is kept inside: it writes the workspace, its repository, and its own scratch folder.
@@ -141,9 +184,14 @@ impl Context {
         }
         let open = self.machinery.store.open_reservations(self.loop_id).await?;
         let reserved_on = open.into_iter().find(|open| open.attempt == attempt).map(|open| open.day);
-        let day = self.day(&reserved_on.unwrap_or_else(|| clock::now().utc_date())).await?;
+        let day = self.day(&reserved_on.unwrap_or_else(|| (self.machinery.now)().utc_date())).await?;
         Ok(DayBudget { spent: day.spent + charged, ..day })
     }
+}
+
+/// A word for a line of shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The last whole line of a stream of pieces, bounded: what a live view shows.

@@ -1,26 +1,46 @@
 //! Before a pass: rest, look at prohibited paths, record the workspace, reserve money.
 
-use ralph_engine::{DayBudget, Event, Refusal};
-use ralph_model::{Attempt, Iteration, Millis, Money};
+use std::time::Duration;
+
+use ralph_engine::{DayBudget, Event, Refusal, Wait};
+use ralph_model::{Attempt, Iteration, Millis, Money, Timestamp};
 use ralph_process::Stop;
+use ralph_store::{DayTotals, Pool};
 use tokio::sync::watch;
 
 use super::{Answer, Context};
-use crate::clock;
 use crate::error::Error;
+use crate::notice::Notice;
+
+/// The beginning of one pass.
+pub(super) struct Beginning {
+    pub(super) iteration: Iteration,
+    pub(super) attempt: Attempt,
+    pub(super) pause: Millis,
+    pub(super) wait: Option<Wait>,
+    pub(super) reserve: Money,
+}
+
+/// The clock on the wall is looked at this often while a service is waited for: a computer that slept is not late.
+const LOOK_AT_CLOCK: Duration = Duration::from_secs(5);
 
 impl Context {
     pub(super) async fn begin_iteration(
         &self,
-        iteration: Iteration,
-        attempt: Attempt,
-        pause: Millis,
-        reserve: Money,
+        beginning: Beginning,
         mut stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
+        let Beginning { iteration, attempt, pause, wait, reserve } = beginning;
         let refused = |refusal| Ok(Answer::from(Event::IterationRefused { attempt, refusal }));
+        let rest = async {
+            tokio::time::sleep(pause.as_std()).await;
+            if let Some(Wait { until, trouble }) = wait {
+                self.machinery.tell(Notice::Waiting { until, trouble });
+                wait_until(until, self.machinery.now).await;
+            }
+        };
         tokio::select! {
-            () = tokio::time::sleep(pause.as_std()) => {}
+            () = rest => {}
             _ = stop.wait_for(Option::is_some) => return refused(Refusal::Stopped),
         }
         let loop_id = self.loop_id;
@@ -34,26 +54,54 @@ impl Context {
         if !violations.is_empty() {
             return refused(Refusal::Prohibited { violations });
         }
-        let (reserved, day) = self.reserve(attempt, reserve).await?;
-        if reserve > Money::ZERO && reserved == Money::ZERO {
-            return refused(Refusal::DailyBudget { day });
+        match self.reserve(attempt, reserve).await? {
+            Reserved::Some { amount, day } => {
+                Ok(Event::IterationStarted { attempt, tree: snapshot.tree, reserved: amount, day }.into())
+            }
+            Reserved::None(refusal) => refused(refusal),
         }
-        Ok(Event::IterationStarted { attempt, tree: snapshot.tree, reserved, day }.into())
     }
 
-    async fn reserve(&self, attempt: Attempt, want: Money) -> Result<(Money, DayBudget), Error> {
+    async fn reserve(&self, attempt: Attempt, want: Money) -> Result<Reserved, Error> {
         let cap = self.machinery.caps.daily_cost;
         if want == Money::ZERO {
-            return Ok((Money::ZERO, DayBudget { spent: Money::ZERO, cap }));
+            return Ok(Reserved::Some { amount: want, day: DayBudget { spent: Money::ZERO, cap } });
         }
-        let day = clock::now().utc_date();
-        let reservation = self.machinery.store.reserve(&day, self.loop_id, attempt, want, cap).await?;
+        let day = (self.machinery.now)().utc_date();
+        let race = self.config.race.as_ref();
+        let pool = race.map(|race| Pool { id: race.id.clone(), cap: race.cap });
+        // One loop of a race does not take what the others need to begin.
+        let want = race.map_or(want, |race| want.min(race.share()));
+        let store = &self.machinery.store;
+        let reservation = store.reserve_from(&day, self.loop_id, attempt, want, cap, pool.as_ref()).await?;
         if reservation.granted == Money::ZERO {
-            self.machinery.store.release(self.loop_id, attempt).await?;
+            store.release(self.loop_id, attempt).await?;
             // What others hold is as good as spent for whoever wants to begin.
-            let spent = reservation.day.settled + reservation.day.reserved;
-            return Ok((Money::ZERO, DayBudget { spent, cap }));
+            let held = |totals: DayTotals| totals.settled + totals.reserved;
+            let spent = held(reservation.day);
+            let refusal = match pool.filter(|_| spent < cap) {
+                Some(pool) => Refusal::Race { spent: held(reservation.pool), cap: pool.cap },
+                None => Refusal::DailyBudget { day: DayBudget { spent, cap } },
+            };
+            return Ok(Reserved::None(refusal));
         }
-        Ok((reservation.granted, DayBudget { spent: reservation.day.settled, cap }))
+        let day = DayBudget { spent: reservation.day.settled, cap };
+        Ok(Reserved::Some { amount: reservation.granted, day })
+    }
+}
+
+/// What came of a wish for money.
+enum Reserved {
+    Some { amount: Money, day: DayBudget },
+    None(Refusal),
+}
+
+async fn wait_until(until: Timestamp, now: fn() -> Timestamp) {
+    loop {
+        let left = until.since(now());
+        if left == Millis(0) {
+            return;
+        }
+        tokio::time::sleep(left.as_std().min(LOOK_AT_CLOCK)).await;
     }
 }

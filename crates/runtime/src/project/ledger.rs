@@ -32,7 +32,7 @@ fn render(live: &Live) -> String {
     } else {
         config.verification_commands.iter().map(|command| format!("`{}`", cell(command))).collect::<Vec<_>>().join(", ")
     };
-    let money = if config.agent.is_unmetered() {
+    let money = if config.is_unmetered() {
         "not metered".to_owned()
     } else {
         format!("{} of {}", facts.spent, config.max_cost)
@@ -43,16 +43,18 @@ fn render(live: &Live) -> String {
         live.loop_id.short(),
         live.loop_id,
         facts.started.rfc3339(),
-        facts.iterations.len(),
+        facts.counted(),
         config.max_iterations,
-        cell(config.agent.name()),
+        cell(&config.agents().map(ralph_model::AgentSpec::title).collect::<Vec<_>>().join(", ")),
     );
     let _ = write!(text, "## Objective\n\n{}\n\n## Iterations\n\n", ralph_engine::fence(&config.objective));
-    text.push_str("| # | verdict | failing | files | cost | time | note |\n|---|---|---|---|---|---|---|\n");
+    text.push_str(
+        "| # | verdict | failing | files | cost | time | agent | note |\n|---|---|---|---|---|---|---|---|\n",
+    );
     if let Some(baseline) = &facts.baseline {
         let _ = writeln!(
             text,
-            "| 0 | {} | {} | | | | before the first iteration |",
+            "| 0 | {} | {} | | | | | before the first iteration |",
             verdict(Some(baseline)),
             baseline.failing()
         );
@@ -69,7 +71,8 @@ fn row(record: &IterationRecord) -> String {
     let time = record.ended.map_or_else(String::new, |ended| ended.since(record.started).to_string());
     let verdict = verdict(record.verdict.as_ref());
     let note = cell(&record.notes().join("; "));
-    format!("| {} | {verdict} | {failing} | {files} | {} | {time} | {note} |\n", record.iteration, record.charged)
+    let (iteration, agent, charged) = (record.iteration, cell(&record.agent), record.charged);
+    format!("| {iteration} | {verdict} | {failing} | {files} | {charged} | {time} | {agent} | {note} |\n")
 }
 
 fn verdict(verdict: Option<&Verdict>) -> &'static str {

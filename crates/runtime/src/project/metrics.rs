@@ -64,7 +64,7 @@ fn record(live: &Live, result: &LoopResult) -> Record {
         false_claims: result.false_claims,
         tampered: result.tampered,
         flakes: result.flakes,
-        agent: facts.config.agent.name().to_owned(),
+        agent: facts.config.agent.name.clone(),
         model: runs().rev().find_map(|run| run.usage.model.clone()),
         // An agent may report any number.
         input_tokens: runs().map(|run| run.usage.input_tokens).fold(0, u64::saturating_add),

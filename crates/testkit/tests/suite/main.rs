@@ -4,5 +4,7 @@
 mod agent;
 mod children;
 mod fixtures;
+mod http;
+mod model;
 mod repositories;
 mod support;

@@ -17,7 +17,7 @@ mod walk;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 pub use baseline::Baseline;
@@ -104,6 +104,22 @@ impl Guard {
         Ok(Self { key, matcher: built(&matcher)?, covers, leads: built(&leads)?, leads_to })
     }
 
+    /// The glob that prohibits a path, absolute or relative to `root`: by its name, or by where its links lead.
+    #[must_use]
+    pub fn forbids(&self, root: &Path, path: &Path) -> Option<String> {
+        let lexical = lexical(&root.join(path));
+        let below = |root: &Path, path: &Path| {
+            path.strip_prefix(root).ok().and_then(Path::to_str).and_then(|path| self.prohibits(path))
+        };
+        below(root, &lexical).or_else(|| {
+            // What does not exist yet has a folder that does.
+            let (folder, rest) = lexical
+                .ancestors()
+                .find_map(|folder| Some((folder.canonicalize().ok()?, lexical.strip_prefix(folder).ok()?)))?;
+            below(&root.canonicalize().ok()?, &folder.join(rest))
+        })
+    }
+
     /// The glob that prohibits a path relative to the workspace, if one does.
     #[must_use]
     pub fn prohibits(&self, path: &str) -> Option<String> {
@@ -183,6 +199,21 @@ impl Workspace {
     pub fn guard_restore(&mut self, guard: &Guard, baseline: &Baseline, patch: &Path) -> Result<Vec<Violation>, Error> {
         restore::restore(self, guard, baseline, patch)
     }
+}
+
+/// The path without `.` and `..`, by its text alone.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
 }
 
 #[cfg(test)]

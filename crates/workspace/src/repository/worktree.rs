@@ -23,4 +23,12 @@ impl Repository {
         let call = self.users_git().args(["worktree", "remove", "--force", "--force", "--"]).args([path.as_os_str()]);
         call.output("remove a worktree").map(drop)
     }
+
+    /// Removes a worktree with everything in it, and its branch unless that has commits of its own.
+    pub fn discard_worktree(&self, path: &Path, branch: &str) -> Result<(), Error> {
+        self.remove_worktree(path)?;
+        // Git refuses to delete a branch with commits that are nowhere else, and that is how they are kept.
+        let _ = self.users_git().args(["branch", "--quiet", "--delete", "--", branch]).output("delete a branch");
+        Ok(())
+    }
 }

@@ -96,7 +96,7 @@ fn verification(subject: &Subject<'_>, workspace: &Path) -> Finding {
 fn protection(subject: &Subject<'_>, workspace: &Path) -> Option<Finding> {
     let best = detect(workspace).suggestions.into_iter().next()?;
     // Only the check and the place matter here.
-    let agent = AgentSpec::Command { name: String::new(), command: String::new(), unmetered: true };
+    let agent = AgentSpec::command("", "");
     let config = LoopConfig {
         verification_commands: vec![best.command.clone()],
         ..LoopConfig::new(String::new(), 1, Money::ZERO, agent, workspace.to_str()?.to_owned())

@@ -1,0 +1,171 @@
+//! Any server of the Agent Client Protocol as an agent: one session and one prompt over its standard input and output.
+//!
+//! The protocol is spoken by a client of our own. The official library costs 24 packages and more than doubles the time to build
+//! what this crate needs, and it owns both ends of the connection; here the supervisor does. A client that only reads lines and
+//! gives lines back is also one that can be tested with recorded lines.
+//!
+//! ```text
+//!   supervisor ──stdout──► Client (a Parser) ──Feeder──► stdin of the server
+//!        ▲                    │ Talk: over, cancel
+//!        └── Stop ◄── mediate ┘
+//! ```
+//!
+//! A request to stop cancels the turn first, so that the server can end its commands. A server whose turn is over and which
+//! does not end by itself when its input closes is ended.
+
+mod calls;
+mod client;
+mod garbage;
+mod paths;
+mod permission;
+mod refused;
+mod rpc;
+mod talk;
+mod usage;
+mod voice;
+mod wish;
+
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_model::AgentSpec;
+use ralph_process::{Spec, Stdin, Stop, Supervisor, feed};
+use tokio::sync::watch;
+
+use crate::adapter::Invocation;
+use crate::request::{Activity, Error, Observed, Request};
+use crate::stream;
+use crate::transcript::Transcript;
+use calls::Confinement;
+use client::{Client, Errand};
+use talk::Talk;
+
+/// Messages that may wait for a server that does not read: answers are small, and the only long message is the prompt.
+const MOST_WAITING: usize = 256;
+const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
+/// How long a server has to cancel its turn before it is asked to end.
+const CANCEL_GRACE: Duration = Duration::from_millis(1500);
+/// How long a server has to end by itself when its turn is over and its input closed.
+const END_GRACE: Duration = Duration::from_millis(1000);
+
+/// What keeps well-known servers from updating themselves, from calling home, from waiting out limits for an hour, and from taking an
+/// `@` in a prompt for a file. To others they are nothing. What the user sets weighs more.
+const SWITCHES: [(&str, &str); 6] = [
+    ("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("CLAUDE_CODE_MAX_RETRIES", "3"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("GEMINI_CLI_NO_RELAUNCH", "true"),
+    ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+];
+
+/// Runs the server once, from its start until nothing of it is left.
+pub(crate) async fn run(
+    supervisor: &Supervisor,
+    command: &str,
+    agent: &AgentSpec,
+    request: Request<'_>,
+    stop: watch::Receiver<Option<Stop>>,
+    observe: &mut (dyn FnMut(Activity) + Send),
+) -> Result<Observed, Error> {
+    let talk = Talk::new();
+    let invocation = invocation(command, agent, &request, talk.clone());
+    let told = Transcript::new(request.redactor.clone(), request.prices.clone(), agent.model.clone(), (request.now)());
+    let (ended_by, stops) = watch::channel(*stop.borrow());
+    tokio::select! {
+        // It never ends by itself; first, so that output does not keep a request to stop waiting.
+        biased;
+        never = mediate(stop, &ended_by, &talk) => match never {},
+        observed = stream::run(supervisor, invocation, told, request, agent.unmetered, stops, observe) => observed,
+    }
+}
+
+fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Talk) -> Invocation {
+    let (feeder, feed) = feed(MOST_WAITING);
+    let errand = Errand {
+        prompt: prompt(request.prompt),
+        directory: request.directory.clone(),
+        model: agent.model.clone(),
+        prohibited: request.prohibited.clone(),
+        confinement: if request.sandbox.is_some() { Confinement::Sandbox } else { Confinement::None },
+    };
+    let sink = Box::new(move |line: String| feeder.try_send(line));
+    Invocation {
+        program: Spec::shell(command),
+        environment: environment(request),
+        stdin: Stdin::Fed(feed),
+        parser: Box::new(Client::new(errand, sink, talk)),
+    }
+}
+
+/// The prompt, such that its first word is not taken for a command of the server's own.
+fn prompt(text: &str) -> String {
+    if text.starts_with('/') { format!("\n{text}") } else { text.to_owned() }
+}
+
+fn environment(request: &Request<'_>) -> Vec<(OsString, OsString)> {
+    let switches = SWITCHES.iter().filter(|(name, _)| request.variable(name).is_none());
+    let mut own: Vec<_> = switches.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
+    let home = request.variable("HOME").map(Path::new).filter(|_| request.sandbox.is_some());
+    if let Some(home) = home
+        && request.variable(CLAUDE_FOLDER).is_none()
+        && !home.join(".claude.json").exists()
+    {
+        // Where it cannot create that file, the adapter of Claude Code waits for ever; in its own folder it can.
+        own.push((CLAUDE_FOLDER.into(), home.join(".claude").into()));
+    }
+    own
+}
+
+/// Passes requests to stop on, after the turn was cancelled where there is time for that, and ends a server that has nothing more
+/// to do.
+async fn mediate(
+    mut stop: watch::Receiver<Option<Stop>>,
+    ended_by: &watch::Sender<Option<Stop>>,
+    talk: &Talk,
+) -> Infallible {
+    let why = tokio::select! {
+        why = asked(&mut stop) => {
+            if why == Stop::Requested {
+                talk.cancel();
+                // In vain or not, it ends now.
+                let _ = tokio::time::timeout(CANCEL_GRACE, talk.over()).await;
+            }
+            why
+        }
+        () = async { talk.over().await; tokio::time::sleep(END_GRACE).await } => Stop::Done,
+    };
+    ended_by.send_if_modified(|known| known.is_none() && known.replace(why).is_none());
+    std::future::pending().await
+}
+
+/// Waits until somebody asks for the end. Nobody can any more when the sender is gone.
+async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
+    loop {
+        if let Some(why) = *stop.borrow_and_update() {
+            return why;
+        }
+        if stop.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// A parser without a server, for whoever has recorded or invented lines.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::adapter::Parser> {
+    let errand = Errand {
+        prompt: "Do the work.".into(),
+        directory: "/home/user/project".into(),
+        model: None,
+        prohibited,
+        confinement: Confinement::Sandbox,
+    };
+    Box::new(Client::new(errand, Box::new(|_| Ok(())), Talk::new()))
+}
+
+#[cfg(test)]
+#[path = "acp_tests.rs"]
+mod tests;

@@ -1,0 +1,434 @@
+//! The client's side of the protocol: asks for one session and one prompt, answers what it is asked, and notes what it is told.
+//! Reads and writes nothing itself: lines come in, lines go into a [`Sink`].
+//!
+//! ```text
+//!   initialize ► session/new ► [session/set_mode] ► [session/set_model] ► session/prompt ► over: the input is closed
+//! ```
+//!
+//! It offers neither files nor terminals: an agent works on the files itself, inside the sandbox that it runs in.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use ralph_model::{Ended, FaultKind, Timestamp, Trouble, TroubleKind};
+use ralph_process::FeedError;
+use serde_json::{Value, json};
+
+use super::calls::{Calls, Confinement, text};
+use super::garbage::{Amount, Garbage};
+use super::permission::{self, Decision};
+use super::refused;
+use super::rpc::{self, Message, Refusal};
+use super::talk::Talk;
+use super::usage::{self, Thoughts};
+use super::voice::Voice;
+use super::wish::{self, Wish};
+use crate::adapter::Parser;
+use crate::request::Prohibited;
+use crate::text::short;
+use crate::transcript::{Terminal, Transcript};
+
+/// The version of the protocol that this client speaks.
+const VERSION: u64 = 1;
+/// How long a server has to answer everything before the prompt: some download themselves first.
+const MOST_HANDSHAKE: i64 = 5 * 60 * 1000;
+const MOST_NAME: usize = 200;
+
+/// Takes the lines for the server; dropping it closes the server's input.
+pub(super) type Sink = Box<dyn FnMut(String) -> Result<(), FeedError> + Send>;
+
+/// What the session is for.
+#[derive(Debug)]
+pub(super) struct Errand {
+    pub(super) prompt: String,
+    pub(super) directory: PathBuf,
+    pub(super) model: Option<String>,
+    pub(super) prohibited: Prohibited,
+    pub(super) confinement: Confinement,
+}
+
+/// One session with a server.
+pub(super) struct Client {
+    errand: Errand,
+    sink: Option<Sink>,
+    talk: Talk,
+    /// The step whose answer is waited for, and the number of its request.
+    step: Step,
+    number: u64,
+    since: Option<Timestamp>,
+    wishes: VecDeque<Wish>,
+    /// Models that can be chosen.
+    offered: Vec<String>,
+    session: String,
+    server: Server,
+    calls: Calls,
+    voice: Voice,
+    thought: Thought,
+    cancel: Cancel,
+    garbage: Garbage,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    Initialize,
+    Open,
+    Choose(Wish),
+    Prompt,
+    /// Nothing more is asked, answered or listened to.
+    Over,
+}
+
+/// What the server says about itself.
+#[derive(Debug, Default)]
+struct Server {
+    name: String,
+    /// How one can log in, in its own words.
+    logins: Vec<String>,
+}
+
+/// Whether the model showed thoughts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Thought {
+    NotSeen,
+    Seen,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cancel {
+    No,
+    Sent,
+}
+
+impl Client {
+    pub(super) fn new(errand: Errand, sink: Sink, talk: Talk) -> Self {
+        let mut client = Self {
+            calls: Calls::new(errand.confinement),
+            errand,
+            sink: Some(sink),
+            talk,
+            step: Step::Initialize,
+            number: 0,
+            since: None,
+            wishes: VecDeque::new(),
+            offered: Vec::new(),
+            session: String::new(),
+            server: Server::default(),
+            voice: Voice::default(),
+            thought: Thought::NotSeen,
+            cancel: Cancel::No,
+            garbage: Garbage::default(),
+        };
+        let files = json!({"readTextFile": false, "writeTextFile": false});
+        let about = json!({"name": "ralph", "title": "Ralph", "version": env!("CARGO_PKG_VERSION")});
+        let params = json!({
+            "protocolVersion": VERSION,
+            "clientCapabilities": {"fs": files, "terminal": false},
+            "clientInfo": about,
+        });
+        // It waits in the channel until the server runs. A channel that is closed already belongs to a run that never starts.
+        let _ = client.ask(Step::Initialize, "initialize", &params);
+        client
+    }
+
+    fn ask(&mut self, step: Step, method: &str, params: &Value) -> Result<(), FeedError> {
+        self.number += 1;
+        self.step = step;
+        self.send(rpc::request(self.number, method, params))
+    }
+
+    fn send(&mut self, line: String) -> Result<(), FeedError> {
+        match &mut self.sink {
+            Some(sink) => sink(line),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends, or gives up a server that does not read what it is sent.
+    fn tell(&mut self, line: String, told: &mut Transcript) {
+        match self.send(line) {
+            // A server that closed its input may still say how it ended; if not, its end says enough.
+            Ok(()) | Err(FeedError::Closed) => {}
+            Err(FeedError::Full) => self.fail("it asks and does not read the answers", told),
+        }
+    }
+
+    fn asked(&mut self, step: Step, method: &str, params: &Value, told: &mut Transcript) {
+        if let Err(FeedError::Full) = self.ask(step, method, params) {
+            self.fail("it does not read its input", told);
+        }
+    }
+
+    fn fail(&mut self, why: &str, told: &mut Transcript) {
+        if self.step == Step::Prompt && told.known_trouble().is_none() {
+            spent(told);
+        }
+        told.terminal(Terminal::Failed(why.to_owned()));
+        self.over();
+    }
+
+    fn over(&mut self) {
+        self.step = Step::Over;
+        self.sink = None;
+        self.talk.is_over();
+    }
+
+    fn answered(&mut self, id: &Value, outcome: Result<Value, Refusal>, told: &mut Transcript) {
+        if id.as_u64() != Some(self.number) {
+            return;
+        }
+        match (self.step.clone(), outcome) {
+            (Step::Over, _) => {}
+            (Step::Initialize, Ok(result)) => self.initialized(&result, told),
+            (Step::Open, Ok(result)) => self.opened(&result, told),
+            (Step::Choose(_), Ok(_)) => self.next_wish(told),
+            (Step::Prompt, Ok(result)) => self.finished(&result, told),
+            (Step::Choose(wish), Err(refusal)) => match wish.trouble(&self.offered, &refused::words(&refusal)) {
+                Some(trouble) => self.trouble(trouble, told),
+                // A mode is a wish: the server asks for permission or does not.
+                None => self.next_wish(told),
+            },
+            (Step::Initialize | Step::Open | Step::Prompt, Err(refusal)) => self.refused(&refusal, told),
+        }
+    }
+
+    fn initialized(&mut self, result: &Value, told: &mut Transcript) {
+        let version = result.get("protocolVersion").and_then(Value::as_u64);
+        if version.is_some_and(|version| version != VERSION) {
+            let version = version.unwrap_or_default();
+            let why = format!("it speaks version {version} of the protocol, and Ralph version {VERSION}");
+            return self.no_server(&why, told);
+        }
+        let name = result.pointer("/agentInfo/name").and_then(Value::as_str).unwrap_or_default();
+        self.server = Server { name: short(name.to_owned(), MOST_NAME), logins: refused::logins(result) };
+        let params = json!({"cwd": self.errand.directory.to_string_lossy(), "mcpServers": []});
+        self.asked(Step::Open, "session/new", &params, told);
+    }
+
+    fn opened(&mut self, result: &Value, told: &mut Transcript) {
+        let Some(session) = text(result, "sessionId").filter(|id| id.len() <= 4096) else {
+            return self.fail("it opened a session without a name", told);
+        };
+        told.session(session);
+        session.clone_into(&mut self.session);
+        if let Some(model) = wish::current_model(result) {
+            told.model(&model);
+        }
+        self.offered = wish::offered(result);
+        match wish::of(result, self.errand.model.as_deref()) {
+            Ok(wishes) => self.wishes = wishes.into(),
+            Err(trouble) => return self.trouble(trouble, told),
+        }
+        self.next_wish(told);
+    }
+
+    fn next_wish(&mut self, told: &mut Transcript) {
+        match self.wishes.pop_front() {
+            Some(wish) => {
+                if let Wish::Model { model, .. } = &wish {
+                    told.model(model);
+                }
+                let (method, params) = wish.request(&self.session);
+                self.asked(Step::Choose(wish), method, &params, told);
+            }
+            None => {
+                let prompt = std::mem::take(&mut self.errand.prompt);
+                let params = json!({"sessionId": self.session, "prompt": [{"type": "text", "text": prompt}]});
+                self.asked(Step::Prompt, "session/prompt", &params, told);
+            }
+        }
+    }
+
+    fn finished(&mut self, result: &Value, told: &mut Transcript) {
+        self.voice.ends(told);
+        self.count(result, told);
+        spent(told);
+        let terminal = match text(result, "stopReason") {
+            Some("end_turn") => Terminal::Completed,
+            Some("max_turn_requests") => Terminal::TurnLimit,
+            Some("max_tokens") => Terminal::Failed("its answer was cut off at the limit of tokens".into()),
+            Some("refusal") => Terminal::Failed("the model refused to answer".into()),
+            // Whoever asked for that says how it ended.
+            Some("cancelled") if self.cancel == Cancel::Sent => return self.over(),
+            Some("cancelled") => Terminal::Failed("the turn was cancelled".into()),
+            Some(other) => Terminal::Failed(format!("it stopped for a reason that is not known here: {other}")),
+            None => Terminal::Failed("it ended the turn without a reason".into()),
+        };
+        told.terminal(terminal);
+        self.over();
+    }
+
+    fn count(&self, result: &Value, told: &mut Transcript) {
+        let (used, thoughts) = usage::of_result(result);
+        // Of too few tokens comes too low a cost, and no figure is better. OpenCode counts its last step only.
+        let is_part = self.server.name.eq_ignore_ascii_case("opencode")
+            || (thoughts == Thoughts::LeftOut && self.thought == Thought::Seen);
+        if is_part || used.is_empty() {
+            return;
+        }
+        if told.has_answer() && used.iter().all(|used| used.tokens.is_none()) {
+            // The count comes with the end of an answer.
+            told.fault(FaultKind::CutStream, "it answered and counted no tokens: the answer may have been cut off");
+        }
+        for used in used {
+            told.total(used.model.as_deref(), used.tokens);
+        }
+    }
+
+    fn refused(&mut self, refusal: &Refusal, told: &mut Transcript) {
+        self.voice.ends(told);
+        let words = refused::words(refusal);
+        if let Some(mut trouble) = refused::trouble(refusal, &words, &self.server.logins, told.now()) {
+            if trouble.kind == TroubleKind::ModelNotFound {
+                trouble.advice = Some(wish::other_model(&self.offered));
+            }
+            told.trouble(trouble);
+        }
+        self.fail(&words, told);
+    }
+
+    fn trouble(&mut self, trouble: Trouble, told: &mut Transcript) {
+        let why = trouble.message.clone();
+        told.trouble(trouble);
+        self.fail(&why, told);
+    }
+
+    fn requested(&mut self, id: &Value, method: &str, params: &Value, told: &mut Transcript) {
+        if method != "session/request_permission" {
+            return self.tell(rpc::method_not_found(id), told);
+        }
+        self.voice.pauses(told);
+        let call = params.get("toolCall").unwrap_or(&Value::Null);
+        let options = params.get("options").unwrap_or(&Value::Null);
+        let decision = match self.calls.judged(call, &self.errand.prohibited, told) {
+            Some(_) => Decision::Reject,
+            None if self.cancel == Cancel::Sent => Decision::Cancelled,
+            None => Decision::Allow,
+        };
+        self.tell(rpc::answer(id, &permission::outcome(options, decision)), told);
+    }
+
+    fn notified(&mut self, method: &str, params: &Value, told: &mut Transcript) {
+        let (true, Some(update)) = (method == "session/update", params.get("update")) else { return };
+        // What a server repeats before the prompt is no work of this run.
+        if self.step != Step::Prompt {
+            return;
+        }
+        match text(update, "sessionUpdate") {
+            Some("agent_message_chunk") => {
+                let piece = update.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
+                self.voice.says(piece, text(update, "messageId"), told);
+            }
+            Some("tool_call" | "tool_call_update") => {
+                self.voice.pauses(told);
+                self.calls.told(update, &self.errand.prohibited, told);
+            }
+            Some("usage_update") => {
+                if let Some(dollars) = usage::dollars(update) {
+                    told.own_cost(dollars);
+                }
+            }
+            Some("agent_thought_chunk") if self.thought == Thought::NotSeen => {
+                self.thought = Thought::Seen;
+                spent(told);
+            }
+            Some("plan") => {
+                if let Some(line) = plan(update) {
+                    told.words(&line);
+                }
+            }
+            // Commands, modes and whatever comes to be: nothing of it is evidence.
+            Some(_) | None => {}
+        }
+    }
+}
+
+impl Parser for Client {
+    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+        if self.step == Step::Over {
+            // A flood that is given up is not read any more either.
+            return;
+        }
+        match rpc::read(line) {
+            Some(Message::Answer { id, outcome }) => self.answered(&id, outcome, told),
+            Some(Message::Request { id, method, params }) => self.requested(&id, &method, &params, told),
+            Some(Message::Notification { method, params }) => self.notified(&method, &params, told),
+            None if line.trim().is_empty() => {}
+            None => {
+                if self.garbage.printed(line) == Amount::Flood && self.step == Step::Initialize {
+                    self.no_server(&self.garbage.instead("it prints and does not answer"), told);
+                }
+            }
+        }
+    }
+
+    fn stderr(&mut self, line: &str, _: &mut Transcript) {
+        self.garbage.complained(line);
+    }
+
+    fn look(&mut self, told: &mut Transcript) {
+        let since = *self.since.get_or_insert(told.now());
+        if self.talk.shall_cancel() && self.cancel == Cancel::No {
+            self.cancel = Cancel::Sent;
+            match self.step {
+                Step::Prompt => {
+                    self.tell(rpc::notification("session/cancel", &json!({"sessionId": self.session})), told);
+                }
+                // There is no turn that could be cancelled.
+                Step::Initialize | Step::Open | Step::Choose(_) | Step::Over => self.talk.is_over(),
+            }
+        }
+        let waits = !matches!(self.step, Step::Prompt | Step::Over);
+        if waits && told.now().0.saturating_sub(since.0) > MOST_HANDSHAKE {
+            let why = self.garbage.instead("it was asked for a session and did not answer");
+            told.fault(FaultKind::Hang, &why);
+            self.fail(&why, told);
+        }
+    }
+
+    fn end(&mut self, ended: &Ended, told: &mut Transcript) {
+        self.voice.ends(told);
+        if told.said_end().is_none() && !matches!(self.step, Step::Prompt | Step::Over) {
+            // It said nothing about how it ended, and did not come as far as the prompt.
+            let why = self.garbage.instead(&format!("it ended before it took a prompt ({ended})"));
+            match ended {
+                Ended::Exited { .. } => self.no_server(&why, told),
+                Ended::Signalled { .. } => self.fail(&why, told),
+                // Somebody ended it, or it never began.
+                Ended::TimedOut { .. }
+                | Ended::Idle { .. }
+                | Ended::BudgetSpent
+                | Ended::Hopeless
+                | Ended::Stopped
+                | Ended::NotStarted { .. } => {}
+            }
+        }
+        self.over();
+    }
+}
+
+impl Client {
+    /// Gives up a program that will be no server the next time either.
+    fn no_server(&mut self, why: &str, told: &mut Transcript) {
+        let advice = "see that the command starts a server that speaks the Agent Client Protocol on its standard input and output";
+        let (message, advice) = (why.to_owned(), Some(advice.to_owned()));
+        self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice }, told);
+    }
+}
+
+/// How far a plan is, for whoever watches. A plan is no evidence.
+fn plan(update: &Value) -> Option<String> {
+    let entries = update.get("entries")?.as_array()?;
+    let is = |entry: &&Value, status: &str| text(entry, "status") == Some(status);
+    let done = entries.iter().filter(|entry| is(entry, "completed")).count();
+    let current = entries.iter().find(|entry| is(entry, "in_progress")).and_then(|entry| text(entry, "content"))?;
+    Some(format!("plan, {done} of {} done: {}\n", entries.len(), short(current.to_owned(), MOST_NAME)))
+}
+
+/// From here on nobody can say that nothing was used: the model thought, or the server had the prompt.
+fn spent(told: &mut Transcript) {
+    told.words("");
+}
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

@@ -1,0 +1,54 @@
+//! What a server prints that is no message: some of it is usual, and of a program that is no server it is all there is.
+
+use crate::text::short;
+
+/// Lines after which a program that never answered is no server.
+pub(super) const MOST: u32 = 10_000;
+const MOST_LINE: usize = 200;
+
+/// What was printed beside the messages.
+#[derive(Debug, Default)]
+pub(super) struct Garbage {
+    lines: u32,
+    first: String,
+    /// The last line of standard error that says something.
+    complaint: String,
+}
+
+/// How much there was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Amount {
+    Usual,
+    Flood,
+}
+
+impl Garbage {
+    /// A line of standard output that is no message.
+    pub(super) fn printed(&mut self, line: &str) -> Amount {
+        self.lines = self.lines.saturating_add(1);
+        if self.first.is_empty() {
+            self.first = short(line.trim().to_owned(), MOST_LINE);
+        }
+        if self.lines < MOST { Amount::Usual } else { Amount::Flood }
+    }
+
+    /// A line of standard error.
+    pub(super) fn complained(&mut self, line: &str) {
+        if !line.trim().is_empty() {
+            self.complaint = short(line.trim().to_owned(), MOST_LINE);
+        }
+    }
+
+    /// What is wrong with a program, with what it printed instead of messages.
+    pub(super) fn instead(&self, what: &str) -> String {
+        let Self { lines, first, complaint } = self;
+        match (lines, complaint.as_str()) {
+            (0, "") => what.to_owned(),
+            (0, complaint) => format!("{what}: {complaint}"),
+            (lines, "") => format!("{what}, and printed {lines} lines that are no messages: {first}"),
+            (lines, complaint) => {
+                format!("{what}, and printed {lines} lines that are no messages: {first}; {complaint}")
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What a server means when it answers with an error: in words, and as a trouble of the service behind it.
+
+use ralph_model::{Timestamp, Trouble, TroubleKind};
+use serde_json::Value;
+
+use super::calls::text;
+use super::rpc::Refusal;
+use crate::text::short;
+use crate::trouble::classify;
+
+/// The code of the protocol for a server that wants a login first.
+const AUTHENTICATION_REQUIRED: i64 = -32000;
+/// What libraries put before the words of an error that has no code of its own.
+const PREFIX: &str = "Internal error: ";
+const MOST_WORDS: usize = 2000;
+/// Ways to log in, and characters of each.
+const MOST_LOGINS: usize = 8;
+const MOST_LOGIN: usize = 200;
+
+/// The words of an error, for people: the innermost message of what may be JSON in JSON.
+pub(super) fn words(refusal: &Refusal) -> String {
+    let message = refusal.message.strip_prefix(PREFIX).unwrap_or(&refusal.message);
+    let detail = ["/details", "/message", "/error/message", "/data/message"]
+        .iter()
+        .find_map(|place| refusal.data.pointer(place).and_then(Value::as_str))
+        .or_else(|| refusal.data.as_str());
+    let words = match detail {
+        Some(detail) if message.contains(detail) => message.to_owned(),
+        Some(detail) => format!("{message}: {}", inner(detail).unwrap_or_else(|| detail.to_owned())),
+        None => inner(message).unwrap_or_else(|| message.to_owned()),
+    };
+    short(words, MOST_WORDS)
+}
+
+/// The message inside of an error that is told as JSON.
+fn inner(text: &str) -> Option<String> {
+    let value: Value = serde_json::from_str(text).ok()?;
+    let message = value.pointer("/error/message").or_else(|| value.get("message"))?.as_str()?;
+    Some(inner(message).unwrap_or_else(|| message.to_owned()))
+}
+
+/// The trouble of the service that an error tells of, if it does. `logins` is how one can log in, by the server's own words.
+pub(super) fn trouble(refusal: &Refusal, words: &str, logins: &[String], now: Timestamp) -> Option<Trouble> {
+    let all = short(format!("{} {}", refusal.message, refusal.data), 4 * MOST_WORDS);
+    let found = match status(refusal, &all) {
+        // Some servers call everything a 500 that they have no number for; then the words tell more.
+        None | Some(500) => classify(None, &all, now).or_else(|| classify(status(refusal, &all), &all, now)),
+        status => classify(status, &all, now),
+    };
+    let is_login = refusal.code == AUTHENTICATION_REQUIRED;
+    let kind = match &found {
+        Some(found) => found.kind,
+        None if is_login => TroubleKind::Authentication,
+        None => return None,
+    };
+    let advice = (kind == TroubleKind::Authentication).then(|| advice(logins));
+    Some(Trouble { kind, until: found.and_then(|found| found.until), message: words.to_owned(), advice })
+}
+
+/// How one can log in, in the server's own words.
+pub(super) fn logins(result: &Value) -> Vec<String> {
+    let methods = result.get("authMethods").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let words = methods.iter().filter_map(|method| text(method, "description").or_else(|| text(method, "name")));
+    words.take(MOST_LOGINS).map(|words| short(words.to_owned(), MOST_LOGIN)).collect()
+}
+
+fn advice(logins: &[String]) -> String {
+    let own = "log in to the agent once by hand, or set the variable with its key and pass it on with --env NAME";
+    match logins {
+        [] => own.to_owned(),
+        logins => format!("{own}; it says: {}", logins.join("; ")),
+    }
+}
+
+/// The status of the service's answer, where an error has one: as its code, in its data, or in its words.
+fn status(refusal: &Refusal, words: &str) -> Option<u16> {
+    let in_data = ["/status", "/statusCode", "/code", "/error/code", "/data/statusCode"]
+        .iter()
+        .filter_map(|place| refusal.data.pointer(place)?.as_i64());
+    let numbers = std::iter::once(refusal.code).chain(in_data);
+    numbers.filter_map(as_status).next().or_else(|| in_words(words))
+}
+
+fn as_status(number: i64) -> Option<u16> {
+    u16::try_from(number).ok().filter(|number| (400..=599).contains(number))
+}
+
+/// `API Error: 529 {…}`, `status code 429`, `HTTP 503`.
+fn in_words(words: &str) -> Option<u16> {
+    let mut before = String::new();
+    for word in words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+        let is_named = ["error", "status", "code", "http"].contains(&before.as_str());
+        if let (true, 3, Ok(number)) = (is_named, word.len(), word.parse::<i64>())
+            && let Some(status) = as_status(number)
+        {
+            return Some(status);
+        }
+        before = word.to_ascii_lowercase();
+    }
+    None
+}
+
+#[cfg(test)]
+#[path = "refused_tests.rs"]
+mod tests;

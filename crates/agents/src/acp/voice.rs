@@ -1,0 +1,60 @@
+//! The agent's words, which come in pieces: shown as they come, joined into messages.
+
+use crate::text::bounded;
+use crate::transcript::Transcript;
+
+/// Bytes of a message that are kept, from its end: that is where an agent says that it is done.
+const MOST: usize = 64 * 1024;
+
+/// Messages in a row, with no call between them, after which nobody believes that the next one will be another. One ends a turn;
+/// several come from a server that begins the same turn again and again.
+const MOST_IN_A_ROW: u32 = 25;
+
+/// A message that is being told.
+#[derive(Debug, Default)]
+pub(super) struct Voice {
+    /// Whole messages since the last call.
+    in_a_row: u32,
+    message: String,
+    /// The server's name for the message, where it has one.
+    id: Option<String>,
+}
+
+impl Voice {
+    /// A piece of the message with this name. A piece of another message ends the one before.
+    pub(super) fn says(&mut self, piece: &str, id: Option<&str>, told: &mut Transcript) {
+        if id != self.id.as_deref() {
+            self.ends(told);
+            self.id = id.map(|id| bounded(id.to_owned(), MOST));
+        }
+        if piece.is_empty() {
+            return;
+        }
+        told.words(piece);
+        self.message.push_str(piece);
+        // Cut at twice the size only, so that each byte is moved once on average.
+        if self.message.len() > 2 * MOST {
+            self.message = bounded(std::mem::take(&mut self.message), MOST);
+        }
+    }
+
+    /// The message is whole.
+    pub(super) fn ends(&mut self, told: &mut Transcript) {
+        if self.message.trim().is_empty() {
+            self.message.clear();
+            return;
+        }
+        let message = bounded(std::mem::take(&mut self.message), MOST);
+        told.message(&message);
+        self.in_a_row += 1;
+        if self.in_a_row == MOST_IN_A_ROW {
+            told.hopeless(&format!("{MOST_IN_A_ROW} messages in a row and no tool call"));
+        }
+    }
+
+    /// A call comes after the message.
+    pub(super) fn pauses(&mut self, told: &mut Transcript) {
+        self.ends(told);
+        self.in_a_row = 0;
+    }
+}

@@ -1,0 +1,117 @@
+//! What is chosen in a new session before the prompt: a mode that can write, and the model that was asked for.
+
+use ralph_model::{Trouble, TroubleKind};
+use serde_json::{Value, json};
+
+use super::calls::text;
+use crate::text::short;
+
+/// Modes that ask before they write come first: what is prohibited can be refused then.
+const MODES: [&str; 7] = ["default", "ask", "auto", "autoEdit", "acceptEdits", "build", "full-access"];
+/// Names of models that are no names of a model.
+const NOT_NAMES: [&str; 2] = ["default", "auto"];
+const MOST_OFFERED: usize = 20;
+const MOST_NAME: usize = 200;
+
+/// Something to choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    Mode { mode: String },
+    Model { model: String, by: By },
+}
+
+/// How a server lets one choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum By {
+    /// By a method for that alone.
+    Method,
+    /// As an option with this name.
+    Option(String),
+}
+
+/// What is to be chosen in a session that was opened with this result. The trouble is a model that cannot be had.
+pub(super) fn of(opened: &Value, model: Option<&str>) -> Result<Vec<Wish>, Trouble> {
+    let mut wishes: Vec<Wish> = writing_mode(opened).map(|mode| Wish::Mode { mode }).into_iter().collect();
+    if let Some(model) = model.filter(|model| current_model(opened).as_deref() != Some(*model)) {
+        let by = match (opened.pointer("/models/availableModels"), model_option(opened)) {
+            (Some(_), _) => By::Method,
+            (None, Some(option)) => By::Option(text(option, "id").unwrap_or("model").to_owned()),
+            (None, None) => {
+                let message = format!("the server lets nobody choose a model, and {model} is asked for");
+                return Err(no_model(message, "name the model on the command line of the server instead".into()));
+            }
+        };
+        wishes.push(Wish::Model { model: model.to_owned(), by });
+    }
+    Ok(wishes)
+}
+
+impl Wish {
+    /// The method and its parameters.
+    pub(super) fn request(&self, session: &str) -> (&'static str, Value) {
+        match self {
+            Self::Mode { mode } => ("session/set_mode", json!({"sessionId": session, "modeId": mode})),
+            Self::Model { model, by: By::Method } => {
+                ("session/set_model", json!({"sessionId": session, "modelId": model}))
+            }
+            Self::Model { model, by: By::Option(option) } => {
+                ("session/set_config_option", json!({"sessionId": session, "configId": option, "value": model}))
+            }
+        }
+    }
+
+    /// What it means that the server refused, if it means anything.
+    pub(super) fn trouble(&self, offered: &[String], words: &str) -> Option<Trouble> {
+        let Self::Model { model, .. } = self else { return None };
+        Some(no_model(format!("{model}: {words}"), other_model(offered)))
+    }
+}
+
+/// A model that the server does not have.
+fn no_model(message: String, advice: String) -> Trouble {
+    Trouble { kind: TroubleKind::ModelNotFound, until: None, message, advice: Some(advice) }
+}
+
+/// What to do about a model that cannot be had.
+pub(super) fn other_model(offered: &[String]) -> String {
+    match offered {
+        [] => "ask for a model that the server has".to_owned(),
+        offered => format!("ask for a model that the server has: {}", offered.join(", ")),
+    }
+}
+
+/// The model of a session, where that is named.
+pub(super) fn current_model(opened: &Value) -> Option<String> {
+    let current = opened.pointer("/models/currentModelId").or_else(|| model_option(opened)?.get("currentValue"));
+    let name = current.and_then(Value::as_str).filter(|name| !NOT_NAMES.contains(name))?;
+    Some(short(name.to_owned(), MOST_NAME))
+}
+
+/// The names of the models that a session offers.
+pub(super) fn offered(opened: &Value) -> Vec<String> {
+    let models = opened.pointer("/models/availableModels").and_then(Value::as_array).into_iter().flatten();
+    let options = model_option(opened).and_then(|option| option.get("options")?.as_array()).into_iter().flatten();
+    let names = models.filter_map(|model| text(model, "modelId")).chain(options.filter_map(|it| text(it, "value")));
+    names.take(MOST_OFFERED).map(|name| short(name.to_owned(), MOST_NAME)).collect()
+}
+
+fn model_option(opened: &Value) -> Option<&Value> {
+    let is_model = |option: &&Value| text(option, "category").or_else(|| text(option, "id")) == Some("model");
+    opened.get("configOptions")?.as_array()?.iter().find(is_model)
+}
+
+/// Another mode for a session that could only read or plan.
+fn writing_mode(opened: &Value) -> Option<String> {
+    let modes = opened.get("modes")?;
+    let current = text(modes, "currentModeId")?.to_ascii_lowercase();
+    if !["read", "plan"].iter().any(|word| current.contains(word)) {
+        return None;
+    }
+    let available = modes.get("availableModes")?.as_array()?;
+    let has = |mode: &&&str| available.iter().any(|offered| text(offered, "id") == Some(**mode));
+    MODES.iter().find(has).map(|mode| (*mode).to_owned())
+}
+
+#[cfg(test)]
+#[path = "wish_tests.rs"]
+mod tests;

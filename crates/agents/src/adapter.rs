@@ -1,0 +1,44 @@
+//! What every agent program has in common: how it is called, and a parser for what it prints.
+
+use std::ffi::OsString;
+
+use ralph_model::Ended;
+use ralph_process::Stdin;
+
+use crate::transcript::Transcript;
+
+/// How a program is called and read.
+pub(crate) struct Invocation {
+    /// The program and its arguments.
+    pub(crate) program: Vec<OsString>,
+    /// Variables for it; they replace those of the request that have the same name.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+    /// What it can read.
+    pub(crate) stdin: Stdin,
+    /// Reads what it prints.
+    pub(crate) parser: Box<dyn Parser>,
+}
+
+/// Turns the lines of a program into a transcript. Any line may be broken, cut or unknown: none is an error, and none makes a
+/// parser panic or remember more than a bounded amount.
+pub(crate) trait Parser: Send {
+    /// A line of standard output, without its end. One that is longer than [`crate::lines::MOST`] is left out and counted in
+    /// [`Transcript::overlong`].
+    fn stdout(&mut self, line: &str, told: &mut Transcript);
+
+    /// A line of standard error.
+    fn stderr(&mut self, line: &str, told: &mut Transcript);
+
+    /// Looks at what the program writes beside its outputs. Called about four times a second, and once when it has ended.
+    fn look(&mut self, told: &mut Transcript) {
+        let _ = told;
+    }
+
+    /// A line of what the program writes beside its outputs, for parsers that look at such a file.
+    fn side(&mut self, line: &str, told: &mut Transcript) {
+        let _ = (line, told);
+    }
+
+    /// The program has ended: the last conclusions.
+    fn end(&mut self, ended: &Ended, told: &mut Transcript);
+}

@@ -1,0 +1,97 @@
+use serde_json::json;
+
+use super::*;
+use crate::golden;
+
+/// `scripted-1` costs a dollar for a million tokens read and ten for a million written.
+fn begun(output: u64) -> (Answers, Transcript) {
+    let (mut answers, mut told) = (Answers::default(), golden::transcript());
+    let usage = json!({"input_tokens": 1000, "output_tokens": output});
+    answers.begin("a", "scripted-1", &usage, &mut told);
+    (answers, told)
+}
+
+fn micros(told: &Transcript) -> i64 {
+    told.spent().micros()
+}
+
+#[test]
+fn what_was_read_counts_at_once_and_what_is_written_while_it_comes() {
+    let (mut answers, mut told) = begun(1);
+    assert_eq!(micros(&told), 1010);
+    answers.grow("a", 4000, &mut told);
+    assert_eq!(micros(&told), 1000 + 10 * 1000);
+    // Small pieces wait for company.
+    answers.grow("a", 200, &mut told);
+    assert_eq!(micros(&told), 1000 + 10 * 1000);
+    answers.grow("a", 100, &mut told);
+    assert_eq!(micros(&told), 1000 + 10 * 1075);
+}
+
+#[test]
+fn the_true_figure_replaces_the_estimate_for_good() {
+    let (mut answers, mut told) = begun(1);
+    answers.grow("a", 40_000, &mut told);
+    answers.settle("a", &json!({"output_tokens": 50}), &mut told);
+    assert_eq!(micros(&told), 1500);
+    // A late block repeats the figures of the beginning.
+    let block = json!({"id": "a", "model": "scripted-1", "usage": {"input_tokens": 1000, "output_tokens": 1}});
+    answers.block(&block, &[json!({"type": "text", "text": "x".repeat(4000)})], &mut told);
+    answers.grow("a", 40_000, &mut told);
+    answers.think(1000, &mut told);
+    assert_eq!(micros(&told), 1500);
+}
+
+#[test]
+fn hidden_thought_counts() {
+    let (mut answers, mut told) = begun(1);
+    answers.think(100, &mut told);
+    assert_eq!(micros(&told), 1000 + 10 * 100);
+}
+
+#[test]
+fn answers_of_subagents_are_estimated_from_their_blocks() {
+    let (mut answers, mut told) = (Answers::default(), golden::transcript());
+    let message = json!({"id": "s", "model": "scripted-1", "usage": {"input_tokens": 1000, "output_tokens": 1}});
+    let text = json!({"type": "text", "text": "x".repeat(400)});
+    let call = json!({"type": "tool_use", "input": {"command": "y".repeat(400)}});
+    answers.block(&message, &[text], &mut told);
+    answers.block(&message, &[call], &mut told);
+    assert_eq!(micros(&told), 1000 + 10 * 200);
+}
+
+#[test]
+fn an_answer_in_one_piece_has_true_figures() {
+    let (mut answers, mut told) = (Answers::default(), golden::transcript());
+    let message = json!({"id": "s", "model": "scripted-1", "stop_reason": "end_turn", "usage": {"input_tokens": 1000, "output_tokens": 5}});
+    answers.block(&message, &[json!({"type": "text", "text": "x".repeat(400)})], &mut told);
+    assert_eq!(micros(&told), 1050);
+}
+
+#[test]
+fn blocks_of_an_answer_that_came_bit_by_bit_count_once() {
+    let (mut answers, mut told) = begun(1);
+    answers.grow("a", 4000, &mut told);
+    let block = json!({"id": "a", "model": "scripted-1", "usage": {"output_tokens": 1}});
+    answers.block(&block, &[json!({"type": "text", "text": "x".repeat(4000)})], &mut told);
+    assert_eq!(micros(&told), 1000 + 10 * 1000);
+}
+
+#[test]
+fn answers_are_forgotten_before_they_are_too_many() {
+    let (mut answers, mut told) = (Answers::default(), golden::transcript());
+    for number in 0..1000 {
+        answers.begin(&number.to_string(), "scripted-1", &json!({"input_tokens": 1000}), &mut told);
+    }
+    assert_eq!(answers.known.len(), MOST);
+    assert_eq!(micros(&told), 1000 * 1000);
+}
+
+#[test]
+fn answers_without_a_name_are_nobodys() {
+    let (mut answers, mut told) = (Answers::default(), golden::transcript());
+    answers.begin("", "scripted-1", &json!({"input_tokens": 1000}), &mut told);
+    answers.grow("", 4000, &mut told);
+    answers.settle("x", &json!({"output_tokens": 50}), &mut told);
+    assert_eq!(micros(&told), 0);
+}

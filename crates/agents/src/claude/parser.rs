@@ -1,0 +1,396 @@
+//! Reads the event stream of Claude Code (`--output-format stream-json --include-partial-messages`).
+//!
+//! What the stream tells, and when:
+//! - `assistant` and `user` come for each block of an answer and for each result of a tool, those of subagents with
+//!   `parent_tool_use_id`. The figures in `assistant` are those of the answer's beginning.
+//! - `stream_event` tells the main conversation as it is written; its `message_delta` has the true figures of an answer. Subagents
+//!   and the summary of a compaction have no such events: until the end theirs are estimated.
+//! - `result` ends a turn. Work in the background can begin another one, so the last `result` counts; its figures are sums over the
+//!   session, except for `model_usage_since_last_result`.
+
+use std::collections::VecDeque;
+
+use ralph_model::{Ended, FaultKind, Timestamp, Tokens};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::answers::Answers;
+use super::refusal::{Failure, advice};
+use super::spending::Spending;
+use super::words::{beginning, called_with, error_words, is_rejected, refused_by_sandbox, text};
+use crate::adapter::Parser;
+use crate::transcript::{CallEnd, Terminal, Transcript};
+use crate::trouble::{classify, point_in_time};
+
+/// Calls that were not permitted and are remembered by their ids.
+const MOST_DENIED: usize = 64;
+/// Lines of standard error that are remembered.
+const MOST_STDERR: usize = 4;
+/// What stands for the model in messages that the program wrote itself.
+const NOBODY: &str = "<synthetic>";
+
+/// Whether something else than the program can keep it from writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Confinement {
+    /// Nothing does.
+    None,
+    /// It runs in a sandbox.
+    Sandbox,
+}
+
+/// The parser of one run.
+#[derive(Debug)]
+pub(super) struct Claude {
+    confinement: Confinement,
+    answers: Answers,
+    spending: Spending,
+    /// The last words of the main conversation.
+    words: String,
+    denied: VecDeque<String>,
+    failure: Option<Failure>,
+    /// When the limit ends that the service named last.
+    until: Option<Timestamp>,
+    compactions: u32,
+    stderr: VecDeque<String>,
+    /// An event was seen.
+    began: bool,
+}
+
+/// An event, as far as anybody here looks at it. What has another shape than expected says nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: String,
+    subtype: Value,
+    session_id: Value,
+    parent_tool_use_id: Value,
+    model: Value,
+    message: Value,
+    event: Value,
+    api_message_id: Value,
+    tool_result_meta: Value,
+    // Of failures.
+    error: Value,
+    is_api_error_message: Value,
+    api_error: Value,
+    api_error_type: Value,
+    api_error_status: Value,
+    api_error_params: Value,
+    // Of retries and limits.
+    attempt: Value,
+    max_retries: Value,
+    error_status: Value,
+    rate_limit_info: Value,
+    // Of tasks, refusals and compactions.
+    tool_use_id: Value,
+    task_id: Value,
+    status: Value,
+    summary: Value,
+    compact_metadata: Value,
+    estimated_tokens_delta: Value,
+    // Of results.
+    is_error: Value,
+    terminal_reason: Value,
+    result: Value,
+    errors: Value,
+    permission_denials: Value,
+    #[serde(rename = "modelUsage")]
+    model_usage: Value,
+    model_usage_since_last_result: Value,
+    total_cost_usd: Value,
+}
+
+impl Event {
+    fn is_main(&self) -> bool {
+        self.parent_tool_use_id.is_null()
+    }
+}
+
+impl Parser for Claude {
+    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+        let Ok(event) = serde_json::from_str::<Event>(line) else { return };
+        match event.kind.as_str() {
+            "stream_event" => self.streamed(&event, told),
+            "assistant" => self.assistant(&event, told),
+            "user" => self.results(&event, told),
+            "system" => self.system(&event, told),
+            "rate_limit_event" => self.limit(&event.rate_limit_info),
+            "result" => self.result(&event, told),
+            _ => return,
+        }
+        self.began = true;
+    }
+
+    fn stderr(&mut self, line: &str, _: &mut Transcript) {
+        if line.trim().is_empty() {
+            return;
+        }
+        if self.stderr.len() == MOST_STDERR {
+            self.stderr.pop_front();
+        }
+        self.stderr.push_back(beginning(line.trim()).to_owned());
+    }
+
+    fn end(&mut self, ended: &Ended, told: &mut Transcript) {
+        let Ended::Exited { code } = ended else { return };
+        match told.said_end() {
+            // Both cannot be true, and the worse of two stories is believed.
+            Some(Terminal::Completed) if *code != 0 => {
+                told.terminal(Terminal::Failed(format!("exit code {code} after it said that it was done")));
+            }
+            // It refused its arguments or its settings; standard error says why.
+            None if !self.began && *code != 0 && !self.stderr.is_empty() => {
+                let words = self.stderr.make_contiguous().join(" · ");
+                if let Some(mut trouble) = classify(None, &words, told.now()) {
+                    trouble.advice = advice(trouble.kind).map(str::to_owned);
+                    told.trouble(trouble);
+                }
+                told.terminal(Terminal::Failed(words));
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+impl Claude {
+    pub(super) fn new(confinement: Confinement) -> Self {
+        Self {
+            confinement,
+            answers: Answers::default(),
+            spending: Spending::default(),
+            words: String::new(),
+            denied: VecDeque::new(),
+            failure: None,
+            until: None,
+            compactions: 0,
+            stderr: VecDeque::new(),
+            began: false,
+        }
+    }
+
+    /// A piece of an answer, as the service sends it.
+    fn streamed(&mut self, event: &Event, told: &mut Transcript) {
+        let inner = &event.event;
+        match text(&inner["type"]) {
+            "message_start" => {
+                let message = &inner["message"];
+                self.answers.begin(text(&message["id"]), text(&message["model"]), &message["usage"], told);
+                if event.is_main() {
+                    self.answered(told);
+                }
+            }
+            "content_block_delta" => {
+                let delta = &inner["delta"];
+                let piece = [&delta["text"], &delta["partial_json"]].map(text).map(str::len);
+                self.answers.grow(text(&event.api_message_id), piece[0] + piece[1], told);
+            }
+            "message_delta" => self.answers.settle(text(&event.api_message_id), &inner["usage"], told),
+            _ => {}
+        }
+    }
+
+    /// A block of an answer, whole.
+    fn assistant(&mut self, event: &Event, told: &mut Transcript) {
+        let message = &event.message;
+        let content = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if event.is_api_error_message == Value::Bool(true) || text(&message["model"]) == NOBODY {
+            if event.is_main() {
+                let words = content.iter().map(|block| text(&block["text"])).find(|words| !words.is_empty());
+                self.failure = Some(failure(event, words.unwrap_or_default()));
+            }
+            return;
+        }
+        if event.is_main() {
+            self.answered(told);
+        }
+        self.answers.block(message, content, told);
+        for block in content {
+            let (id, kind) = (text(&block["id"]), text(&block["type"]));
+            match kind {
+                "text" if event.is_main() => self.say(text(&block["text"]), told),
+                "tool_use" | "server_tool_use" | "mcp_tool_use" => {
+                    told.call(id, text(&block["name"]), &called_with(&block["input"]));
+                }
+                // Tools that the service itself runs.
+                kind if kind.ends_with("_tool_result") => {
+                    let problem = text(&block["content"]["error_code"]);
+                    let end = if problem.is_empty() { CallEnd::Done } else { CallEnd::Failed(problem.to_owned()) };
+                    told.call_ended(text(&block["tool_use_id"]), kind, end);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Results of tools.
+    fn results(&mut self, event: &Event, told: &mut Transcript) {
+        let blocks = event.message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for block in blocks.iter().filter(|block| text(&block["type"]) == "tool_result") {
+            let id = text(&block["tool_use_id"]);
+            let is_error = block["is_error"] == Value::Bool(true);
+            let was_denied = is_error && (self.knows_denied(id) || is_rejected(&event.tool_result_meta, id));
+            let end = if was_denied {
+                self.remember_denied(id);
+                CallEnd::Denied(error_words(&block["content"]))
+            } else if is_error {
+                if self.confinement == Confinement::Sandbox
+                    && let Some(line) = refused_by_sandbox(&block["content"])
+                {
+                    told.fault(FaultKind::SandboxRefused, line);
+                }
+                CallEnd::Failed(error_words(&block["content"]))
+            } else {
+                CallEnd::Done
+            };
+            told.call_ended(id, "tool", end);
+        }
+    }
+
+    fn system(&mut self, event: &Event, told: &mut Transcript) {
+        match text(&event.subtype) {
+            "init" => {
+                told.session(text(&event.session_id));
+                let model = text(&event.model);
+                if !model.is_empty() {
+                    told.model(model);
+                }
+            }
+            "api_retry" => self.retry(event, told),
+            "permission_denied" => self.remember_denied(text(&event.tool_use_id)),
+            "thinking_tokens" => self.answers.think(event.estimated_tokens_delta.as_u64().unwrap_or(0), told),
+            "compact_boundary" => {
+                // The request that wrote the summary is not shown: it read what was there, and wrote what is left.
+                let count = |name: &str| event.compact_metadata[name].as_u64().unwrap_or(0);
+                let tokens =
+                    Tokens { cache_read: count("pre_tokens"), output: count("post_tokens"), ..Tokens::default() };
+                self.compactions = self.compactions.saturating_add(1);
+                told.request(&format!("compaction {}", self.compactions), None, tokens);
+            }
+            "task_notification" if matches!(text(&event.status), "failed" | "killed") => {
+                told.call_ended(text(&event.task_id), "task", CallEnd::Failed(text(&event.summary).to_owned()));
+            }
+            _ => {}
+        }
+    }
+
+    fn retry(&mut self, event: &Event, told: &mut Transcript) {
+        let number = |value: &Value| value.as_u64().unwrap_or(0);
+        let status = event.error_status.as_u64().and_then(|status| u16::try_from(status).ok());
+        let error = text(&event.error);
+        let answer = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
+        told.retries(&format!("{answer}, retry {} of {}", number(&event.attempt), number(&event.max_retries)));
+        if told.known_trouble().is_none() {
+            // Where no status came, nothing did.
+            let detail = if status.is_none() && error == "unknown" { "connection_failed" } else { "" };
+            let (error, detail) = (error.to_owned(), detail.to_owned());
+            let failure = Failure { error, detail, status, words: answer, ..Failure::default() };
+            if let Some(trouble) = failure.trouble("", told.now()) {
+                told.trouble(trouble);
+            }
+        }
+    }
+
+    /// What the service says about the allowance of an account.
+    fn limit(&mut self, info: &Value) {
+        if text(&info["status"]) == "rejected" {
+            self.until = info["resetsAt"].as_i64().and_then(point_in_time);
+        }
+    }
+
+    /// The end of a turn.
+    fn result(&mut self, event: &Event, told: &mut Transcript) {
+        self.spending.add(&event.model_usage_since_last_result, &event.model_usage, &event.total_cost_usd, told);
+        for denial in event.permission_denials.as_array().map(Vec::as_slice).unwrap_or_default() {
+            let id = text(&denial["tool_use_id"]);
+            if !self.knows_denied(id) {
+                self.remember_denied(id);
+                let what = format!("{}: {}", text(&denial["tool_name"]), called_with(&denial["tool_input"]));
+                told.fault(FaultKind::Denied, &what);
+            }
+        }
+        let (subtype, reason) = (text(&event.subtype), text(&event.terminal_reason));
+        let said = text(&event.result);
+        match (subtype, reason) {
+            ("error_max_turns", _) | (_, "max_turns") => told.terminal(Terminal::TurnLimit),
+            ("error_max_budget_usd", _) | (_, "budget_exhausted") => told.terminal(Terminal::BudgetLimit),
+            ("success", "completed" | "") if event.is_error == Value::Bool(false) => {
+                self.answered(told);
+                self.say(said, told);
+                told.terminal(Terminal::Completed);
+            }
+            _ => self.failed(event, reason, said, told),
+        }
+    }
+
+    fn failed(&mut self, event: &Event, reason: &str, said: &str, told: &mut Transcript) {
+        let first_error = text(&event.errors[0]);
+        let words = [said, first_error, reason].into_iter().find(|words| !words.is_empty());
+        let words = words.unwrap_or("it did not say that it was done").to_owned();
+        // A turn that a hook or somebody else ended is nobody's refusal.
+        if event.is_error == Value::Bool(true) {
+            let told_here = failure(event, &words);
+            let before = self.failure.take().unwrap_or_default();
+            let or = |here: String, before: String| if here.is_empty() { before } else { here };
+            let failure = Failure {
+                error: or(told_here.error, before.error),
+                detail: or(told_here.detail, before.detail),
+                service: or(told_here.service, before.service),
+                status: told_here.status.or(before.status),
+                until: self.until.or(before.until),
+                words: words.clone(),
+            };
+            if let Some(trouble) = failure.trouble(reason, told.now()) {
+                told.trouble(trouble);
+            }
+        }
+        told.terminal(Terminal::Failed(words));
+    }
+
+    /// The model answered in the main conversation: what was refused before is over.
+    fn answered(&mut self, told: &mut Transcript) {
+        self.failure = None;
+        self.until = None;
+        if told.known_trouble().is_some() {
+            told.recovered();
+        }
+    }
+
+    fn say(&mut self, words: &str, told: &mut Transcript) {
+        // A result repeats the last words.
+        if !words.is_empty() && words != self.words {
+            words.clone_into(&mut self.words);
+            told.message(words);
+        }
+    }
+
+    fn knows_denied(&self, id: &str) -> bool {
+        self.denied.iter().any(|known| known == id)
+    }
+
+    fn remember_denied(&mut self, id: &str) {
+        if id.is_empty() || self.knows_denied(id) {
+            return;
+        }
+        if self.denied.len() == MOST_DENIED {
+            self.denied.pop_front();
+        }
+        self.denied.push_back(beginning(id).to_owned());
+    }
+}
+
+fn failure(event: &Event, words: &str) -> Failure {
+    let limit = &event.api_error_params["rate_limit_info"]["resetsAt"];
+    Failure {
+        error: text(&event.error).to_owned(),
+        detail: text(&event.api_error).to_owned(),
+        service: text(&event.api_error_type).to_owned(),
+        status: event.api_error_status.as_u64().and_then(|status| u16::try_from(status).ok()),
+        until: limit.as_i64().and_then(point_in_time),
+        words: beginning(words).to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[path = "parser_tests.rs"]
+mod tests;

@@ -1,0 +1,90 @@
+use serde_json::json;
+
+use super::*;
+
+fn with(user: &str) -> (Value, Vec<(OsString, OsString)>) {
+    let settings = RunSettings::new(Some("guard"), &[]).with_login(Some(user));
+    (serde_json::from_str(&settings.json).unwrap(), settings.environment)
+}
+
+#[test]
+fn the_login_stays_and_what_runs_programs_goes() {
+    let user = json!({
+        "apiKeyHelper": "get-key",
+        "awsAuthRefresh": "aws sso login",
+        "aKeyOfTomorrow": 1,
+        "model": "opus",
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "never"}]}]},
+        "enabledPlugins": {"x": true},
+        "statusLine": {"type": "command", "command": "never"},
+        "disableAllHooks": true,
+    });
+    let (settings, environment) = with(&user.to_string());
+    assert_eq!(settings["apiKeyHelper"], "get-key");
+    assert_eq!(settings["awsAuthRefresh"], "aws sso login");
+    assert_eq!(settings["aKeyOfTomorrow"], 1);
+    assert_eq!(settings["model"], "opus");
+    assert!(!settings.to_string().contains("never"), "{settings}");
+    assert!(settings.get("enabledPlugins").is_none() && settings.get("disableAllHooks").is_none());
+    assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"], "guard");
+    assert_eq!(environment, []);
+}
+
+#[test]
+fn permissions_can_only_take_away() {
+    let user =
+        json!({"permissions": {"allow": ["Bash"], "ask": ["Read"], "defaultMode": "plan", "deny": ["Read(./key)"]}});
+    let (settings, _) = with(&user.to_string());
+    assert_eq!(settings["permissions"], json!({"deny": ["Read(./key)"]}));
+}
+
+#[test]
+fn variables_go_into_the_environment_and_not_into_the_file() {
+    let user = json!({"env": {"TOKEN": "secret", "COUNT": 3, "ON": true, "LIST": ["no"], "A=B": "no", "": "no", "NUL": "\u{0}"}});
+    let (settings, environment) = with(&user.to_string());
+    assert!(settings.get("env").is_none());
+    let expected =
+        [("COUNT", "3"), ("ON", "true"), ("TOKEN", "secret")].map(|(name, value)| (name.into(), value.into()));
+    assert_eq!(environment, expected);
+}
+
+#[test]
+fn settings_that_are_none_change_nothing() {
+    let alone = RunSettings::new(Some("guard"), &[]).json;
+    for broken in ["", "[]", "{", "null", "7"] {
+        assert_eq!(RunSettings::new(Some("guard"), &[]).with_login(Some(broken)).json, alone, "{broken}");
+    }
+    assert_eq!(RunSettings::new(None, &[]).json, "{}");
+}
+
+#[test]
+fn only_plain_files_of_a_usual_size_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("settings.json");
+    assert_eq!(read(&path), None);
+    std::fs::write(&path, "{}").unwrap();
+    assert_eq!(read(&path).as_deref(), Some("{}"));
+    // Whoever keeps such files elsewhere has a link here.
+    let link = folder.path().join("link.json");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert_eq!(read(&link).as_deref(), Some("{}"));
+    assert_eq!(read(folder.path()), None);
+    std::fs::write(&path, vec![b' '; usize::try_from(MOST_BYTES).unwrap() + 1]).unwrap();
+    assert_eq!(read(&path), None);
+    // A pipe without a writer would be waited for.
+    let pipe = folder.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+    assert_eq!(read(&pipe), None);
+}
+
+#[test]
+fn prohibited_paths_are_refused_by_the_program_itself_too() {
+    let globs = ["src/auth/**".to_owned(), ".env".to_owned()];
+    let alone: Value = serde_json::from_str(&RunSettings::new(None, &globs).json).unwrap();
+    assert_eq!(alone["permissions"]["deny"], json!(["Edit(src/auth/**)", "Edit(.env)"]));
+    let user = r#"{"permissions": {"deny": ["Read(secrets/**)"], "allow": ["Bash"]}}"#;
+    let both: Value = serde_json::from_str(&RunSettings::new(None, &globs).with_login(Some(user)).json).unwrap();
+    assert_eq!(both["permissions"], json!({"deny": ["Read(secrets/**)", "Edit(src/auth/**)", "Edit(.env)"]}));
+    let excepted = RunSettings::new(None, &[".env".to_owned(), "!.env".to_owned()]);
+    assert_eq!(excepted.json, "{}", "an exception is beyond such a list");
+}

@@ -1,0 +1,67 @@
+//! What the program itself says that a run used and cost. It may resume an older session, whose figures it then adds to its own.
+
+use ralph_model::Tokens;
+use serde_json::Value;
+
+use super::words::text;
+use crate::transcript::Transcript;
+
+/// Models that one run uses.
+const MOST_MODELS: usize = 32;
+
+/// The sums over the results of a run.
+#[derive(Debug, Default)]
+pub(super) struct Spending {
+    models: Vec<(String, Tokens)>,
+    dollars: f64,
+    /// It did not know the price of a model and took that of another.
+    is_guess: bool,
+}
+
+impl Spending {
+    /// Takes the figures of one result. `since` counts from the result before; older versions have only sums over the session.
+    pub(super) fn add(&mut self, since: &Value, session: &Value, cost: &Value, told: &mut Transcript) {
+        let (models, is_sum) = match (since.as_object(), session.as_object()) {
+            (Some(since), _) => (since, false),
+            (None, Some(session)) => (session, true),
+            (None, None) => return,
+        };
+        if is_sum {
+            self.models.clear();
+            self.dollars = cost.as_f64().unwrap_or(0.0);
+        }
+        for (model, usage) in models {
+            let tokens = tokens(usage);
+            self.is_guess |= text(&usage["costBasis"]) == "unknown" && !tokens.is_none();
+            if !is_sum {
+                self.dollars += usage["costUSD"].as_f64().filter(|dollars| *dollars >= 0.0).unwrap_or(0.0);
+            }
+            let is_full = self.models.len() == MOST_MODELS;
+            match self.models.iter_mut().find(|(known, _)| known == model) {
+                Some((_, sum)) => *sum = sum.plus(tokens),
+                None if is_full => {}
+                None => self.models.push((model.clone(), tokens)),
+            }
+        }
+        for (model, tokens) in &self.models {
+            told.total(Some(model), *tokens);
+        }
+        if !self.is_guess {
+            told.own_cost(self.dollars);
+        }
+    }
+}
+
+fn tokens(usage: &Value) -> Tokens {
+    let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+    Tokens {
+        input: count("inputTokens"),
+        cache_read: count("cacheReadInputTokens"),
+        cache_write: count("cacheCreationInputTokens"),
+        output: count("outputTokens"),
+    }
+}
+
+#[cfg(test)]
+#[path = "spending_tests.rs"]
+mod tests;

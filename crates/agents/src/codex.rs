@@ -1,0 +1,181 @@
+//! Codex (`codex exec --json`): how it is called. What it prints is read in `events`, the record that it keeps of a session in
+//! `rollout`; decides nothing.
+//!
+//! Left alone, Codex takes the user's and the repository's settings (servers, hooks, plugins), retries a dead connection for ever,
+//! and writes "trusted" for the workspace into the user's settings. Here it does none of that, unless the user wants their own
+//! settings; the login stays in either case.
+
+mod events;
+mod files;
+mod instructions;
+mod refusal;
+mod rollout;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use ralph_model::{AgentSpec, Timestamp};
+use ralph_process::Stdin;
+
+use crate::adapter::{Invocation, Parser};
+use crate::request::Request;
+
+/// Tries of a request, and of a stream, where they can be chosen: Ralph waits out what lasts longer.
+const RETRIES: u32 = 2;
+/// The name of the provider that stands for the variables of the environment.
+const PROVIDER: &str = "environment";
+
+/// Beginnings of arguments that choose a sandbox.
+const SANDBOX_WORDS: [&str; 5] = ["--sandbox", "-s", "--dangerously-bypass", "--yolo", "--approve-for-me"];
+
+/// Who keeps the commands of the agent inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guard {
+    /// Ralph, around all of it, as far as the machine can; one sandbox in another cannot be had.
+    Outer,
+    /// Codex itself, around each command.
+    Own,
+}
+
+/// How Codex is called for this request.
+pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Invocation {
+    let guard = if request.sandbox.is_some() { Guard::Outer } else { Guard::Own };
+    let home = home(request);
+    let mut line = Line(vec![program.into()]);
+    line.words(&["exec", "--json", "--skip-git-repo-check", "--color", "never"]);
+    match guard {
+        // The user's own choice, where Codex's sandbox does not work, say: it takes only one.
+        _ if spec.args.iter().any(|word| SANDBOX_WORDS.iter().any(|known| word.starts_with(known))) => {}
+        Guard::Outer => line.words(&["--dangerously-bypass-approvals-and-sandbox"]),
+        Guard::Own => {
+            line.words(&["--sandbox", "workspace-write"]);
+            line.set("approval_policy", "\"never\"");
+            // Agents of all kinds have the network; only checks do without.
+            line.set("sandbox_workspace_write.network_access", "true");
+            // Without this nothing can be committed.
+            let git = request.directory.join(".git");
+            if git.is_dir() {
+                line.set("sandbox_workspace_write.writable_roots", &format!("[{}]", quoted(&git.to_string_lossy())));
+            }
+        }
+    }
+    // Not `--disable`, which ends a version that does not know the feature.
+    line.set("features.unbounded_connection_retries", "false");
+    line.set("analytics.enabled", "false");
+    if !spec.user_settings {
+        line.words(&["--ignore-user-config"]);
+        for feature in ["plugins", "apps", "hooks", "goals"] {
+            line.set(&format!("features.{feature}"), "false");
+        }
+        // A workspace that is neither trusted nor untrusted is written into the user's settings as a trusted one.
+        line.set("projects", &untrusted(&request.directory));
+        if let Some(text) = instructions::of(&request.directory) {
+            line.set("developer_instructions", &quoted(&text));
+        }
+    }
+    let environment = key(&mut line, spec, request, home.as_deref());
+    if let Some(model) = &spec.model {
+        line.words(&["--model", model]);
+    }
+    line.0.extend(spec.args.iter().map(OsString::from));
+    line.words(&["-"]);
+    let sessions = home.map(|home| home.join("sessions"));
+    Invocation {
+        program: line.0,
+        environment,
+        stdin: Stdin::Bytes(request.prompt.as_bytes().to_vec()),
+        parser: parser(sessions, (request.now)(), guard),
+    }
+}
+
+/// Reads what Codex prints, and the records that it keeps where a folder for them is known.
+pub(crate) fn parser(sessions: Option<PathBuf>, start: Timestamp, guard: Guard) -> Box<dyn Parser> {
+    Box::new(events::Codex::new(sessions, start, guard))
+}
+
+/// The arguments so far.
+struct Line(Vec<OsString>);
+
+impl Line {
+    fn words(&mut self, words: &[&str]) {
+        self.0.extend(words.iter().map(OsString::from));
+    }
+
+    /// Sets a key of the configuration to a value in TOML.
+    fn set(&mut self, key: &str, value: &str) {
+        self.0.extend(["-c".into(), format!("{key}={value}").into()]);
+    }
+}
+
+/// Where Codex keeps its login, settings and sessions.
+fn home(request: &Request<'_>) -> Option<PathBuf> {
+    let set = |name: &str| request.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")))
+}
+
+/// The key of the environment, and what it is a key for: Codex takes only a variable of its own, and no address at all.
+fn key(line: &mut Line, spec: &AgentSpec, request: &Request<'_>, home: Option<&Path>) -> Vec<(OsString, OsString)> {
+    let set = |name: &str| request.variable(name).filter(|value| !value.is_empty());
+    let has_login = set("CODEX_ACCESS_TOKEN").is_some() || home.is_some_and(|home| home.join("auth.json").exists());
+    let (name, value) = match (set("CODEX_API_KEY"), set("OPENAI_API_KEY")) {
+        (Some(own), _) => ("CODEX_API_KEY", own),
+        // Somebody who is logged in may have this key for other programs, and pays for it apart.
+        (None, Some(shared)) if !has_login => ("OPENAI_API_KEY", shared),
+        (None, _) => return Vec::new(),
+    };
+    // An address only together with a key: the token of a login is for nobody but OpenAI.
+    match set("OPENAI_BASE_URL").and_then(|address| address.to_str()) {
+        Some(address) if !spec.user_settings => {
+            provider(line, name, address);
+            Vec::new()
+        }
+        Some(_) | None => vec![("CODEX_API_KEY".into(), value.to_owned())],
+    }
+}
+
+/// A provider at this address, whose key is in the variable with this name.
+fn provider(line: &mut Line, variable: &str, address: &str) {
+    line.set("model_provider", &quoted(PROVIDER));
+    let fields = [
+        ("name", quoted(PROVIDER)),
+        ("base_url", quoted(address)),
+        ("wire_api", quoted("responses")),
+        ("env_key", quoted(variable)),
+        ("request_max_retries", RETRIES.to_string()),
+        ("stream_max_retries", RETRIES.to_string()),
+    ];
+    for (field, value) in fields {
+        line.set(&format!("model_providers.{PROVIDER}.{field}"), &value);
+    }
+}
+
+/// A table of projects that distrusts this folder, by each of its names.
+fn untrusted(directory: &Path) -> String {
+    let mut names = vec![directory.to_owned()];
+    names.extend(directory.canonicalize().ok().filter(|real| real != directory));
+    let entries: Vec<String> =
+        names.iter().map(|name| format!("{}={{trust_level=\"untrusted\"}}", quoted(&name.to_string_lossy()))).collect();
+    format!("{{{}}}", entries.join(","))
+}
+
+/// A string in TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            control if control.is_control() => {}
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+#[path = "codex_tests.rs"]
+mod tests;

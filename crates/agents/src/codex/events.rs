@@ -1,0 +1,248 @@
+//! Reads what `codex exec --json` prints: one event a line. No line is trusted to be whole, known or true.
+
+use std::path::PathBuf;
+
+use ralph_model::{Ended, FaultKind, Timestamp, Tokens};
+use serde_json::Value;
+
+use super::files::Files;
+use super::rollout::{Rollouts, exited, last_line, tokens};
+use super::{Guard, refusal};
+use crate::adapter::Parser;
+use crate::text::short;
+use crate::transcript::{CallEnd, Terminal, Transcript};
+
+/// Characters of what is remembered of a failure.
+const MOST_WORDS: usize = 2000;
+/// Words of a file system that a sandbox of Codex's own made read-only.
+const READ_ONLY: &str = "Read-only file system";
+
+/// The parser of one run.
+pub(crate) struct Codex {
+    guard: Guard,
+    rollouts: Rollouts,
+    /// Where sessions are recorded, as long as none of this run is known.
+    sessions: Option<PathBuf>,
+    files: Option<Files>,
+    /// The thread whose record comes in through [`Parser::side`].
+    aside: Option<String>,
+    /// What the last turn says of the whole thread.
+    completed: Option<Tokens>,
+    failed: Option<String>,
+    has_begun: bool,
+    /// The last line on standard error that names an error.
+    complaint: Option<String>,
+}
+
+impl Codex {
+    pub(crate) fn new(sessions: Option<PathBuf>, start: Timestamp, guard: Guard) -> Self {
+        Self {
+            guard,
+            rollouts: Rollouts::new(start, guard),
+            sessions,
+            files: None,
+            aside: None,
+            completed: None,
+            failed: None,
+            has_begun: false,
+            complaint: None,
+        }
+    }
+
+    fn thread(&mut self, id: &str, told: &mut Transcript) {
+        told.session(id);
+        let id = &id.to_ascii_lowercase();
+        // Another thread than the first can only be a mistake: the record of that one would be left aside.
+        if self.rollouts.main().is_none() && self.rollouts.begin(id).is_some() {
+            self.files = self.sessions.take().and_then(|sessions| Files::new(sessions, id, self.rollouts.start()));
+        }
+    }
+
+    fn item(&mut self, item: &Value, is_over: bool, told: &mut Transcript) {
+        let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
+        match text("type") {
+            "agent_message" if is_over => {
+                told.recovered();
+                told.message(text("text"));
+            }
+            "reasoning" if is_over => {
+                told.recovered();
+                told.words(&format!("{}\n", text("text")));
+            }
+            // Warnings and plans; what is fatal comes as `turn.failed`.
+            "agent_message" | "reasoning" | "error" | "todo_list" | "" => {}
+            kind => {
+                let Some((tool, input)) = call(kind, item) else { return };
+                told.recovered();
+                told.call(text("id"), &tool, &input);
+                if is_over {
+                    let end = outcome(kind, item);
+                    self.refused(item, &end, told);
+                    told.call_ended(text("id"), &tool, end);
+                }
+            }
+        }
+    }
+
+    /// A command that failed at the walls of Codex's own sandbox.
+    fn refused(&self, item: &Value, end: &CallEnd, told: &mut Transcript) {
+        let output = item.get("aggregated_output").and_then(Value::as_str).unwrap_or_default();
+        if self.guard == Guard::Own
+            && matches!(end, CallEnd::Failed(_))
+            && let Some(line) = output.lines().find(|line| line.contains(READ_ONLY))
+        {
+            told.fault(FaultKind::SandboxRefused, line);
+        }
+    }
+}
+
+/// An error that is not the last word. Any other is said again when the turn fails.
+fn error(words: &str, told: &mut Transcript) {
+    if words.starts_with("Reconnecting") {
+        told.retries(words);
+        if let Some(trouble) = refusal::trouble(words, None, told.now()) {
+            told.trouble(trouble);
+        }
+    }
+}
+
+impl Parser for Codex {
+    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+        let Ok(event) = serde_json::from_str::<Value>(line) else { return };
+        let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
+        let kind = text("type");
+        self.has_begun |= !kind.is_empty();
+        match kind {
+            "thread.started" => self.thread(text("thread_id"), told),
+            "item.started" | "item.updated" | "item.completed" => {
+                if let Some(item) = event.get("item") {
+                    self.item(item, kind == "item.completed", told);
+                }
+            }
+            "error" => error(text("message"), told),
+            "turn.completed" => {
+                self.completed = event.get("usage").map(tokens);
+                self.failed = None;
+                told.recovered();
+                told.terminal(Terminal::Completed);
+            }
+            "turn.failed" => {
+                let words = event.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
+                self.failed = Some(short(words.to_owned(), MOST_WORDS));
+                let words = if words.is_empty() {
+                    "the turn failed, without a word why".to_owned()
+                } else {
+                    refusal::spoken(words)
+                };
+                told.terminal(Terminal::Failed(words));
+            }
+            _ => {}
+        }
+    }
+
+    fn stderr(&mut self, line: &str, _: &mut Transcript) {
+        // The tool calls that it complains of here are in the record of the session, with their names.
+        let is_error = line.starts_with("Error") || line.starts_with("error:");
+        if is_error && !self.has_begun {
+            self.complaint = Some(short(line.to_owned(), MOST_WORDS));
+        }
+    }
+
+    fn look(&mut self, told: &mut Transcript) {
+        if let Some(files) = &mut self.files {
+            files.look(&mut self.rollouts, told);
+        }
+    }
+
+    fn side(&mut self, line: &str, told: &mut Transcript) {
+        // A thread that goes on from another one repeats its opening after its own.
+        if let Some(id) = Rollouts::thread_of(line)
+            && (self.aside.is_none() || !self.rollouts.knows(&id))
+        {
+            self.aside = self.rollouts.begin(&id).map(|()| id);
+        }
+        if let Some(id) = &self.aside {
+            self.rollouts.line(id, line, told);
+        }
+    }
+
+    fn end(&mut self, ended: &Ended, told: &mut Transcript) {
+        if let Some(files) = &mut self.files {
+            files.drain(&mut self.rollouts, told);
+        }
+        if let Some(used) = self.completed {
+            let missing = used.less(self.rollouts.total());
+            if !self.rollouts.has_counted() {
+                // Of the whole thread, so more than this run where it went on with an earlier one, and never less.
+                told.total(None, used);
+            } else if !missing.is_none() {
+                told.request("not in the record", None, missing);
+            }
+        }
+        if let Some(words) = &self.failed {
+            // What it failed of at last says more than what it tried again before.
+            told.recovered();
+            if let Some(trouble) = refusal::trouble(words, self.rollouts.error(), told.now()) {
+                let until = trouble.until.or_else(|| self.rollouts.free_again(trouble.kind));
+                told.trouble(ralph_model::Trouble { until, ..trouble });
+            }
+        } else if let (Ended::Exited { .. }, None, Some(words)) = (ended, told.said_end(), &self.complaint) {
+            told.terminal(Terminal::Failed(words.clone()));
+        }
+    }
+}
+
+/// The name of a tool and what it is called with, for people.
+fn call(kind: &str, item: &Value) -> Option<(String, String)> {
+    let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
+    Some(match kind {
+        "command_execution" => ("shell".to_owned(), unwrapped(text("command")).to_owned()),
+        "file_change" => ("apply_patch".to_owned(), changes(item)),
+        "mcp_tool_call" => (format!("{}.{}", text("server"), text("tool")), arguments(item)),
+        "collab_tool_call" => (text("tool").to_owned(), text("prompt").to_owned()),
+        "web_search" => (kind.to_owned(), text("query").to_owned()),
+        // An item that has a state is something that it does.
+        other if item.get("status").is_some() => (other.to_owned(), String::new()),
+        _ => return None,
+    })
+}
+
+/// The command inside `/bin/bash -lc '…'`.
+fn unwrapped(command: &str) -> &str {
+    let inner = command.split_once(" -lc ").or_else(|| command.split_once(" -c ")).map_or(command, |(_, inner)| inner);
+    let between = |mark: char| inner.strip_prefix(mark).and_then(|inner| inner.strip_suffix(mark));
+    between('\'').or_else(|| between('"')).unwrap_or(inner)
+}
+
+fn changes(item: &Value) -> String {
+    let list = item.get("changes").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let part = |change: &Value, name: &str| change.get(name).and_then(Value::as_str).unwrap_or("?").to_owned();
+    let lines: Vec<String> =
+        list.iter().take(20).map(|change| format!("{} {}", part(change, "kind"), part(change, "path"))).collect();
+    lines.join(", ")
+}
+
+fn arguments(item: &Value) -> String {
+    match item.get("arguments") {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => short(text.clone(), MOST_WORDS),
+        Some(other) => short(other.to_string(), MOST_WORDS),
+    }
+}
+
+/// How an item ended. What does not say that it worked did not.
+fn outcome(kind: &str, item: &Value) -> CallEnd {
+    let text = |name: &str| item.get(name).and_then(Value::as_str);
+    let output = text("aggregated_output").unwrap_or_default();
+    let last = last_line(output);
+    let error = item.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
+    match (text("status"), item.get("exit_code").and_then(Value::as_i64)) {
+        (Some("declined"), _) => CallEnd::Denied(if last.is_empty() { error } else { last }.to_owned()),
+        (_, Some(code)) if code != 0 => CallEnd::Failed(exited(code, last)),
+        (Some("completed"), _) if item.get("error").is_none_or(Value::is_null) => CallEnd::Done,
+        (None, Some(_)) => CallEnd::Done,
+        (None, None) if kind == "web_search" => CallEnd::Done,
+        _ if error.is_empty() => CallEnd::Failed(last.to_owned()),
+        _ => CallEnd::Failed(error.to_owned()),
+    }
+}

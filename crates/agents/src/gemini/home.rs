@@ -1,0 +1,298 @@
+//! A home of the run's own for the program's settings and state: who the user is, which model they chose and what they forbid
+//! come from theirs, and nothing else does. Hooks, servers, extensions and commands of the user stay away, and the folder of the
+//! user is not written, except where a login is renewed.
+//!
+//! A file of system settings would be less work, but the program takes one only where root owns it and every folder above it.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::settings_folder;
+use crate::request::{Error, Request};
+
+pub(super) const SETTINGS: &str = "settings.json";
+/// Files with instructions, unless the user chose other names. The second is not read by default, but those who use it say so in
+/// settings of the repository, which are not read here.
+const INSTRUCTIONS: [&str; 2] = ["GEMINI.md", "AGENTS.md"];
+/// What says who the user is, and what they forbid.
+const LINKED: [&str; 5] =
+    ["oauth_creds.json", "google_accounts.json", "gemini-credentials.json", "installation_id", "policies"];
+/// Settings of the user that stay in effect: the login, the model, what is forbidden.
+const KEPT: [&str; 10] = [
+    "/security/auth",
+    "/security/disableYoloMode",
+    "/security/environmentVariableRedaction",
+    "/security/toolSandboxing",
+    "/model/name",
+    "/modelConfigs",
+    "/billing",
+    "/context/fileName",
+    "/tools/core",
+    "/tools/exclude",
+];
+/// Variables that say how to reach the service, which a user can also keep in a file of their own.
+const VARIABLES: [&str; 17] = [
+    "GEMINI_API_KEY",
+    "GEMINI_API_KEY_AUTH_MECHANISM",
+    "GEMINI_MODEL",
+    "GOOGLE_API_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_CLOUD_LOCATION",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_CLOUD_PROJECT_ID",
+    "GOOGLE_GENAI_API_VERSION",
+    "GOOGLE_GENAI_USE_GCA",
+    "GOOGLE_GENAI_USE_VERTEXAI",
+    "GOOGLE_GEMINI_BASE_URL",
+    "GOOGLE_VERTEX_BASE_URL",
+    "CODE_ASSIST_ENDPOINT",
+    "GEMINI_CLI_CUSTOM_HEADERS",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+];
+/// Variables with the value that means the same as none, for those that the user has not set. The program reads a `.env` of the
+/// repository, which could send the user's key elsewhere with these, but it leaves alone what is set.
+const PINNED: [(&str, &str); 11] = [
+    ("CODE_ASSIST_ENDPOINT", "https://cloudcode-pa.googleapis.com"),
+    ("GEMINI_CLI_CUSTOM_HEADERS", ""),
+    ("GEMINI_SYSTEM_MD", ""),
+    ("GOOGLE_GEMINI_BASE_URL", ""),
+    ("GOOGLE_VERTEX_BASE_URL", ""),
+    ("HTTPS_PROXY", ""),
+    ("HTTP_PROXY", ""),
+    ("NODE_TLS_REJECT_UNAUTHORIZED", ""),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", ""),
+    ("http_proxy", ""),
+    ("https_proxy", ""),
+];
+/// Variables that are Ralph's to decide in a run.
+const DECIDED: [(&str, &str); 6] = [
+    // Otherwise the repository's settings would be read.
+    ("GEMINI_CLI_TRUST_WORKSPACE", ""),
+    ("GEMINI_CLI_TRUSTED_FOLDERS_PATH", ""),
+    ("GEMINI_RESTRICTED_MODE", ""),
+    // A container is not in the tree of processes that Ralph ends.
+    ("GEMINI_SANDBOX", ""),
+    ("GEMINI_TELEMETRY_ENABLED", "false"),
+    ("GEMINI_WRITE_SYSTEM_MD", ""),
+];
+
+/// The folder of settings that was made for a run.
+pub(super) struct Own {
+    /// The folder itself.
+    pub(super) folder: PathBuf,
+    /// What makes the program use it.
+    pub(super) environment: Vec<(String, OsString)>,
+}
+
+/// The folder of the user's own settings, where the environment says that there is one.
+pub(super) fn folder(request: &Request<'_>) -> Option<PathBuf> {
+    home(request).map(settings_folder)
+}
+
+fn home<'a>(request: &'a Request<'_>) -> Option<&'a Path> {
+    let named = |name| request.variable(name).filter(|value| !value.is_empty());
+    named("GEMINI_CLI_HOME").or_else(|| named("HOME")).map(Path::new)
+}
+
+/// Makes the folder, from what the user's own one holds.
+pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own, Error> {
+    let own_home = request.scratch.join("gemini");
+    let own = settings_folder(&own_home);
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| Error::Scratch { path, source }
+    };
+    if own_home.exists() {
+        fs::remove_dir_all(&own_home).map_err(failed(&own_home))?;
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(&own).map_err(failed(&own))?;
+
+    let mut environment = from_file(request);
+    let (settings, readable) = match user.map(|user| fs::read_to_string(user.join(SETTINGS))) {
+        None => (Value::Null, true),
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => (Value::Null, true),
+        Some(Err(_)) => (Value::Null, false),
+        Some(Ok(text)) => match serde_json::from_str(&without_comments(&text)) {
+            Ok(settings) => (settings, true),
+            Err(_) => (Value::Null, false),
+        },
+    };
+    let path = own.join(SETTINGS);
+    match user.filter(|_| !readable) {
+        // The program says better than Ralph could what is wrong with it.
+        Some(user) => symlink(user.join(SETTINGS), &path).map_err(failed(&path))?,
+        None => {
+            let has = |name: &str| {
+                let beside = environment.get(name).map(OsString::as_os_str);
+                request.variable(name).or(beside).filter(|value| !value.is_empty()).map(OsStr::to_owned)
+            };
+            let settings = settings_for(&settings, has);
+            write(&path, &settings.to_string()).map_err(failed(&path))?;
+        }
+    }
+    if let Some(user) = user {
+        link(user, &own, &settings)?;
+    }
+    for (name, value) in PINNED {
+        if request.variable(name).is_none() {
+            environment.entry(name.to_owned()).or_insert_with(|| value.into());
+        }
+    }
+    for (name, value) in DECIDED {
+        environment.insert(name.to_owned(), value.into());
+    }
+    environment.insert("GEMINI_CLI_HOME".to_owned(), own_home.into());
+    Ok(Own { folder: own, environment: environment.into_iter().collect() })
+}
+
+/// The settings of the run.
+fn settings_for(user: &Value, has: impl Fn(&str) -> Option<OsString>) -> Value {
+    let mut own = json!({
+        "general": {
+            // Ralph waits out what lasts longer.
+            "maxAttempts": 3,
+            "enableAutoUpdate": false,
+            "enableAutoUpdateNotification": false,
+        },
+        "privacy": { "usageStatisticsEnabled": false },
+        "telemetry": { "enabled": false },
+        "hooksConfig": { "enabled": false },
+        // Only a folder that is not trusted keeps its settings to itself; the switch comes after they were read.
+        "security": { "folderTrust": { "enabled": true } },
+        // Every `@` in a prompt would otherwise become a search through the whole workspace.
+        "context": { "fileName": INSTRUCTIONS, "fileFiltering": { "enableRecursiveFileSearch": false } },
+        "tools": { "sandbox": false },
+        "ui": { "showCompatibilityWarnings": false },
+    });
+    for path in KEPT {
+        if let Some(kept) = user.pointer(path) {
+            put(&mut own, path, kept.clone());
+        }
+    }
+    let is_set = |name| has(name).is_some_and(|value| value == "true");
+    let chosen = own.pointer("/security/auth/selectedType").is_some_and(Value::is_string);
+    // With a base URL beside the key, the program would take it for a gateway that needs no key, and refuse.
+    if !chosen
+        && has("GEMINI_API_KEY").is_some()
+        && !is_set("GOOGLE_GENAI_USE_GCA")
+        && !is_set("GOOGLE_GENAI_USE_VERTEXAI")
+    {
+        put(&mut own, "/security/auth/selectedType", "gemini-api-key".into());
+    }
+    own
+}
+
+/// Puts a value at a path, making the objects above it.
+fn put(root: &mut Value, path: &str, value: Value) {
+    let mut at = root;
+    for part in path.split('/').skip(1) {
+        if !at.is_object() {
+            *at = Value::Object(Map::new());
+        }
+        let Value::Object(object) = at else { return };
+        at = object.entry(part).or_insert(Value::Null);
+    }
+    *at = value;
+}
+
+/// Links what says who the user is, what they forbid, and their own instructions.
+fn link(user: &Path, own: &Path, settings: &Value) -> Result<(), Error> {
+    let chosen = settings.pointer("/context/fileName");
+    let names = match chosen {
+        Some(Value::String(name)) => vec![name.as_str()],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        Some(_) | None => INSTRUCTIONS.to_vec(),
+    };
+    // A name with a slash in it would lead out of the folder.
+    let names = names.into_iter().filter(|name| !name.is_empty() && !name.contains('/') && !name.starts_with('.'));
+    for name in LINKED.into_iter().chain(names) {
+        let (there, here) = (user.join(name), own.join(name));
+        if there.exists() && !here.exists() {
+            symlink(&there, &here).map_err(|source| Error::Scratch { path: here, source })?;
+        }
+    }
+    Ok(())
+}
+
+/// What the user keeps in the file that the program reads variables from. Not having one is no error.
+fn from_file(request: &Request<'_>) -> BTreeMap<String, OsString> {
+    let Some(home) = home(request) else { return BTreeMap::new() };
+    let files = [settings_folder(home).join(".env"), home.join(".env")];
+    let Some(text) = files.iter().find_map(|file| fs::read_to_string(file).ok()) else { return BTreeMap::new() };
+    variables(&text)
+        .filter(|(name, _)| VARIABLES.contains(&name.as_str()) && request.variable(name).is_none())
+        .map(|(name, value)| (name, value.into()))
+        .collect()
+}
+
+/// The lines `NAME=value` of a `.env` file, with or without `export` and quotes.
+fn variables(text: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    text.lines().filter_map(|line| {
+        let line = line.trim();
+        let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+        let (name, value) = (name.trim(), value.trim());
+        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let quote = value.chars().next().filter(|first| "\"'`".contains(*first));
+        let value = match quote.and_then(|quote| value[1..].split_once(quote)) {
+            Some((inside, _)) => inside,
+            // What follows a `#` is a comment.
+            None => value.split('#').next().unwrap_or(value).trim_end(),
+        };
+        is_name.then(|| (name.to_owned(), value.to_owned()))
+    })
+}
+
+/// JSON without the comments that the program allows in it.
+fn without_comments(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '/']) {
+        let (front, back) = rest.split_at(at);
+        plain.push_str(front);
+        let end = if back.starts_with("//") {
+            back.find('\n').unwrap_or(back.len())
+        } else if back.starts_with("/*") {
+            back.find("*/").map_or(back.len(), |end| end + 2)
+        } else if back.starts_with('"') {
+            let end = string_end(back);
+            plain.push_str(&back[..end]);
+            end
+        } else {
+            plain.push('/');
+            1
+        };
+        rest = &back[end..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+/// Where the string ends that a text begins with, behind its closing quote.
+fn string_end(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    // Settings can hold headers with keys in them.
+    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+#[path = "home_tests.rs"]
+mod tests;

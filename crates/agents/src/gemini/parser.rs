@@ -1,0 +1,438 @@
+//! Reads the program's stream, what it complains about, and the records that it keeps. Decides nothing that the program did not say.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use ralph_model::{Ended, FaultKind, Tokens, TroubleKind};
+use serde_json::Value;
+
+use super::calls::{SHELL, about, exit_of, failure, response};
+use super::records::Records;
+use super::{LOGIN, refusal};
+use crate::adapter::Parser;
+use crate::text::{bounded, short};
+use crate::transcript::{CallEnd, Terminal, Transcript};
+
+/// Bytes of a message that is still being written.
+const MOST_MESSAGE: usize = 64 * 1024;
+/// Calls, and messages of a record, that are remembered to tell a new one from one that is told again.
+const MOST_SEEN: usize = 512;
+/// Results of commands that wait for the record to tell their exit code.
+const MOST_HELD: usize = 16;
+/// Models that are told apart.
+const MOST_MODELS: usize = 32;
+/// Lines of complaint that are kept, the first ones, and characters of one.
+const MOST_COMPLAINTS: usize = 12;
+const MOST_COMPLAINT: usize = 500;
+/// How long the program may wait by itself. Whoever is told to come back in hours would sit there for hours.
+const LONGEST_WAIT: i64 = 20_000;
+
+/// How a helper of the program hands its result over.
+const HAND_OVER: &str = "complete_task";
+/// Names that stand for a choice of models and are none themselves.
+const CHOICES: [&str; 6] = ["auto", "pro", "flash", "flash-lite", "auto-gemini-2.5", "auto-gemini-3"];
+/// The beginnings of lines that complain about nothing.
+const NOISE: [&str; 10] = [
+    "Warning:",
+    "YOLO mode is enabled",
+    "Ripgrep is not available",
+    "[STARTUP]",
+    "Approval mode overridden",
+    "Error executing tool",
+    "Loaded cached credentials",
+    "(node:",
+    "(Use `node",
+    "at ",
+];
+
+/// Reads what Gemini CLI tells.
+pub(crate) struct Gemini {
+    records: Records,
+    /// The settings of the run and those of the user that they were made from: people know only the latter.
+    settings: Option<(String, String)>,
+    /// What the agent is saying.
+    text: String,
+    /// Calls that were told on standard output, by their ids.
+    calls: VecDeque<(String, String)>,
+    /// Commands whose exit code the record has not told yet.
+    held: VecDeque<String>,
+    /// Calls of helpers that were told.
+    told_calls: VecDeque<String>,
+    /// Answers of the model that were counted.
+    counted: VecDeque<String>,
+    /// What the records count, and what the program says in the end, by model.
+    recorded: Vec<(String, Tokens)>,
+    totals: Vec<(String, Tokens)>,
+    /// When the program told that it begins. A session that is taken up again has records of before.
+    began: Option<String>,
+    /// What went wrong, where the final word does not repeat it.
+    error: Option<String>,
+    finale: Option<Finale>,
+    complaints: Vec<String>,
+    /// The program said that an attempt failed, and has not yet said what it does about that.
+    attempt: Option<String>,
+}
+
+/// The program's final word.
+struct Finale {
+    good: bool,
+    kind: String,
+    words: String,
+}
+
+impl Gemini {
+    pub(crate) fn new(records: Records, settings: Option<(String, String)>) -> Self {
+        Self {
+            records,
+            settings,
+            text: String::new(),
+            calls: VecDeque::new(),
+            held: VecDeque::new(),
+            told_calls: VecDeque::new(),
+            counted: VecDeque::new(),
+            recorded: Vec::new(),
+            totals: Vec::new(),
+            began: None,
+            error: None,
+            finale: None,
+            complaints: Vec::new(),
+            attempt: None,
+        }
+    }
+
+    fn event(&mut self, event: &Value, told: &mut Transcript) {
+        match text(event, "type") {
+            "init" => {
+                self.began = Some(short(text(event, "timestamp").to_owned(), 100));
+                let session = text(event, "session_id");
+                told.session(session);
+                self.records.session(session);
+                let model = text(event, "model");
+                if !model.is_empty() && !CHOICES.contains(&model) {
+                    told.model(model);
+                }
+            }
+            // Those of the user are the prompt.
+            "message" if text(event, "role") == "assistant" => {
+                let piece = text(event, "content");
+                told.words(piece);
+                self.text.push_str(piece);
+                if self.text.len() > 2 * MOST_MESSAGE {
+                    self.text = bounded(std::mem::take(&mut self.text), MOST_MESSAGE);
+                }
+            }
+            "tool_use" => {
+                self.say(told);
+                let (id, tool) = (text(event, "tool_id"), text(event, "tool_name"));
+                remember(&mut self.calls, (short(id.to_owned(), 200), short(tool.to_owned(), 100)));
+                told.call(id, tool, &about(event.get("parameters")));
+            }
+            "tool_result" => self.result(event, told),
+            "error" => self.error(text(event, "severity"), text(event, "message"), told),
+            "result" => {
+                self.say(told);
+                self.stats(event.get("stats"));
+                let error = event.get("error");
+                self.finale = Some(Finale {
+                    good: text(event, "status") == "success" && error.is_none_or(Value::is_null),
+                    kind: error.map_or("", |error| text(error, "type")).to_owned(),
+                    words: short(error.map_or("", |error| text(error, "message")).to_owned(), 4 * MOST_COMPLAINT),
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The words so far are a message.
+    fn say(&mut self, told: &mut Transcript) {
+        told.message(&std::mem::take(&mut self.text));
+    }
+
+    fn result(&mut self, event: &Value, told: &mut Transcript) {
+        let id = text(event, "tool_id");
+        let tool = self.tool(id);
+        let error = event.get("error").filter(|error| !error.is_null());
+        // A call that was cancelled is told as a success with an error beside it.
+        if text(event, "status") == "success" && error.is_none() {
+            if tool == SHELL {
+                if self.held.len() == MOST_HELD
+                    && let Some(oldest) = self.held.pop_front()
+                {
+                    told.call_ended(&oldest, SHELL, CallEnd::Done);
+                }
+                self.held.push_back(id.to_owned());
+            } else {
+                told.call_ended(id, &tool, CallEnd::Done);
+            }
+            return;
+        }
+        let kind = error.map_or("", |error| text(error, "type"));
+        let words = match error.map_or("", |error| text(error, "message")) {
+            "" => text(event, "output"),
+            words => words,
+        };
+        let end = failure(&tool, kind, words, told);
+        told.call_ended(id, &tool, end);
+    }
+
+    fn tool(&self, id: &str) -> String {
+        self.calls.iter().rev().find(|(known, _)| known == id).map(|(_, tool)| tool.clone()).unwrap_or_default()
+    }
+
+    fn error(&mut self, severity: &str, message: &str, told: &mut Transcript) {
+        if message.starts_with("Loop detected") {
+            told.fault(FaultKind::EndlessRetry, message);
+        } else if severity == "error" {
+            self.error = Some(short(message.to_owned(), MOST_COMPLAINT));
+        }
+    }
+
+    fn stats(&mut self, stats: Option<&Value>) {
+        let Some(Value::Object(models)) = stats.and_then(|stats| stats.get("models")) else { return };
+        for (model, used) in models.iter().take(MOST_MODELS) {
+            let (read, cached, total) =
+                (count(used, "input_tokens"), count(used, "cached"), count(used, "total_tokens"));
+            let tokens = Tokens {
+                input: read.saturating_sub(cached),
+                cache_read: cached.min(read),
+                cache_write: 0,
+                // Hidden reasoning is in no other figure than the total.
+                output: count(used, "output_tokens").max(total.saturating_sub(read)),
+            };
+            self.totals.push((model.clone(), tokens));
+        }
+    }
+
+    /// Counts an answer of the model, once.
+    fn answer(&mut self, record: &Value, told: &mut Transcript) {
+        let (id, model) = (text(record, "id"), text(record, "model"));
+        let Some(used) = record.get("tokens").filter(|tokens| tokens.is_object()) else { return };
+        if id.is_empty() || self.counted.iter().any(|known| known == id) {
+            return;
+        }
+        let (read, cached) = (count(used, "input"), count(used, "cached"));
+        let tokens = Tokens {
+            input: read.saturating_sub(cached),
+            cache_read: cached.min(read),
+            cache_write: 0,
+            // What tools of the service read counts as written here, as it does in the sum of the final word: too dear
+            // rather than too cheap.
+            output: [count(used, "thoughts"), count(used, "tool")]
+                .iter()
+                .fold(count(used, "output"), |a, b| a.saturating_add(*b)),
+        };
+        remember(&mut self.counted, id.to_owned());
+        told.request(id, (!model.is_empty()).then_some(model), tokens);
+        if let Some((_, sum)) = self.recorded.iter_mut().find(|(known, _)| known == model) {
+            *sum = sum.plus(tokens);
+        } else if self.recorded.len() < MOST_MODELS {
+            self.recorded.push((model.to_owned(), tokens));
+        }
+    }
+
+    /// A call as the record tells it: how a command ended, and what helpers did.
+    fn recorded_call(&mut self, call: &Value, told: &mut Transcript) {
+        let (id, tool) = (text(call, "id"), text(call, "name"));
+        if let Some(at) = self.held.iter().position(|held| held == id) {
+            self.held.remove(at);
+            let end = exit_of(call).map_or(CallEnd::Done, CallEnd::Failed);
+            told.call_ended(id, SHELL, end);
+            return;
+        }
+        let is_known =
+            self.calls.iter().any(|(known, _)| known == id) || self.told_calls.iter().any(|known| known == id);
+        if id.is_empty() || tool.is_empty() || tool == HAND_OVER || is_known {
+            return;
+        }
+        remember(&mut self.told_calls, id.to_owned());
+        told.call(id, tool, &about(call.get("args")));
+        let answer = response(call);
+        let words = answer.map_or("", |answer| text(answer, "error"));
+        let end = if text(call, "status") == "success" && words.is_empty() {
+            exit_of(call).map_or(CallEnd::Done, CallEnd::Failed)
+        } else {
+            failure(tool, "", words, told)
+        };
+        told.call_ended(id, tool, end);
+    }
+
+    /// The sums of the program's final word against the answers that were counted one by one.
+    fn settle(&mut self, told: &mut Transcript) {
+        for (model, total) in std::mem::take(&mut self.totals) {
+            if self.recorded.is_empty() {
+                told.total(Some(&model), total);
+                continue;
+            }
+            let counted = self.recorded.iter().find(|(known, _)| *known == model).map(|(_, sum)| *sum);
+            // Requests that are in no record: which model should answer, a summary, an answer that was asked for again.
+            let rest = total.less(counted.unwrap_or_default());
+            if !rest.is_none() {
+                told.request(&format!("beside {model}"), Some(&model), rest);
+            }
+        }
+    }
+
+    fn conclude(&mut self, finale: &Finale, code: Option<u16>, told: &mut Transcript) {
+        let words = match (finale.words.as_str(), &self.error) {
+            ("", Some(error)) => error.clone(),
+            ("", None) => "it ended with an error and no word about it".to_owned(),
+            (words, _) => words.to_owned(),
+        };
+        if finale.kind == "FatalTurnLimitedError" || words.contains("Maximum session turns exceeded") {
+            return told.terminal(Terminal::TurnLimit);
+        }
+        let lower = words.to_ascii_lowercase();
+        if ["empty response", "no final response text"].iter().any(|word| lower.contains(word)) {
+            told.fault(FaultKind::EmptyAnswer, &words);
+        } else if lower.contains("error: terminated") || lower.contains("without a finish reason") {
+            told.fault(FaultKind::CutStream, &words);
+        } else if words.starts_with(refusal::FRAME)
+            && let Some(trouble) = refusal::trouble(&words, code, told.now())
+        {
+            told.trouble(trouble);
+        }
+        told.terminal(Terminal::Failed(words));
+    }
+
+    /// The program ended before it began to work, and its exit code says why. Nothing but a person can help with that.
+    fn never_began(&self, code: i32, told: &mut Transcript) {
+        let said = self.complaint();
+        let trouble = match code {
+            0 => return,
+            41 => refusal::not_set_up(said, LOGIN),
+            44 => {
+                told.fault(FaultKind::SandboxRefused, &said);
+                return told.terminal(Terminal::Failed(said));
+            }
+            52 => refusal::not_set_up(said, "mend that file of settings, or remove it"),
+            55 => refusal::not_set_up(said, "run `gemini` in that folder once and trust it"),
+            _ => refusal::not_set_up(said, "see that `gemini` starts by itself in that folder"),
+        };
+        let words = trouble.to_string();
+        told.trouble(trouble);
+        told.terminal(Terminal::Failed(words));
+    }
+
+    /// What it complained about, with the names of files that people know.
+    fn complaint(&self) -> String {
+        let said = self.complaints.join(" ");
+        match &self.settings {
+            Some((own, user)) => said.replace(own.as_str(), user),
+            None => said,
+        }
+    }
+
+    /// The program tries again, at once or later.
+    fn tries_again(&mut self, wait: Option<i64>, told: &mut Transcript) {
+        let why = self.attempt.take().unwrap_or_default();
+        let why = why.split(". Retrying").next().unwrap_or(&why);
+        let Some(wait) = wait.filter(|wait| *wait > LONGEST_WAIT) else { return told.retries(why) };
+        let now = told.now();
+        let until = ralph_model::Timestamp(now.0.saturating_add(wait));
+        let trouble = refusal::trouble(why, Some(429), now).unwrap_or_else(|| ralph_model::Trouble {
+            kind: TroubleKind::RateLimit,
+            until: None,
+            message: why.to_owned(),
+            advice: None,
+        });
+        told.trouble(ralph_model::Trouble { until: trouble.until.or(Some(until)), ..trouble });
+        told.hopeless(&format!("it would wait until {} by itself", until.rfc3339()));
+    }
+}
+
+impl Parser for Gemini {
+    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+        if let Ok(event @ Value::Object(_)) = serde_json::from_str(line.trim()) {
+            self.event(&event, told);
+        }
+    }
+
+    fn stderr(&mut self, line: &str, told: &mut Transcript) {
+        let line = short(line.trim().to_owned(), MOST_COMPLAINT);
+        let mut words = line.as_str();
+        if let Some((number, why)) = line.strip_prefix("Attempt ").and_then(|rest| rest.split_once(" failed"))
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            self.attempt = Some(String::new());
+            words = why.trim_start_matches([':', ' ']);
+        }
+        let Some(attempt) = &mut self.attempt else {
+            let is_noise = line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise));
+            if !is_noise && self.complaints.len() < MOST_COMPLAINTS {
+                self.complaints.push(line);
+            }
+            return;
+        };
+        // What the service said can be longer than a line.
+        if attempt.len() < 4 * MOST_COMPLAINT {
+            let _ = write!(attempt, "{}{words}", if attempt.is_empty() { "" } else { " " });
+        }
+        if let Some((_, wait)) = line.split_once("Retrying after ") {
+            let digits = wait.bytes().take_while(u8::is_ascii_digit).count();
+            self.tries_again(wait.get(..digits).and_then(|wait| wait.parse().ok()), told);
+        } else if line.contains("Retrying with backoff") {
+            self.tries_again(None, told);
+        } else if line.contains("Max attempts reached") {
+            self.attempt = None;
+        }
+    }
+
+    fn look(&mut self, told: &mut Transcript) {
+        let mut records = std::mem::replace(&mut self.records, Records::new(std::path::Path::new("")));
+        records.read(|line| self.side(line, told));
+        self.records = records;
+    }
+
+    fn side(&mut self, line: &str, told: &mut Transcript) {
+        let Ok(record) = serde_json::from_str::<Value>(line) else { return };
+        // Times of one form: the later one is the greater text.
+        let time = text(&record, "timestamp");
+        let is_old = !time.is_empty() && self.began.as_deref().is_some_and(|began| time < began);
+        if text(&record, "type") != "gemini" || is_old {
+            return;
+        }
+        self.answer(&record, told);
+        for call in record.get("toolCalls").and_then(Value::as_array).into_iter().flatten() {
+            self.recorded_call(call, told);
+        }
+    }
+
+    fn end(&mut self, ended: &Ended, told: &mut Transcript) {
+        self.say(told);
+        for id in std::mem::take(&mut self.held) {
+            told.call_ended(&id, SHELL, CallEnd::Done);
+        }
+        self.settle(told);
+        let code = match ended {
+            Ended::Exited { code } => Some(*code),
+            _ => None,
+        };
+        match self.finale.take() {
+            Some(finale) if finale.good => match &self.error {
+                Some(error) if error.contains("Maximum session turns exceeded") => told.terminal(Terminal::TurnLimit),
+                Some(_) | None => told.terminal(Terminal::Completed),
+            },
+            Some(finale) => self.conclude(&finale, code.and_then(refusal::status_of), told),
+            None => {
+                if let Some(code) = code.filter(|_| self.began.is_none()) {
+                    self.never_began(code, told);
+                }
+            }
+        }
+    }
+}
+
+fn remember<T>(known: &mut VecDeque<T>, new: T) {
+    if known.len() == MOST_SEEN {
+        known.pop_front();
+    }
+    known.push_back(new);
+}
+
+pub(super) fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn count(value: &Value, name: &str) -> u64 {
+    value.get(name).and_then(Value::as_u64).unwrap_or(0)
+}

@@ -1,0 +1,140 @@
+//! Follows the records that the program keeps of its chats: one file for the run, one for each of its own helpers. Whoever can
+//! write there chooses what lies there, so that nothing but plain files is opened, and no more than a bounded amount is read.
+//!
+//! ```text
+//!   tmp/PROJECT/chats/session-TIME-FIRST8.jsonl     the chat of the session whose id begins with FIRST8
+//!   tmp/PROJECT/chats/SESSION/HELPER.jsonl          the chats of its helpers
+//! ```
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::lines::Lines;
+
+/// Entries of a folder that are looked at.
+const MOST_ENTRIES: usize = 4096;
+/// Files that are followed at once.
+const MOST_FILES: usize = 64;
+/// Bytes that are read of all files each time: a record holds the files that were read and written.
+const MOST_BYTES: u64 = 32 * 1024 * 1024;
+/// Characters of a session's id that a file's name ends with.
+const SHORT: usize = 8;
+
+/// The records of one run.
+pub(crate) struct Records {
+    /// The folder of all projects.
+    projects: PathBuf,
+    session: Option<String>,
+    /// The folder with the chats of this workspace, once it is known.
+    chats: Option<PathBuf>,
+    files: Vec<Followed>,
+}
+
+struct Followed {
+    path: PathBuf,
+    /// None when it cannot be read: then it is not tried again.
+    file: Option<File>,
+    lines: Lines,
+    /// The beginning of a character whose end was not written yet.
+    open: Vec<u8>,
+}
+
+impl Records {
+    /// The records below the program's folder of settings.
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self { projects: folder.join("tmp"), session: None, chats: None, files: Vec::new() }
+    }
+
+    /// The program named its session.
+    pub(crate) fn session(&mut self, id: &str) {
+        let is_plain = id.len() >= SHORT && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if is_plain && self.session.is_none() {
+            self.session = Some(id.to_owned());
+        }
+    }
+
+    /// Passes on each whole line that was written since the last time.
+    pub(crate) fn read(&mut self, mut line: impl FnMut(&str)) {
+        let Some(session) = self.session.clone() else { return };
+        self.find(&session);
+        let mut left = MOST_BYTES;
+        for followed in &mut self.files {
+            followed.read(&mut left, &mut line);
+        }
+    }
+
+    /// Looks for files that were not there before.
+    fn find(&mut self, session: &str) {
+        let end = format!("-{}.jsonl", &session[..SHORT]);
+        let is_main = |path: &Path| {
+            path.file_name().is_some_and(|name| {
+                let name = name.to_string_lossy();
+                name.starts_with("session-") && name.ends_with(&end)
+            })
+        };
+        if self.chats.is_none() {
+            let mut all = entries(&self.projects).map(|project| project.join("chats"));
+            self.chats = all.find(|chats| entries(chats).any(|path| is_main(&path)));
+        }
+        let Some(chats) = &self.chats else { return };
+        let main = entries(chats).filter(|path| is_main(path));
+        let helpers =
+            entries(&chats.join(session)).filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+        let found: Vec<PathBuf> = main.chain(helpers).collect();
+        for path in found {
+            if self.files.len() < MOST_FILES && !self.files.iter().any(|known| known.path == path) {
+                let file = open(&path);
+                self.files.push(Followed { path, file, lines: Lines::default(), open: Vec::new() });
+            }
+        }
+    }
+}
+
+impl Followed {
+    fn read(&mut self, left: &mut u64, line: &mut impl FnMut(&str)) {
+        let Some(file) = &mut self.file else { return };
+        let mut buffer = vec![0; 64 * 1024];
+        while *left > 0 {
+            // An error is the end of it as well: the figures so far stay, and the program tells the sum at its end.
+            let count = file.read(&mut buffer).unwrap_or(0);
+            if count == 0 {
+                return;
+            }
+            *left = left.saturating_sub(count as u64);
+            self.open.extend_from_slice(&buffer[..count]);
+            let whole = match std::str::from_utf8(&self.open) {
+                Ok(_) => self.open.len(),
+                Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                Err(_) => self.open.len(),
+            };
+            let rest = self.open.split_off(whole);
+            let text = String::from_utf8_lossy(&self.open);
+            self.lines.push(&text, |read| {
+                if let Some(read) = read {
+                    line(read);
+                }
+            });
+            self.open = rest;
+        }
+    }
+}
+
+/// What lies in a folder, as far as it can be seen. A folder that is not there yet is an empty one.
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.take(MOST_ENTRIES).filter_map(|entry| entry.ok().map(|entry| entry.path()))
+}
+
+/// A plain file, and nothing else: a link may lead anywhere, and a pipe would be waited for.
+fn open(path: &Path) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
+}
+
+#[cfg(test)]
+#[path = "records_tests.rs"]
+mod tests;

@@ -1,0 +1,178 @@
+//! Adds up what a run used and what that costs, as far as it is known at any moment.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ralph_model::{Cost, Ended, Money, PriceList, Tokens, Usage};
+
+/// Requests whose figures may still change: more than any program has under way at once.
+const MOST_OPEN: usize = 64;
+/// Models that are told apart in one run.
+const MOST_MODELS: usize = 32;
+/// Nothing costs as much; a larger figure is a mistake or a lie, and counts as no figure.
+const MOST_COST: Money = Money::dollars(1_000_000);
+/// No request and no run has as many.
+const MOST_TOKENS: u64 = 1 << 40;
+
+/// What a run used so far.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    prices: Arc<PriceList>,
+    /// Requests that may still change, the oldest first.
+    open: VecDeque<(String, Spent)>,
+    /// What is settled, by model.
+    settled: Vec<Spent>,
+    /// What the program says that the whole run used, by model; weighs more than the sum of its requests.
+    totals: Vec<Spent>,
+    /// What the program says that the run costs.
+    own: Option<Money>,
+    /// The model of most requests, or the last that was named.
+    model: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Spent {
+    model: Option<String>,
+    tokens: Tokens,
+    /// At list prices; none when the model has no price.
+    cost: Option<Money>,
+}
+
+impl Meter {
+    pub(crate) fn new(prices: Arc<PriceList>, model: Option<String>) -> Self {
+        Self { prices, open: VecDeque::new(), settled: Vec::new(), totals: Vec::new(), own: None, model }
+    }
+
+    /// The model that answers from here on.
+    pub(crate) fn model(&mut self, model: &str) {
+        self.model = Some(model.to_owned());
+    }
+
+    /// What one request used so far; a later figure for the same request replaces an earlier one.
+    pub(crate) fn request(&mut self, id: &str, model: Option<&str>, tokens: Tokens) {
+        let tokens = clamped(tokens);
+        let model = model.map(str::to_owned).or_else(|| self.model.clone());
+        if self.model.is_none() {
+            self.model.clone_from(&model);
+        }
+        let cost = model.as_deref().and_then(|model| self.prices.of(model)).map(|price| price.request(tokens));
+        let spent = Spent { model, tokens, cost };
+        if let Some((_, open)) = self.open.iter_mut().find(|(open, _)| open == id) {
+            *open = spent;
+            return;
+        }
+        if self.open.len() == MOST_OPEN
+            && let Some((_, oldest)) = self.open.pop_front()
+        {
+            add(&mut self.settled, oldest);
+        }
+        self.open.push_back((id.to_owned(), spent));
+    }
+
+    /// What the program says that this run used in all, of one model; replaces an earlier figure for the same model. Long
+    /// requests cannot be told apart in a sum: it is priced as ordinary ones.
+    pub(crate) fn total(&mut self, model: Option<&str>, tokens: Tokens) {
+        let tokens = clamped(tokens);
+        let model = model.map(str::to_owned).or_else(|| self.model.clone());
+        let cost = model.as_deref().and_then(|model| self.prices.of(model)).map(|price| price.rates.cost(tokens));
+        let spent = Spent { model, tokens, cost };
+        match self.totals.iter_mut().find(|total| total.model == spent.model) {
+            Some(total) => *total = spent,
+            None => add(&mut self.totals, spent),
+        }
+    }
+
+    /// What the program says that this run costs so far, in dollars.
+    pub(crate) fn own(&mut self, dollars: f64) {
+        if dollars.is_finite() && dollars >= 0.0 && dollars < MOST_COST.to_json_number() {
+            // A sum of floats has more digits than a micro-dollar can hold; rounding up never undercounts, and what floats
+            // add by themselves is far below a thousandth of one.
+            let micros = (dollars * 1e6 - 1e-4).ceil();
+            let amount = if micros > 0.0 { Money::from_number(micros / 1e6).ok() } else { Some(Money::ZERO) };
+            self.own = amount.or(self.own);
+        }
+    }
+
+    /// What is known to be spent so far, at least.
+    pub(crate) fn so_far(&self) -> Money {
+        let listed: Money = self.requests().filter_map(|spent| spent.cost).sum();
+        let totals: Money = self.totals.iter().filter_map(|spent| spent.cost).sum();
+        listed.max(totals).max(self.own.unwrap_or(Money::ZERO))
+    }
+
+    /// What the run cost. `refused` says that no request was ever answered.
+    pub(crate) fn cost(&self, ended: &Ended, refused: bool) -> Cost {
+        if let Some(amount) = self.own.filter(|own| *own > Money::ZERO) {
+            return Cost::Known { amount };
+        }
+        let tokens = self.sums().fold(Tokens::default(), |sum, spent| sum.plus(spent.tokens));
+        if tokens.is_none() {
+            // Nothing was sold. A zero of the program's own beside no tokens says nothing.
+            let is_free = refused || matches!(ended, Ended::NotStarted { .. });
+            return if is_free { Cost::Known { amount: Money::ZERO } } else { Cost::Unknown };
+        }
+        let costs: Option<Money> = self.sums().filter(|spent| !spent.tokens.is_none()).map(|spent| spent.cost).sum();
+        costs.map_or(Cost::Unknown, |amount| Cost::Known { amount })
+    }
+
+    /// Models that were used and have no price.
+    pub(crate) fn unpriced(&self) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .sums()
+            .filter(|spent| spent.cost.is_none() && !spent.tokens.is_none())
+            .map(|spent| spent.model.clone().unwrap_or_else(|| "a model that it does not name".to_owned()))
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    pub(crate) fn usage(&self) -> Usage {
+        let tokens = self.sums().fold(Tokens::default(), |sum, spent| sum.plus(spent.tokens));
+        let most = self.sums().max_by_key(|spent| spent.tokens.output).and_then(|spent| spent.model.clone());
+        Usage {
+            model: most.or_else(|| self.model.clone()),
+            input_tokens: tokens.read(),
+            cache_read_tokens: tokens.cache_read,
+            cache_write_tokens: tokens.cache_write,
+            output_tokens: tokens.output,
+        }
+    }
+
+    fn requests(&self) -> impl Iterator<Item = &Spent> {
+        self.settled.iter().chain(self.open.iter().map(|(_, spent)| spent))
+    }
+
+    /// The totals where there are some, else the requests.
+    fn sums(&self) -> Box<dyn Iterator<Item = &Spent> + '_> {
+        let has_totals = self.totals.iter().any(|total| !total.tokens.is_none());
+        if has_totals { Box::new(self.totals.iter()) } else { Box::new(self.requests()) }
+    }
+}
+
+/// Adds to the sum of the same model.
+fn add(sums: &mut Vec<Spent>, spent: Spent) {
+    let known = sums.iter().position(|sum| sum.model == spent.model);
+    let full = (sums.len() == MOST_MODELS).then_some(MOST_MODELS - 1);
+    match known.or(full).and_then(|at| sums.get_mut(at)) {
+        Some(sum) => {
+            sum.tokens = sum.tokens.plus(spent.tokens);
+            // A part without a price leaves the whole without one.
+            sum.cost = sum.cost.zip(spent.cost).map(|(left, right)| left + right);
+        }
+        None => sums.push(spent),
+    }
+}
+
+fn clamped(tokens: Tokens) -> Tokens {
+    Tokens {
+        input: tokens.input.min(MOST_TOKENS),
+        cache_read: tokens.cache_read.min(MOST_TOKENS),
+        cache_write: tokens.cache_write.min(MOST_TOKENS),
+        output: tokens.output.min(MOST_TOKENS),
+    }
+}
+
+#[cfg(test)]
+#[path = "meter_tests.rs"]
+mod tests;

@@ -1,0 +1,66 @@
+//! How OpenCode is called.
+
+use std::ffi::OsString;
+
+use ralph_model::AgentSpec;
+use ralph_process::Stdin;
+use serde_json::Value;
+
+use super::settings;
+use crate::adapter::Invocation;
+use crate::request::Request;
+
+/// A call of OpenCode that goes without questions, and without whatever no event would show.
+pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Invocation {
+    let mut words: Vec<&str> = vec![program, "run", "--format", "json"];
+    // Whatever is not denied is allowed, instead of asked and then rejected for want of a person.
+    words.push("--auto");
+    // Without a title it asks a model for one, and no event shows what that costs.
+    words.extend(["--title", "ralph"]);
+    // Only the log shows the model, and requests that are tried again.
+    words.extend(["--print-logs", "--log-level", "INFO"]);
+    if !spec.user_settings {
+        words.push("--pure");
+    }
+    if let Some(model) = &spec.model {
+        words.extend(["--model", model]);
+    }
+    words.extend(spec.args.iter().map(String::as_str));
+    Invocation {
+        program: words.into_iter().map(OsString::from).collect(),
+        environment: environment(spec, request),
+        stdin: Stdin::Bytes(request.prompt.as_bytes().to_vec()),
+        parser: super::parser(),
+    }
+}
+
+fn environment(spec: &AgentSpec, request: &Request<'_>) -> Vec<(OsString, OsString)> {
+    let mut variables: Vec<(OsString, OsString)> = vec![
+        // It works where this says, whatever folder it was started in.
+        ("PWD".into(), request.directory.clone().into_os_string()),
+        ("OPENCODE_DISABLE_AUTOUPDATE".into(), "1".into()),
+        ("OPENCODE_DISABLE_LSP_DOWNLOAD".into(), "1".into()),
+    ];
+    let own = settings::of_every_run(request).map(|mut own| {
+        if !spec.user_settings {
+            settings::keep_apart(&mut own, request);
+        }
+        own
+    });
+    if let Some(own) = own {
+        variables.push(("OPENCODE_CONFIG_CONTENT".into(), Value::Object(own).to_string().into()));
+    }
+    if !spec.user_settings {
+        variables.push(("OPENCODE_DISABLE_PROJECT_CONFIG".into(), "1".into()));
+    }
+    // Neither events nor log show what subagents use; where nobody counts, they may work.
+    if !spec.unmetered {
+        let rules = Value::Object(settings::without_subagents(request));
+        variables.push(("OPENCODE_PERMISSION".into(), rules.to_string().into()));
+    }
+    variables
+}
+
+#[cfg(test)]
+#[path = "invocation_tests.rs"]
+mod tests;

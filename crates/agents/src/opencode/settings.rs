@@ -1,0 +1,148 @@
+//! What OpenCode is told through its settings, and what of the user's own has to be known for that. Nothing here can make a
+//! run fail: settings that cannot be read are OpenCode's to complain about.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use serde_json::{Map, Value, json};
+
+use crate::request::Request;
+
+const MOST_BYTES: u64 = 1024 * 1024;
+/// Files with which a project instructs agents. The first name that is found counts, as it does for OpenCode itself.
+const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
+
+/// Settings that hold in every run, over those that the user gives in the variable. None when those cannot be read.
+pub(super) fn of_every_run(request: &Request<'_>) -> Option<Map<String, Value>> {
+    let mut settings = match request.variable("OPENCODE_CONFIG_CONTENT") {
+        Some(own) => object(&own.to_string_lossy())?,
+        None => Map::new(),
+    };
+    settings.insert("autoupdate".into(), json!(false));
+    settings.insert("share".into(), json!("disabled"));
+    // Ralph has snapshots of its own, and OpenCode takes one before and after every request.
+    settings.insert("snapshot".into(), json!(false));
+    Some(settings)
+}
+
+/// Keeps a run apart from the user's servers, and puts the project's instructions back, which go with its settings.
+pub(super) fn keep_apart(settings: &mut Map<String, Value>, request: &Request<'_>) {
+    let mut names = servers(settings);
+    names.extend(files(request).iter().filter_map(|path| object(&read(path)?)).flat_map(|file| servers(&file)));
+    if !names.is_empty() {
+        // The only way: what OpenCode reads from the user's files, it merges with this.
+        let off = names.into_iter().map(|name| (name, json!({"enabled": false})));
+        settings.insert("mcp".into(), Value::Object(off.collect()));
+    }
+    let found = instructions(&request.directory);
+    if !found.is_empty()
+        && let Value::Array(known) = settings.entry("instructions").or_insert_with(|| json!([]))
+    {
+        known.extend(found.into_iter().map(Value::String));
+    }
+}
+
+/// Permissions without subagents, over those that the user gives in the variable.
+pub(super) fn without_subagents(request: &Request<'_>) -> Map<String, Value> {
+    let own = request.variable("OPENCODE_PERMISSION").and_then(|own| object(&own.to_string_lossy()));
+    let mut rules = own.unwrap_or_default();
+    rules.insert("task".into(), json!("deny"));
+    rules
+}
+
+/// The servers that settings name.
+fn servers(settings: &Map<String, Value>) -> Vec<String> {
+    settings.get("mcp").and_then(Value::as_object).map(|mcp| mcp.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// Where OpenCode looks for the user's own settings.
+fn files(request: &Request<'_>) -> Vec<PathBuf> {
+    let path = |name: &str| request.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let settings = path("XDG_CONFIG_HOME").or_else(|| path("HOME").map(|home| home.join(".config")));
+    let folders = settings.map(|settings| settings.join("opencode")).into_iter().chain(path("OPENCODE_CONFIG_DIR"));
+    let names = ["config.json", "opencode.json", "opencode.jsonc"];
+    folders.flat_map(|folder| names.map(|name| folder.join(name))).chain(path("OPENCODE_CONFIG")).collect()
+}
+
+/// The instructions of the project: in its folder, and above it up to the root of the repository.
+fn instructions(directory: &Path) -> Vec<String> {
+    let depth = directory.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
+    let folders: Vec<&Path> = directory.ancestors().take(depth + 1).collect();
+    let named = |name: &&str| {
+        let paths = folders.iter().map(|folder| folder.join(name)).filter(|path| path.is_file());
+        let found: Vec<String> = paths.filter_map(|path| path.into_os_string().into_string().ok()).collect();
+        (!found.is_empty()).then_some(found)
+    };
+    INSTRUCTIONS.iter().find_map(named).unwrap_or_default()
+}
+
+/// A file of the user's, in whose place an earlier run may have put anything.
+fn read(path: &Path) -> Option<String> {
+    // Without waiting for the writer of a pipe.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(MOST_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// An object of JSON, in which comments and trailing commas are allowed.
+fn object(text: &str) -> Option<Map<String, Value>> {
+    match serde_json::from_str(text).or_else(|_| serde_json::from_str(&strict(text))).ok()? {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// The same JSON without comments and trailing commas.
+fn strict(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        let length = match character {
+            '"' => string_length(rest),
+            '/' if rest.starts_with("//") => {
+                rest = rest.find('\n').and_then(|end| rest.get(end..)).unwrap_or("");
+                continue;
+            }
+            '/' if rest.starts_with("/*") => {
+                rest = rest.split_once("*/").map_or("", |(_, back)| back);
+                continue;
+            }
+            ']' | '}' => {
+                let end = out.trim_end().len();
+                if out.get(..end).is_some_and(|front| front.ends_with(',')) {
+                    out.truncate(end - 1);
+                }
+                1
+            }
+            other => other.len_utf8(),
+        };
+        let (front, back) = rest.split_at(length);
+        out.push_str(front);
+        rest = back;
+    }
+    out
+}
+
+/// Bytes of the string at the beginning of a text, its quotes included.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, character) in text.char_indices().skip(1) {
+        match character {
+            '"' if !escaped => return at + 1,
+            '\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;

@@ -1,0 +1,434 @@
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use ralph_model::{Cost, Ended, FaultKind, Millis, Money, Timestamp, TroubleKind};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::golden;
+use crate::transcript::{Told, Transcript};
+
+#[test]
+fn recorded_streams_are_understood() {
+    golden::check("opencode", parser);
+}
+
+const DONE: Ended = Ended::Exited { code: 0 };
+
+/// A run that is told step by step.
+struct Run {
+    reader: Box<dyn Parser>,
+    told: Transcript,
+}
+
+impl Run {
+    fn new() -> Self {
+        Self { reader: parser(), told: golden::transcript() }
+    }
+
+    fn event(&mut self, kind: &str, part: &Value) -> &mut Self {
+        let event = json!({"type": kind, "timestamp": 1, "sessionID": "ses_1", "part": part});
+        self.reader.stdout(&event.to_string(), &mut self.told);
+        self
+    }
+
+    fn error(&mut self, error: &Value) -> &mut Self {
+        let event = json!({"type": "error", "sessionID": "ses_1", "error": error});
+        self.reader.stdout(&event.to_string(), &mut self.told);
+        self
+    }
+
+    fn log(&mut self, rest: &str) -> &mut Self {
+        self.reader.stderr(&format!("timestamp=1 level=INFO {rest}"), &mut self.told);
+        self
+    }
+
+    /// The log of a request, as the session's first or another one.
+    fn asks(&mut self, message: &str, agent: &str, model: &str) -> &mut Self {
+        self.log(&format!("message=process session.id=ses_1 messageID={message}"));
+        self.asks_again(agent, model)
+    }
+
+    fn asks_again(&mut self, agent: &str, model: &str) -> &mut Self {
+        self.log(&format!(
+            "message=stream providerID=p modelID={model} session.id=ses_1 small=false agent={agent} mode=primary"
+        ))
+    }
+
+    fn refused(&mut self, words: &str) -> &mut Self {
+        self.log(&format!("message=\"stream error\" session.id=ses_1 error.error=\"AI_APICallError: {words}\""))
+    }
+
+    fn says(&mut self, message: &str, text: &str) -> &mut Self {
+        self.event("text", &json!({"messageID": message, "type": "text", "text": text}))
+    }
+
+    fn calls(&mut self, state: &Value) -> &mut Self {
+        self.event("tool_use", &json!({"tool": "bash", "callID": "c", "messageID": "m", "state": state}))
+    }
+
+    fn finishes(&mut self, message: &str, reason: &str, input: u64, cost: f64) -> &mut Self {
+        let tokens = json!({"input": input, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}});
+        let id = format!("{message}-finish");
+        let part = json!({"id": id, "messageID": message, "reason": reason, "tokens": tokens, "cost": cost});
+        self.event("step_finish", &part)
+    }
+
+    fn later(&mut self, seconds: i64) -> &mut Self {
+        let now = self.told.now();
+        self.told.tick(Timestamp(now.0 + seconds * 1000));
+        self.reader.look(&mut self.told);
+        self
+    }
+
+    fn is_hopeless(&self) -> bool {
+        self.told.is_hopeless()
+    }
+
+    fn ends(mut self, ended: &Ended) -> Told {
+        self.reader.look(&mut self.told);
+        self.reader.end(ended, &mut self.told);
+        self.told.finish(ended, false)
+    }
+}
+
+fn faults(told: &Told) -> Vec<FaultKind> {
+    told.faults.iter().map(|fault| fault.kind).collect()
+}
+
+fn known(micros: i64) -> Cost {
+    Cost::Known { amount: Money::from_micros(micros) }
+}
+
+#[test]
+fn an_answer_that_needs_no_other_is_the_end() {
+    for (reason, tokens, kinds) in [
+        ("stop", 10, vec![]),
+        ("stop", 0, vec![]),
+        ("other", 10, vec![]),
+        ("other", 0, vec![FaultKind::CutStream]),
+        ("unknown", 10, vec![FaultKind::CutStream]),
+        ("tool-calls", 10, vec![FaultKind::CutStream]),
+        ("length", 10, vec![FaultKind::Failed]),
+        ("", 10, vec![FaultKind::CutStream]),
+    ] {
+        let mut run = Run::new();
+        run.asks("m1", "build", "scripted-1").says("m1", "Partly").finishes("m1", reason, tokens, 0.0);
+        assert_eq!(faults(&run.ends(&DONE)), kinds, "{reason} with {tokens} tokens");
+    }
+}
+
+#[test]
+fn an_answer_before_a_signal_is_no_end() {
+    let mut run = Run::new();
+    run.says("m1", "All done").finishes("m1", "stop", 10, 0.0);
+    assert_eq!(faults(&run.ends(&Ended::Signalled { signal: 9 })), [FaultKind::CutStream]);
+}
+
+#[test]
+fn an_answer_after_a_refused_one_ends_the_trouble() {
+    let mut run = Run::new();
+    run.asks("m1", "build", "scripted-1").refused("Overloaded");
+    assert_eq!(run.told.known_trouble().unwrap().kind, TroubleKind::Overload);
+    run.asks_again("build", "scripted-1").says("m1", "Here").finishes("m1", "stop", 10, 0.0);
+    let told = run.ends(&DONE);
+    assert_eq!((faults(&told), told.trouble), (vec![], None));
+}
+
+#[test]
+fn own_prices_count_where_every_request_has_one() {
+    let mut priced = Run::new();
+    priced.asks("m1", "build", "scripted-1").finishes("m1", "tool-calls", 100, 0.000_3);
+    priced.asks("m2", "build", "scripted-1").finishes("m2", "stop", 100, 0.000_4);
+    assert_eq!(priced.ends(&DONE).cost, known(700));
+
+    let mut one_without = Run::new();
+    one_without.asks("m1", "build", "scripted-1").finishes("m1", "tool-calls", 100, 0.000_3);
+    one_without.asks("m2", "build", "scripted-1").finishes("m2", "stop", 100, 0.0);
+    assert_eq!(one_without.ends(&DONE).cost, known(200), "the price table decides");
+
+    let mut nowhere = Run::new();
+    nowhere.asks("m1", "build", "mystery").says("m1", "x").finishes("m1", "stop", 100, 0.0);
+    let told = nowhere.ends(&DONE);
+    assert_eq!((told.cost, told.unpriced), (Cost::Unknown, vec!["p/mystery".to_owned()]));
+
+    let mut uncounted = Run::new();
+    uncounted.asks("m1", "build", "scripted-1").says("m1", "x").finishes("m1", "stop", 0, 0.0);
+    assert_eq!(uncounted.ends(&DONE).cost, Cost::Unknown, "no tokens are not no money");
+
+    let mut absurd = Run::new();
+    absurd.asks("m1", "build", "scripted-1").finishes("m1", "stop", 100, -5.0);
+    assert_eq!(absurd.ends(&DONE).cost, known(100));
+}
+
+#[test]
+fn a_model_that_is_named_late_still_has_its_price() {
+    let mut run = Run::new();
+    run.says("m1", "x").finishes("m1", "stop", 100, 0.0);
+    run.asks("m1", "build", "scripted-1");
+    assert_eq!(run.ends(&DONE).cost, known(100));
+}
+
+#[test]
+fn requests_that_no_event_shows_leave_the_cost_unknown() {
+    for fields in ["small=false agent=general mode=subagent", "small=true agent=title mode=primary"] {
+        let mut run = Run::new();
+        run.asks("m1", "build", "scripted-1").says("m1", "x").finishes("m1", "stop", 100, 0.5);
+        run.log(&format!("message=stream providerID=p modelID=scripted-1 session.id=ses_1 {fields}"));
+        assert_eq!(run.ends(&DONE).cost, Cost::Unknown, "{fields}");
+    }
+    let mut other = Run::new();
+    other.says("m1", "x").finishes("m1", "stop", 100, 0.5);
+    other.log("message=stream providerID=p modelID=scripted-1 session.id=ses_2 small=false agent=x mode=primary");
+    assert_eq!(other.ends(&DONE).cost, Cost::Unknown);
+}
+
+#[test]
+fn neither_a_summary_nor_words_in_the_users_place_are_the_agents() {
+    let mut run = Run::new();
+    run.asks("m1", "build", "scripted-1").says("m1", "Working.").finishes("m1", "tool-calls", 10, 0.0);
+    run.asks("m2", "compaction", "scripted-1")
+        .says("m2", "<promise>COMPLETE</promise>")
+        .finishes("m2", "stop", 10, 0.0);
+    let synthetic = json!({"messageID": "m3", "type": "text", "synthetic": true, "text": "Continue"});
+    run.event("text", &synthetic);
+    let told = run.ends(&DONE);
+    assert_eq!(told.final_message, "Working.");
+    assert_eq!(faults(&told), [FaultKind::CutStream], "work was to go on after the summary");
+}
+
+#[test]
+fn texts_of_one_message_belong_together() {
+    let mut run = Run::new();
+    run.says("m1", "Old.").says("m2", "First.").says("m2", "Second.").finishes("m2", "stop", 10, 0.0);
+    assert_eq!(run.ends(&DONE).final_message, "First.\nSecond.");
+}
+
+#[test]
+fn a_context_that_stays_too_long_is_hopeless() {
+    let overflow = json!({"name": "ContextOverflowError", "data": {"message": "prompt is too long"}});
+    let mut run = Run::new();
+    for round in 0..3 {
+        assert!(!run.is_hopeless(), "{round}");
+        run.asks(&format!("m{round}"), "build", "scripted-1").refused("prompt is too long").error(&overflow);
+        run.asks(&format!("s{round}"), "compaction", "scripted-1").finishes(&format!("s{round}"), "stop", 10, 0.0);
+    }
+    assert!(run.is_hopeless());
+    let told = run.ends(&Ended::Hopeless);
+    assert_eq!(faults(&told), [FaultKind::EndlessRetry, FaultKind::Service]);
+    assert_eq!(told.trouble.unwrap().kind, TroubleKind::ContextOverflow);
+
+    let mut works = Run::new();
+    for _ in 0..3 {
+        works.error(&overflow).error(&overflow).calls(&json!({"status": "completed"}));
+    }
+    assert!(!works.is_hopeless(), "summaries helped");
+    for _ in 0..2 {
+        works.error(&overflow).error(&overflow).calls(&json!({"status": "completed"}));
+    }
+    assert!(works.is_hopeless(), "but not for ever");
+}
+
+#[test]
+fn answers_that_break_off_again_and_again_are_hopeless() {
+    let mut run = Run::new();
+    for round in 0..5 {
+        assert!(!run.is_hopeless(), "{round}");
+        run.says("m", "I have begun").finishes("m", "unknown", 0, 0.0);
+    }
+    assert!(run.is_hopeless());
+    let told = run.ends(&Ended::Hopeless);
+    assert_eq!(faults(&told), [FaultKind::EndlessRetry, FaultKind::Service]);
+    assert_eq!((told.trouble.unwrap().kind, told.cost), (TroubleKind::Overload, Cost::Unknown));
+
+    let mut works = Run::new();
+    for _ in 0..20 {
+        works.calls(&json!({"status": "completed"})).finishes("m", "unknown", 0, 0.0);
+    }
+    assert!(!works.is_hopeless(), "a server that gives no reasons, and an agent that works");
+}
+
+#[test]
+fn five_refused_requests_are_enough() {
+    let mut run = Run::new();
+    run.asks("m1", "build", "scripted-1");
+    for _ in 0..4 {
+        run.refused("Internal server error").later(10).asks_again("build", "scripted-1");
+    }
+    assert!(!run.is_hopeless());
+    run.refused("Internal server error");
+    assert!(run.is_hopeless());
+    let told = run.ends(&Ended::Hopeless);
+    assert_eq!(faults(&told), [FaultKind::EndlessRetry, FaultKind::Service]);
+    assert_eq!((told.trouble.unwrap().kind, told.cost), (TroubleKind::Overload, known(0)));
+}
+
+#[test]
+fn four_broken_answers_to_one_request_are_enough_even_without_a_log() {
+    let mut run = Run::new();
+    for round in 0..5 {
+        assert!(!run.is_hopeless(), "{round}");
+        run.event("step_start", &json!({"messageID": "m1"}));
+    }
+    assert!(run.is_hopeless());
+    assert_eq!(run.ends(&Ended::Hopeless).trouble.unwrap().kind, TroubleKind::Overload);
+    let mut another = Run::new();
+    for round in 0..50 {
+        another.event("step_start", &json!({"messageID": format!("m{round}")}));
+    }
+    assert!(!another.is_hopeless(), "each began once");
+}
+
+#[test]
+fn a_long_wait_for_the_service_is_left_to_ralph() {
+    let mut run = Run::new();
+    run.asks("m1", "build", "scripted-1").refused("Rate limit reached for requests").later(30);
+    assert!(!run.is_hopeless(), "it tries again by itself within that");
+    run.later(1);
+    assert!(run.is_hopeless());
+    let told = run.ends(&Ended::Hopeless);
+    assert_eq!(faults(&told), [FaultKind::EndlessRetry, FaultKind::Service]);
+    assert_eq!((told.trouble.unwrap().kind, told.cost), (TroubleKind::RateLimit, known(0)));
+
+    let mut asks_again = Run::new();
+    asks_again.asks("m1", "build", "scripted-1").refused("Overloaded").later(20).asks_again("build", "scripted-1");
+    assert!(!asks_again.later(600).is_hopeless(), "a slow answer is the idle limit's matter");
+}
+
+#[test]
+fn what_only_a_person_can_change_is_not_asked_again() {
+    let mut run = Run::new();
+    run.asks("m1", "build", "scripted-1");
+    run.refused("You exceeded your current quota, please check your plan and billing details.");
+    assert!(!run.is_hopeless(), "it may be about to end");
+    run.asks_again("build", "scripted-1");
+    assert!(run.is_hopeless());
+    assert_eq!(run.ends(&Ended::Hopeless).trouble.unwrap().kind, TroubleKind::OutOfCredit);
+}
+
+#[test]
+fn a_named_time_is_kept() {
+    for (headers, seconds) in [
+        (json!({"retry-after": "120"}), 120),
+        (json!({"retry-after-ms": "1500", "retry-after": "2"}), 2),
+        (json!({"anthropic-ratelimit-unified-reset": "1794744060"}), 60),
+    ] {
+        let mut run = Run::new();
+        let data = json!({"message": "Rate limit", "statusCode": 429, "responseHeaders": headers});
+        run.error(&json!({"name": "APIError", "data": data}));
+        let until = run.ends(&Ended::Exited { code: 1 }).trouble.unwrap().until.unwrap();
+        assert_eq!(until.since(golden::NOW).0.div_ceil(1000), seconds, "{data}");
+    }
+}
+
+#[test]
+fn troubles_that_a_person_can_end_come_with_advice() {
+    let mut login = Run::new();
+    login.error(&json!({"name": "ProviderAuthError", "data": {"providerID": "p", "message": "no key"}}));
+    let trouble = login.ends(&Ended::Exited { code: 1 }).trouble.unwrap();
+    assert_eq!(trouble.kind, TroubleKind::Authentication);
+    assert!(trouble.advice.unwrap().contains("opencode auth login"));
+
+    let mut model = Run::new();
+    model.log("message=failed ref=e error=x");
+    model.reader.stderr(
+        "timestamp=1 level=ERROR message=failed ref=e error=\"ProviderModelNotFoundError: Model not found: a/b.\"",
+        &mut model.told,
+    );
+    model.error(&json!({"name": "UnknownError", "data": {"message": "Unexpected server error."}}));
+    let trouble = model.ends(&Ended::Exited { code: 1 }).trouble.unwrap();
+    assert_eq!(trouble.kind, TroubleKind::ModelNotFound);
+    assert_eq!(trouble.message, "ProviderModelNotFoundError: Model not found: a/b.");
+    assert!(trouble.advice.unwrap().contains("opencode models"));
+}
+
+#[test]
+fn a_program_that_only_complains_failed() {
+    let mut run = Run::new();
+    run.reader.stderr("Error: something is off", &mut run.told);
+    let told = run.ends(&Ended::Exited { code: 1 });
+    assert_eq!(told.faults[0].to_string(), "failed: Error: something is off");
+    assert_eq!(told.cost, Cost::Known { amount: Money::ZERO });
+}
+
+#[test]
+fn memory_is_bounded() {
+    let mut run = Run::new();
+    for round in 0..2000 {
+        run.asks(&format!("m{round}"), "build", "scripted-1");
+        run.says("same", &"x".repeat(1000));
+        run.reader.stderr(&"y".repeat(5000), &mut run.told);
+        run.finishes(&format!("other{round}"), "tool-calls", 1, 0.0);
+        run.told.take_activities();
+    }
+    let mut shown = String::new();
+    write!(shown, "{:?}", run.ends(&DONE)).unwrap();
+    assert!(shown.len() < 100_000, "{}", shown.len());
+}
+
+fn streams() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("streams/opencode");
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths
+        .filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect()
+}
+
+/// What came of lines, each of which is standard output or, after `!stderr `, standard error; any other mark is skipped.
+fn read(lines: &str, ended: &Ended) -> Told {
+    let mut run = Run::new();
+    for line in lines.lines() {
+        match line.strip_prefix("!stderr ") {
+            Some(line) => run.reader.stderr(line, &mut run.told),
+            None if line.starts_with('!') => {}
+            None => run.reader.stdout(line, &mut run.told),
+        }
+    }
+    run.ends(ended)
+}
+
+fn says_done(lines: &str) -> bool {
+    lines.contains(r#""reason":"stop""#) || lines.contains(r#""reason":"other""#)
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_are_no_success_and_cost_nothing_known(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
+        let text = String::from_utf8_lossy(&bytes);
+        let told = read(&text, &DONE);
+        prop_assert!(told.faults.iter().any(|fault| fault.kind != FaultKind::SandboxRefused));
+        prop_assert_eq!(told.cost, Cost::Unknown);
+        prop_assert!(told.evidence.is_empty());
+    }
+
+    #[test]
+    fn a_stream_that_is_cut_anywhere_says_no_more_than_the_whole(which in any::<proptest::sample::Index>(), at in any::<proptest::sample::Index>()) {
+        let streams = streams();
+        let whole = which.get(&streams);
+        let end = (0..=at.index(whole.len())).rev().find(|end| whole.is_char_boundary(*end)).unwrap_or(0);
+        let cut = &whole[..end];
+        let told = read(cut, &DONE);
+        if !says_done(cut) {
+            prop_assert!(!told.faults.is_empty(), "{:?}", told);
+        }
+        if let Cost::Known { amount } = told.cost {
+            let full = read(whole, &DONE).cost;
+            prop_assert!(full == Cost::Unknown || amount <= full.charge(Money::ZERO), "{:?} of {:?}", amount, full);
+        }
+        // Whatever it was, a signal in the middle is never success.
+        let killed = read(cut, &Ended::Signalled { signal: 9 });
+        prop_assert!(!killed.faults.is_empty());
+    }
+
+    #[test]
+    fn lines_in_any_order_never_panic(which in any::<proptest::sample::Index>(), seed in proptest::collection::vec(any::<proptest::sample::Index>(), 1..60)) {
+        let streams = streams();
+        let lines: Vec<&str> = which.get(&streams).lines().collect();
+        let mixed: Vec<&str> = seed.iter().map(|index| *index.get(&lines)).collect();
+        let told = read(&mixed.join("\n"), &Ended::Idle { after: Millis::minutes(1) });
+        prop_assert!(told.evidence.len() <= 60);
+    }
+}

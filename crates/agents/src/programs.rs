@@ -1,0 +1,195 @@
+//! What is known about the well-known agent programs: how to get them, how to log in, which variables are theirs and which
+//! folders they write. Plain facts; looks at nothing.
+
+use ralph_model::AgentKind;
+
+/// What is known about one program.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// The kind, and the usual name of the program.
+    pub name: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// A command that installs it.
+    pub install: &'static str,
+    /// How to log in.
+    pub login: &'static str,
+    /// Variables of which one is enough to be logged in.
+    pub keys: &'static [&'static str],
+    /// Files of which one is there after a login, relative to the home folder or to the folder that a variable names.
+    pub logins: &'static [(Option<&'static str>, &'static str)],
+    /// Variables that are its own.
+    pub variables: &'static [&'static str],
+    /// Beginnings of names of variables that are its own.
+    pub families: &'static [&'static str],
+    /// Folders and files below the home folder that it writes.
+    pub folders: &'static [&'static str],
+    /// Those of them that have to be there before it is started.
+    pub made: &'static [&'static str],
+    /// Variables that name such a folder.
+    pub folder_variables: &'static [&'static str],
+}
+
+/// The programs, in the order in which they are looked for.
+pub const PROGRAMS: [Program; 4] = [
+    Program {
+        name: "claude",
+        title: "Claude Code",
+        install: "npm install -g @anthropic-ai/claude-code",
+        login: "run `claude` and type /login, or set ANTHROPIC_API_KEY",
+        keys: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CLAUDE_CODE_USE_VERTEX",
+        ],
+        logins: &[(Some("CLAUDE_CONFIG_DIR"), ".credentials.json"), (None, ".claude/.credentials.json")],
+        // Not the whole family of CLAUDE_: some of it turns hooks and instructions off, or belongs to an outer session.
+        variables: &[
+            "CLAUDE_CONFIG_DIR",
+            "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
+            "CLAUDE_CODE_SKIP_VERTEX_AUTH",
+            "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
+            "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
+            "CLAUDE_CODE_CLIENT_CERT",
+            "CLAUDE_CODE_CLIENT_KEY",
+            "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+            "CLAUDE_CODE_SHELL",
+            "API_TIMEOUT_MS",
+            "BASH_DEFAULT_TIMEOUT_MS",
+            "BASH_MAX_TIMEOUT_MS",
+            "BASH_MAX_OUTPUT_LENGTH",
+            "MAX_THINKING_TOKENS",
+        ],
+        families: &["ANTHROPIC_"],
+        folders: &[".claude", ".claude.json"],
+        made: &[".claude"],
+        folder_variables: &["CLAUDE_CONFIG_DIR"],
+    },
+    Program {
+        name: "codex",
+        title: "Codex",
+        install: "npm install -g @openai/codex",
+        login: "run `codex login`, or set CODEX_API_KEY or OPENAI_API_KEY",
+        keys: &["OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN"],
+        logins: &[(Some("CODEX_HOME"), "auth.json"), (None, ".codex/auth.json")],
+        variables: &["CODEX_HOME", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE", "CODEX_SQLITE_HOME"],
+        families: &["OPENAI_"],
+        folders: &[".codex"],
+        made: &[".codex"],
+        folder_variables: &["CODEX_HOME"],
+    },
+    Program {
+        name: "opencode",
+        title: "OpenCode",
+        install: "npm install -g opencode-ai",
+        login: "run `opencode auth login`, or set the key of your provider, such as ANTHROPIC_API_KEY",
+        keys: PROVIDER_KEYS,
+        logins: &[(Some("XDG_DATA_HOME"), "opencode/auth.json"), (None, ".local/share/opencode/auth.json")],
+        variables: PROVIDER_KEYS,
+        families: &["OPENCODE_"],
+        folders: &[".opencode", ".config/opencode", ".local/share/opencode", ".local/state/opencode"],
+        made: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
+        folder_variables: &[],
+    },
+    Program {
+        name: "gemini",
+        title: "Gemini CLI",
+        install: "npm install -g @google/gemini-cli",
+        login: "run `gemini` and log in, or set GEMINI_API_KEY",
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        logins: &[(Some("GEMINI_CLI_HOME"), ".gemini/oauth_creds.json"), (None, ".gemini/oauth_creds.json")],
+        variables: &[
+            "GOOGLE_API_KEY",
+            "GOOGLE_GEMINI_BASE_URL",
+            "GOOGLE_VERTEX_BASE_URL",
+            "GOOGLE_CLOUD_PROJECT",
+            "GOOGLE_CLOUD_LOCATION",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "GOOGLE_GENAI_USE_GCA",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "GOOGLE_CLOUD_PROJECT_ID",
+            "GOOGLE_CLOUD_QUOTA_PROJECT",
+            "GOOGLE_CLOUD_ACCESS_TOKEN",
+            "GOOGLE_GENAI_API_VERSION",
+            "CODE_ASSIST_ENDPOINT",
+            "CLOUDSDK_CONFIG",
+            "CLOUD_SHELL",
+        ],
+        families: &["GEMINI_"],
+        folders: &[".gemini"],
+        made: &[".gemini"],
+        folder_variables: &[],
+    },
+];
+
+/// Keys of the services that OpenCode speaks to.
+const PROVIDER_KEYS: &[&str] = &[
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_GENERATIVE_AI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "XAI_API_KEY",
+    "CEREBRAS_API_KEY",
+    "TOGETHER_API_KEY",
+    "FIREWORKS_API_KEY",
+    "MOONSHOT_API_KEY",
+    "ZHIPU_API_KEY",
+    "KIMI_API_KEY",
+    "MINIMAX_API_KEY",
+    "DEEPINFRA_API_KEY",
+    "PERPLEXITY_API_KEY",
+    "COHERE_API_KEY",
+    "AI_GATEWAY_API_KEY",
+    "OLLAMA_API_KEY",
+];
+
+/// How a way out of a closed network is named, and whose word for other servers' certificates counts.
+const NETWORK: &[&str] = &[
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "NODE_EXTRA_CA_CERTS",
+];
+
+impl Program {
+    /// What is known about a kind; of a server, by the program that its command names.
+    #[must_use]
+    pub fn of(kind: &AgentKind) -> Option<&'static Self> {
+        let named = |name: &str| PROGRAMS.iter().find(|program| program.name == name);
+        match kind {
+            AgentKind::Command { .. } => None,
+            AgentKind::Acp { command } => {
+                let words = || command.split(|c: char| !c.is_ascii_alphanumeric());
+                PROGRAMS.iter().find(|program| words().any(|word| word == program.name))
+            }
+            AgentKind::Claude { .. }
+            | AgentKind::Codex { .. }
+            | AgentKind::Opencode { .. }
+            | AgentKind::Gemini { .. } => named(kind.name()),
+        }
+    }
+
+    /// Whether a variable is the program's own.
+    #[must_use]
+    pub fn owns(&self, variable: &str) -> bool {
+        self.variables.contains(&variable)
+            || self.keys.contains(&variable)
+            || self.families.iter().any(|family| variable.starts_with(family))
+            || NETWORK.contains(&variable)
+    }
+}
+
+#[cfg(test)]
+#[path = "programs_tests.rs"]
+mod tests;

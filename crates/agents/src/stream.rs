@@ -1,0 +1,212 @@
+//! Runs a program that tells what it does line by line, and ends it when its money is spent or nothing can come of it.
+
+use std::time::{Duration, Instant};
+
+use ralph_model::{Ended, Millis, Money};
+use ralph_process::{Finished, Spec, Stop, Stream, Supervisor};
+use tokio::sync::watch;
+
+use crate::adapter::{Invocation, Parser};
+use crate::lines::Lines;
+use crate::request::{Activity, Error, Observed, Request};
+use crate::transcript::Transcript;
+
+/// How long a program has between being asked to end and being killed.
+pub(crate) const GRACE: Millis = Millis(5000);
+const TAIL: usize = 16 * 1024;
+/// A spent budget has to end the run within two seconds, and ending takes one of them.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Runs the program once, from its start until nothing of it is left.
+pub(crate) async fn run(
+    supervisor: &Supervisor,
+    invocation: Invocation,
+    told: Transcript,
+    request: Request<'_>,
+    unmetered: bool,
+    stop: watch::Receiver<Option<Stop>>,
+    observe: &mut (dyn FnMut(Activity) + Send),
+) -> Result<Observed, Error> {
+    let Invocation { program, environment, stdin, parser } = invocation;
+    let spec = Spec {
+        program,
+        directory: request.directory,
+        environment: merged(request.environment, environment),
+        stdin,
+        log: request.log,
+        log_limit: request.log_limit,
+        tail: TAIL,
+        timeout: Some(request.timeout),
+        idle: request.idle,
+        grace: GRACE,
+        marker: request.marker,
+        hold: request.hold,
+        sandbox: request.sandbox,
+    };
+    let (ended_by, stops) = watch::channel(*stop.borrow());
+    let reading = std::sync::Mutex::new(Reading {
+        parser,
+        told,
+        stdout: Lines::default(),
+        stderr: Lines::default(),
+        heard: false,
+        last: Instant::now(),
+        idle: request.idle,
+        budget: request.budget,
+        now: request.now,
+        observe,
+    });
+    let finished = {
+        let mut on_text = |stream: Stream, text: &str| {
+            let wanted = lock(&reading).read(stream, text);
+            ask(&ended_by, wanted);
+        };
+        let look = async {
+            let mut beat = tokio::time::interval(LOOK);
+            loop {
+                beat.tick().await;
+                let wanted = lock(&reading).look();
+                ask(&ended_by, wanted);
+            }
+        };
+        tokio::select! {
+            // Neither of these two ever ends by itself; first, so that output does not keep them waiting.
+            biased;
+            never = pass_on(stop, &ended_by) => match never {},
+            never = look => match never {},
+            finished = supervisor.run(spec, stops, &mut on_text) => finished?,
+        }
+    };
+    let reading = reading.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    Ok(reading.finish(finished, unmetered))
+}
+
+/// What reads a program's outputs, and for whom.
+struct Reading<'a> {
+    parser: Box<dyn Parser>,
+    told: Transcript,
+    stdout: Lines,
+    stderr: Lines,
+    heard: bool,
+    /// When the program last told anything.
+    last: Instant,
+    idle: Option<Millis>,
+    budget: Option<Money>,
+    now: fn() -> ralph_model::Timestamp,
+    observe: &'a mut (dyn FnMut(Activity) + Send),
+}
+
+impl Reading<'_> {
+    fn read(&mut self, stream: Stream, text: &str) -> Option<Stop> {
+        self.told.tick((self.now)());
+        let Self { parser, told, heard, last, .. } = self;
+        match stream {
+            Stream::Stdout => self.stdout.push(text, |line| match line {
+                Some(line) => {
+                    (*heard, *last) = (true, Instant::now());
+                    parser.stdout(line, told);
+                }
+                None => told.overlong(),
+            }),
+            Stream::Stderr => self.stderr.push(text, |line| match line {
+                Some(line) => parser.stderr(line, told),
+                None => told.overlong(),
+            }),
+        }
+        self.show();
+        self.wanted()
+    }
+
+    fn look(&mut self) -> Option<Stop> {
+        self.told.tick((self.now)());
+        self.parser.look(&mut self.told);
+        self.show();
+        self.wanted()
+    }
+
+    fn show(&mut self) {
+        for activity in self.told.take_activities() {
+            (self.observe)(activity);
+        }
+    }
+
+    /// Why the run should end now, if it should.
+    fn wanted(&self) -> Option<Stop> {
+        if self.budget.is_some_and(|budget| self.told.spent() >= budget) {
+            return Some(Stop::BudgetSpent);
+        }
+        if self.told.is_hopeless() {
+            return Some(Stop::Hopeless);
+        }
+        // Some of them are never at rest while they wait for a service. A command that they run may be silent: whether that
+        // stands still is told by the processor time of the whole tree.
+        let after = self.idle.filter(|idle| self.last.elapsed() >= idle.as_std() && !self.told.has_open_calls())?;
+        Some(Stop::Silent { after })
+    }
+
+    fn finish(mut self, finished: Finished, unmetered: bool) -> Observed {
+        if let Some(line) = self.stdout.rest() {
+            self.heard = true;
+            self.parser.stdout(&line, &mut self.told);
+        }
+        if let Some(line) = self.stderr.rest() {
+            self.parser.stderr(&line, &mut self.told);
+        }
+        self.parser.look(&mut self.told);
+        if !self.heard && matches!(finished.ended, Ended::Exited { code: 1.. }) {
+            self.told.never_began();
+        }
+        self.parser.end(&finished.ended, &mut self.told);
+        self.show();
+        let told = self.told.finish(&finished.ended, unmetered);
+        Observed {
+            ended: finished.ended,
+            evidence: told.evidence,
+            opaque: false,
+            final_message: told.final_message,
+            escalation: None,
+            faults: told.faults,
+            trouble: told.trouble,
+            usage: told.usage,
+            cost: told.cost,
+            unpriced: told.unpriced,
+            duration: finished.duration,
+            output: finished.output,
+            swept: finished.swept,
+        }
+    }
+}
+
+fn lock<'a, 'b>(reading: &'a std::sync::Mutex<Reading<'b>>) -> std::sync::MutexGuard<'a, Reading<'b>> {
+    reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Asks for an end, unless somebody did already.
+fn ask(ended_by: &watch::Sender<Option<Stop>>, wanted: Option<Stop>) {
+    if let Some(why) = wanted {
+        ended_by.send_if_modified(|asked| asked.is_none() && asked.replace(why).is_none());
+    }
+}
+
+/// Passes requests to stop on.
+pub(crate) async fn pass_on(
+    mut stop: watch::Receiver<Option<Stop>>,
+    ended_by: &watch::Sender<Option<Stop>>,
+) -> std::convert::Infallible {
+    while stop.changed().await.is_ok() {
+        let wanted = *stop.borrow();
+        ended_by.send_replace(wanted);
+    }
+    // Nobody is left who could ask.
+    std::future::pending().await
+}
+
+/// The variables of the request, those of the invocation in place of the ones with the same name.
+pub(crate) fn merged(
+    mut environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    own: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    environment.retain(|(name, _)| !own.iter().any(|(known, _)| known == name));
+    environment.extend(own);
+    environment
+}

@@ -1,0 +1,73 @@
+//! Bounds texts that others chose, and keeps their names apart from Ralph's own.
+
+/// What Ralph calls the evidence of a check, of a report that cannot be used, and of what a stream shows as a whole.
+const OWN: [&str; 4] = ["verify", REPORT, "stream", "more"];
+pub(crate) const REPORT: &str = "report";
+
+/// The beginning of a text that is longer than it needs to be.
+pub(crate) fn short(text: String, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+/// The end of a text that is longer than it may be, in bytes.
+pub(crate) fn bounded(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        let mut start = text.len() - most;
+        while !text.is_char_boundary(start) {
+            start += 1;
+        }
+        text.drain(..start);
+    }
+    text
+}
+
+/// The text on one line, white space folded.
+pub(crate) fn one_line(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    let mut count = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        let gap = usize::from(!line.is_empty());
+        if count + gap + length > most {
+            let room = most.saturating_sub(count + gap);
+            if gap == 1 {
+                line.push(' ');
+            }
+            line.extend(word.chars().take(room));
+            line.push('…');
+            break;
+        }
+        if gap == 1 {
+            line.push(' ');
+        }
+        line.push_str(word);
+        count += gap + length;
+    }
+    line
+}
+
+/// A word for a line of shell, quoted where it has to be.
+pub(crate) fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The name of a tool as it may stand beside what Ralph itself observed.
+pub(crate) fn tool_name(name: String) -> String {
+    let is_own = OWN.iter().any(|own| name.trim().eq_ignore_ascii_case(own));
+    match name.trim() {
+        "" => "tool".to_owned(),
+        name if is_own => format!("agent's {name}"),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+#[path = "text_tests.rs"]
+mod tests;

@@ -1,0 +1,441 @@
+//! What a parser has learnt of a run: words, tool calls, usage, faults. Bounded, inert, and of no opinion.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ralph_model::{
+    Cost, Ended, Fault, FaultKind, Money, PriceList, Timestamp, ToolEvidence, Trouble, TroubleKind, Usage,
+};
+use ralph_process::{Redactor, inert};
+
+use crate::meter::Meter;
+use crate::request::Activity;
+use crate::text::{bounded, one_line, short, tool_name};
+
+/// Bytes of the last message.
+const MOST_MESSAGE: usize = 16 * 1024;
+/// Characters of a name, and of a line about a call.
+const MOST_NAME: usize = 100;
+const MOST_SUMMARY: usize = 240;
+/// Tool calls that are kept one by one.
+const MOST_CALLS: usize = 500;
+/// Calls that are under way at once.
+const MOST_OPEN: usize = 64;
+/// Faults of one kind that are worth telling one by one.
+const MOST_FAULTS: usize = 5;
+/// Retries in a row, with nothing in between, after which nobody believes in the next one.
+const MOST_RETRIES: u32 = 40;
+
+/// How a tool call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CallEnd {
+    /// It worked.
+    Done,
+    /// It did not, with its own words.
+    Failed(String),
+    /// It was not permitted, with the reason.
+    Denied(String),
+}
+
+/// How a program said that it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Terminal {
+    /// In good order.
+    Completed,
+    /// Its turns were used up.
+    TurnLimit,
+    /// A budget that it was given was used up.
+    BudgetLimit,
+    /// It failed, in its own words. A trouble of the service is noted beside it.
+    Failed(String),
+}
+
+/// What is known of a run.
+pub(crate) struct Transcript {
+    redactor: Arc<Redactor>,
+    now: Timestamp,
+    meter: Meter,
+    activities: Vec<Activity>,
+    calls: Vec<ToolEvidence>,
+    open: VecDeque<Open>,
+    more_calls: u32,
+    more_failed: u32,
+    message: String,
+    /// The model answered at least once.
+    answered: bool,
+    /// The program ended without a line where it tells what it does: it never began.
+    silent: bool,
+    terminal: Option<Terminal>,
+    faults: Vec<Fault>,
+    trouble: Option<Trouble>,
+    retries: u32,
+    hopeless: Option<String>,
+    session: Option<String>,
+    overlong: u32,
+    /// What is shown as spent.
+    shown: Money,
+}
+
+struct Open {
+    id: String,
+    tool: String,
+    input: String,
+}
+
+/// All that came of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) evidence: Vec<ToolEvidence>,
+    pub(crate) final_message: String,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) trouble: Option<Trouble>,
+    pub(crate) usage: Usage,
+    pub(crate) cost: Cost,
+    pub(crate) unpriced: Vec<String>,
+}
+
+impl Transcript {
+    pub(crate) fn new(redactor: Arc<Redactor>, prices: Arc<PriceList>, model: Option<String>, now: Timestamp) -> Self {
+        Self {
+            redactor,
+            now,
+            meter: Meter::new(prices, model),
+            activities: Vec::new(),
+            calls: Vec::new(),
+            open: VecDeque::new(),
+            more_calls: 0,
+            more_failed: 0,
+            message: String::new(),
+            answered: false,
+            silent: false,
+            terminal: None,
+            faults: Vec::new(),
+            trouble: None,
+            retries: 0,
+            hopeless: None,
+            session: None,
+            overlong: 0,
+            shown: Money::ZERO,
+        }
+    }
+
+    // --- what a parser says ----------------------------------------------------------------------------------------
+
+    /// The time of what is being read.
+    pub(crate) const fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The program named its session.
+    pub(crate) fn session(&mut self, id: &str) {
+        self.session = Some(self.clean(id, MOST_NAME));
+    }
+
+    /// The model that answers, as the program or the service names it.
+    pub(crate) fn model(&mut self, model: &str) {
+        let model = self.clean(model, MOST_NAME);
+        self.meter.model(&model);
+    }
+
+    /// A piece of the agent's words, for whoever watches.
+    pub(crate) fn words(&mut self, piece: &str) {
+        self.progressed();
+        let text = inert(&self.redactor.text(piece)).into_owned();
+        self.activities.push(Activity::Text(text));
+    }
+
+    /// A whole message of the agent. The last one is its final message.
+    pub(crate) fn message(&mut self, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.progressed();
+        self.message = bounded(inert(&self.redactor.text(text)).into_owned(), MOST_MESSAGE);
+        let line = one_line(&self.message, MOST_SUMMARY);
+        self.activities.push(Activity::Line(line));
+    }
+
+    /// A tool call began. `input` is what it is called with, for people.
+    pub(crate) fn call(&mut self, id: &str, tool: &str, input: &str) {
+        self.progressed();
+        let (tool, input) = (tool_name(self.clean(tool, MOST_NAME)), self.clean(input, MOST_SUMMARY));
+        let id = short(id.to_owned(), MOST_NAME);
+        if let Some(open) = self.open.iter_mut().find(|open| open.id == id) {
+            // Some programs tell the input bit by bit.
+            if !input.is_empty() {
+                open.input = input;
+            }
+            return;
+        }
+        self.activities.push(Activity::Line(joined(&tool, &input)));
+        if self.open.len() == MOST_OPEN
+            && let Some(oldest) = self.open.pop_front()
+        {
+            self.keep(ToolEvidence::error(oldest.tool, joined("no result was seen", &oldest.input)));
+        }
+        self.open.push_back(Open { id, tool, input });
+    }
+
+    /// A tool call ended. One whose beginning was not seen is called `tool`.
+    pub(crate) fn call_ended(&mut self, id: &str, tool: &str, end: CallEnd) {
+        self.progressed();
+        let id = short(id.to_owned(), MOST_NAME);
+        let open = match self.open.iter().position(|open| open.id == id) {
+            Some(at) => self.open.remove(at),
+            None => None,
+        };
+        let open =
+            open.unwrap_or_else(|| Open { id, tool: tool_name(self.clean(tool, MOST_NAME)), input: String::new() });
+        match end {
+            CallEnd::Done => self.keep(ToolEvidence::ok(open.tool, open.input)),
+            CallEnd::Failed(why) => {
+                let why = self.clean(&why, MOST_SUMMARY);
+                self.keep(ToolEvidence::error(open.tool, joined(&open.input, &why)));
+            }
+            CallEnd::Denied(why) => {
+                let why = self.clean(&why, MOST_SUMMARY);
+                let what = joined(&open.tool, &open.input);
+                self.keep(ToolEvidence::error(open.tool, joined("not permitted", &why)));
+                self.fault(FaultKind::Denied, &joined(&what, &why));
+            }
+        }
+    }
+
+    /// What one request used so far; a later figure for the same request replaces an earlier one.
+    pub(crate) fn request(&mut self, id: &str, model: Option<&str>, tokens: ralph_model::Tokens) {
+        if !tokens.is_none() {
+            self.answered = true;
+        }
+        self.meter.request(id, model, tokens);
+        self.show_cost();
+    }
+
+    /// What the program says that this run used in all, of one model.
+    pub(crate) fn total(&mut self, model: Option<&str>, tokens: ralph_model::Tokens) {
+        self.meter.total(model, tokens);
+        self.show_cost();
+    }
+
+    /// What the program says that this run, and no earlier one, costs so far, in dollars.
+    pub(crate) fn own_cost(&mut self, dollars: f64) {
+        self.meter.own(dollars);
+        self.show_cost();
+    }
+
+    /// Something is wrong with the run itself.
+    pub(crate) fn fault(&mut self, kind: FaultKind, detail: &str) {
+        let detail = self.clean(detail, MOST_SUMMARY);
+        let alike = self.faults.iter().filter(|fault| fault.kind == kind).count();
+        if alike < MOST_FAULTS && !self.faults.iter().any(|fault| fault.kind == kind && fault.detail == detail) {
+            self.activities.push(Activity::Line(joined(kind.words(), &detail)));
+            self.faults.push(Fault { kind, detail });
+        }
+    }
+
+    /// The service refused. What a person can help with weighs more than what time heals, and the later more than the
+    /// earlier.
+    pub(crate) fn trouble(&mut self, trouble: Trouble) {
+        let trouble = Trouble { message: self.clean(&trouble.message, MOST_SUMMARY), ..trouble };
+        let needs_person = |kind: TroubleKind| kind.remedy() == ralph_model::Remedy::Person;
+        if let Some(known) = &self.trouble {
+            if needs_person(known.kind) && !needs_person(trouble.kind) {
+                return;
+            }
+            if known.kind == trouble.kind && trouble.until.is_none() && known.until.is_some() {
+                return;
+            }
+        }
+        self.activities.push(Activity::Line(trouble.to_string()));
+        self.trouble = Some(trouble);
+    }
+
+    /// The trouble is over: the model answered after it.
+    pub(crate) fn recovered(&mut self) {
+        self.trouble = None;
+    }
+
+    /// The program says that it tries again.
+    pub(crate) fn retries(&mut self, why: &str) {
+        self.retries += 1;
+        let why = self.clean(why, MOST_SUMMARY);
+        self.activities.push(Activity::Line(joined("tries again", &why)));
+        if self.retries >= MOST_RETRIES {
+            self.hopeless(&joined(&format!("{} times in a row", self.retries), &why));
+        }
+    }
+
+    /// There is no sense in letting it go on.
+    pub(crate) fn hopeless(&mut self, why: &str) {
+        if self.hopeless.is_none() {
+            let why = self.clean(why, MOST_SUMMARY);
+            self.fault(FaultKind::EndlessRetry, &why);
+            self.hopeless = Some(why);
+        }
+    }
+
+    /// The program said how it ended.
+    pub(crate) fn terminal(&mut self, terminal: Terminal) {
+        self.terminal = Some(terminal);
+    }
+
+    /// How the program said that it ended, if it did.
+    pub(crate) const fn said_end(&self) -> Option<&Terminal> {
+        self.terminal.as_ref()
+    }
+
+    /// Whether the model answered at least once: with words, a tool call or tokens.
+    pub(crate) const fn has_answer(&self) -> bool {
+        self.answered
+    }
+
+    /// Whether a trouble is noted.
+    pub(crate) const fn known_trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    // --- what the driver does --------------------------------------------------------------------------------------
+
+    pub(crate) const fn tick(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
+    /// A line was too long to be read.
+    pub(crate) const fn overlong(&mut self) {
+        self.overlong = self.overlong.saturating_add(1);
+    }
+
+    /// The program failed before it printed a line where it tells what it does.
+    pub(crate) const fn never_began(&mut self) {
+        self.silent = true;
+    }
+
+    pub(crate) fn take_activities(&mut self) -> Vec<Activity> {
+        std::mem::take(&mut self.activities)
+    }
+
+    /// What is known to be spent so far, at least.
+    pub(crate) fn spent(&self) -> Money {
+        self.meter.so_far()
+    }
+
+    /// Whether a tool call is under way.
+    pub(crate) fn has_open_calls(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    /// Why there is no sense in letting the program go on.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.hopeless.is_some()
+    }
+
+    /// Draws the last conclusions that are the same for all programs.
+    pub(crate) fn finish(mut self, ended: &Ended, unmetered: bool) -> Told {
+        let stopped = matches!(ended, Ended::BudgetSpent | Ended::Stopped | Ended::TimedOut { .. } | Ended::Hopeless);
+        while let Some(open) = self.open.pop_front() {
+            let what = if self.terminal.is_some() { "no result was seen" } else { "cut off" };
+            self.keep(ToolEvidence::error(open.tool, joined(what, &open.input)));
+        }
+        let failed = matches!(self.terminal, Some(Terminal::Failed(_)));
+        self.blame_the_setup(ended);
+        match self.terminal.take() {
+            Some(Terminal::Completed) => {
+                if self.message.is_empty() && self.calls.is_empty() && self.trouble.is_none() {
+                    self.fault(FaultKind::EmptyAnswer, "it ended in good order, and said and did nothing");
+                }
+            }
+            Some(Terminal::TurnLimit) => self.fault(FaultKind::TurnLimit, "it used up its turns"),
+            Some(Terminal::BudgetLimit) => {
+                self.fault(FaultKind::BudgetLimit, "it used up the budget that it was given")
+            }
+            Some(Terminal::Failed(why)) => {
+                if self.trouble.is_none() {
+                    self.fault(FaultKind::Failed, &why);
+                }
+            }
+            None if matches!(ended, Ended::Idle { .. }) => self.fault(FaultKind::Hang, &ended.to_string()),
+            None if stopped || matches!(ended, Ended::NotStarted { .. }) || self.trouble.is_some() => {}
+            None => self.fault(FaultKind::CutStream, &format!("{ended}, without a word that it was done")),
+        }
+        if let Some(trouble) = &self.trouble {
+            let line = trouble.to_string();
+            self.fault(FaultKind::Service, &line);
+        }
+        if self.overlong > 0 {
+            let lines = self.overlong;
+            self.calls.push(ToolEvidence::error("stream", format!("{lines} lines were too long to be read")));
+        }
+        if self.more_calls > 0 {
+            let (more, failed) = (self.more_calls, self.more_failed);
+            self.calls.push(ToolEvidence::ok("more", format!("{more} more calls, {failed} of them failed")));
+        }
+        let refused = !self.answered && (self.trouble.is_some() || failed || self.silent);
+        let cost = if unmetered { Cost::Unmetered } else { self.meter.cost(ended, refused) };
+        let unpriced = if cost == Cost::Unknown { self.meter.unpriced() } else { Vec::new() };
+        Told {
+            evidence: self.calls,
+            final_message: self.message,
+            faults: self.faults,
+            trouble: self.trouble,
+            usage: self.meter.usage(),
+            cost,
+            unpriced,
+        }
+    }
+
+    /// A program that could not even begin will not begin the next time either: somebody has to look at it.
+    fn blame_the_setup(&mut self, ended: &Ended) {
+        let never = self.silent || matches!(ended, Ended::NotStarted { .. });
+        if !never || self.trouble.is_some() {
+            return;
+        }
+        let message = match &self.terminal {
+            Some(Terminal::Failed(why)) => why.clone(),
+            Some(_) | None => ended.to_string(),
+        };
+        let advice = Some("see that it starts by itself in that folder".to_owned());
+        self.trouble = Some(Trouble {
+            kind: TroubleKind::Setup,
+            until: None,
+            message: self.clean(&message, MOST_SUMMARY),
+            advice,
+        });
+    }
+
+    /// The model answered, so whatever was tried again worked.
+    const fn progressed(&mut self) {
+        self.answered = true;
+        self.retries = 0;
+    }
+
+    fn keep(&mut self, evidence: ToolEvidence) {
+        if self.calls.len() < MOST_CALLS {
+            self.calls.push(evidence);
+        } else {
+            self.more_calls += 1;
+            self.more_failed += u32::from(!evidence.success);
+        }
+    }
+
+    fn show_cost(&mut self) {
+        let spent = self.meter.so_far();
+        if spent > self.shown {
+            self.shown = spent;
+            self.activities.push(Activity::Cost(spent));
+        }
+    }
+
+    fn clean(&self, text: &str, most: usize) -> String {
+        one_line(&inert(&self.redactor.text(&short(text.to_owned(), most * 4))), most)
+    }
+}
+
+fn joined(left: &str, right: &str) -> String {
+    match (left, right) {
+        ("", only) | (only, "") => only.to_owned(),
+        (left, right) => format!("{left}: {right}"),
+    }
+}
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;

@@ -1,0 +1,162 @@
+use super::*;
+use crate::golden;
+
+const DONE: Ended = Ended::Exited { code: 0 };
+
+impl Transcript {
+    pub(crate) fn into_meter(self) -> Meter {
+        self.meter
+    }
+}
+
+fn faults(told: &Told) -> Vec<FaultKind> {
+    told.faults.iter().map(|fault| fault.kind).collect()
+}
+
+fn trouble(kind: TroubleKind) -> Trouble {
+    Trouble { kind, until: None, message: "no".into(), advice: None }
+}
+
+#[test]
+fn calls_become_evidence_in_the_order_in_which_they_ended() {
+    let mut told = golden::transcript();
+    told.call("1", "Bash", "npm test");
+    told.call("2", "Write", "a.txt");
+    told.call_ended("2", "", CallEnd::Done);
+    told.call_ended("1", "", CallEnd::Failed("exit code 1\nmore".into()));
+    told.call_ended("3", "Read", CallEnd::Done);
+    told.call("4", "Verify", "x");
+    told.terminal(Terminal::Completed);
+    let told = told.finish(&DONE, false);
+    let lines: Vec<(&str, bool, &str)> =
+        told.evidence.iter().map(|e| (e.tool.as_str(), e.success, e.summary.as_str())).collect();
+    assert_eq!(
+        lines,
+        [
+            ("Write", true, "a.txt"),
+            ("Bash", false, "npm test: exit code 1 more"),
+            ("Read", true, ""),
+            ("agent's Verify", false, "no result was seen: x"),
+        ]
+    );
+    assert_eq!(told.faults, []);
+}
+
+#[test]
+fn what_is_wrong_with_a_run_is_told_apart() {
+    let mut empty = golden::transcript();
+    empty.terminal(Terminal::Completed);
+    assert_eq!(faults(&empty.finish(&DONE, false)), [FaultKind::EmptyAnswer]);
+
+    let mut cut = golden::transcript();
+    cut.message("I will");
+    assert_eq!(faults(&cut.finish(&DONE, false)), [FaultKind::CutStream]);
+
+    let hung = golden::transcript();
+    let idle = Ended::Idle { after: ralph_model::Millis::secs(1) };
+    assert_eq!(faults(&hung.finish(&idle, false)), [FaultKind::Hang]);
+
+    let mut denied = golden::transcript();
+    denied.call("1", "Write", "a.txt");
+    denied.call_ended("1", "", CallEnd::Denied("ask first".into()));
+    denied.terminal(Terminal::Completed);
+    let denied = denied.finish(&DONE, false);
+    assert_eq!(faults(&denied), [FaultKind::Denied]);
+    assert_eq!(denied.faults[0].to_string(), "permission denied: Write: a.txt: ask first");
+
+    let mut retrying = golden::transcript();
+    for _ in 0..MOST_RETRIES {
+        assert!(!retrying.is_hopeless());
+        retrying.retries("500");
+    }
+    assert!(retrying.is_hopeless());
+    assert_eq!(faults(&retrying.finish(&Ended::Hopeless, false)), [FaultKind::EndlessRetry]);
+
+    let mut limited = golden::transcript();
+    limited.trouble(trouble(TroubleKind::RateLimit));
+    limited.terminal(Terminal::Failed("429".into()));
+    let limited = limited.finish(&Ended::Exited { code: 1 }, false);
+    assert_eq!(faults(&limited), [FaultKind::Service]);
+    assert_eq!(limited.cost, Cost::Known { amount: Money::ZERO }, "nothing was sold");
+
+    let mut turns = golden::transcript();
+    turns.message("x");
+    turns.terminal(Terminal::TurnLimit);
+    assert_eq!(faults(&turns.finish(&DONE, false)), [FaultKind::TurnLimit]);
+
+    let stopped = golden::transcript();
+    assert_eq!(stopped.finish(&Ended::Stopped, false).faults, []);
+}
+
+#[test]
+fn an_answer_in_between_makes_retries_count_anew() {
+    let mut told = golden::transcript();
+    for _ in 0..10 {
+        for _ in 0..MOST_RETRIES - 1 {
+            told.retries("500");
+        }
+        told.words("ok");
+    }
+    assert!(!told.is_hopeless());
+}
+
+#[test]
+fn a_trouble_that_needs_a_person_stays() {
+    let mut told = golden::transcript();
+    told.trouble(trouble(TroubleKind::RateLimit));
+    told.trouble(trouble(TroubleKind::Authentication));
+    told.trouble(trouble(TroubleKind::Overload));
+    assert_eq!(told.known_trouble().unwrap().kind, TroubleKind::Authentication);
+    let mut named = golden::transcript();
+    named.trouble(Trouble { until: Some(golden::NOW), ..trouble(TroubleKind::RateLimit) });
+    named.trouble(trouble(TroubleKind::RateLimit));
+    assert_eq!(named.known_trouble().unwrap().until, Some(golden::NOW), "a named time is not forgotten");
+    named.recovered();
+    assert!(named.known_trouble().is_none());
+}
+
+#[test]
+fn memory_is_bounded() {
+    let mut told = golden::transcript();
+    for number in 0..5000 {
+        told.call(&number.to_string(), "Bash", "x");
+        if number % 2 == 0 {
+            told.call_ended(&number.to_string(), "", CallEnd::Done);
+        }
+        told.fault(FaultKind::Denied, &number.to_string());
+        told.take_activities();
+    }
+    told.message(&"é".repeat(MOST_MESSAGE));
+    told.terminal(Terminal::Completed);
+    let told = told.finish(&DONE, false);
+    assert_eq!(told.evidence.len(), MOST_CALLS + 1);
+    assert!(told.evidence.last().unwrap().summary.starts_with("4500 more calls, "));
+    assert_eq!(told.faults.len(), MOST_FAULTS);
+    assert!(told.final_message.len() <= MOST_MESSAGE);
+}
+
+#[test]
+fn whatever_is_shown_is_inert() {
+    let mut told = golden::transcript();
+    told.words("\u{1b}[31mred");
+    told.call("1", "Ba\u{1b}[2Jsh", "a\u{7}b");
+    told.message("\u{1b}]0;title\u{7}done");
+    told.call_ended("1", "", CallEnd::Failed("\u{1b}[0m".into()));
+    for activity in told.take_activities() {
+        let text = format!("{activity:?}");
+        assert!(!text.contains("\\u{1b}") && !text.contains("\\u{7}"), "{text}");
+    }
+    let told = told.finish(&DONE, false);
+    assert!(!format!("{told:?}").contains("\\u{1b}"));
+}
+
+#[test]
+fn a_long_id_is_known_again() {
+    let (mut told, id) = (golden::transcript(), "x".repeat(500));
+    told.call(&id, "Bash", "a");
+    told.call(&id, "Bash", "ab");
+    told.call_ended(&id, "", CallEnd::Done);
+    told.terminal(Terminal::Completed);
+    let told = told.finish(&DONE, false);
+    assert_eq!(told.evidence, [ToolEvidence::ok("Bash", "ab")]);
+}

@@ -1,0 +1,256 @@
+//! Recognises what a service refused, from a status and its words. The same words come from all agents, because they pass on
+//! what the service said.
+
+use ralph_model::{Timestamp, Trouble, TroubleKind};
+
+/// Words that name a kind of trouble, the more telling ones first. In lower case.
+const WORDS: &[(TroubleKind, &[&str])] = &[
+    (
+        TroubleKind::ContextOverflow,
+        &[
+            "prompt is too long",
+            "prompt_too_long",
+            "context_length_exceeded",
+            "context length",
+            "context window",
+            "maximum context",
+            "input token count",
+            "exceeds the maximum number of tokens",
+            "exceeded max context",
+            "ran out of room in the model",
+        ],
+    ),
+    (
+        TroubleKind::OutOfCredit,
+        &[
+            "insufficient_quota",
+            "insufficient quota",
+            "credit balance is too low",
+            "exceeded your current quota, please check your plan and billing",
+            "billing_not_active",
+            "payment required",
+            "out of credits",
+            "insufficient credits",
+        ],
+    ),
+    (
+        TroubleKind::ModelNotFound,
+        &[
+            "model_not_found",
+            "model not found",
+            "does not exist or you do not have access",
+            "is not found for api version",
+            "issue with the selected model",
+            "unknown model",
+            "providermodelnotfounderror",
+            "model is not supported",
+        ],
+    ),
+    (
+        TroubleKind::Authentication,
+        &[
+            "authentication_error",
+            "authentication_failed",
+            "invalid api key",
+            "invalid x-api-key",
+            "incorrect api key",
+            "api key not valid",
+            "api_key_invalid",
+            "invalid_api_key",
+            "unauthorized",
+            "not logged in",
+            "please run /login",
+            "login required",
+            "oauth token has expired",
+            "permission_error",
+            "permission_denied",
+            "unauthenticated",
+            "missing bearer",
+            "no auth credentials",
+        ],
+    ),
+    (
+        TroubleKind::RateLimit,
+        &[
+            "rate_limit",
+            "rate limit",
+            "ratelimit",
+            "too many requests",
+            "usage limit",
+            "usage_limit_reached",
+            "resource_exhausted",
+            "resource has been exhausted",
+            "quota exceeded",
+            "exceeded your current quota",
+            "limit reached",
+            "you've hit your",
+            "hit your limit",
+            "retryablequotaerror",
+            "terminalquotaerror",
+        ],
+    ),
+    (
+        TroubleKind::Overload,
+        &[
+            "overloaded",
+            "overload",
+            "internal server error",
+            "internal_server_error",
+            "server_error",
+            "api_error",
+            "service unavailable",
+            "bad gateway",
+            "gateway timeout",
+            "model is at capacity",
+            "high demand",
+        ],
+    ),
+    (
+        TroubleKind::Unreachable,
+        &[
+            "econnrefused",
+            "connection refused",
+            "enotfound",
+            "econnreset",
+            "etimedout",
+            "unable to connect",
+            "connection error",
+            "connectionrefused",
+            "fetch failed",
+            "failed to connect",
+            "error sending request",
+            "network error",
+            "waiting for network",
+            "socket hang up",
+            "getaddrinfo",
+            "dns error",
+        ],
+    ),
+];
+
+/// What only Google's words about a limit have in them.
+const GOOGLES: [&str; 3] = ["generativelanguage", "quotametric", "please retry in"];
+
+/// The trouble that a failed request was in, if it was one of the service. Take only words that are an error's, never those
+/// of a model.
+pub(crate) fn classify(status: Option<u16>, words: &str, now: Timestamp) -> Option<Trouble> {
+    let lower = words.to_ascii_lowercase();
+    let by_words = WORDS.iter().find(|(_, list)| list.iter().any(|word| lower.contains(word))).map(|(kind, _)| *kind);
+    let by_words = match by_words {
+        // Google says the same of a limit that is over in a minute, and names it.
+        Some(TroubleKind::OutOfCredit) if GOOGLES.iter().any(|word| lower.contains(word)) => {
+            Some(TroubleKind::RateLimit)
+        }
+        by_words => by_words,
+    };
+    let kind = match (status, by_words) {
+        (Some(400 | 413), Some(TroubleKind::ContextOverflow)) => TroubleKind::ContextOverflow,
+        (Some(413), _) => TroubleKind::ContextOverflow,
+        (Some(401), _) => TroubleKind::Authentication,
+        (Some(402), _) => TroubleKind::OutOfCredit,
+        (Some(403), Some(kind @ (TroubleKind::RateLimit | TroubleKind::OutOfCredit | TroubleKind::ModelNotFound))) => {
+            kind
+        }
+        (Some(403), _) => TroubleKind::Authentication,
+        (Some(404), Some(TroubleKind::ModelNotFound)) => TroubleKind::ModelNotFound,
+        (Some(404), _) if lower.contains("model") => TroubleKind::ModelNotFound,
+        (Some(429), Some(TroubleKind::OutOfCredit)) => TroubleKind::OutOfCredit,
+        (Some(429), _) => TroubleKind::RateLimit,
+        (Some(408 | 500..=599), _) => TroubleKind::Overload,
+        (_, Some(kind)) => kind,
+        (_, None) => return None,
+    };
+    let until = match kind {
+        TroubleKind::RateLimit | TroubleKind::Overload => reset_time(&lower, now),
+        _ => None,
+    };
+    Some(Trouble { kind, until, message: words.to_owned(), advice: None })
+}
+
+/// When a service says that it will answer again: `retry-after: 30`, `try again in 1m30s`, `resets_at: 1763200000`,
+/// `retryDelay: "17s"`, `limit reached|1763200000`, `resets_in_seconds: 3600`.
+pub(crate) fn reset_time(words: &str, now: Timestamp) -> Option<Timestamp> {
+    let lower = words.to_ascii_lowercase();
+    const SPANS: [&str; 9] = [
+        "try again in",
+        "retry in",
+        "retry after",
+        "retry-after",
+        "retry_after",
+        "retrydelay",
+        "resets_in_seconds",
+        "resets in",
+        "reset after",
+    ];
+    for word in SPANS {
+        if let Some(span) = lower.split(word).skip(1).find_map(span) {
+            return Some(Timestamp(now.0.saturating_add(span)));
+        }
+    }
+    const POINTS: [&str; 6] = ["resets_at", "resetsat", "reset_at", "resets at", "limit reached|", "limit-reset"];
+    for word in POINTS {
+        if let Some(point) = lower.split(word).skip(1).find_map(point) {
+            return Some(point);
+        }
+    }
+    None
+}
+
+/// A span at the beginning of a text, in milliseconds: `: 30`, ` 1m30s`, ` 2 minutes`, `="17.5s"`.
+fn span(text: &str) -> Option<i64> {
+    let mut rest = text.trim_start_matches([' ', ':', '=', '"', '\'', '`', '\\']);
+    let (mut total, mut seen) = (0.0_f64, false);
+    loop {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let Ok(number) = rest.get(..digits)?.trim_end_matches('.').parse::<f64>() else { break };
+        let after = rest.get(digits..)?.trim_start();
+        let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let unit = match after.get(..letters)? {
+            "ms" | "milliseconds" => 1.0,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60_000.0,
+            "h" | "hr" | "hrs" | "hour" | "hours" => 3_600_000.0,
+            "d" | "day" | "days" => 86_400_000.0,
+            // A bare number is one of seconds.
+            _ => 1000.0,
+        };
+        total += number * unit;
+        seen = true;
+        rest = after.get(letters..)?.trim_start();
+        if letters == 0 {
+            break;
+        }
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "bounded to a year")]
+    let millis = total.ceil() as i64;
+    (seen && (0..=MOST_WAIT).contains(&millis)).then_some(millis)
+}
+
+/// A point in time at the beginning of a text: seconds or milliseconds since 1970, or RFC 3339.
+fn point(text: &str) -> Option<Timestamp> {
+    let text = text.trim_start_matches([' ', ':', '=', '"', '\'', '`', '\\']);
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    if let Some(number) = text.get(..digits).filter(|_| digits >= 9).and_then(|digits| digits.parse::<i64>().ok()) {
+        return point_in_time(number);
+    }
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || "-:.+".contains(c))).unwrap_or(text.len());
+    let stamp: jiff::Timestamp = text.get(..end)?.to_ascii_uppercase().parse().ok()?;
+    Some(Timestamp(stamp.as_millisecond()))
+}
+
+/// Seconds or milliseconds since 1970, whichever makes sense.
+pub(crate) fn point_in_time(number: i64) -> Option<Timestamp> {
+    const YEAR_2000: i64 = 946_684_800;
+    const YEAR_2100: i64 = 4_102_444_800;
+    match number {
+        YEAR_2000..YEAR_2100 => Some(Timestamp(number * 1000)),
+        millis if (YEAR_2000 * 1000..YEAR_2100 * 1000).contains(&millis) => Some(Timestamp(millis)),
+        _ => None,
+    }
+}
+
+/// A year in milliseconds: nobody names a longer wait and means it.
+const MOST_WAIT: i64 = 366 * 86_400_000;
+
+#[cfg(test)]
+#[path = "trouble_tests.rs"]
+mod tests;

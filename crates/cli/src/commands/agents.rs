@@ -1,0 +1,241 @@
+//! `ralph agents`: which agents can be used here, how they would be called, and what is missing.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use ralph_agents::{PROGRAMS, Program, command_line};
+use ralph_model::{AgentKind, AgentSpec, PriceList};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::prepare::user_settings;
+use crate::screen::Screen;
+use crate::settings::agents::{USUAL_ORDER, configured, prices};
+use crate::surroundings::{Surroundings, find_program};
+use crate::words::AgentsWords;
+
+/// How long a program may take to say its version: some start a whole runtime for it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What is known of one agent on this computer.
+struct Seen {
+    spec: AgentSpec,
+    known: Option<&'static Program>,
+    program: Option<PathBuf>,
+    version: Option<String>,
+    logged_in: bool,
+    call: String,
+}
+
+/// How usable an agent is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Usable,
+    /// The program is here, and neither a key nor the trace of a login.
+    NotLoggedIn,
+    Missing,
+}
+
+impl State {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Usable => "usable",
+            Self::NotLoggedIn => "no login",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+impl Seen {
+    const fn state(&self) -> State {
+        match (&self.program, self.logged_in) {
+            (None, _) => State::Missing,
+            (Some(_), true) => State::Usable,
+            (Some(_), false) => State::NotLoggedIn,
+        }
+    }
+
+    /// What a person can do about it.
+    fn advice(&self) -> Option<String> {
+        match (self.state(), self.known) {
+            (State::Usable, _) => None,
+            (State::NotLoggedIn, known) => known.map(|known| known.login.to_owned()),
+            (State::Missing, Some(known)) if self.spec.kind.program() == Some(known.name) => {
+                Some(format!("install it with `{}`", known.install))
+            }
+            (State::Missing, _) => Some("its program is not in PATH".to_owned()),
+        }
+    }
+}
+
+/// Lists the agents.
+///
+/// # Errors
+/// When the configuration cannot be read, or nobody can be told.
+pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let user = user_settings(&around.places)?;
+    let prices = prices(&user)?;
+    if words.prices {
+        return list_prices(&prices, words.json, screen);
+    }
+    let order = user.agent_order.clone().unwrap_or_else(|| USUAL_ORDER.map(str::to_owned).to_vec());
+    let mut specs: Vec<AgentSpec> = Vec::new();
+    for program in &PROGRAMS {
+        if !user.agents.contains_key(program.name)
+            && let Some(kind) = AgentKind::of_program(program.name, program.name.to_owned())
+        {
+            specs.push(AgentSpec::new(program.name, kind));
+        }
+    }
+    for (name, agent) in &user.agents {
+        specs.push(configured(name, agent.clone())?);
+    }
+    specs.sort_by_key(|spec| order.iter().position(|name| *name == spec.name).unwrap_or(usize::MAX));
+    let mut asking = tokio::task::JoinSet::new();
+    for (place, spec) in specs.iter().enumerate() {
+        if let Some(program) = program_of(spec, around).filter(|_| Program::of(&spec.kind).is_some()) {
+            let environment = around.check_environment(&[]);
+            asking.spawn(async move { (place, version(&program, environment).await) });
+        }
+    }
+    let mut versions: Vec<Option<String>> = vec![None; specs.len()];
+    while let Some(answered) = asking.join_next().await {
+        if let Ok((place, version)) = answered {
+            versions[place] = version;
+        }
+    }
+    let default = around.usable_agents(&order).into_iter().next();
+    let seen: Vec<Seen> = specs.into_iter().zip(versions).map(|(spec, version)| look(spec, version, around)).collect();
+    if words.json {
+        let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref())).collect();
+        screen.json(&json!({ "agents": list, "default": default, "pricesAsOf": prices.as_of() }))?;
+    } else {
+        screen.result(&as_text(&seen, default.as_deref(), &prices))?;
+    }
+    Ok(0)
+}
+
+fn look(spec: AgentSpec, version: Option<String>, around: &Surroundings) -> Seen {
+    let known = Program::of(&spec.kind);
+    let call = command_line(&spec).unwrap_or_else(|error| format!("cannot be called: {error}"));
+    Seen {
+        program: program_of(&spec, around),
+        logged_in: known.is_none_or(|known| around.is_logged_in(known)),
+        known,
+        version,
+        call,
+        spec,
+    }
+}
+
+/// The program behind an agent; for a line of shell, the one that it begins with.
+fn program_of(spec: &AgentSpec, around: &Surroundings) -> Option<PathBuf> {
+    let name = match &spec.kind {
+        AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next()?.to_owned(),
+        kind => kind.program()?.to_owned(),
+    };
+    if name.contains('/') {
+        return Some(around.current.join(name)).filter(|path| path.is_file());
+    }
+    find_program(&name, &around.search_path())
+}
+
+async fn version(program: &Path, environment: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Option<String> {
+    let asked = Command::new(program)
+        .arg("--version")
+        .env_clear()
+        .envs(environment)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    // `codex-cli 0.166.0`, `2.1.325 (Claude Code)`, `1.18.33`.
+    let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+    text.split_whitespace().find(is_version).map(str::to_owned)
+}
+
+fn as_json(seen: &Seen, default: Option<&str>) -> Value {
+    let spec = &seen.spec;
+    json!({
+        "name": spec.name,
+        "kind": spec.kind.name(),
+        "state": match seen.state() {
+            State::Usable => "usable",
+            State::NotLoggedIn => "notLoggedIn",
+            State::Missing => "missing",
+        },
+        "default": default == Some(spec.name.as_str()),
+        "program": seen.program,
+        "version": seen.version,
+        "model": spec.model,
+        "call": seen.call,
+        "advice": seen.advice(),
+    })
+}
+
+fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> String {
+    let mut text = String::new();
+    for seen in seen {
+        let spec = &seen.spec;
+        let mark = if default == Some(spec.name.as_str()) { "*" } else { " " };
+        let version = seen.version.as_deref().unwrap_or("");
+        let place = seen.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let _ = writeln!(text, "{mark} {:10} {:9} {version:10} {place}", spec.title(), seen.state().word());
+        let _ = writeln!(text, "    called as  {}", seen.call);
+        if let Some(advice) = seen.advice() {
+            let _ = writeln!(text, "    to use it  {advice}");
+        }
+    }
+    let _ = match default {
+        Some(name) => writeln!(text, "\n* is taken when no agent is named: {name}"),
+        None => writeln!(text, "\nNone of them is installed; any other program works with --agent-command."),
+    };
+    let _ = writeln!(text, "Prices are those of {}; `ralph agents --prices` lists them.", prices.as_of());
+    text
+}
+
+fn list_prices(prices: &PriceList, json: bool, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let rates = |name: &str| prices.of(name).map(|price| price.rates);
+    if json {
+        let models: serde_json::Map<String, Value> = prices
+            .names()
+            .filter_map(|name| {
+                let rates = rates(name)?;
+                let row = json!({
+                    "input": rates.input.to_json_number(),
+                    "cacheRead": rates.cache_read.to_json_number(),
+                    "cacheWrite": rates.cache_write.to_json_number(),
+                    "output": rates.output.to_json_number(),
+                });
+                Some((name.to_owned(), row))
+            })
+            .collect();
+        screen.json(&json!({ "asOf": prices.as_of(), "unit": "USD per million tokens", "models": models }))?;
+        return Ok(0);
+    }
+    let mut text = format!(
+        "US dollars for a million tokens, as of {}; your own come first ([prices.\"MODEL\"])\n\n{:30} {:>9} {:>9} {:>9} {:>9}\n",
+        prices.as_of(),
+        "model",
+        "read",
+        "cached",
+        "to cache",
+        "written"
+    );
+    for name in prices.names() {
+        if let Some(rates) = rates(name) {
+            let _ = writeln!(
+                text,
+                "{name:30} {:>9} {:>9} {:>9} {:>9}",
+                rates.input, rates.cache_read, rates.cache_write, rates.output
+            );
+        }
+    }
+    screen.result(&text)?;
+    Ok(0)
+}

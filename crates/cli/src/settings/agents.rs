@@ -1,0 +1,267 @@
+//! Chooses the agents of a loop, their models, arguments and prices. Pure.
+
+use ralph_model::{AgentKind, AgentSpec, ConfigError, Money, Price, PriceList, Rates, Turns};
+
+use super::choose::Chooser;
+use super::layer::{NamedAgent, PriceTable, Whose};
+use super::resolve::{Origin, Source};
+use super::{Key, Layer};
+use crate::words::RunWords;
+
+/// The order in which agents are looked for when nobody names one.
+pub(crate) const USUAL_ORDER: [&str; 4] = AgentKind::PROGRAMS;
+
+/// The agents of a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Agents {
+    pub(super) first: AgentSpec,
+    pub(super) more: Vec<AgentSpec>,
+    pub(super) turns: Turns,
+}
+
+/// How one place chooses agents.
+enum Choice {
+    Named(Vec<String>),
+    Command(String),
+    Both,
+}
+
+impl Choice {
+    fn of(names: Option<Vec<String>>, command: Option<&String>) -> Option<Self> {
+        match (names.filter(|names| !names.is_empty()), command) {
+            (None, None) => None,
+            (Some(names), None) => Some(Self::Named(names)),
+            (None, Some(command)) => Some(Self::Command(command.clone())),
+            (Some(_), Some(_)) => Some(Self::Both),
+        }
+    }
+}
+
+impl Chooser<'_> {
+    /// `installed` are the programs that were found, in the order in which they are preferred.
+    pub(super) fn agents(&mut self, flags: &RunWords, installed: &[String]) -> Result<Agents, ConfigError> {
+        let unmetered = self.required(Key::Unmetered, flags.unmetered.then_some(true), |layer| layer.unmetered, false);
+        let model = self.optional(Key::Model, flags.model.clone(), |layer| layer.model.clone());
+        let args = self.arguments(flags)?;
+        let turns = self.turns(flags);
+        // Names and command are one choice: the weightiest place that makes it, makes it whole.
+        let flag = Choice::of(Some(flags.agent.clone()), flags.agent_command.as_ref());
+        let of = |layer: &Layer| Choice::of(layer.agent.clone().map(|names| names.0), layer.agent_command.as_ref());
+        let mut agents = match flag.map(|choice| (choice, Origin::Flag)).or_else(|| self.layers.pick(of)) {
+            Some((Choice::Command(command), origin)) => {
+                self.sources.push(Source { key: Key::AgentCommand, origin });
+                vec![AgentSpec::command("command", command)]
+            }
+            Some((Choice::Named(names), origin)) => {
+                self.sources.push(Source { key: Key::Agent, origin });
+                names.iter().map(|name| self.named(name)).collect::<Result<Vec<_>, _>>()?
+            }
+            Some((Choice::Both, origin)) => {
+                return Err(ConfigError::new(
+                    "--agent",
+                    format!("is given together with --agent-command ({origin})"),
+                    "either the name of an agent, or a command",
+                ));
+            }
+            None => vec![self.usual(installed)?],
+        };
+        for agent in &mut agents {
+            agent.unmetered |= unmetered;
+            agent.args.extend(args.iter().cloned());
+            if agent.model.is_none() {
+                agent.model.clone_from(&model);
+            }
+        }
+        let mut agents = agents.into_iter();
+        match agents.next() {
+            Some(first) => Ok(Agents { first, more: agents.collect(), turns }),
+            None => Err(self.none_named()),
+        }
+    }
+
+    fn turns(&mut self, flags: &RunWords) -> Turns {
+        let rotate = match (flags.rotate, flags.escalate_after) {
+            (true, _) => Some(true),
+            // Whoever asks for the one on the command line does not want the other from a file.
+            (false, Some(_)) => Some(false),
+            (false, None) => None,
+        };
+        let usual = match Turns::default() {
+            Turns::Escalate { after } => after,
+            Turns::Rotate => 1,
+        };
+        let after = self.required(Key::EscalateAfter, flags.escalate_after, |layer| layer.escalate_after, usual);
+        let rotate = self.required(Key::Rotate, rotate, |layer| layer.rotate, false);
+        if rotate { Turns::Rotate } else { Turns::Escalate { after } }
+    }
+
+    fn arguments(&mut self, flags: &RunWords) -> Result<Vec<String>, ConfigError> {
+        let mut typed = Vec::new();
+        for text in &flags.agent_args {
+            let Some(words) = shlex::split(text) else {
+                let problem = format!("{text:?} has a quote that is not closed");
+                return Err(ConfigError::new(
+                    "--agent-args",
+                    problem,
+                    "words as in a shell, such as \"--max-turns 30\"",
+                ));
+            };
+            typed.extend(words);
+        }
+        let typed = (!typed.is_empty()).then_some(typed);
+        Ok(self.optional(Key::AgentArgs, typed, |layer| layer.agent_args.clone()).unwrap_or_default())
+    }
+
+    /// An agent by its name, or by `NAME:MODEL`.
+    fn named(&mut self, name: &str) -> Result<AgentSpec, ConfigError> {
+        if let Some(agent) = self.known(name)? {
+            return Ok(agent);
+        }
+        if let Some((front, model)) = name.split_once(':')
+            && !model.trim().is_empty()
+            && let Some(agent) = self.known(front)?
+        {
+            return Ok(AgentSpec { model: Some(model.trim().to_owned()), ..agent });
+        }
+        let allowed = format!("one of {}{}", USUAL_ORDER.join(", "), self.configured());
+        Err(ConfigError::new("--agent", format!("`{name}` is not a known agent"), allowed))
+    }
+
+    fn known(&mut self, name: &str) -> Result<Option<AgentSpec>, ConfigError> {
+        if let Some((agent, origin)) = self.layers.pick(|layer| layer.agents.get(name).cloned()) {
+            let parts = [
+                (Key::AgentsCommand, agent.command.is_some()),
+                (Key::AgentsKind, agent.kind.is_some()),
+                (Key::AgentsProgram, agent.program.is_some()),
+                (Key::AgentsModel, agent.model.is_some()),
+                (Key::AgentsArgs, !agent.args.is_empty()),
+                (Key::AgentsSettings, agent.settings.is_some()),
+                (Key::AgentsUnmetered, agent.unmetered),
+            ];
+            self.sources.extend(parts.iter().filter(|(_, said)| *said).map(|(key, _)| Source { key: *key, origin }));
+            return configured(name, agent).map(Some);
+        }
+        let kind = AgentKind::of_program(name, name.to_owned());
+        Ok(kind.map(|kind| AgentSpec::new(name, kind)))
+    }
+
+    /// The agent when nobody names one.
+    fn usual(&mut self, installed: &[String]) -> Result<AgentSpec, ConfigError> {
+        let Some(name) = installed.first() else { return Err(self.none_named()) };
+        self.sources.push(Source { key: Key::Agent, origin: Origin::Default });
+        self.named(name)
+    }
+
+    fn none_named(&self) -> ConfigError {
+        let problem = format!("no agent is named, and none of {} is installed", USUAL_ORDER.join(", "));
+        let allowed = format!(
+            "an installed agent (`ralph agents` says how to get one), --agent NAME{}, or --agent-command CMD with any program \
+             that reads its prompt from standard input",
+            self.configured()
+        );
+        ConfigError::new("--agent", problem, allowed)
+    }
+
+    fn configured(&self) -> String {
+        let mut names: Vec<&str> =
+            self.layers.each().flat_map(|(layer, _)| layer.agents.keys().map(String::as_str)).collect();
+        names.sort_unstable();
+        names.dedup();
+        match names.as_slice() {
+            [] => " (none is configured besides: add `[agents.NAME]` to your configuration)".to_owned(),
+            names => format!(" (configured: {})", names.join(", ")),
+        }
+    }
+}
+
+/// The agent that a file describes.
+pub(crate) fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigError> {
+    let wrong =
+        |problem: String, allowed: &str| Err(ConfigError::new("agents", format!("[agents.{name}] {problem}"), allowed));
+    let NamedAgent { kind, command, program, model, args, settings, unmetered } = agent;
+    let named = AgentKind::PROGRAMS.contains(&name).then(|| name.to_owned());
+    let kind = match kind.or_else(|| command.as_ref().map(|_| "command".to_owned())).or(named) {
+        Some(kind) => kind,
+        None => {
+            return wrong("says neither `kind` nor `command`".into(), "kind = \"claude\", or command = \"./my-agent\"");
+        }
+    };
+    let kind = match (kind.as_str(), command) {
+        ("command", Some(command)) => AgentKind::Command { command },
+        ("acp", Some(command)) => AgentKind::Acp { command },
+        ("command" | "acp", None) => {
+            return wrong(format!("is of kind {kind} and has no `command`"), "command = \"…\"");
+        }
+        (_, Some(_)) => {
+            return wrong(
+                format!("is of kind {kind}, which has no `command`"),
+                "program = \"PATH\" for another program",
+            );
+        }
+        (_, None) => match AgentKind::of_program(&kind, program.clone().unwrap_or_else(|| kind.clone())) {
+            Some(kind) => kind,
+            None => {
+                let allowed = "claude, codex, opencode, gemini, acp or command";
+                return wrong(format!("has the kind `{kind}`, which there is not"), allowed);
+            }
+        },
+    };
+    if program.is_some() && kind.program().is_none() {
+        return wrong("has a `program` beside its `command`".into(), "one of them");
+    }
+    let user_settings = settings == Some(Whose::User);
+    Ok(AgentSpec { name: name.to_owned(), kind, model, args, user_settings, unmetered })
+}
+
+/// The built-in prices and the user's own.
+///
+/// # Errors
+/// When a price lacks what nobody can guess.
+pub(crate) fn prices(user: &Layer) -> Result<PriceList, ConfigError> {
+    let mut own = Vec::new();
+    for (model, table) in &user.prices {
+        own.push((model.clone(), price(model, table)?));
+    }
+    Ok(PriceList::default().with(own))
+}
+
+fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
+    let (Some(input), Some(output)) = (table.input, table.output) else {
+        let problem = format!("[prices.\"{model}\"] needs both `input` and `output`");
+        return Err(ConfigError::new(
+            "prices",
+            problem,
+            "US dollars for a million tokens, such as input = 3 and output = 15",
+        ));
+    };
+    // Without a word about caches nobody is told of a discount.
+    let rates = Rates {
+        input: input.0,
+        output: output.0,
+        cache_read: table.cache_read.map_or(input.0, |price| price.0),
+        cache_write: table.cache_write.map_or(input.0.max(Money::ZERO), |price| price.0),
+    };
+    Ok(Price { rates, long: None })
+}
+
+/// A model that is asked for and whose tokens nobody can put a price on is refused before it costs anything.
+///
+/// # Errors
+/// Names the model and what to do.
+pub(crate) fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
+    for agent in agents.iter().filter(|agent| !agent.unmetered && !agent.kind.tells_its_cost()) {
+        if let Some(model) = agent.model.as_ref().filter(|model| prices.of(model).is_none()) {
+            let problem = format!("there is no price for `{model}`, so nobody could say what {} costs", agent.name);
+            let allowed = format!(
+                "a model with a price (`ralph agents --prices` lists them); [prices.\"{model}\"] with `input` and `output` in \
+                 dollars per million tokens in your configuration; or --unmetered"
+            );
+            return Err(ConfigError::new("--model", problem, allowed));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "agents_tests.rs"]
+mod tests;

@@ -1,0 +1,15 @@
+//! The real agent programs, each pointed at a scripted model on loopback. Only with the feature `clients`, and with
+//! `RALPH_TEST_CLIENTS` naming the folder of their programs: `scripts/test --clients` sees to both.
+
+// A test may fail loudly, and this is no library.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
+
+mod client;
+mod endings;
+mod faults;
+#[path = "../suite/harness.rs"]
+#[expect(dead_code, reason = "shared with a suite that uses more of it")]
+mod harness;
+mod loops;
+mod money;
+mod place;

@@ -1,0 +1,260 @@
+//! Services that refuse, and agents that take turns.
+
+use ralph_model::{
+    AbortReason, AgentRun, AgentSpec, Fault, FaultKind, LoopConfig, Millis, Status, ToolEvidence, TroubleKind, Turns,
+};
+
+use super::*;
+use crate::fixtures::*;
+use crate::{Limits, Refusal, StopWhen};
+
+/// How long the loop waits before the next pass, for a service.
+fn wait(scene: &Scene) -> Option<Millis> {
+    scene.asked.iter().find_map(|effect| match effect {
+        Effect::BeginIteration { wait, .. } => wait.as_ref().map(|wait| wait.until.since(scene.now)),
+        _ => None,
+    })
+}
+
+fn agent(scene: &Scene) -> String {
+    let title = scene.asked.iter().find_map(|effect| match effect {
+        Effect::RunAgent { agent, .. } => Some(agent.title()),
+        _ => None,
+    });
+    title.expect("an agent is to run")
+}
+
+fn error(scene: &Scene) -> &str {
+    match scene.outcome() {
+        Outcome::Error { error } => error,
+        other => panic!("no error: {other:?}"),
+    }
+}
+
+#[test]
+fn a_limit_is_waited_out_and_does_not_count() {
+    let mut scene = Scene::red(LoopConfig { max_iterations: 2, ..config() });
+    let until = Timestamp(scene.now.0 + 3_600_000);
+    scene.begin().agent(refused("start", TroubleKind::RateLimit, Some(until)));
+    assert_eq!(scene.phase(), "pausing", "nothing changed, so there is nothing to check");
+    assert_eq!(wait(&scene), Some(until.since(scene.now)));
+    assert_eq!((scene.run.facts().counted(), scene.run.facts().spent), (0, cents(1)));
+    scene.begin();
+    assert_eq!(scene.run.facts().last_iteration().unwrap().iteration.0, 1, "it is the first pass again");
+    assert!(!scene.prompt().contains("Ralph Loop Context"));
+    scene.agent(run("b")).checks(red(&["a"]));
+    assert_eq!((wait(&scene), scene.run.facts().waits), (None, 0));
+    scene.pass(run("c"), red(&["b"]));
+    assert_eq!(scene.reason(), AbortReason::MaxIterations);
+    assert_eq!((scene.agents(), scene.run.facts().counted()), (3, 2));
+}
+
+#[test]
+fn work_that_was_cut_short_is_checked_all_the_same() {
+    let mut scene = Scene::red(config());
+    scene.begin().agent(refused("b", TroubleKind::RateLimit, None));
+    assert_eq!(scene.phase(), "verifying");
+    scene.checks(green());
+    assert_eq!(scene.outcome(), &Outcome::Completed { verified: true });
+    assert_eq!(scene.run.facts().counted(), 1);
+
+    let mut scene = Scene::red(config());
+    scene.begin().agent(refused("b", TroubleKind::RateLimit, None)).checks(red(&["a"]));
+    assert_eq!((scene.phase(), scene.run.facts().counted()), ("pausing", 0));
+    assert_eq!(wait(&scene), Some(config().backoff));
+}
+
+#[test]
+fn every_refusal_in_a_row_doubles_the_wait_until_the_loop_gives_up() {
+    let mut scene = Scene::red(config());
+    let mut waits = Vec::new();
+    while scene.run.outcome().is_none() {
+        scene.begin().agent(refused("start", TroubleKind::Overload, None));
+        waits.extend(wait(&scene).map(|wait| wait.0 / 1000));
+    }
+    assert_eq!(waits, [15, 30, 60, 120, 240, 480, 960, 1800, 1800, 1800, 1800, 1800]);
+    assert!(error(&scene).contains("12 times in a row"), "{}", error(&scene));
+    scene.resume_with(None, Limits::default());
+    assert_eq!((scene.phase(), wait(&scene)), ("pausing", None), "whoever goes on wants to see whether it works now");
+}
+
+#[test]
+fn an_answer_in_between_makes_waits_count_anew() {
+    let long = LoopConfig { max_iterations: 50, max_cost: ralph_model::Money::dollars(9), ..config() };
+    let mut scene = Scene::red(LoopConfig { stall_threshold: 50, same_error_threshold: 50, ..long });
+    for number in 0..20 {
+        let last = scene.run.facts().tree.0.clone();
+        scene.begin().agent(refused(&last, TroubleKind::Unreachable, None));
+        assert_eq!(wait(&scene), Some(Millis::secs(15)));
+        scene.begin().agent(refused(&last, TroubleKind::RateLimit, None));
+        assert_eq!(wait(&scene), Some(Millis::secs(30)));
+        scene.pass(run(&number.to_string()), red(&["a"]));
+    }
+    assert_eq!(scene.run.facts().counted(), 20);
+}
+
+#[test]
+fn refusals_are_no_stall() {
+    let mut scene = Scene::red(LoopConfig { stall_threshold: 1, same_error_threshold: 1, ..config() });
+    for _ in 0..5 {
+        scene.begin().agent(refused("b", TroubleKind::RateLimit, None));
+        if scene.phase() == "verifying" {
+            scene.checks(red(&["a"]));
+        }
+        assert_eq!(scene.phase(), "pausing");
+    }
+    assert_eq!((scene.run.facts().progress.without, scene.run.facts().progress.repeats), (0, 0));
+}
+
+#[test]
+fn a_wait_that_is_too_long_is_not_begun() {
+    let far = |scene: &Scene, hours: i64| Some(Timestamp(scene.now.0 + hours * 3_600_000));
+    let mut scene = Scene::red(config());
+    let until = far(&scene, 25);
+    scene.begin().agent(refused("start", TroubleKind::RateLimit, until));
+    assert!(error(&scene).contains("longer than --max-wait 24h 00m"), "{}", error(&scene));
+
+    let mut scene = Scene::red(LoopConfig { max_duration: Some(Millis::minutes(60)), ..config() });
+    let until = far(&scene, 2);
+    scene.begin().agent(refused("start", TroubleKind::RateLimit, until));
+    assert_eq!(scene.reason(), AbortReason::MaxDuration);
+
+    let mut scene = Scene::red(config());
+    let until = far(&scene, -1);
+    scene.begin().agent(refused("start", TroubleKind::RateLimit, until));
+    assert_eq!(wait(&scene), Some(config().backoff), "a time that has passed says nothing");
+}
+
+#[test]
+fn what_only_a_person_can_help_with_ends_the_loop_at_once() {
+    for kind in [TroubleKind::Authentication, TroubleKind::OutOfCredit, TroubleKind::ModelNotFound] {
+        let mut scene = Scene::red(config());
+        let mut run = refused("start", kind, None);
+        run.trouble.as_mut().unwrap().advice = Some("log in with `worker login`".into());
+        scene.begin().agent(run);
+        assert_eq!(
+            error(&scene),
+            format!(
+                "worker: {}: the service says no; log in with `worker login`; then `ralph resume` goes on",
+                kind.words()
+            )
+        );
+        assert_eq!((scene.agents(), scene.run.facts().counted()), (1, 0));
+        scene.resume_with(None, Limits::default());
+        assert_eq!(scene.phase(), "pausing");
+    }
+}
+
+#[test]
+fn a_full_context_is_an_iteration_like_any_other() {
+    let mut scene = Scene::red(config());
+    scene.begin().agent(refused("b", TroubleKind::ContextOverflow, None)).checks(red(&["a"]));
+    assert_eq!((scene.phase(), scene.run.facts().counted(), wait(&scene)), ("pausing", 1, None));
+}
+
+#[test]
+fn a_stop_while_the_loop_waits_ends_it() {
+    let mut scene = Scene::red(config());
+    scene.begin().agent(refused("start", TroubleKind::RateLimit, None)).stop(StopWhen::AfterIteration);
+    assert!(scene.cuts_short());
+    scene.refuse(Refusal::Stopped);
+    assert_eq!(scene.reason(), AbortReason::Cancelled);
+}
+
+#[test]
+fn money_that_is_spent_is_not_waited_with() {
+    let mut scene = Scene::red(config());
+    let run =
+        AgentRun { cost: known(ralph_model::Money::dollars(9)), ..refused("start", TroubleKind::RateLimit, None) };
+    scene.begin().agent(run);
+    assert_eq!(scene.reason(), AbortReason::CostLimit);
+}
+
+#[test]
+fn a_race_that_is_out_of_money_ends_its_loops() {
+    let mut scene = Scene::red(config());
+    scene.refuse(Refusal::Race { spent: cents(300), cap: cents(300) });
+    assert_eq!(scene.reason(), AbortReason::CostLimit);
+    assert!(scene.details().contains("$3.00 of the $3.00 of the race"), "{}", scene.details());
+}
+
+#[test]
+fn a_stronger_agent_comes_after_two_failures() {
+    let mut scene = Scene::red(taking_turns());
+    let mut seen = Vec::new();
+    for name in ["b", "c", "d", "e"] {
+        seen.push(agent(scene.begin()));
+        scene.agent(run(name)).checks(red(&[name]));
+        if name == "b" {
+            // What the service refused is nobody's failure.
+            scene.begin().agent(refused("b", TroubleKind::RateLimit, None));
+        }
+    }
+    assert_eq!(seen, ["worker", "worker", "worker:strong", "worker:strong"]);
+    let recorded: Vec<&str> = scene.run.facts().iterations.iter().map(|record| record.agent.as_str()).collect();
+    assert_eq!(recorded, ["worker", "worker", "worker", "worker:strong", "worker:strong"]);
+}
+
+#[test]
+fn agents_rotate_from_pass_to_pass() {
+    let third = AgentSpec { unmetered: true, ..AgentSpec::command("third", "./third") };
+    let mut base = taking_turns();
+    base.more_agents.push(third);
+    let mut scene = Scene::red(LoopConfig { turns: Turns::Rotate, ..base });
+    let mut seen = Vec::new();
+    for name in ["b", "c", "d", "e"] {
+        seen.push(agent(scene.begin()));
+        scene.agent(run(name)).checks(red(&[name]));
+    }
+    assert_eq!(seen, ["worker", "worker:strong", "third", "worker"]);
+    let budgets: Vec<bool> = scene
+        .all
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::RunAgent { budget, .. } => Some(budget.is_some()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(budgets, [true, true, false, true], "only a metered agent has a budget");
+}
+
+#[test]
+fn what_was_wrong_with_a_run_is_told_and_judged() {
+    let mut scene = Scene::red(config());
+    let fault = Fault { kind: FaultKind::Denied, detail: "Write: .env".into() };
+    let run = AgentRun {
+        opaque: false,
+        evidence: vec![ToolEvidence::ok("Bash", "ls")],
+        faults: vec![fault],
+        ended: ralph_model::Ended::Exited { code: 0 },
+        ..run("b")
+    };
+    scene.begin().agent(run).checks(red(&["a"]));
+    let record = scene.run.facts().last_iteration().unwrap();
+    let envelope = scene.run.envelope(record);
+    assert!(envelope.contains("[ERROR] worker: permission denied: Write: .env"), "{envelope}");
+    assert!(record.notes().contains(&"permission denied: Write: .env".to_owned()));
+}
+
+#[test]
+fn the_exit_code_of_an_agent_with_a_stream_says_nothing() {
+    let stream = |code: i32, faults: Vec<Fault>| {
+        let mut scene = Scene::start(without_checks());
+        let run = AgentRun {
+            opaque: false,
+            evidence: vec![ToolEvidence::ok("Write", "a")],
+            faults,
+            ended: ralph_model::Ended::Exited { code },
+            ..run("b")
+        };
+        scene.begin().agent(run);
+        let record = scene.run.facts().last_iteration().unwrap();
+        scene.run.status(record)
+    };
+    assert_eq!(stream(1, vec![]), Status::Success);
+    assert_eq!(stream(0, vec![]), Status::Success);
+    let cut = Fault { kind: FaultKind::CutStream, detail: String::new() };
+    assert_eq!(stream(0, vec![cut]), Status::Partial);
+    let turns = Fault { kind: FaultKind::TurnLimit, detail: String::new() };
+    assert_eq!(stream(0, vec![turns]), Status::Partial);
+}

@@ -1,0 +1,219 @@
+//! What tokens cost: a dated table of list prices, which a user can extend. Knows nothing about agents.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::Money;
+
+const MILLION: u128 = 1_000_000;
+
+/// Tokens of one request or of many, each counted in one place only.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tokens {
+    /// Read, and neither from a cache nor into one.
+    pub input: u64,
+    /// Read from a cache.
+    pub cache_read: u64,
+    /// Read and put into a cache.
+    pub cache_write: u64,
+    /// Written, hidden reasoning included.
+    pub output: u64,
+}
+
+impl Tokens {
+    /// Everything that was read.
+    #[must_use]
+    pub const fn read(self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    /// Whether there are none at all: nobody counted, because nothing is free of tokens.
+    #[must_use]
+    pub const fn is_none(self) -> bool {
+        self.read() == 0 && self.output == 0
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            input: self.input.saturating_add(other.input),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+            output: self.output.saturating_add(other.output),
+        }
+    }
+
+    /// What these are more than `earlier` ones, at least nothing.
+    #[must_use]
+    pub const fn less(self, earlier: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(earlier.input),
+            cache_read: self.cache_read.saturating_sub(earlier.cache_read),
+            cache_write: self.cache_write.saturating_sub(earlier.cache_write),
+            output: self.output.saturating_sub(earlier.output),
+        }
+    }
+}
+
+/// Prices of one model for a million tokens of each kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rates {
+    /// Tokens read.
+    #[serde(deserialize_with = "dollars")]
+    pub input: Money,
+    /// Tokens read from a cache.
+    #[serde(deserialize_with = "dollars")]
+    pub cache_read: Money,
+    /// Tokens put into a cache.
+    #[serde(deserialize_with = "dollars")]
+    pub cache_write: Money,
+    /// Tokens written.
+    #[serde(deserialize_with = "dollars")]
+    pub output: Money,
+}
+
+/// What a model costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Price {
+    /// For an ordinary request.
+    #[serde(flatten)]
+    pub rates: Rates,
+    /// For a request that reads more than a certain number of tokens, where that has prices of its own.
+    #[serde(default)]
+    pub long: Option<LongPrice>,
+}
+
+/// Prices of long requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LongPrice {
+    /// From more than this many tokens read on.
+    pub over: u64,
+    /// The prices.
+    #[serde(flatten)]
+    pub rates: Rates,
+}
+
+impl Rates {
+    /// What these tokens cost, rounded up: a sum is never below the truth.
+    #[must_use]
+    pub fn cost(&self, tokens: Tokens) -> Money {
+        let parts = [
+            (tokens.input, self.input),
+            (tokens.cache_read, self.cache_read),
+            (tokens.cache_write, self.cache_write),
+            (tokens.output, self.output),
+        ];
+        // 64 by 63 bits fit four times into 128.
+        let sum: u128 =
+            parts.iter().map(|(count, price)| u128::from(*count) * u128::from(price.micros().unsigned_abs())).sum();
+        Money::from_micros(i64::try_from(sum.div_ceil(MILLION)).unwrap_or(i64::MAX))
+    }
+}
+
+impl Price {
+    /// What one request costs.
+    #[must_use]
+    pub fn request(&self, tokens: Tokens) -> Money {
+        match &self.long {
+            Some(long) if tokens.read() > long.over => long.rates.cost(tokens),
+            Some(_) | None => self.rates.cost(tokens),
+        }
+    }
+}
+
+/// Prices of models by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PriceList {
+    as_of: String,
+    models: BTreeMap<String, Price>,
+    own: BTreeMap<String, Price>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Table {
+    as_of: String,
+    models: BTreeMap<String, Price>,
+}
+
+impl Default for PriceList {
+    /// The list prices that Ralph was built with.
+    fn default() -> Self {
+        // A table that cannot be read would be seen by the test beside; without one every model is unknown, never free.
+        let table: Table = serde_json::from_str(include_str!("prices.json"))
+            .unwrap_or_else(|_| Table { as_of: String::new(), models: BTreeMap::new() });
+        Self { as_of: table.as_of, models: table.models, own: BTreeMap::new() }
+    }
+}
+
+impl PriceList {
+    /// The day that the built-in prices were true on.
+    #[must_use]
+    pub fn as_of(&self) -> &str {
+        &self.as_of
+    }
+
+    /// Takes the user's own prices into the list; they weigh more than the built-in ones.
+    #[must_use]
+    pub fn with(mut self, own: impl IntoIterator<Item = (String, Price)>) -> Self {
+        self.own.extend(own);
+        self
+    }
+
+    /// The price of a model, as a program or a service names it.
+    #[must_use]
+    pub fn of(&self, model: &str) -> Option<&Price> {
+        let plain = plain(model);
+        let own = self.own.get(model).or_else(|| self.own.get(&plain));
+        own.or_else(|| self.models.get(model)).or_else(|| self.models.get(&plain)).or_else(|| {
+            let undated = without_date(&plain);
+            self.own.get(undated).or_else(|| self.models.get(undated))
+        })
+    }
+
+    /// All names, the user's own among them.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.own.keys().chain(self.models.keys().filter(|name| !self.own.contains_key(*name))).map(String::as_str)
+    }
+}
+
+/// The name without what a gateway puts around it: `anthropic/claude-x`, `models/gemini-x`,
+/// `us.anthropic.claude-x-v1:0`, `claude-x[1m]`.
+fn plain(model: &str) -> String {
+    let model = model.trim().to_ascii_lowercase();
+    let name = model.rsplit('/').next().unwrap_or(&model);
+    let name = name.rsplit_once("anthropic.").map_or(name, |(_, name)| name);
+    let name = name.split(['[', '@', ':']).next().unwrap_or(name);
+    name.strip_suffix("-v1").unwrap_or(name).to_owned()
+}
+
+/// The name without the day that it was released on: `-20250929`, `-2025-08-07`.
+fn without_date(name: &str) -> &str {
+    let is_date =
+        |digits: &str| digits.len() == 8 && digits.starts_with("20") && digits.bytes().all(|b| b.is_ascii_digit());
+    if let Some((front, back)) = name.rsplit_once('-')
+        && is_date(back)
+    {
+        return front;
+    }
+    let Some(at) = name.len().checked_sub(11).filter(|at| name.is_char_boundary(*at)) else { return name };
+    let (front, back) = name.split_at(at);
+    let parts: Vec<&str> = back.split('-').collect();
+    let is_day = matches!(parts.as_slice(), ["", year, month, day] if is_date(&format!("{year}{month}{day}")));
+    if is_day { front } else { name }
+}
+
+fn dollars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Money, D::Error> {
+    let number = f64::deserialize(deserializer)?;
+    Money::from_number(number).map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+#[path = "price_tests.rs"]
+mod tests;

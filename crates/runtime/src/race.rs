@@ -1,0 +1,222 @@
+//! Several loops with one objective and one budget: each works in a worktree of its own, the first that is verified wins, and
+//! the others are stopped.
+
+use std::sync::Arc;
+
+use ralph_engine::{StopBy, StopWhen};
+use ralph_model::{Isolation, LoopConfig, Money, Race};
+use ralph_workspace::Repository;
+use serde::Serialize;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::machinery::Machinery;
+use crate::notice::Notice;
+use crate::open::{Opened, begin};
+use crate::result::LoopResult;
+use crate::stops::{Stopper, Stops, stops};
+
+/// What came of a race.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RaceResult {
+    /// The result that counts: the winner's, else that of the candidate that came furthest.
+    #[serde(flatten)]
+    pub result: LoopResult,
+    /// All candidates, in their order; none where there was no race.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub race: Vec<Candidate>,
+}
+
+/// One candidate of a race.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Candidate {
+    /// Its loop.
+    pub loop_id: ralph_model::LoopId,
+    /// The agent that it began with.
+    pub agent: String,
+    /// How it ended.
+    pub status: &'static str,
+    /// Whether it won.
+    pub won: bool,
+    /// How many iterations it took.
+    pub iterations: u32,
+    /// What it cost.
+    #[serde(rename = "costUSD")]
+    pub cost_usd: f64,
+    /// Where its work is; gone for those that lost.
+    pub workspace: String,
+}
+
+/// A race whose candidates hold their worktrees and wait to be run.
+pub struct OpenedRace {
+    machinery: Machinery,
+    workspace: String,
+    titles: Vec<String>,
+    opened: Vec<Opened>,
+    stoppers: Vec<Stopper>,
+    stops: Stops,
+}
+
+/// Makes the candidates of a race. Every one begins with another agent, as far as there are several. Nothing runs yet.
+///
+/// # Errors
+/// When a candidate cannot begin; then none does.
+pub async fn begin_race(
+    machinery: Machinery,
+    config: LoopConfig,
+    candidates: u32,
+    stops: Stops,
+) -> Result<OpenedRace, Error> {
+    let configs = configs(&config, candidates);
+    let titles: Vec<String> = configs.iter().map(|config| config.agent.title()).collect();
+    let (mut opened, mut stoppers) = (Vec::new(), Vec::new());
+    // One after the other: they share a repository.
+    for (number, config) in configs.into_iter().enumerate() {
+        let (stopper, own_stops) = self::stops();
+        match begin(tagged(&machinery, number, &titles[number]), config, own_stops).await {
+            Ok(ready) => opened.push(ready),
+            Err(error) => {
+                withdraw(opened, &stoppers).await;
+                return Err(error);
+            }
+        }
+        stoppers.push(stopper);
+    }
+    Ok(OpenedRace { machinery, workspace: config.workspace, titles, opened, stoppers, stops })
+}
+
+impl OpenedRace {
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// When no candidate could be brought to its end.
+    pub async fn run(self) -> Result<RaceResult, Error> {
+        let Self { machinery, workspace, titles, opened, stoppers, stops } = self;
+        let mut running = JoinSet::new();
+        for (number, opened) in opened.into_iter().enumerate() {
+            running.spawn(async move { (number, opened.run().await) });
+        }
+        let mut results = referee(running, &stoppers, stops).await?;
+        results.sort_by_key(|(number, _)| *number);
+        let winner = results.iter().position(|(_, result)| result.verified);
+        if winner.is_some() {
+            clear_losers(&machinery, &workspace, &results).await;
+        }
+        let counts = winner.unwrap_or_else(|| furthest(&results));
+        let spent: Money = results.iter().map(|(_, result)| result.cost()).sum();
+        let race = results
+            .iter()
+            .enumerate()
+            .map(|(place, (number, result))| candidate(&titles[*number], result, Some(place) == winner))
+            .collect();
+        let (_, best) = results.swap_remove(counts);
+        Ok(RaceResult { result: LoopResult { cost_usd: spent.to_json_number(), ..best }, race })
+    }
+}
+
+/// Ends candidates that began in vain, so that nobody takes them for loops that were interrupted.
+async fn withdraw(opened: Vec<Opened>, stoppers: &[Stopper]) {
+    stoppers.iter().for_each(|stopper| stopper.stop(StopWhen::Now, StopBy::Request));
+    for opened in opened {
+        // Whoever started the race is told why it cannot be run; this adds nothing.
+        let _ = opened.run().await;
+    }
+}
+
+/// Waits for all candidates; stops the others when one is verified, and all when somebody asks.
+async fn referee(
+    mut running: JoinSet<(usize, Result<LoopResult, Error>)>,
+    stoppers: &[Stopper],
+    mut stops: Stops,
+) -> Result<Vec<(usize, LoopResult)>, Error> {
+    let mut results = Vec::new();
+    let mut failure = None;
+    loop {
+        tokio::select! {
+            ended = running.join_next() => match ended {
+                None => break,
+                Some(Ok((number, Ok(result)))) => {
+                    if result.verified {
+                        // The winner is over and does not mind.
+                        stoppers.iter().for_each(|stopper| stopper.stop(StopWhen::Now, StopBy::Request));
+                    }
+                    results.push((number, result));
+                }
+                Some(Ok((_, Err(error)))) => failure = Some(error),
+                Some(Err(_)) => failure = Some(Error::Vanished("a candidate of the race")),
+            },
+            stop = stops.next() => stoppers.iter().for_each(|stopper| stopper.stop(stop.when, stop.by)),
+        }
+    }
+    match failure {
+        Some(error) if results.is_empty() => Err(error),
+        Some(_) | None => Ok(results),
+    }
+}
+
+/// A configuration for each candidate.
+fn configs(config: &LoopConfig, candidates: u32) -> Vec<LoopConfig> {
+    let race = Race { id: Uuid::now_v7().to_string(), candidates, cap: config.max_cost };
+    let mut agents: Vec<_> = config.agents().cloned().collect();
+    let mut configs = Vec::new();
+    for _ in 0..candidates {
+        let mut own = LoopConfig { isolation: Isolation::Worktree, race: Some(race.clone()), ..config.clone() };
+        own.agent.clone_from(&agents[0]);
+        own.more_agents = agents[1..].to_vec();
+        configs.push(own);
+        agents.rotate_left(1);
+    }
+    configs
+}
+
+/// The same machinery, with notices that say which candidate they are about.
+fn tagged(machinery: &Machinery, number: usize, agent: &str) -> Machinery {
+    let (watcher, agent) = (Arc::clone(&machinery.watcher), agent.to_owned());
+    let tag = move |notice: Notice| {
+        let (number, agent) = (number + 1, agent.clone());
+        watcher(Notice::OfCandidate { number, agent, notice: Box::new(notice) });
+    };
+    Machinery { watcher: Arc::new(tag), ..machinery.clone() }
+}
+
+/// Of those that did not make it, the place of the one with the fewest failures.
+fn furthest(results: &[(usize, LoopResult)]) -> usize {
+    let failing = |result: &LoopResult| result.best.as_ref().map_or(u32::MAX, |best| best.failing);
+    let places = results.iter().enumerate();
+    places.min_by_key(|(_, (_, result))| failing(result)).map_or(0, |(place, _)| place)
+}
+
+fn candidate(agent: &str, result: &LoopResult, won: bool) -> Candidate {
+    Candidate {
+        loop_id: result.loop_id,
+        agent: agent.to_owned(),
+        status: result.status,
+        won,
+        iterations: result.iterations,
+        cost_usd: result.cost_usd,
+        workspace: result.workspace.clone(),
+    }
+}
+
+/// Removes the worktrees and branches of those that lost. Their snapshots stay with Ralph: `ralph diff` shows them.
+async fn clear_losers(machinery: &Machinery, workspace: &str, results: &[(usize, LoopResult)]) {
+    let origin = std::path::PathBuf::from(workspace);
+    let scratch = machinery.home.workspace(&origin);
+    let git = machinery.git.clone();
+    let losers: Vec<_> = results
+        .iter()
+        .filter(|(_, result)| !result.verified)
+        .map(|(_, result)| (machinery.home.worktree(result.loop_id), format!("ralph/{}", result.loop_id.short())))
+        .collect();
+    let cleared = tokio::task::spawn_blocking(move || {
+        let Some(repository) = Repository::find(&origin, &git, &scratch) else { return Vec::new() };
+        let removed = losers.iter().map(|(worktree, branch)| repository.discard_worktree(worktree, branch));
+        removed.filter_map(Result::err).map(|error| error.to_string()).collect::<Vec<_>>()
+    });
+    for problem in cleared.await.unwrap_or_default() {
+        machinery.warn(format!("a candidate's worktree could not be removed: {problem}"));
+    }
+}

@@ -1,0 +1,181 @@
+//! Sends an answer as the script has it: at once, slowly, in part, or never to its end. Decides nothing.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use tokio::time::{Sleep, sleep};
+
+use super::Ending;
+use super::plan::short_of_all;
+use super::server::Record;
+
+/// The body of a response.
+pub(super) struct Delivery {
+    frames: VecDeque<Bytes>,
+    length: Option<u64>,
+    delay: Delay,
+    waiting: Option<Pin<Box<Sleep>>>,
+    end: End,
+    record: Record,
+}
+
+/// When there is a wait before a frame is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Delay {
+    Never,
+    Always(Duration),
+    AtLast(Duration),
+}
+
+/// What comes after the last frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The end of the body.
+    Proper,
+    /// The end of the body, although the answer has none.
+    Short,
+    /// The end of the connection, once what was sent so far is on its way.
+    Cut(Flush),
+    /// Nothing, for as long as the client waits.
+    Silence,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flush {
+    Due,
+    Done,
+}
+
+/// Why a connection ends without an answer, or within one.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Closed {
+    /// The script has it so.
+    #[error("the script closes the connection here")]
+    ByScript,
+    /// The client left before its request was read.
+    #[error("the client left before its request was read")]
+    ByClient,
+}
+
+impl Delivery {
+    /// One piece, whose length is told first.
+    pub(super) fn whole(body: impl Into<Bytes>, record: Record) -> Self {
+        let body = body.into();
+        let length = Some(body.len() as u64);
+        // Nobody asks for a piece of an empty body, so there is none left to send.
+        let frames = Some(body).filter(|body| !body.is_empty()).into_iter().collect();
+        Self { frames, length, delay: Delay::Never, waiting: None, end: End::Proper, record }
+    }
+
+    /// Pieces whose number only the end tells.
+    pub(super) fn streamed(frames: Vec<String>, record: Record) -> Self {
+        let frames = frames.into_iter().map(Bytes::from).collect();
+        Self { frames, length: None, delay: Delay::Never, waiting: None, end: End::Proper, record }
+    }
+
+    /// Waits before each piece.
+    pub(super) fn slowed(mut self, delay: Duration) -> Self {
+        self.delay = Delay::Always(delay);
+        self
+    }
+
+    /// Waits before the last piece, so that the client has read all the others and gets it by itself.
+    pub(super) fn pausing(mut self, delay: Duration) -> Self {
+        self.delay = Delay::AtLast(delay);
+        self
+    }
+
+    /// Ends after so many pieces; one that was told its length ends in its middle.
+    pub(super) fn cut(mut self, after: usize) -> Self {
+        if self.length.is_some() {
+            let half = self.frames.iter().map(Bytes::len).sum::<usize>() / 2;
+            self.keep_bytes(half);
+        } else {
+            self.frames.truncate(short_of_all(after, self.frames.len()));
+        }
+        self.end = End::Cut(Flush::Due);
+        self
+    }
+
+    /// Ends in good order after so many pieces; one that was told its length is sent whole.
+    pub(super) fn truncated(mut self, after: usize) -> Self {
+        if self.length.is_none() {
+            self.frames.truncate(short_of_all(after, self.frames.len()));
+            self.end = End::Short;
+        }
+        self
+    }
+
+    /// Falls silent after so many bytes.
+    pub(super) fn silenced(mut self, after: usize) -> Self {
+        self.keep_bytes(after);
+        self.end = End::Silence;
+        self
+    }
+
+    fn keep_bytes(&mut self, mut left: usize) {
+        for frame in &mut self.frames {
+            frame.truncate(left);
+            left -= frame.len();
+        }
+        self.frames.retain(|frame| !frame.is_empty());
+    }
+}
+
+impl Body for Delivery {
+    type Data = Bytes;
+    type Error = Closed;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Closed>>> {
+        let delay = match (self.delay, self.frames.len()) {
+            (Delay::Always(delay), 1..) | (Delay::AtLast(delay), 1) => Some(delay),
+            (Delay::Always(_) | Delay::AtLast(_) | Delay::Never, _) => None,
+        };
+        if let Some(delay) = delay {
+            let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(delay)));
+            if waiting.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.waiting = None;
+        }
+        if let Some(frame) = self.frames.pop_front() {
+            if self.frames.is_empty() && self.end == End::Proper {
+                // Before it is on its way: who has read the whole answer finds it in the log.
+                self.record.end(Ending::Sent);
+            }
+            return Poll::Ready(Some(Ok(Frame::data(frame))));
+        }
+        match self.end {
+            End::Proper => Poll::Ready(None),
+            End::Short => {
+                self.record.end(Ending::CutByScript);
+                Poll::Ready(None)
+            }
+            End::Silence => Poll::Pending,
+            End::Cut(Flush::Due) => {
+                // An error at once would take with it what is not yet written.
+                self.end = End::Cut(Flush::Done);
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            End::Cut(Flush::Done) => {
+                self.record.end(Ending::CutByScript);
+                Poll::Ready(Some(Err(Closed::ByScript)))
+            }
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        let sent = self.frames.is_empty() && self.end == End::Proper;
+        self.record.end(if sent { Ending::Sent } else { Ending::ClosedByClient });
+    }
+}

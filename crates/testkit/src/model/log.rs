@@ -1,0 +1,124 @@
+//! What a scripted model was asked and what it answered. Holds no secret: of a key it is only known whether there was one.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Format, SideKind, Usage};
+
+/// The most that is kept of the user's text and of each tool's result.
+const MOST_USER: usize = 16 * 1024;
+const MOST_RESULT: usize = 2 * 1024;
+
+/// One request and its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Logged {
+    /// Its number, from 1.
+    pub number: usize,
+    /// When it came.
+    pub at: Timestamp,
+    /// The method.
+    pub method: String,
+    /// The path with its query.
+    pub path: String,
+    /// The wire format of a request for an answer.
+    pub format: Option<Format>,
+    /// Where the answer came from.
+    pub source: Source,
+    /// How the answer was wanted.
+    pub delivered: Delivered,
+    /// The model that was asked for.
+    pub model: String,
+    /// The messages of the conversation, the system's aside.
+    pub messages: usize,
+    /// The tools that were offered.
+    pub tools: Vec<String>,
+    /// The beginning of the user's last text.
+    pub user: String,
+    /// The length of the user's last text in bytes.
+    pub user_bytes: usize,
+    /// The beginnings of the results of the tools that the last answer called.
+    pub results: Vec<String>,
+    /// The status of the answer; none where the connection was closed or kept without one.
+    pub status: Option<u16>,
+    /// The tokens that were answered. None of an answer that was not sent to its end.
+    pub usage: Usage,
+    /// What the client calls itself.
+    pub user_agent: String,
+    /// Whether the client sent a key or a token.
+    pub authorization: Authorization,
+    /// What could not be answered as the script has it.
+    pub note: Option<String>,
+    /// How far the answer got.
+    pub ending: Ending,
+}
+
+/// Where an answer came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The reply of the script with this number, from 1.
+    Reply(usize),
+    /// What the script has for the time after its replies.
+    Then,
+    /// The server's own answer to a request beside the main conversation.
+    Side(SideKind),
+    /// The reply with this number, from 1, that the script has for such requests.
+    SideReply(usize),
+    /// Nothing: the path or the body is none of a model service.
+    Nothing,
+}
+
+/// How an answer was wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivered {
+    /// At once.
+    Whole,
+    /// Event by event.
+    Streamed,
+}
+
+/// Whether a request carried a key or a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Authorization {
+    /// It did.
+    Present,
+    /// It did not.
+    Absent,
+}
+
+/// How far an answer got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ending {
+    /// It is being sent, or withheld.
+    Open,
+    /// It was sent to its end.
+    Sent,
+    /// The script had it end before.
+    CutByScript,
+    /// The client closed the connection before.
+    ClosedByClient,
+}
+
+impl Logged {
+    /// Whether the request belonged to the main conversation.
+    #[must_use]
+    pub const fn is_main(&self) -> bool {
+        matches!(self.source, Source::Reply(_) | Source::Then)
+    }
+}
+
+pub(super) fn bounded_user(text: &str) -> String {
+    bounded(text, MOST_USER)
+}
+
+pub(super) fn bounded_result(text: &str) -> String {
+    bounded(text, MOST_RESULT)
+}
+
+fn bounded(text: &str, most: usize) -> String {
+    let end = text.floor_char_boundary(most);
+    text[..end].to_owned()
+}

@@ -1,0 +1,369 @@
+//! The script of a model: what it answers, request by request. Sends nothing.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::{Add, AddAssign};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Fault, Trouble};
+use crate::LoadError;
+
+/// What a scripted model answers.
+///
+/// As JSON: `{"replies": [{"say": "…", "tools": [{"write": {"path": "a", "content": "x"}}], "usage": {"input": 9}}],
+/// "then": "repeat", "side": {"usage": {"input": 3}}, "directory": "/home/user/project"}`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Script {
+    /// The answers to the requests of the main conversation, in order.
+    #[serde(default)]
+    pub replies: Vec<Reply>,
+    /// The answer to every request beyond those.
+    #[serde(default)]
+    pub then: Then,
+    /// The answers to the requests beside the main conversation.
+    #[serde(default)]
+    pub side: Side,
+    /// What relative paths are relative to, where a request does not state the folder that the agent works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+}
+
+/// One answer of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reply {
+    /// What it says, before any tool call.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub say: String,
+    /// The tools that it calls, in this order and all at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Tool>,
+    /// The tokens that it reports.
+    #[serde(default)]
+    pub usage: Usage,
+    /// The model that it claims to be; without one, the model that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why it stopped, where that is not what the rest of the reply implies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+    /// Headers of the response beside the usual ones.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// What goes wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+    /// How many requests in a row get this reply.
+    #[serde(default = "once")]
+    pub times: usize,
+}
+
+/// A tool call by its meaning. It becomes a call of a tool that the request offers, with arguments by that tool's schema.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Tool {
+    /// Writes a whole file. Claude Code refuses to overwrite a file that it has not read in the same session.
+    Write {
+        /// The file; relative to the folder that the agent works in, or absolute.
+        path: String,
+        /// What it holds afterwards.
+        content: String,
+    },
+    /// Runs a line in a shell.
+    Shell {
+        /// The line.
+        command: String,
+    },
+    /// Reads a file.
+    Read {
+        /// The file; relative to the folder that the agent works in, or absolute.
+        path: String,
+    },
+    /// Calls a tool by its name as it is, offered or not.
+    Call {
+        /// The tool.
+        name: String,
+        /// Its arguments; a string for a tool that takes free text.
+        input: Value,
+    },
+}
+
+/// Tokens of one answer.
+///
+/// Anthropic reports the kinds apart. OpenAI and Gemini report all input together and beside it the part that came from the
+/// cache (Responses also the part that went into it): tokens that are written to the cache are input there as well. `output`
+/// holds the reasoning.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Usage {
+    /// Input that was not in the cache.
+    pub input: u64,
+    /// Input from the cache.
+    pub cache_read: u64,
+    /// Input that was put into the cache.
+    pub cache_write: u64,
+    /// Output, reasoning included.
+    pub output: u64,
+    /// The part of the output that was reasoning.
+    pub reasoning: u64,
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Stop {
+    /// Its output was as long as it may be.
+    MaxTokens,
+    /// It declined, or a filter did.
+    Refusal,
+    /// A reason in the words of the service.
+    Verbatim(String),
+}
+
+/// The answer when no reply is left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Then {
+    /// The last reply again.
+    Repeat,
+    /// A text.
+    Say(String),
+    /// An error.
+    Refuse(Trouble),
+}
+
+/// The answers to the requests beside the main conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Side {
+    /// The tokens that are reported with each answer of its own making.
+    pub usage: Usage,
+    /// Answers to use in order in place of those of its own making. Token counts and model lists never take one.
+    pub replies: Vec<Reply>,
+}
+
+const fn once() -> usize {
+    1
+}
+
+impl Default for Then {
+    fn default() -> Self {
+        Self::Say("done".to_owned())
+    }
+}
+
+impl Default for Reply {
+    fn default() -> Self {
+        Self {
+            say: String::new(),
+            tools: Vec::new(),
+            usage: Usage::ZERO,
+            model: None,
+            stop: None,
+            headers: BTreeMap::new(),
+            fault: None,
+            times: 1,
+        }
+    }
+}
+
+impl Usage {
+    /// No tokens.
+    pub const ZERO: Self = Self { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 };
+
+    /// All input, however it was paid.
+    #[must_use]
+    pub const fn all_input(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write
+    }
+}
+
+impl Add for Usage {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            input: self.input + other.input,
+            cache_read: self.cache_read + other.cache_read,
+            cache_write: self.cache_write + other.cache_write,
+            output: self.output + other.output,
+            reasoning: self.reasoning + other.reasoning,
+        }
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Tool {
+    /// Writes a whole file.
+    #[must_use]
+    pub fn write(path: impl Into<String>, content: impl Into<String>) -> Self {
+        Self::Write { path: path.into(), content: content.into() }
+    }
+
+    /// Runs a line in a shell.
+    #[must_use]
+    pub fn shell(command: impl Into<String>) -> Self {
+        Self::Shell { command: command.into() }
+    }
+
+    /// Reads a file.
+    #[must_use]
+    pub fn read(path: impl Into<String>) -> Self {
+        Self::Read { path: path.into() }
+    }
+
+    /// Calls a tool by its name.
+    #[must_use]
+    pub fn call(name: impl Into<String>, input: impl Into<Value>) -> Self {
+        Self::Call { name: name.into(), input: input.into() }
+    }
+}
+
+impl Reply {
+    /// A text and nothing else.
+    #[must_use]
+    pub fn say(text: impl Into<String>) -> Self {
+        Self { say: text.into(), ..Self::default() }
+    }
+
+    /// A tool call without a text.
+    #[must_use]
+    pub fn tool(tool: Tool) -> Self {
+        Self { tools: vec![tool], ..Self::default() }
+    }
+
+    /// Something that goes wrong before anything is said.
+    #[must_use]
+    pub fn fault(fault: Fault) -> Self {
+        Self { fault: Some(fault), ..Self::default() }
+    }
+
+    /// An error of the service, in its own words.
+    #[must_use]
+    pub fn refuse(trouble: Trouble) -> Self {
+        Self::fault(Fault::Refuse(trouble))
+    }
+
+    /// Adds a tool call.
+    #[must_use]
+    pub fn and(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Sets the tokens that it reports.
+    #[must_use]
+    pub const fn usage(mut self, usage: Usage) -> Self {
+        self.usage = usage;
+        self
+    }
+
+    /// Sets the model that it claims to be.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<String>) -> Self {
+        self.model = Some(name.into());
+        self
+    }
+
+    /// Sets why it stopped.
+    #[must_use]
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Adds a header to the response.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.insert(name.into(), value.into());
+        self
+    }
+
+    /// Lets something go wrong while this reply is sent.
+    #[must_use]
+    pub fn with(mut self, fault: Fault) -> Self {
+        self.fault = Some(fault);
+        self
+    }
+
+    /// Gives this reply to so many requests in a row.
+    #[must_use]
+    pub const fn times(mut self, times: usize) -> Self {
+        self.times = times;
+        self
+    }
+}
+
+impl Script {
+    /// A script that answers every request with "done".
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a reply.
+    #[must_use]
+    pub fn reply(mut self, reply: Reply) -> Self {
+        self.replies.push(reply);
+        self
+    }
+
+    /// Sets the answer when no reply is left.
+    #[must_use]
+    pub fn then(mut self, then: Then) -> Self {
+        self.then = then;
+        self
+    }
+
+    /// Sets the tokens that requests beside the main conversation report.
+    #[must_use]
+    pub const fn side_usage(mut self, usage: Usage) -> Self {
+        self.side.usage = usage;
+        self
+    }
+
+    /// Adds an answer to the requests beside the main conversation.
+    #[must_use]
+    pub fn side_reply(mut self, reply: Reply) -> Self {
+        self.side.replies.push(reply);
+        self
+    }
+
+    /// Sets what relative paths are relative to where a request does not state it.
+    #[must_use]
+    pub fn directory(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.directory = Some(folder.into());
+        self
+    }
+
+    /// Reads a script from a file.
+    ///
+    /// # Errors
+    /// When there is no such file, or when a word in it is unknown.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        let text = fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
+        serde_json::from_slice(&text).map_err(|source| LoadError::Parse { path: path.to_owned(), source })
+    }
+}
+
+/// The reply with this number, counted from 0, where each stands for as many numbers as it says.
+pub(super) fn numbered(replies: &[Reply], number: usize) -> Option<(usize, &Reply)> {
+    let mut passed = 0;
+    replies.iter().enumerate().find(|(_, reply)| {
+        passed += reply.times;
+        number < passed
+    })
+}
+
+#[cfg(test)]
+#[path = "script_tests.rs"]
+mod tests;

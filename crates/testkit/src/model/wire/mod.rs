@@ -1,0 +1,69 @@
+//! The wire formats: an answer as the texts that go over the wire. Sends nothing.
+
+mod anthropic;
+mod chat;
+mod gemini;
+mod responses;
+
+use serde_json::Value;
+
+use super::Format;
+use super::answer::Answer;
+use super::asked::Totals;
+use super::refusal::Refusal;
+
+/// When every answer was made, in seconds since 1970: nobody acts on it.
+const CREATED: u64 = 1_750_000_000;
+
+/// An answer in one piece.
+pub(super) fn whole(format: Format, answer: &Answer) -> Value {
+    match format {
+        Format::Anthropic => anthropic::whole(answer),
+        Format::Responses => responses::whole(answer),
+        Format::Chat => chat::whole(answer),
+        Format::Gemini => gemini::whole(answer),
+    }
+}
+
+/// An answer as server-sent events.
+pub(super) fn events(format: Format, answer: &Answer, totals: Totals) -> Vec<String> {
+    match format {
+        Format::Anthropic => anthropic::events(answer),
+        Format::Responses => responses::events(answer),
+        Format::Chat => chat::events(answer, totals),
+        Format::Gemini => gemini::chunks(answer).iter().map(data).collect(),
+    }
+}
+
+/// An answer as the elements of one JSON array, which only Gemini has.
+pub(super) fn elements(answer: &Answer) -> Vec<String> {
+    let chunks = gemini::chunks(answer);
+    let last = chunks.len().saturating_sub(1);
+    let element = |(at, chunk): (usize, &Value)| {
+        format!("{}{chunk}{}", if at == 0 { "[" } else { ",\r\n" }, if at == last { "]" } else { "" })
+    };
+    chunks.iter().enumerate().map(element).collect()
+}
+
+/// The event that ends a stream with an error after so many events.
+pub(super) fn broken(format: Format, refusal: &Refusal, answer: &Answer, after: usize) -> String {
+    match format {
+        Format::Anthropic => event("error", &refusal.body),
+        Format::Responses => responses::failed(refusal, answer, after),
+        Format::Chat => data(&refusal.body),
+        // The service puts the bare error into the stream.
+        Format::Gemini => refusal.body.to_string(),
+    }
+}
+
+fn event(name: &str, value: &Value) -> String {
+    format!("event: {name}\ndata: {value}\n\n")
+}
+
+fn data(value: &Value) -> String {
+    format!("data: {value}\n\n")
+}
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;
