@@ -67,7 +67,9 @@ pub(crate) async fn start_race(
 ) -> anyhow::Result<u8> {
     // One view shows one loop.
     following.words.plain = !following.words.quiet;
-    let open = async |machinery, stops| begin_race(machinery, config, candidates, stops).await.map(Ready::Race);
+    let open = async |machinery, stops| {
+        begin_race(machinery, config, candidates, stops).await.map(|opened| Ready::Race(Box::new(opened)))
+    };
     follow(following, screen, open).await
 }
 
@@ -90,7 +92,7 @@ pub(crate) async fn go_on(
 /// What is about to be run.
 enum Ready {
     Loop(Box<Opened>),
-    Race(OpenedRace),
+    Race(Box<OpenedRace>),
 }
 
 impl Ready {
