@@ -154,7 +154,6 @@ async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
 }
 
 /// A parser without a server, for whoever has recorded or invented lines.
-#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::adapter::Parser> {
     let errand = Errand {
         prompt: "Do the work.".into(),

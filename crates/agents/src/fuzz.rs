@@ -1,7 +1,7 @@
 //! Any bytes as what an agent prints, for fuzzing: whatever comes, a parser neither panics nor invents success or cost.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use ralph_model::{Cost, Ended, PriceList, Timestamp};
 use ralph_process::Redactor;
@@ -36,10 +36,13 @@ pub fn opencode(bytes: &[u8]) {
     read(bytes, opencode::parser());
 }
 
+/// Made once: both take longer to build than most inputs take to read.
+static SHARED: LazyLock<(Arc<Redactor>, Arc<PriceList>)> = LazyLock::new(Default::default);
+
 /// Every line goes to all three places that a parser reads from, told by its first byte.
 fn read(bytes: &[u8], mut parser: Box<dyn Parser>) -> Told {
-    let (redactor, prices) = (Arc::new(Redactor::default()), Arc::new(PriceList::default()));
-    let mut told = Transcript::new(redactor, prices, None, Timestamp(0));
+    let (redactor, prices) = &*SHARED;
+    let mut told = Transcript::new(Arc::clone(redactor), Arc::clone(prices), None, Timestamp(0));
     let text = String::from_utf8_lossy(bytes);
     for line in text.lines() {
         match line.as_bytes().first() {

@@ -17,6 +17,7 @@ mod lines;
 mod meter;
 mod opencode;
 mod programs;
+mod readable;
 mod report_file;
 mod request;
 mod stream;
@@ -28,11 +29,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_model::{AgentKind, AgentSpec, Millis, Timestamp};
-use ralph_process::{Stop, Supervisor};
+use ralph_process::{Level, Network, Sandbox, Stop, Supervisor};
 use tokio::sync::watch;
 
 use crate::transcript::Transcript;
 pub use programs::{PROGRAMS, Program};
+pub use readable::Readable;
 pub use report_file::{ReportFile, read_report};
 
 pub use request::{Activity, Error, Matcher, Observed, Prohibited, Request};
@@ -84,7 +86,13 @@ pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
         timeout: Millis(0),
         idle: None,
         marker: None,
-        sandbox: None,
+        // As it is called where Ralph keeps it inside, which is the rule.
+        sandbox: Some(Sandbox {
+            writable: Vec::new(),
+            hidden: Vec::new(),
+            network: Network::Allowed,
+            level: Level::none("only described"),
+        }),
         hold: Vec::new(),
         redactor: Arc::default(),
         prices: Arc::default(),

@@ -87,6 +87,8 @@ impl Request<'_> {
 pub enum Activity {
     /// Something it printed, a piece of any length.
     Text(String),
+    /// A whole message.
+    Message(String),
     /// Something it does, as one whole line.
     Line(String),
     /// What it says that it has cost so far.

@@ -151,8 +151,7 @@ impl Transcript {
         }
         self.progressed();
         self.message = bounded(inert(&self.redactor.text(text)).into_owned(), MOST_MESSAGE);
-        let line = one_line(&self.message, MOST_SUMMARY);
-        self.activities.push(Activity::Line(line));
+        self.activities.push(Activity::Message(self.message.clone()));
     }
 
     /// A tool call began. `input` is what it is called with, for people.

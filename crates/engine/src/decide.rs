@@ -169,16 +169,19 @@ fn tampered_too_often(facts: &Facts, last: &IterationRecord) -> Option<Next> {
 fn spent_or_late(facts: &Facts) -> Option<Next> {
     let config = &facts.config;
     if !config.is_unmetered() && facts.remaining() == Money::ZERO {
-        let unknown = facts
-            .iterations
-            .iter()
-            .filter_map(|record| record.run.as_ref())
-            .any(|run| run.cost == ralph_model::Cost::Unknown);
-        let hint = if unknown {
-            "; the agent did not report its cost, so the whole reservation was charged: let it write {\"costUSD\": 0.12} to \
-             $RALPH_RESULT_FILE, or declare it with --unmetered"
-        } else {
-            "; `ralph resume --max-cost` goes on with more"
+        let runs = facts.iterations.iter().filter_map(|record| record.run.as_ref());
+        let unknown = runs.rev().find(|run| run.cost == ralph_model::Cost::Unknown);
+        let hint = match unknown {
+            Some(run) if run.opaque => {
+                "; the agent did not report its cost, so the whole reservation was charged: let it write \
+                 {\"costUSD\": 0.12} to $RALPH_RESULT_FILE, or declare it with --unmetered"
+            }
+            Some(_) => {
+                "; nobody could say what a run cost, so its whole reservation was charged: its model has no price \
+                 (`ralph agents --prices`; add yours as [prices.\"MODEL\"]), or the service told no usage; --unmetered \
+                 goes without"
+            }
+            None => "; `ralph resume --max-cost` goes on with more",
         };
         return Some(abort(AbortReason::CostLimit, format!("{} of {} are spent{hint}", facts.spent, config.max_cost)));
     }

@@ -288,6 +288,12 @@ impl Facts {
         self.iterations.iter().rev().find(|record| !record.uncounted || record.verdict.is_some())
     }
 
+    /// A pass by its number: the last one of that number, because one that a service refused comes again.
+    #[must_use]
+    pub fn iteration(&self, number: u32) -> Option<&IterationRecord> {
+        self.iterations.iter().rev().find(|record| record.iteration.0 == number)
+    }
+
     /// The last pass.
     #[must_use]
     pub fn last_iteration(&self) -> Option<&IterationRecord> {

@@ -22,12 +22,14 @@ pub(crate) async fn run(words: DiffWords, around: &Surroundings, screen: &mut Sc
     let (from, to) = match words.iteration {
         None => (facts.start.tree.clone(), facts.tree.clone()),
         Some(wanted) => {
-            let Some(record) = facts.iterations.iter().find(|record| record.iteration.0 == wanted) else {
-                bail!("there is no iteration {wanted}: the loop has {}", facts.iterations.len());
+            let Some(record) = facts.iteration(wanted) else {
+                bail!("there is no iteration {wanted}: the loop has {}", facts.counted());
             };
+            // One that a service refused comes again under the same number; together they are what it changed.
+            let first = facts.iterations.iter().find(|record| record.iteration.0 == wanted).unwrap_or(record);
             let run =
                 record.run.as_ref().with_context(|| format!("iteration {wanted} was interrupted or still runs"))?;
-            (record.before.clone(), run.tree.clone())
+            (first.before.clone(), run.tree.clone())
         }
     };
     let workspace = open(around, Path::new(&entry.workspace))?;

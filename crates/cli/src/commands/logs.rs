@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use ralph_agents::Readable;
 use ralph_engine::Loop;
 use ralph_model::Verdict;
 use ralph_process::InertStream;
@@ -29,9 +30,10 @@ pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Sc
     let entry = find_loop(&store, &words.loop_name).await?;
     let folder = around.home().loop_folder(entry.id);
     if words.follow {
-        return follow(&store, entry.id, &around.home(), screen).await;
+        return follow(&store, entry.id, &around.home(), words.raw, screen).await;
     }
     let run = read(&store, entry.id).await?;
+    let raw = words.raw;
     let file = match recorded(&run, &words) {
         Ok(file) => folder.root().join(file),
         // The newest agent may still be running; then only its file exists.
@@ -41,7 +43,8 @@ pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Sc
         },
     };
     let opened = File::open(&file).with_context(|| format!("{} cannot be read", file.display()))?;
-    if Shown::new(opened).drain(screen)? == 0 {
+    let readable = readable(&run, &file).filter(|_| !raw);
+    if Shown::new(opened, readable).drain(screen)? == 0 {
         screen.say(&format!("nothing was printed ({})", file.display()))?;
     }
     Ok(0)
@@ -49,10 +52,10 @@ pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Sc
 
 fn recorded(run: &Loop, words: &LogsWords) -> anyhow::Result<String> {
     let facts = run.facts();
-    let wanted = words.iteration.unwrap_or_else(|| u32::try_from(facts.iterations.len()).unwrap_or(0));
-    let record = facts.iterations.iter().find(|record| record.iteration.0 == wanted);
+    let wanted = words.iteration.unwrap_or_else(|| facts.last_iteration().map_or(0, |record| record.iteration.0));
+    let record = facts.iteration(wanted);
     if wanted > 0 && record.is_none() {
-        bail!("there is no iteration {wanted}: the loop has {}", facts.iterations.len());
+        bail!("there is no iteration {wanted}: the loop has {}", facts.counted());
     }
     let verdict = if wanted == 0 { facts.baseline.as_ref() } else { record.and_then(|record| record.verdict.as_ref()) };
     match (words.check, record.and_then(|record| record.run.as_ref())) {
@@ -63,6 +66,16 @@ fn recorded(run: &Loop, words: &LogsWords) -> anyhow::Result<String> {
         (None, Some(run)) => Ok(run.output.file.clone()),
         (None, None) => bail!("the agent of iteration {wanted} left no log: it was interrupted or still runs"),
     }
+}
+
+/// How the log of an agent is told in words, where it is none already.
+fn readable(run: &Loop, log: &Path) -> Option<Readable> {
+    let name = log.file_name()?.to_str()?;
+    let (iteration, _) = name.strip_prefix("iteration-")?.split_once("-agent-")?;
+    let facts = run.facts();
+    let agent = &facts.iteration(iteration.parse().ok()?)?.agent;
+    let spec = facts.config.agents().find(|spec| spec.title() == *agent)?;
+    Readable::of(&spec.kind)
 }
 
 fn check_log(verdict: Option<&Verdict>, check: u32) -> Option<String> {
@@ -80,6 +93,7 @@ async fn follow(
     store: &Store,
     loop_id: ralph_model::LoopId,
     home: &Home,
+    raw: bool,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
     let logs = home.loop_folder(loop_id).logs();
@@ -100,7 +114,11 @@ async fn follow(
                 let length = file.metadata()?.len();
                 file.seek(SeekFrom::Start(length.saturating_sub(16 * 1024)))?;
             }
-            let mut shown = Shown::new(file);
+            let readable = match raw {
+                true => None,
+                false => readable(&read(store, loop_id).await?, &path),
+            };
+            let mut shown = Shown::new(file, readable);
             shown.drain(screen)?;
             current = Some((path, shown));
         }
@@ -116,11 +134,13 @@ async fn follow(
 struct Shown {
     file: File,
     inert: InertStream,
+    /// Tells the stream of an agent in words.
+    readable: Option<Readable>,
 }
 
 impl Shown {
-    fn new(file: File) -> Self {
-        Self { file, inert: InertStream::default() }
+    fn new(file: File, readable: Option<Readable>) -> Self {
+        Self { file, inert: InertStream::default(), readable }
     }
 
     /// Prints what there is by now and gives its length in bytes.
@@ -134,7 +154,10 @@ impl Shown {
             }
             bytes += count as u64;
             self.inert.push(&buffer[..count], &mut text);
-            screen.out.write_all(text.as_bytes())?;
+            match &mut self.readable {
+                Some(readable) => screen.out.write_all(readable.push(&text).as_bytes())?,
+                None => screen.out.write_all(text.as_bytes())?,
+            }
             text.clear();
         }
     }

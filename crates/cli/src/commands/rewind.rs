@@ -56,8 +56,8 @@ fn target(
     match wanted {
         RewindTarget::Start => Ok(facts.start.tree.clone()),
         RewindTarget::Iteration(number) => {
-            let Some(record) = facts.iterations.iter().find(|record| record.iteration.0 == number) else {
-                bail!("there is no iteration {number}: the loop has {}", facts.iterations.len());
+            let Some(record) = facts.iteration(number) else {
+                bail!("there is no iteration {number}: the loop has {}", facts.counted());
             };
             let run = record.run.as_ref().with_context(|| format!("iteration {number} was interrupted"))?;
             Ok(run.tree.clone())

@@ -120,6 +120,10 @@ pub(crate) struct LogsWords {
     /// Go on printing while the loop runs
     #[arg(long, short)]
     pub(crate) follow: bool,
+
+    /// Print the agent's own lines as they came, also where they are JSON
+    #[arg(long)]
+    pub(crate) raw: bool,
 }
 
 /// The words of `ralph diff`.

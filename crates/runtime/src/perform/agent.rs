@@ -76,6 +76,11 @@ impl Context {
                     self.machinery.tell(Notice::Activity { line });
                 }
             }
+            Activity::Message(text) => {
+                if let Some(line) = lines.push(&format!("\n{text}\n")) {
+                    self.machinery.tell(Notice::Activity { line });
+                }
+            }
             Activity::Line(line) => self.machinery.tell(Notice::Activity { line }),
             Activity::Cost(spent) => {
                 // For whoever goes on after this process died; without the file the whole reservation is charged.
