@@ -11,9 +11,6 @@ mod spending;
 mod words;
 
 use std::ffi::OsString;
-use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ralph_model::AgentSpec;
@@ -23,6 +20,7 @@ use self::parser::Claude;
 pub(crate) use self::parser::Confinement;
 use self::settings::RunSettings;
 use crate::adapter::{Invocation, Parser};
+use crate::files::{Links, MOST_BYTES, read_plain, write_private};
 use crate::request::{Error, Request};
 
 /// Retries of a request. Longer limits are waited out by whoever runs the loop, who can also say so.
@@ -42,7 +40,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     let settings = RunSettings::new(request.prohibited.hook.as_deref(), &request.prohibited.globs);
     let settings = if spec.user_settings { settings } else { settings.with_login(user_settings(request).as_deref()) };
     let file = request.scratch.join("claude-settings.json");
-    write(&file, &settings.json)?;
+    write_private(&file, &settings.json)?;
 
     let mut arguments = Arguments::of(program);
     // Partial messages name the tokens of each answer; without them nobody learns before the end what was written.
@@ -128,13 +126,7 @@ fn unread_instructions(directory: &Path) -> Option<PathBuf> {
 fn user_settings(request: &Request<'_>) -> Option<String> {
     let moved = request.variable("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let folder = moved.or_else(|| request.variable("HOME").map(|home| Path::new(home).join(".claude")))?;
-    settings::read(&folder.join("settings.json"))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|source| Error::Scratch { path: path.to_owned(), source })
+    read_plain(&folder.join("settings.json"), Links::Follow, MOST_BYTES).ok()
 }
 
 /// The parser of one run.

@@ -2,22 +2,20 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_model::{Cost, ToolEvidence, Usage};
 use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor, inert};
 use tokio::sync::watch;
 
+use crate::files::write_private;
 use crate::report_file::{ReportFile, read_report};
-use crate::request::{Activity, Error, Observed, Request};
-use crate::stream::GRACE;
+use crate::request::{Activity, Error, Observed, Request, TAIL};
 use crate::text::{REPORT, bounded, shell_word, short, tool_name};
 
 const PROMPT_FILE: &str = "{prompt_file}";
-const TAIL: usize = 16 * 1024;
 /// Characters of a reported name, and of a reported line.
 const MOST_NAME: usize = 100;
 const MOST_SUMMARY: usize = 500;
@@ -34,34 +32,21 @@ pub(crate) async fn run(
 ) -> Result<Observed, Error> {
     let prompt_file = request.scratch.join("prompt.md");
     let report = request.scratch.join("result.json");
-    write(&prompt_file, request.prompt)?;
+    write_private(&prompt_file, request.prompt)?;
     let (line, stdin) = if command.contains(PROMPT_FILE) {
         (command.replace(PROMPT_FILE, &shell_word(&prompt_file.to_string_lossy())), Stdin::Empty)
     } else {
         (command.to_owned(), Stdin::Bytes(request.prompt.as_bytes().to_vec()))
     };
-    let mut environment = request.environment;
+    let mut environment = request.environment.clone();
     let own = [("RALPH_RESULT_FILE", report.as_path()), ("RALPH_PROMPT_FILE", prompt_file.as_path())];
     environment.extend(own.map(|(name, path)| (OsString::from(name), path.as_os_str().to_owned())));
-    let spec = Spec {
-        program: Spec::shell(&line),
-        directory: request.directory,
-        environment,
-        stdin,
-        log: request.log,
-        log_limit: request.log_limit,
-        tail: TAIL,
-        timeout: Some(request.timeout),
-        idle: request.idle,
-        grace: GRACE,
-        marker: request.marker,
-        hold: request.hold,
-        sandbox: request.sandbox,
-    };
+    let (budget, redactor) = (request.budget, Arc::clone(&request.redactor));
+    let spec = request.into_spec(Spec::shell(&line), environment, stdin);
     let (ended_by, stops) = watch::channel(*stop.borrow());
     let finished = {
         let mut on_text = |_: Stream, text: &str| observe(Activity::Text(text.to_owned()));
-        let watch_over = watch_over(stop, ended_by, request.budget.map(|budget| (budget, report.clone())));
+        let watch_over = watch_over(stop, ended_by, budget.map(|budget| (budget, report.clone())));
         tokio::select! {
             // The watcher never ends by itself; polled first so that a request to stop is not kept waiting by output.
             biased;
@@ -75,7 +60,7 @@ pub(crate) async fn run(
     if let Ok(Some(ReportFile { cost: Some(cost), .. })) = &told {
         observe(Activity::Cost(*cost));
     }
-    Ok(observed(finished, told, unmetered, &request.redactor))
+    Ok(observed(finished, told, unmetered, &redactor))
 }
 
 /// Passes requests to stop on, and asks for one itself when the report says that the budget is spent.
@@ -157,11 +142,4 @@ fn observed(
         output: finished.output,
         swept: finished.swept,
     }
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Error> {
-    // Whatever the umask: a prompt is the user's alone.
-    let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
-    let written = opened.and_then(|mut file| file.write_all(text.as_bytes()));
-    written.map_err(|source| Error::Scratch { path: path.to_owned(), source })
 }

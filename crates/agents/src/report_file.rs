@@ -1,13 +1,13 @@
 //! The file in which a command reports its cost and its doings. Written by the agent, so nothing in it is trusted further
 //! than its own cost, and nothing in it can make Ralph read another file.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use ralph_model::{Money, ToolEvidence, Usage};
-use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
+
+use crate::files::{Links, open_plain};
 
 const MOST_BYTES: u64 = 1024 * 1024;
 const MOST_EVIDENCE: usize = 1000;
@@ -71,16 +71,11 @@ impl Amount {
 /// # Errors
 /// In words, when there is a file that cannot be used. No file at all is no error.
 pub fn read_report(path: &Path) -> Result<Option<ReportFile>, String> {
-    // Without following links and without waiting for the writer of a pipe: the agent chooses what lies there.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(descriptor) => File::from(descriptor),
-        Err(rustix::io::Errno::NOENT) => return Ok(None),
+    let file = match open_plain(path, Links::Refuse) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(format!("the report file cannot be opened: {error}")),
     };
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Err("the report file is not a plain file".into());
-    }
     let mut text = String::new();
     file.take(MOST_BYTES + 1)
         .read_to_string(&mut text)

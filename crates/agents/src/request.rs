@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use ralph_model::{Cost, Ended, Fault, Millis, Money, PriceList, Timestamp, ToolEvidence, Trouble, Usage};
-use ralph_process::{Recorded, Redactor, Sandbox};
+use ralph_process::{Recorded, Redactor, Sandbox, Spec, Stdin};
 
 /// What a run of an agent needs.
 #[derive(Debug)]
@@ -79,6 +79,37 @@ impl Request<'_> {
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         // The last one counts, as it does for whoever sets them one after the other.
         self.environment.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+}
+
+/// How long a program has between being asked to end and being killed.
+const GRACE: Millis = Millis(5000);
+/// Bytes of each output that are kept in memory.
+pub(crate) const TAIL: usize = 16 * 1024;
+
+impl Request<'_> {
+    /// What is run for this request.
+    pub(crate) fn into_spec(
+        self,
+        program: Vec<OsString>,
+        environment: Vec<(OsString, OsString)>,
+        stdin: Stdin,
+    ) -> Spec {
+        Spec {
+            program,
+            directory: self.directory,
+            environment,
+            stdin,
+            log: self.log,
+            log_limit: self.log_limit,
+            tail: TAIL,
+            timeout: Some(self.timeout),
+            idle: self.idle,
+            grace: GRACE,
+            marker: self.marker,
+            hold: self.hold,
+            sandbox: self.sandbox,
+        }
     }
 }
 

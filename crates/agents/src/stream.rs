@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ralph_model::{Ended, Millis, Money};
-use ralph_process::{Finished, Spec, Stop, Stream, Supervisor};
+use ralph_process::{Finished, Stop, Stream, Supervisor};
 use tokio::sync::watch;
 
 use crate::adapter::{Invocation, Parser};
@@ -11,9 +11,6 @@ use crate::lines::Lines;
 use crate::request::{Activity, Error, Observed, Request};
 use crate::transcript::Transcript;
 
-/// How long a program has between being asked to end and being killed.
-pub(crate) const GRACE: Millis = Millis(5000);
-const TAIL: usize = 16 * 1024;
 /// A spent budget has to end the run within two seconds, and ending takes one of them.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -28,21 +25,9 @@ pub(crate) async fn run(
     observe: &mut (dyn FnMut(Activity) + Send),
 ) -> Result<Observed, Error> {
     let Invocation { program, environment, stdin, parser } = invocation;
-    let spec = Spec {
-        program,
-        directory: request.directory,
-        environment: merged(request.environment, environment),
-        stdin,
-        log: request.log,
-        log_limit: request.log_limit,
-        tail: TAIL,
-        timeout: Some(request.timeout),
-        idle: request.idle,
-        grace: GRACE,
-        marker: request.marker,
-        hold: request.hold,
-        sandbox: request.sandbox,
-    };
+    let (idle, budget, now) = (request.idle, request.budget, request.now);
+    let environment = merged(request.environment.clone(), environment);
+    let spec = request.into_spec(program, environment, stdin);
     let (ended_by, stops) = watch::channel(*stop.borrow());
     let reading = std::sync::Mutex::new(Reading {
         parser,
@@ -51,9 +36,9 @@ pub(crate) async fn run(
         stderr: Lines::default(),
         heard: false,
         last: Instant::now(),
-        idle: request.idle,
-        budget: request.budget,
-        now: request.now,
+        idle,
+        budget,
+        now,
         observe,
     });
     let finished = {

@@ -2,15 +2,9 @@
 //! Secrets in them go into the environment, never into a file.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value, json};
 
-/// No settings are as long.
-const MOST_BYTES: u64 = 1024 * 1024;
 /// Tools that can write a file.
 const WRITERS: &str = "Bash|Edit|MultiEdit|NotebookEdit|Write";
 /// Seconds for an answer of the hook; after that the call goes on, and the guard looks afterwards.
@@ -98,19 +92,6 @@ fn variables(map: &Map<String, Value>) -> Vec<(OsString, OsString)> {
     };
     let known = map.iter().filter(|(name, _)| is_name(name)).filter_map(|(name, value)| Some((name, text(value)?)));
     known.filter(|(_, text)| can_be_set(text)).map(|(name, text)| (name.into(), text.into())).collect()
-}
-
-/// The text of a settings file, if it is one.
-pub(super) fn read(path: &Path) -> Option<String> {
-    // Agents can write this folder: without waiting for the writer of a pipe, and only so much.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MOST_BYTES) {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(MOST_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 #[cfg(test)]

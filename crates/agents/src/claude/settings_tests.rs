@@ -58,26 +58,6 @@ fn settings_that_are_none_change_nothing() {
 }
 
 #[test]
-fn only_plain_files_of_a_usual_size_are_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("settings.json");
-    assert_eq!(read(&path), None);
-    std::fs::write(&path, "{}").unwrap();
-    assert_eq!(read(&path).as_deref(), Some("{}"));
-    // Whoever keeps such files elsewhere has a link here.
-    let link = folder.path().join("link.json");
-    std::os::unix::fs::symlink(&path, &link).unwrap();
-    assert_eq!(read(&link).as_deref(), Some("{}"));
-    assert_eq!(read(folder.path()), None);
-    std::fs::write(&path, vec![b' '; usize::try_from(MOST_BYTES).unwrap() + 1]).unwrap();
-    assert_eq!(read(&path), None);
-    // A pipe without a writer would be waited for.
-    let pipe = folder.path().join("pipe");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-    assert_eq!(read(&pipe), None);
-}
-
-#[test]
 fn prohibited_paths_are_refused_by_the_program_itself_too() {
     let globs = ["src/auth/**".to_owned(), ".env".to_owned()];
     let alone: Value = serde_json::from_str(&RunSettings::new(None, &globs).json).unwrap();

@@ -1,8 +1,8 @@
 //! The project's own instructions (`AGENTS.md`), as Codex would read them. It reads none in a workspace that it may not trust.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+use crate::files::{Links, read_plain};
 
 /// The names of such a file, the first that exists counts.
 const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
@@ -39,15 +39,7 @@ fn within(top: &Path, path: &Path) -> Option<PathBuf> {
 }
 
 fn read(path: &Path) -> Option<String> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(MOST as u64).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned()).filter(|text| !text.trim().is_empty())
+    read_plain(path, Links::Refuse, MOST as u64).ok().filter(|text| !text.trim().is_empty())
 }
 
 fn truncate(text: &mut String, most: usize) {

@@ -7,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
 use super::settings_folder;
+use crate::files::{Links, MOST_BYTES, read_plain, write_private};
 use crate::request::{Error, Request};
 
 pub(super) const SETTINGS: &str = "settings.json";
@@ -115,7 +116,7 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&own).map_err(failed(&own))?;
 
     let mut environment = from_file(request);
-    let (settings, readable) = match user.map(|user| fs::read_to_string(user.join(SETTINGS))) {
+    let (settings, readable) = match user.map(|user| read_plain(&user.join(SETTINGS), Links::Follow, MOST_BYTES)) {
         None => (Value::Null, true),
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => (Value::Null, true),
         Some(Err(_)) => (Value::Null, false),
@@ -134,7 +135,8 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
                 request.variable(name).or(beside).filter(|value| !value.is_empty()).map(OsStr::to_owned)
             };
             let settings = settings_for(&settings, has);
-            write(&path, &settings.to_string()).map_err(failed(&path))?;
+            // Settings can hold headers with keys in them.
+            write_private(&path, &settings.to_string())?;
         }
     }
     if let Some(user) = user {
@@ -225,7 +227,9 @@ fn link(user: &Path, own: &Path, settings: &Value) -> Result<(), Error> {
 fn from_file(request: &Request<'_>) -> BTreeMap<String, OsString> {
     let Some(home) = home(request) else { return BTreeMap::new() };
     let files = [settings_folder(home).join(".env"), home.join(".env")];
-    let Some(text) = files.iter().find_map(|file| fs::read_to_string(file).ok()) else { return BTreeMap::new() };
+    let Some(text) = files.iter().find_map(|file| read_plain(file, Links::Follow, MOST_BYTES).ok()) else {
+        return BTreeMap::new();
+    };
     variables(&text)
         .filter(|(name, _)| VARIABLES.contains(&name.as_str()) && request.variable(name).is_none())
         .map(|(name, value)| (name, value.into()))
@@ -286,11 +290,6 @@ fn string_end(text: &str) -> usize {
         }
     }
     text.len()
-}
-
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    // Settings can hold headers with keys in them.
-    fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(text.as_bytes())
 }
 
 #[cfg(test)]

@@ -10,8 +10,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
-
+use crate::files::{Links, open_plain};
 use crate::lines::Lines;
 
 /// Entries of a folder that are looked at.
@@ -86,7 +85,7 @@ impl Records {
         let found: Vec<PathBuf> = main.chain(helpers).collect();
         for path in found {
             if self.files.len() < MOST_FILES && !self.files.iter().any(|known| known.path == path) {
-                let file = open(&path);
+                let file = open_plain(&path, Links::Refuse).ok();
                 self.files.push(Followed { path, file, lines: Lines::default(), open: Vec::new() });
             }
         }
@@ -126,13 +125,6 @@ impl Followed {
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten();
     entries.take(MOST_ENTRIES).filter_map(|entry| entry.ok().map(|entry| entry.path()))
-}
-
-/// A plain file, and nothing else: a link may lead anywhere, and a pipe would be waited for.
-fn open(path: &Path) -> Option<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
 }
 
 #[cfg(test)]

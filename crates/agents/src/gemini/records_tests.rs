@@ -78,7 +78,14 @@ fn links_and_pipes_are_not_opened() {
     fs::write(place.folder.path().join("elsewhere"), "secret\n").unwrap();
     std::os::unix::fs::symlink(place.folder.path().join("elsewhere"), place.chats(MAIN)).unwrap();
     let pipe = place.chats(&format!("{SESSION}/pipe.jsonl"));
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        0,
+    )
+    .unwrap();
     fs::create_dir(place.chats(&format!("{SESSION}/folder.jsonl"))).unwrap();
     assert_eq!(place.read(), Vec::<String>::new());
 }

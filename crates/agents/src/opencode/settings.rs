@@ -1,16 +1,13 @@
 //! What OpenCode is told through its settings, and what of the user's own has to be known for that. Nothing here can make a
 //! run fail: settings that cannot be read are OpenCode's to complain about.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
 use serde_json::{Map, Value, json};
 
+use crate::files::{Links, MOST_BYTES, read_plain};
 use crate::request::Request;
 
-const MOST_BYTES: u64 = 1024 * 1024;
 /// Files with which a project instructs agents. The first name that is found counts, as it does for OpenCode itself.
 const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
 
@@ -30,7 +27,12 @@ pub(super) fn of_every_run(request: &Request<'_>) -> Option<Map<String, Value>> 
 /// Keeps a run apart from the user's servers, and puts the project's instructions back, which go with its settings.
 pub(super) fn keep_apart(settings: &mut Map<String, Value>, request: &Request<'_>) {
     let mut names = servers(settings);
-    names.extend(files(request).iter().filter_map(|path| object(&read(path)?)).flat_map(|file| servers(&file)));
+    names.extend(
+        files(request)
+            .iter()
+            .filter_map(|path| object(&read_plain(path, Links::Follow, MOST_BYTES).ok()?))
+            .flat_map(|file| servers(&file)),
+    );
     if !names.is_empty() {
         // The only way: what OpenCode reads from the user's files, it merges with this.
         let off = names.into_iter().map(|name| (name, json!({"enabled": false})));
@@ -76,19 +78,6 @@ fn instructions(directory: &Path) -> Vec<String> {
         (!found.is_empty()).then_some(found)
     };
     INSTRUCTIONS.iter().find_map(named).unwrap_or_default()
-}
-
-/// A file of the user's, in whose place an earlier run may have put anything.
-fn read(path: &Path) -> Option<String> {
-    // Without waiting for the writer of a pipe.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return None;
-    }
-    let mut text = String::new();
-    file.take(MOST_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
 }
 
 /// An object of JSON, in which comments and trailing commas are allowed.

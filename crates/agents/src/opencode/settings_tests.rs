@@ -38,13 +38,3 @@ fn the_first_name_counts_up_to_the_root_of_the_repository() {
     std::fs::remove_dir(root.join(".git")).unwrap();
     assert_eq!(instructions(&inner), [path(inner.join("AGENTS.md"))], "without a repository only the folder itself");
 }
-
-#[test]
-fn a_pipe_in_the_place_of_settings_keeps_nobody_waiting() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("opencode.json");
-    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    assert_eq!(read(&pipe), None);
-    assert_eq!(read(folder.path()), None);
-    assert_eq!(read(Path::new("/nonexistent/opencode.json")), None);
-}
