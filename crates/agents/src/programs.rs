@@ -26,8 +26,8 @@ pub struct Program {
     pub folders: &'static [&'static str],
     /// Those of them that have to be there before it is started.
     pub made: &'static [&'static str],
-    /// Variables that name such a folder.
-    pub folder_variables: &'static [&'static str],
+    /// Variables that move such a folder, and what of the place that they name it is.
+    pub moved: &'static [(&'static str, &'static str)],
 }
 
 /// The programs, in the order in which they are looked for.
@@ -65,7 +65,7 @@ pub const PROGRAMS: [Program; 4] = [
         families: &["ANTHROPIC_"],
         folders: &[".claude", ".claude.json"],
         made: &[".claude"],
-        folder_variables: &["CLAUDE_CONFIG_DIR"],
+        moved: &[("CLAUDE_CONFIG_DIR", "")],
     },
     Program {
         name: "codex",
@@ -78,7 +78,7 @@ pub const PROGRAMS: [Program; 4] = [
         families: &["OPENAI_"],
         folders: &[".codex"],
         made: &[".codex"],
-        folder_variables: &["CODEX_HOME"],
+        moved: &[("CODEX_HOME", "")],
     },
     Program {
         name: "opencode",
@@ -91,7 +91,7 @@ pub const PROGRAMS: [Program; 4] = [
         families: &["OPENCODE_"],
         folders: &[".opencode", ".config/opencode", ".local/share/opencode", ".local/state/opencode"],
         made: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
-        folder_variables: &[],
+        moved: &[("XDG_CONFIG_HOME", "opencode"), ("XDG_DATA_HOME", "opencode"), ("XDG_STATE_HOME", "opencode")],
     },
     Program {
         name: "gemini",
@@ -120,7 +120,7 @@ pub const PROGRAMS: [Program; 4] = [
         families: &["GEMINI_"],
         folders: &[".gemini"],
         made: &[".gemini"],
-        folder_variables: &[],
+        moved: &[("GEMINI_CLI_HOME", ".gemini")],
     },
 ];
 

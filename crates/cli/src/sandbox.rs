@@ -4,6 +4,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use ralph_agents::{PROGRAMS, Program};
+use ralph_model::AgentKind;
+
 /// Caches of toolchains, below the home folder; never whole folders in which programs or start-up files lie beside the
 /// cache.
 const BELOW_HOME: &[&str] = &[
@@ -40,17 +43,9 @@ const BELOW_HOME: &[&str] = &[
     ".android/cache",
 ];
 
-/// Settings of agents, below the home folder: they write them while they work. Some of them name programs that the agent
-/// starts the next time, so nobody but an agent gets at them.
-const SETTINGS: &[&str] = &[
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".gemini",
-    ".opencode",
-    ".config/opencode",
-    ".local/share/opencode",
-    ".local/state/opencode",
+/// Settings of agents that Ralph knows nothing else about, below the home folder: they write them while they work. Some name
+/// programs that the agent starts the next time, so nobody but an agent gets at them.
+const OTHERS: &[&str] = &[
     ".config/goose",
     ".local/share/goose",
     ".aider",
@@ -78,12 +73,20 @@ const BY_VARIABLE: &[(&str, &[&str])] = &[
     ("npm_config_cache", &[""]),
 ];
 
-/// What agents may write besides that: their own settings.
-pub(crate) fn settings(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+/// What an agent may write besides that: its own settings. A command may be any of them.
+pub(crate) fn settings(kind: &AgentKind, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let (programs, others): (Vec<&Program>, &[&str]) = match Program::of(kind) {
+        Some(program) => (vec![program], &[]),
+        None => (PROGRAMS.iter().collect(), OTHERS),
+    };
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"));
-    let usual = home.iter().flat_map(|home| SETTINGS.iter().map(|below| home.join(below)));
-    let moved = ["CLAUDE_CONFIG_DIR", "CODEX_HOME"].into_iter().filter_map(|name| variable(name).map(PathBuf::from));
-    usual.chain(moved.filter(|place| place.is_absolute() && place.parent().is_some())).collect()
+    let folders = programs.iter().flat_map(|program| program.folders).chain(others);
+    let usual = home.iter().flat_map(|home| folders.clone().map(|below| home.join(below)));
+    let named = programs.iter().flat_map(|program| program.moved).filter_map(|(name, below)| {
+        let place = PathBuf::from(variable(name)?);
+        (place.is_absolute() && place.parent().is_some()).then(|| place.join(below))
+    });
+    usual.chain(named).collect()
 }
 
 /// Caches that nearly every toolchain wants to make. Inside the sandbox nobody can make them, so they are made before.

@@ -37,9 +37,11 @@ fn settings_of_agents_are_for_agents_alone() {
         "CODEX_HOME" => Some(OsString::from("/opt/codex")),
         _ => None,
     };
-    let settings = settings(variable);
-    for path in ["/users/ada/.claude", "/opt/codex"] {
-        assert!(settings.contains(&PathBuf::from(path)), "{path} in {settings:?}");
+    let any = settings(&AgentKind::Command { command: "./x".into() }, variable);
+    let claude = settings(&AgentKind::Claude { program: "claude".into() }, variable);
+    for path in ["/users/ada/.claude", "/opt/codex", "/users/ada/.aider"] {
+        assert!(any.contains(&PathBuf::from(path)), "{path} in {any:?}");
+        assert_eq!(claude.contains(&PathBuf::from(path)), path.ends_with(".claude"), "{path}: to each its own");
         assert!(!writable(variable).contains(&PathBuf::from(path)), "{path}");
     }
 }

@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use ralph_agents::{PROGRAMS, Program};
 use ralph_model::{AgentKind, Caps, ConfigError, PriceList, Timestamp};
 use ralph_process::{Level, ReaperProgram, Redactor, Supervisor, probe};
-use ralph_runtime::{AgentVariables, CrashPoint, Home, Machinery, Watcher};
+use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Machinery, Watcher};
 use ralph_store::{Found, LoopEntry, Store};
 use ralph_workspace::repository::Author;
 
@@ -96,10 +96,7 @@ impl Surroundings {
             global_excludes: user.excludes,
             author: user.author,
             git,
-            settings: match &wants.writable {
-                Some(_) => Vec::new(),
-                None => crate::sandbox::settings(|name| self.variable(name)),
-            },
+            settings: self.agent_settings(wants.writable.is_none()),
             writable: wants.writable.unwrap_or_else(|| crate::sandbox::writable(|name| self.variable(name))),
             level: wants.level.unwrap_or_else(|| Level::none("not looked for")),
             environment: chosen.variables,
@@ -136,6 +133,15 @@ impl Surroundings {
         for folder in folders {
             let _ = std::fs::create_dir_all(home.join(folder));
         }
+    }
+
+    /// What each kind of agent may write besides what all may; nothing where the caller says itself what may be written.
+    fn agent_settings(&self, usual: bool) -> AgentSettings {
+        let variables = self.variables.clone();
+        Arc::new(move |kind| {
+            let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+            if usual { crate::sandbox::settings(kind, value) } else { Vec::new() }
+        })
     }
 
     /// What each kind of agent finds in its environment besides what all have.

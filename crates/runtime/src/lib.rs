@@ -22,7 +22,7 @@ mod stops;
 
 pub use error::Error;
 pub use home::{Home, LoopFolder};
-pub use machinery::{AgentVariables, CrashPoint, Machinery, Watcher};
+pub use machinery::{AgentSettings, AgentVariables, CrashPoint, Machinery, Watcher};
 pub use notice::Notice;
 pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};

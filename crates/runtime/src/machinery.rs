@@ -18,6 +18,9 @@ pub type Watcher = Arc<dyn Fn(Notice) + Send + Sync>;
 /// The variables of one kind of agent.
 pub type AgentVariables = Arc<dyn Fn(&AgentKind) -> Vec<(OsString, OsString)> + Send + Sync>;
 
+/// The folders of one kind of agent.
+pub type AgentSettings = Arc<dyn Fn(&AgentKind) -> Vec<PathBuf> + Send + Sync>;
+
 /// What every loop needs from outside.
 #[derive(Clone)]
 pub struct Machinery {
@@ -43,8 +46,8 @@ pub struct Machinery {
     pub prices: Arc<PriceList>,
     /// Answers `PreToolUse` events of Claude Code, called with the file of prohibited paths as its last argument.
     pub hook: Option<Vec<OsString>>,
-    /// What agents may write besides, their own settings.
-    pub settings: Vec<PathBuf>,
+    /// What an agent may write besides: its own settings.
+    pub settings: AgentSettings,
     /// What agents and checks may write besides the workspace: temporary folders and caches of toolchains.
     pub writable: Vec<PathBuf>,
     /// How this machine can keep them inside.

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use ralph_agents::{Activity, Prohibited, Request};
 use ralph_engine::{DayBudget, Event};
-use ralph_model::{AgentRun, AgentSpec, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash, Violation};
+use ralph_model::{
+    AgentKind, AgentRun, AgentSpec, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash, Violation,
+};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_workspace::{Guard, Repository};
 use tokio::sync::watch;
@@ -47,7 +49,7 @@ impl Context {
         environment.extend((self.machinery.agent_variables)(&agent.kind));
         let prohibited = self.prohibited(&scratch)?;
         let log = self.folder.agent_log(iteration, attempt);
-        let sandbox = self.agent_sandbox(&scratch);
+        let sandbox = self.agent_sandbox(&agent.kind, &scratch);
         let request = Request {
             prompt: &prompt,
             directory: self.root.clone(),
@@ -163,10 +165,10 @@ impl Context {
     }
 
     /// How the agent is kept inside: it writes the workspace, its repository, and its own scratch folder.
-    fn agent_sandbox(&self, scratch: &Path) -> Option<Sandbox> {
+    fn agent_sandbox(&self, kind: &AgentKind, scratch: &Path) -> Option<Sandbox> {
         let mut writable = vec![self.root.clone(), scratch.to_owned()];
         writable.extend(self.repository.iter().flat_map(Repository::folders));
-        writable.extend(self.machinery.settings.iter().cloned());
+        writable.extend((self.machinery.settings)(kind));
         self.sandbox(writable, Network::Allowed)
     }
 
