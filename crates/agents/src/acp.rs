@@ -78,7 +78,7 @@ pub(crate) async fn run(
         // It never ends by itself; first, so that output does not keep a request to stop waiting.
         biased;
         never = mediate(stop, &ended_by, &talk) => match never {},
-        observed = stream::run(supervisor, invocation, told, request, agent.unmetered, stops, observe) => observed,
+        observed = stream::run(supervisor, invocation, told, request, agent, stops, observe) => observed,
     }
 }
 
@@ -89,7 +89,7 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
         directory: request.directory.clone(),
         model: agent.model.clone(),
         prohibited: request.prohibited.clone(),
-        confinement: if request.sandbox.is_some() { Confinement::Sandbox } else { Confinement::None },
+        confinement: if request.is_confined() { Confinement::Sandbox } else { Confinement::None },
     };
     let sink = Box::new(move |line: String| feeder.try_send(line));
     Invocation {
@@ -108,7 +108,7 @@ fn prompt(text: &str) -> String {
 fn environment(request: &Request<'_>) -> Vec<(OsString, OsString)> {
     let switches = SWITCHES.iter().filter(|(name, _)| request.variable(name).is_none());
     let mut own: Vec<_> = switches.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
-    let home = request.variable("HOME").map(Path::new).filter(|_| request.sandbox.is_some());
+    let home = request.variable("HOME").map(Path::new).filter(|_| request.is_confined());
     if let Some(home) = home
         && request.variable(CLAUDE_FOLDER).is_none()
         && !home.join(".claude.json").exists()

@@ -65,7 +65,8 @@ fn the_environment_has_switches_and_leaves_what_the_user_set() {
 fn inside_a_sandbox_the_adapter_of_claude_code_gets_a_folder_that_it_can_write() {
     let home = tempfile::tempdir().unwrap();
     let sandboxed = |variables: &[(&str, &str)]| {
-        let level = ralph_process::Level::none("a test");
+        let files = ralph_process::Files::Landlock { version: 1 };
+        let level = ralph_process::Level { files, ..ralph_process::Level::none("a test") };
         let sandbox = ralph_process::Sandbox {
             writable: Vec::new(),
             hidden: Vec::new(),

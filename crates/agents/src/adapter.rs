@@ -34,6 +34,11 @@ pub(crate) trait Parser: Send {
         let _ = told;
     }
 
+    /// Whether a tool call is told when it begins, and not only when it has ended.
+    fn tells_beginnings(&self) -> bool {
+        true
+    }
+
     /// A line of what the program writes beside its outputs, for parsers that look at such a file.
     fn side(&mut self, line: &str, told: &mut Transcript) {
         let _ = (line, told);

@@ -5,6 +5,7 @@
 
 mod answers;
 mod parser;
+mod piece;
 mod refusal;
 mod settings;
 mod spending;
@@ -20,7 +21,7 @@ use self::parser::Claude;
 pub(crate) use self::parser::Confinement;
 use self::settings::RunSettings;
 use crate::adapter::{Invocation, Parser};
-use crate::files::{Links, MOST_BYTES, read_plain, write_private};
+use crate::files::{Links, MOST_BYTES, read_plain, within, write_private};
 use crate::request::{Error, Request};
 
 /// Retries of a request. Longer limits are waited out by whoever runs the loop, who can also say so.
@@ -63,7 +64,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     }
     arguments.add(&spec.args);
 
-    let confinement = if request.sandbox.is_some() { Confinement::Sandbox } else { Confinement::None };
+    let confinement = if request.is_confined() { Confinement::Sandbox } else { Confinement::None };
     Ok(Invocation {
         program: arguments.0,
         environment: environment(spec, settings.environment),
@@ -119,7 +120,7 @@ fn prompt(text: &str) -> String {
 /// Instructions of the repository that it would not read by itself.
 fn unread_instructions(directory: &Path) -> Option<PathBuf> {
     let has_own = OWN_INSTRUCTIONS.iter().any(|name| directory.join(name).is_file());
-    Some(directory.join(INSTRUCTIONS)).filter(|path| !has_own && path.is_file())
+    within(&directory.canonicalize().ok()?, &directory.join(INSTRUCTIONS)).filter(|_| !has_own)
 }
 
 /// The user's settings, found as the program itself finds them.

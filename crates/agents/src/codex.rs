@@ -39,7 +39,7 @@ pub(crate) enum Guard {
 
 /// How Codex is called for this request.
 pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Invocation {
-    let guard = if request.sandbox.is_some() { Guard::Outer } else { Guard::Own };
+    let guard = if request.is_confined() { Guard::Outer } else { Guard::Own };
     let home = home(request);
     let mut line = Line(vec![program.into()]);
     line.words(&["exec", "--json", "--skip-git-repo-check", "--color", "never"]);

@@ -40,7 +40,12 @@ fn request<'a>(directory: &Path, environment: &[(&str, &str)]) -> Request<'a> {
 }
 
 fn sandbox() -> Sandbox {
-    Sandbox { writable: Vec::new(), hidden: Vec::new(), network: Network::Allowed, level: Level::none("a test") }
+    Sandbox {
+        writable: Vec::new(),
+        hidden: Vec::new(),
+        network: Network::Allowed,
+        level: Level { files: ralph_process::Files::Landlock { version: 1 }, ..Level::none("a test") },
+    }
 }
 
 fn line(invocation: &Invocation) -> String {

@@ -4,7 +4,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -41,6 +41,11 @@ pub(crate) fn read_plain(path: &Path, links: Links, most: u64) -> io::Result<Str
     let mut bytes = Vec::new();
     open_plain(path, links)?.take(most).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The file behind a name, when it is part of the project: a link to another instruction file is usual, one to a key is not.
+pub(crate) fn within(top: &Path, path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok().filter(|real| real.starts_with(top) && real.is_file())
 }
 
 /// Writes a file that is the user's alone, whatever the umask: a prompt, or settings with keys in them.

@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_model::{AgentKind, AgentSpec, Millis, Timestamp};
-use ralph_process::{Level, Network, Sandbox, Stop, Supervisor};
+use ralph_process::{Files, Level, Network, Sandbox, Stop, Supervisor};
 use tokio::sync::watch;
 
 use crate::transcript::Transcript;
@@ -65,7 +65,7 @@ pub async fn run(
     };
     let (redactor, prices) = (Arc::clone(&request.redactor), Arc::clone(&request.prices));
     let told = Transcript::new(redactor, prices, spec.model.clone(), (request.now)());
-    stream::run(supervisor, invocation, told, request, spec.unmetered, stop, observe).await
+    stream::run(supervisor, invocation, told, request, spec, stop, observe).await
 }
 
 /// How an agent is called, as a line of shell, for people. Nothing is started.
@@ -92,7 +92,7 @@ pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
             writable: Vec::new(),
             hidden: Vec::new(),
             network: Network::Allowed,
-            level: Level::none("only described"),
+            level: Level { files: Files::Landlock { version: 1 }, ..Level::none("only described") },
         }),
         hold: Vec::new(),
         redactor: Arc::default(),

@@ -69,17 +69,49 @@ impl Meter {
         self.open.push_back((id.to_owned(), spent));
     }
 
-    /// What the program says that this run used in all, of one model; replaces an earlier figure for the same model. Long
-    /// requests cannot be told apart in a sum: it is priced as ordinary ones.
+    /// What the program says that this run used in all, of one model; replaces an earlier figure for the same model.
     pub(crate) fn total(&mut self, model: Option<&str>, tokens: Tokens) {
         let tokens = clamped(tokens);
         let model = model.map(str::to_owned).or_else(|| self.model.clone());
-        let cost = model.as_deref().and_then(|model| self.prices.of(model)).map(|price| price.rates.cost(tokens));
+        let cost = self.total_cost(model.as_deref(), tokens);
         let spent = Spent { model, tokens, cost };
         match self.totals.iter_mut().find(|total| total.model == spent.model) {
             Some(total) => *total = spent,
             None => add(&mut self.totals, spent),
         }
+    }
+
+    /// What a sum costs: what is known of its requests one by one, and the rest as one request. A rest that could be a long
+    /// request is priced as one, so that no sum is below the truth.
+    fn total_cost(&self, model: Option<&str>, tokens: Tokens) -> Option<Money> {
+        let price = model.and_then(|model| self.prices.of(model))?;
+        let of_model = || self.requests().filter(|spent| spent.model.as_deref() == model);
+        let counted = of_model().fold(Tokens::default(), |sum, spent| sum.plus(spent.tokens));
+        let known: Money = of_model().filter_map(|spent| spent.cost).sum();
+        let is_part = counted.read() <= tokens.read() && counted.output <= tokens.output;
+        // Requests that do not fit into the sum were counted otherwise than the program counts.
+        if is_part { Some(known + price.request(tokens.less(counted))) } else { Some(price.request(tokens)) }
+    }
+
+    /// A model that is used and that nobody puts a price on, so that nobody could stop it in time.
+    pub(crate) fn blind(&self) -> Option<String> {
+        let has_own = self.own.is_some_and(|own| own > Money::ZERO);
+        self.unpriced().into_iter().next().filter(|_| !has_own)
+    }
+
+    /// The model that was named last, if it has no price.
+    pub(crate) fn unpriced_model(&self) -> Option<&str> {
+        self.model.as_deref().filter(|model| self.prices.of(model).is_none())
+    }
+
+    /// What one request of this many tokens costs, as far as the model has a price.
+    pub(crate) fn estimate(&self, tokens: Tokens) -> Option<Money> {
+        self.model.as_deref().and_then(|model| self.prices.of(model)).map(|price| price.request(tokens))
+    }
+
+    /// The figure that the program gave is none after all.
+    pub(crate) const fn disown(&mut self) {
+        self.own = None;
     }
 
     /// What the program says that this run costs so far, in dollars.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use ralph_model::{Cost, Ended, Fault, Millis, Money, PriceList, Timestamp, ToolEvidence, Trouble, Usage};
-use ralph_process::{Recorded, Redactor, Sandbox, Spec, Stdin};
+use ralph_process::{Files, Recorded, Redactor, Sandbox, Spec, Stdin};
 
 /// What a run of an agent needs.
 #[derive(Debug)]
@@ -74,6 +74,12 @@ impl Default for Prohibited {
 }
 
 impl Request<'_> {
+    /// Whether anything keeps the agent inside; some machines cannot.
+    #[must_use]
+    pub fn is_confined(&self) -> bool {
+        self.sandbox.as_ref().is_some_and(|sandbox| !matches!(sandbox.level.files, Files::Open { .. }))
+    }
+
     /// A variable of the agent's environment.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&OsStr> {

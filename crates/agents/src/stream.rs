@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ralph_model::{Ended, Millis, Money};
+use ralph_model::{AgentSpec, Ended, Millis, Money};
 use ralph_process::{Finished, Stop, Stream, Supervisor};
 use tokio::sync::watch;
 
@@ -20,11 +20,12 @@ pub(crate) async fn run(
     invocation: Invocation,
     told: Transcript,
     request: Request<'_>,
-    unmetered: bool,
+    agent: &AgentSpec,
     stop: watch::Receiver<Option<Stop>>,
     observe: &mut (dyn FnMut(Activity) + Send),
 ) -> Result<Observed, Error> {
     let Invocation { program, environment, stdin, parser } = invocation;
+    let told = told.prompted(request.prompt.len());
     let (idle, budget, now) = (request.idle, request.budget, request.now);
     let environment = merged(request.environment.clone(), environment);
     let spec = request.into_spec(program, environment, stdin);
@@ -35,10 +36,14 @@ pub(crate) async fn run(
         stdout: Lines::default(),
         stderr: Lines::default(),
         heard: false,
+        tells_cost: agent.kind.tells_its_cost(),
+        needs_price: agent.kind.never_tells_its_cost(),
         last: Instant::now(),
         idle,
         budget,
         now,
+        untold: None,
+        cost_told: None,
         observe,
     });
     let finished = {
@@ -63,7 +68,7 @@ pub(crate) async fn run(
         }
     };
     let reading = reading.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    Ok(reading.finish(finished, unmetered))
+    Ok(reading.finish(finished, agent.unmetered))
 }
 
 /// What reads a program's outputs, and for whom.
@@ -73,22 +78,38 @@ struct Reading<'a> {
     stdout: Lines,
     stderr: Lines,
     heard: bool,
+    /// It says itself what it costs, at its end at the latest.
+    tells_cost: bool,
+    /// It never does.
+    needs_price: bool,
     /// When the program last told anything.
     last: Instant,
     idle: Option<Millis>,
     budget: Option<Money>,
     now: fn() -> ralph_model::Timestamp,
+    /// What it costs so far, where nobody was told yet.
+    untold: Option<Money>,
+    cost_told: Option<Instant>,
     observe: &'a mut (dyn FnMut(Activity) + Send),
 }
 
 impl Reading<'_> {
+    /// What a program writes beside its stream is a sign of life too, where it means something.
+    fn note_life(&mut self, before: u64) {
+        if self.told.pulse() != before {
+            self.last = Instant::now();
+        }
+    }
+
     fn read(&mut self, stream: Stream, text: &str) -> Option<Stop> {
         self.told.tick((self.now)());
+        let before = self.told.pulse();
+        let now = Instant::now();
         let Self { parser, told, heard, last, .. } = self;
         match stream {
             Stream::Stdout => self.stdout.push(text, |line| match line {
                 Some(line) => {
-                    (*heard, *last) = (true, Instant::now());
+                    (*heard, *last) = (true, now);
                     parser.stdout(line, told);
                 }
                 None => told.overlong(),
@@ -98,25 +119,49 @@ impl Reading<'_> {
                 None => told.overlong(),
             }),
         }
+        self.note_life(before);
         self.show();
         self.wanted()
     }
 
     fn look(&mut self) -> Option<Stop> {
         self.told.tick((self.now)());
+        let before = self.told.pulse();
         self.parser.look(&mut self.told);
+        self.note_life(before);
         self.show();
         self.wanted()
     }
 
     fn show(&mut self) {
         for activity in self.told.take_activities() {
-            (self.observe)(activity);
+            match activity {
+                Activity::Cost(spent) => self.untold = Some(spent),
+                Activity::Text(_) | Activity::Message(_) | Activity::Line(_) => (self.observe)(activity),
+            }
+        }
+        // Whoever is told writes it down, and it changes with every other line.
+        if self.cost_told.is_none_or(|at| at.elapsed() >= LOOK) {
+            self.show_cost();
+        }
+    }
+
+    fn show_cost(&mut self) {
+        if let Some(spent) = self.untold.take() {
+            self.cost_told = Some(Instant::now());
+            (self.observe)(Activity::Cost(spent));
         }
     }
 
     /// Why the run should end now, if it should.
-    fn wanted(&self) -> Option<Stop> {
+    fn wanted(&mut self) -> Option<Stop> {
+        // With a budget and without a price nobody could stop it in time; sooner where nobody else will tell the cost.
+        if self.budget.is_some() && !self.tells_cost {
+            let named = if self.needs_price { self.told.unpriced_model() } else { None };
+            if let Some(model) = named.or_else(|| self.told.blind()) {
+                self.told.has_no_price(&model);
+            }
+        }
         if self.budget.is_some_and(|budget| self.told.spent() >= budget) {
             return Some(Stop::BudgetSpent);
         }
@@ -125,7 +170,9 @@ impl Reading<'_> {
         }
         // Some of them are never at rest while they wait for a service. A command that they run may be silent: whether that
         // stands still is told by the processor time of the whole tree.
-        let after = self.idle.filter(|idle| self.last.elapsed() >= idle.as_std() && !self.told.has_open_calls())?;
+        let patience = if self.parser.tells_beginnings() { 1 } else { 3 };
+        let is_over = |idle: &Millis| self.last.elapsed() >= idle.as_std() * patience;
+        let after = self.idle.filter(|idle| is_over(idle) && !self.told.has_open_calls())?;
         Some(Stop::Silent { after })
     }
 
@@ -143,6 +190,7 @@ impl Reading<'_> {
         }
         self.parser.end(&finished.ended, &mut self.told);
         self.show();
+        self.show_cost();
         let told = self.told.finish(&finished.ended, unmetered);
         Observed {
             ended: finished.ended,

@@ -58,6 +58,16 @@ pub(crate) fn shell_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Whether a line of a failed call is what the system says where somebody is kept inside. Its own words only, as it writes them:
+/// a test about permissions has them in other letters.
+pub(crate) fn is_refused_by_sandbox(line: &str) -> bool {
+    const WORDS: [&str; 3] = ["EACCES", "EPERM", "EROFS"];
+    const SENTENCES: [&str; 3] = ["Permission denied", "Operation not permitted", "Read-only file system"];
+    let mut words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let says = || SENTENCES.iter().any(|sentence| line.contains(sentence));
+    words.any(|word| WORDS.contains(&word)) || (says() && !line.contains("publickey"))
+}
+
 /// The name of a tool as it may stand beside what Ralph itself observed.
 pub(crate) fn tool_name(name: String) -> String {
     let is_own = OWN.iter().any(|own| name.trim().eq_ignore_ascii_case(own));

@@ -17,6 +17,26 @@ fn a_line_has_no_breaks_and_a_bound() {
 }
 
 #[test]
+fn the_words_of_a_system_are_told_from_those_of_a_test() {
+    for line in [
+        "touch: cannot touch 'x': Permission denied",
+        "Error: EACCES: permission denied, open '/x'",
+        "sh: 1: Read-only file system",
+    ] {
+        assert!(is_refused_by_sandbox(line), "{line}");
+    }
+    for line in [
+        "not ok 3 - permission denied for guests",
+        "fileAccess.test.ts",
+        "git@host: Permission denied (publickey).",
+        "filePermissions",
+        "",
+    ] {
+        assert!(!is_refused_by_sandbox(line), "{line}");
+    }
+}
+
+#[test]
 fn nobody_borrows_a_name_of_ralphs() {
     assert_eq!(tool_name("Bash".into()), "Bash");
     assert_eq!(tool_name(" Verify ".into()), "agent's Verify");

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ralph_model::{
-    Cost, Ended, Fault, FaultKind, Money, PriceList, Timestamp, ToolEvidence, Trouble, TroubleKind, Usage,
+    Cost, Ended, Fault, FaultKind, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind, Usage,
 };
 use ralph_process::{Redactor, inert};
 
@@ -25,6 +25,12 @@ const MOST_OPEN: usize = 64;
 const MOST_FAULTS: usize = 5;
 /// Retries in a row, with nothing in between, after which nobody believes in the next one.
 const MOST_RETRIES: u32 = 40;
+
+/// About as many bytes of a prompt are one token.
+const BYTES_OF_A_TOKEN: usize = 3;
+/// Tokens that agents send with a prompt: their own instructions and tools. And those of a long answer.
+const USUAL_INPUT: u64 = 20_000;
+const USUAL_OUTPUT: u64 = 4_000;
 
 /// How a tool call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,10 +76,16 @@ pub(crate) struct Transcript {
     trouble: Option<Trouble>,
     retries: u32,
     hopeless: Option<String>,
+    /// Its cost cannot be watched.
+    unwatched: bool,
     session: Option<String>,
     overlong: u32,
     /// What is shown as spent.
     shown: Money,
+    /// Counts whatever a parser says: a sign of life.
+    pulse: u64,
+    /// Bytes of the prompt.
+    prompt: usize,
 }
 
 struct Open {
@@ -113,10 +125,20 @@ impl Transcript {
             trouble: None,
             retries: 0,
             hopeless: None,
+            unwatched: false,
             session: None,
             overlong: 0,
             shown: Money::ZERO,
+            pulse: 0,
+            prompt: 0,
         }
+    }
+
+    /// The prompt is this long, which says what an answer that was never counted cost at least.
+    #[must_use]
+    pub(crate) const fn prompted(mut self, bytes: usize) -> Self {
+        self.prompt = bytes;
+        self
     }
 
     // --- what a parser says ----------------------------------------------------------------------------------------
@@ -201,7 +223,8 @@ impl Transcript {
     }
 
     /// What one request used so far; a later figure for the same request replaces an earlier one.
-    pub(crate) fn request(&mut self, id: &str, model: Option<&str>, tokens: ralph_model::Tokens) {
+    pub(crate) fn request(&mut self, id: &str, model: Option<&str>, tokens: Tokens) {
+        self.pulse += 1;
         if !tokens.is_none() {
             self.answered = true;
         }
@@ -210,15 +233,21 @@ impl Transcript {
     }
 
     /// What the program says that this run used in all, of one model.
-    pub(crate) fn total(&mut self, model: Option<&str>, tokens: ralph_model::Tokens) {
+    pub(crate) fn total(&mut self, model: Option<&str>, tokens: Tokens) {
         self.meter.total(model, tokens);
         self.show_cost();
     }
 
     /// What the program says that this run, and no earlier one, costs so far, in dollars.
     pub(crate) fn own_cost(&mut self, dollars: f64) {
+        self.pulse += 1;
         self.meter.own(dollars);
         self.show_cost();
+    }
+
+    /// What the program said that it costs was a guess.
+    pub(crate) const fn no_own_cost(&mut self) {
+        self.meter.disown();
     }
 
     /// Something is wrong with the run itself.
@@ -256,6 +285,7 @@ impl Transcript {
     /// The program says that it tries again.
     pub(crate) fn retries(&mut self, why: &str) {
         self.retries += 1;
+        self.pulse += 1;
         let why = self.clean(why, MOST_SUMMARY);
         self.activities.push(Activity::Line(joined("tries again", &why)));
         if self.retries >= MOST_RETRIES {
@@ -317,6 +347,32 @@ impl Transcript {
         self.meter.so_far()
     }
 
+    /// Changes whenever a parser learns something.
+    pub(crate) const fn pulse(&self) -> u64 {
+        self.pulse
+    }
+
+    /// Says that nobody can watch what a model costs, and gives up.
+    pub(crate) fn has_no_price(&mut self, model: &str) {
+        let message = format!("there is no price for {model}, so nobody can watch what it costs");
+        let advice = format!(
+            "add [prices.\"{model}\"] with `input` and `output` in dollars per million tokens to your configuration, choose \
+             another with --model (`ralph agents --prices` lists them), or say --unmetered"
+        );
+        self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice: Some(advice) });
+        self.unwatched = true;
+    }
+
+    /// A model that is used, has no price, and whose cost nobody else tells.
+    pub(crate) fn blind(&self) -> Option<String> {
+        self.meter.blind()
+    }
+
+    /// The model that was named last, if it has no price.
+    pub(crate) fn unpriced_model(&self) -> Option<String> {
+        self.meter.unpriced_model().map(str::to_owned)
+    }
+
     /// Whether a tool call is under way.
     pub(crate) fn has_open_calls(&self) -> bool {
         !self.open.is_empty()
@@ -324,7 +380,7 @@ impl Transcript {
 
     /// Why there is no sense in letting the program go on.
     pub(crate) fn is_hopeless(&self) -> bool {
-        self.hopeless.is_some()
+        self.unwatched || self.hopeless.is_some()
     }
 
     /// Draws the last conclusions that are the same for all programs.
@@ -367,8 +423,9 @@ impl Transcript {
             let (more, failed) = (self.more_calls, self.more_failed);
             self.calls.push(ToolEvidence::ok("more", format!("{more} more calls, {failed} of them failed")));
         }
-        let refused = !self.answered && (self.trouble.is_some() || failed || self.silent);
-        let cost = if unmetered { Cost::Unmetered } else { self.meter.cost(ended, refused) };
+        let sold = self.trouble.as_ref().is_some_and(may_have_sold);
+        let refused = !self.answered && !sold && (self.trouble.is_some() || failed || self.silent);
+        let cost = if unmetered { Cost::Unmetered } else { self.cost(ended, refused) };
         let unpriced = if cost == Cost::Unknown { self.meter.unpriced() } else { Vec::new() };
         Told {
             evidence: self.calls,
@@ -400,8 +457,22 @@ impl Transcript {
         });
     }
 
+    /// What the run cost. An answer that broke off before anybody counted it is charged as one of a usual size: neither for
+    /// nothing, nor with all that there is.
+    fn cost(&self, ended: &Ended, refused: bool) -> Cost {
+        let cost = self.meter.cost(ended, refused);
+        let broke_off = self.trouble.as_ref().is_some_and(may_have_sold);
+        if cost != Cost::Unknown || !broke_off || !self.meter.unpriced().is_empty() {
+            return cost;
+        }
+        let read = u64::try_from(self.prompt / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
+        let usual = Tokens { input: read.saturating_add(USUAL_INPUT), output: USUAL_OUTPUT, ..Tokens::default() };
+        self.meter.estimate(usual).map_or(Cost::Unknown, |amount| Cost::Known { amount })
+    }
+
     /// The model answered, so whatever was tried again worked.
     const fn progressed(&mut self) {
+        self.pulse += 1;
         self.answered = true;
         self.retries = 0;
     }
@@ -426,6 +497,23 @@ impl Transcript {
     fn clean(&self, text: &str, most: usize) -> String {
         one_line(&inert(&self.redactor.text(&short(text.to_owned(), most * 4))), most)
     }
+}
+
+/// Whether a service may have begun to answer before this trouble came: a connection that broke off is told from one that was
+/// never made.
+fn may_have_sold(trouble: &Trouble) -> bool {
+    const NEVER_MADE: [&str; 8] = [
+        "refused",
+        "fetch failed",
+        "enotfound",
+        "unable to connect",
+        "failed to connect",
+        "dns",
+        "getaddrinfo",
+        "error sending request",
+    ];
+    let words = trouble.message.to_ascii_lowercase();
+    trouble.kind == TroubleKind::Unreachable && !NEVER_MADE.iter().any(|sign| words.contains(sign))
 }
 
 fn joined(left: &str, right: &str) -> String {

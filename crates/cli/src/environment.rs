@@ -61,7 +61,8 @@ const ALLOWED: &[&str] = &[
 const ALLOWED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
 /// Parts of a name that say that the value is nobody's business.
-const SECRET_PARTS: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL"];
+const SECRET_PARTS: [&str; 9] =
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CUSTOM_HEADERS", "CONFIG_CONTENT"];
 
 /// What a process gets, and what has to be hidden wherever it turns up.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -63,8 +63,8 @@ pub(crate) struct Context<'a> {
     pub(crate) asking: Asking<'a>,
     /// The time.
     pub(crate) now: Timestamp,
-    /// The agents that are found on this computer, in the given order.
-    pub(crate) installed: &'a dyn Fn(&[String]) -> Vec<String>,
+    /// The agents that are found on this computer, in the user's order.
+    pub(crate) installed: &'a dyn Fn(&Layer) -> Vec<String>,
 }
 
 /// The user's own configuration; empty when there is none.
@@ -128,8 +128,7 @@ pub(crate) async fn prepare(
         true => Some(skill_by_name(skills::DEEP_DEBUG, workspace, &mut context).await?.skill),
         false => None,
     };
-    let usual = || settings::agents::USUAL_ORDER.map(str::to_owned).to_vec();
-    let installed = (context.installed)(&user.agent_order.clone().unwrap_or_else(usual));
+    let installed = (context.installed)(&user);
     let (home, current) = (context.home, context.current);
     let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, installed: &installed };
     Ok(resolve(words, &user, repository, inputs)?)

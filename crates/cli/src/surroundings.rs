@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use ralph_agents::{PROGRAMS, Program};
-use ralph_model::{AgentKind, Caps, ConfigError, PriceList, Timestamp};
+use ralph_agents::Program;
+use ralph_model::{AgentKind, AgentSpec, Caps, ConfigError, PriceList, Timestamp};
 use ralph_process::{Level, ReaperProgram, Redactor, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Machinery, Watcher};
 use ralph_store::{Found, LoopEntry, Store};
@@ -19,6 +19,8 @@ use ralph_workspace::repository::Author;
 use crate::commands::doctor::{Subject, Terminal};
 use crate::environment;
 use crate::places::Places;
+use crate::settings::Layer;
+use crate::settings::agents::{USUAL_ORDER, configured};
 
 /// The first argument that makes the program a reaper.
 pub(crate) const REAPER: &str = "__reaper";
@@ -154,17 +156,32 @@ impl Surroundings {
         })
     }
 
-    /// Of these agents those whose program is here, first those that somebody is logged in to.
-    pub(crate) fn usable_agents(&self, order: &[String]) -> Vec<String> {
-        let path = self.search_path();
-        let installed = order.iter().filter(|name| find_program(name, &path).is_some());
-        let (ready, others): (Vec<&String>, Vec<&String>) = installed.partition(|name| {
-            PROGRAMS
-                .iter()
-                .find(|program| program.name == name.as_str())
-                .is_some_and(|program| self.is_logged_in(program))
+    /// The agents whose program is here, in the user's order, first those that somebody is logged in to.
+    pub(crate) fn usable_agents(&self, user: &Layer) -> Vec<String> {
+        let order = user.agent_order.clone().unwrap_or_else(|| USUAL_ORDER.map(str::to_owned).to_vec());
+        let spec = |name: &String| match user.agents.get(name) {
+            Some(agent) => configured(name, agent.clone()).ok(),
+            None => AgentKind::of_program(name, name.clone()).map(|kind| AgentSpec::new(name.clone(), kind)),
+        };
+        let here = order.into_iter().filter_map(|name| {
+            let spec = spec(&name)?;
+            self.program_of(&spec)?;
+            Some((name, Program::of(&spec.kind).is_none_or(|program| self.is_logged_in(program))))
         });
-        ready.into_iter().chain(others).cloned().collect()
+        let (ready, others): (Vec<_>, Vec<_>) = here.partition(|(_, ready)| *ready);
+        ready.into_iter().chain(others).map(|(name, _)| name).collect()
+    }
+
+    /// The program behind an agent; for a line of shell, the one that it begins with.
+    pub(crate) fn program_of(&self, spec: &AgentSpec) -> Option<PathBuf> {
+        let name = match &spec.kind {
+            AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next()?,
+            kind => kind.program()?,
+        };
+        if name.contains('/') {
+            return Some(self.current.join(name)).filter(|path| path.is_file());
+        }
+        find_program(name, &self.search_path())
     }
 
     /// Whether a key or the trace of a login is there. Whether it is still good only the service knows.

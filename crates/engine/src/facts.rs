@@ -461,6 +461,8 @@ impl Facts {
         }
         if let Some(cost) = limits.max_cost {
             self.config.max_cost = cost;
+            // Whoever gives a loop money of its own takes it out of the race that it was in.
+            self.config.race = None;
         }
         if limits.unmetered {
             self.config.agent.unmetered = true;

@@ -258,3 +258,29 @@ fn the_exit_code_of_an_agent_with_a_stream_says_nothing() {
     let turns = Fault { kind: FaultKind::TurnLimit, detail: String::new() };
     assert_eq!(stream(0, vec![turns]), Status::Partial);
 }
+
+#[test]
+fn a_context_that_is_always_full_is_a_stall() {
+    let mut scene = Scene::red(LoopConfig { stall_threshold: 3, ..config() });
+    while scene.run.outcome().is_none() {
+        scene.begin().agent(refused("start", TroubleKind::ContextOverflow, None));
+    }
+    assert_eq!((scene.reason(), scene.run.facts().counted()), (AbortReason::Stall, 3));
+}
+
+#[test]
+fn a_stop_in_a_pass_that_the_service_refused_uses_no_iteration() {
+    let mut scene = Scene::red(config());
+    scene.begin().stop(StopWhen::Now).agent(refused("b", TroubleKind::RateLimit, None));
+    assert_eq!((scene.reason(), scene.run.facts().counted()), (AbortReason::Cancelled, 0));
+}
+
+#[test]
+fn a_loop_with_money_of_its_own_leaves_the_race() {
+    let race = ralph_model::Race { id: "r".into(), candidates: 2, cap: cents(300) };
+    let mut scene = Scene::red(LoopConfig { race: Some(race), ..config() });
+    scene.refuse(Refusal::Race { spent: cents(300), cap: cents(300) });
+    assert!(scene.details().contains("ralph resume --max-cost"), "{}", scene.details());
+    scene.resume_with(None, Limits { max_cost: Some(cents(400)), ..Limits::default() });
+    assert_eq!((scene.phase(), &scene.run.facts().config.race), ("pausing", &None));
+}

@@ -106,6 +106,12 @@ impl AgentKind {
         matches!(self, Self::Claude { .. } | Self::Command { .. })
     }
 
+    /// Whether it never says what a run cost, so that only prices can.
+    #[must_use]
+    pub const fn never_tells_its_cost(&self) -> bool {
+        matches!(self, Self::Codex { .. } | Self::Gemini { .. })
+    }
+
     /// The program, where it is one and no line of shell.
     #[must_use]
     pub fn program(&self) -> Option<&str> {

@@ -165,11 +165,12 @@ pub struct Race {
 }
 
 impl Race {
-    /// What one of them may hold at a time, so that all of them can begin.
+    /// What one of them may hold at a time, so that all of them can begin. Rounded up: a rest of a micro-dollar that nobody
+    /// holds would be enough to start an agent once more.
     #[must_use]
     pub const fn share(&self) -> Money {
         let candidates = if self.candidates == 0 { 1 } else { self.candidates as i64 };
-        Money::from_micros(self.cap.micros() / candidates)
+        Money::from_micros(self.cap.micros().saturating_add(candidates - 1) / candidates)
     }
 }
 

@@ -68,3 +68,13 @@ fn a_configuration_survives_its_journal_form() {
     assert!(json.contains("\"maxIterations\":10") && json.contains("\"maxCost\":5000000"), "{json}");
     assert_eq!(serde_json::from_str::<LoopConfig>(&json).unwrap(), config());
 }
+
+#[test]
+fn the_shares_of_a_race_leave_no_rest_that_nobody_holds() {
+    for (cap, candidates) in [(1_000_000, 3), (1_000_000, 8), (1, 3), (7, 7), (999_999, 2), (0, 4), (5, 0)] {
+        let race = Race { id: "race".into(), candidates, cap: Money::from_micros(cap) };
+        let share = race.share().micros();
+        assert!(share * i64::from(candidates.max(1)) >= cap, "{candidates} of {cap}");
+        assert!(share <= cap, "{candidates} of {cap}");
+    }
+}

@@ -162,7 +162,11 @@ impl PriceList {
     /// Takes the user's own prices into the list; they weigh more than the built-in ones.
     #[must_use]
     pub fn with(mut self, own: impl IntoIterator<Item = (String, Price)>) -> Self {
-        self.own.extend(own);
+        for (name, price) in own {
+            // A service may write the same name in other letters.
+            self.own.insert(name.to_ascii_lowercase(), price);
+            self.own.insert(name, price);
+        }
         self
     }
 

@@ -8,16 +8,15 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use ralph_model::{Ended, Millis};
-use rustix::io::Errno;
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
-use tokio::net::unix::pipe::Receiver;
 use tokio::process::Child;
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::feed::{Given, Input};
 use crate::idle::{Found, Idle};
+use crate::outlet::{Outlet, Read};
 use crate::plumbing::Plumbing;
 use crate::spec::{Spec, Stop, Stream};
 use crate::tree;
@@ -41,20 +40,13 @@ pub(crate) enum Event {
     ReaperGone,
 }
 
-/// What a pipe had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Read {
-    Bytes(usize),
-    Nothing,
-}
-
 pub(crate) struct Live {
     reaper: Child,
     control: UnixStream,
     frames: Frames,
     stdin: Option<Input>,
-    stdout: Option<Receiver>,
-    stderr: Option<Receiver>,
+    stdout: Outlet,
+    stderr: Outlet,
     session: Option<i32>,
     phase: Phase,
     grace: Millis,
@@ -75,8 +67,8 @@ impl Live {
             frames: Frames::default(),
             // Without anything to give the pipe is dropped here, which is the end of the file.
             stdin: Input::new(plumbing.stdin, spec.stdin),
-            stdout: Some(plumbing.stdout),
-            stderr: Some(plumbing.stderr),
+            stdout: plumbing.stdout,
+            stderr: plumbing.stderr,
             session: None,
             phase: Phase::Running {
                 timeout: spec.timeout.map(|limit| (limit, now + limit.as_std().min(FAR))),
@@ -100,8 +92,8 @@ impl Live {
             }
             let running = self.is_running();
             tokio::select! {
-                () = readable(self.stdout.as_ref()) => return Event::Printed(Stream::Stdout),
-                () = readable(self.stderr.as_ref()) => return Event::Printed(Stream::Stderr),
+                () = self.stdout.readable() => return Event::Printed(Stream::Stdout),
+                () = self.stderr.readable() => return Event::Printed(Stream::Stderr),
                 () = feedable(self.stdin.as_mut()) => return Event::MayFeed,
                 asked = stopped(stop), if running => return Event::StopAsked(asked),
                 () = self.timer.as_mut() => if let Some(event) = self.timer_fired() { return event },
@@ -110,43 +102,23 @@ impl Live {
         }
     }
 
-    /// Reads what a pipe has at this moment. A pipe at its end is closed.
+    /// Reads what a pipe has at this moment.
     pub(crate) fn read(&mut self, stream: Stream, piece: &mut [u8]) -> Read {
-        let pipe = match stream {
-            Stream::Stdout => &mut self.stdout,
-            Stream::Stderr => &mut self.stderr,
+        let read = match stream {
+            Stream::Stdout => self.stdout.read(piece),
+            Stream::Stderr => self.stderr.read(piece),
         };
-        let Some(receiver) = pipe else { return Read::Nothing };
-        match receiver.try_read(piece) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Read::Nothing,
-            // A pipe has no other errors; one that had would have no more to give either.
-            Ok(0) | Err(_) => {
-                *pipe = None;
-                Read::Nothing
-            }
-            Ok(count) => {
-                if let Phase::Running { idle: Some((_, idle)), .. } = &mut self.phase {
-                    idle.printed();
-                }
-                Read::Bytes(count)
-            }
+        if let (Read::Bytes(_), Phase::Running { idle: Some((_, idle)), .. }) = (read, &mut self.phase) {
+            idle.printed();
         }
+        read
     }
 
-    /// Reads what a pipe still holds when the tree is gone. Asks the kernel itself: what was written last may not have
-    /// been announced to the event loop yet, which would take the pipe for empty.
+    /// Reads what a pipe still holds when the tree is gone.
     pub(crate) fn read_rest(&self, stream: Stream, piece: &mut [u8]) -> Read {
-        let pipe = match stream {
-            Stream::Stdout => self.stdout.as_ref(),
-            Stream::Stderr => self.stderr.as_ref(),
-        };
-        let Some(receiver) = pipe else { return Read::Nothing };
-        loop {
-            match rustix::io::read(receiver, &mut *piece) {
-                Err(Errno::INTR) => {}
-                Ok(0) | Err(_) => return Read::Nothing,
-                Ok(count) => return Read::Bytes(count),
-            }
+        match stream {
+            Stream::Stdout => self.stdout.read_rest(piece),
+            Stream::Stderr => self.stderr.read_rest(piece),
         }
     }
 
@@ -261,14 +233,6 @@ impl Live {
 enum Socket {
     Open,
     Closed,
-}
-
-async fn readable(pipe: Option<&Receiver>) {
-    match pipe {
-        // The error says that the runtime is going away; the read that follows meets it.
-        Some(pipe) => drop(pipe.readable().await),
-        None => pending().await,
-    }
 }
 
 async fn feedable(input: Option<&mut Input>) {

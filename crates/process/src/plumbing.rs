@@ -10,25 +10,26 @@ use std::process::Stdio;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
-use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::net::unix::pipe::Sender;
 use tokio::process::{Child, Command};
 
 use crate::error::Error;
+use crate::outlet::Outlet;
 use crate::reaper::AHEAD;
 use crate::spec::{ReaperProgram, Spec, Stdin};
 use crate::sweep::TREE_VARIABLE;
 use crate::wire::{self, Request};
 
 /// Larger than what the system gives, for fewer switches in a flood; small enough for the quota of one user's pipes.
-const PIPE_BYTES: usize = 256 << 10;
+pub(crate) const PIPE_BYTES: usize = 256 << 10;
 
 /// Ralph's ends of everything.
 pub(crate) struct Plumbing {
     pub(crate) reaper: Child,
     pub(crate) control: UnixStream,
     pub(crate) stdin: Option<Sender>,
-    pub(crate) stdout: Receiver,
-    pub(crate) stderr: Receiver,
+    pub(crate) stdout: Outlet,
+    pub(crate) stderr: Outlet,
 }
 
 /// A reaper that was started and has nothing to do yet. It ends by itself when this is dropped.
@@ -135,11 +136,11 @@ fn input(stdin: &Stdin) -> Result<(OwnedFd, Option<Sender>), Error> {
     }
 }
 
-fn output() -> Result<(Receiver, OwnedFd), Error> {
+fn output() -> Result<(Outlet, OwnedFd), Error> {
     let (ours, theirs) = pipe()?;
     // Beyond the quota of this user the size stays as it is, which is slower and nothing else.
     let _ = fcntl_setpipe_size(&ours, PIPE_BYTES);
-    Ok((Receiver::from_owned_fd(ours).map_err(refused("watch a pipe"))?, theirs))
+    Ok((Outlet::new(ours).map_err(refused("watch a pipe"))?, theirs))
 }
 
 fn pipe() -> Result<(OwnedFd, OwnedFd), Error> {

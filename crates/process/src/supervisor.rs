@@ -11,17 +11,18 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::error::Error;
-use crate::live::{Event, Live, Read};
+use crate::live::{Event, Live};
 use crate::log::Log;
+use crate::outlet::Read;
 use crate::output::{Observer, Output};
-use crate::plumbing::{self, NextStage, Reaper};
+use crate::plumbing::{self, NextStage, PIPE_BYTES, Reaper};
 use crate::redact::Redactor;
 use crate::spec::{Finished, ReaperProgram, Spec, Stop, Stream};
 use crate::sweep::{self, Mark};
 use crate::wire::{Jail, Report};
 
-/// As much as is read from a pipe at a time.
-const PIECE_BYTES: usize = 128 << 10;
+/// As much as is read from a pipe at a time: enough to tell that it is half full.
+const PIECE_BYTES: usize = PIPE_BYTES / 2;
 /// How much is still read when the tree is gone: more than a pipe can hold, so that only a stranger could write more.
 const MOST_AFTER_GONE: usize = 4 << 20;
 /// How much of a flood is read at a stretch, before everybody else has a turn: whoever wants to end it among them.

@@ -45,6 +45,14 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The folder that the loop worked in is not there: somebody removed it, or the loop lost a race.
+    #[error("{workspace}, where loop {loop_id} worked, is not there: `ralph diff {loop_id}` shows what it did")]
+    Gone {
+        /// Which loop.
+        loop_id: LoopId,
+        /// Its folder.
+        workspace: String,
+    },
     /// The loop is complete; there is nothing to go on with.
     #[error("loop {0} is completed: there is nothing to resume")]
     AlreadyComplete(LoopId),

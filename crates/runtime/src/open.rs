@@ -219,6 +219,9 @@ async fn worktree(
 pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
     let entry = machinery.store.get(loop_id).await?;
     let root = PathBuf::from(&entry.workspace);
+    if !root.is_dir() {
+        return Err(Error::Gone { loop_id, workspace: entry.workspace });
+    }
     // The lock first: while another process works on the loop its journal moves.
     let site = Site::take(&machinery, loop_id, &root).await?;
     let recorded = machinery.store.journal(loop_id).await?;

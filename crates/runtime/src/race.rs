@@ -54,6 +54,7 @@ pub struct Candidate {
 pub struct OpenedRace {
     machinery: Machinery,
     workspace: String,
+    pool: String,
     titles: Vec<String>,
     opened: Vec<Opened>,
     stoppers: Vec<Stopper>,
@@ -70,22 +71,24 @@ pub async fn begin_race(
     candidates: u32,
     stops: Stops,
 ) -> Result<OpenedRace, Error> {
-    let configs = configs(&config, candidates);
+    let pool = Uuid::now_v7().to_string();
+    let configs = configs(&config, &pool, candidates);
     let titles: Vec<String> = configs.iter().map(|config| config.agent.title()).collect();
     let (mut opened, mut stoppers) = (Vec::new(), Vec::new());
     // One after the other: they share a repository.
-    for (number, config) in configs.into_iter().enumerate() {
+    for (number, own) in configs.into_iter().enumerate() {
         let (stopper, own_stops) = self::stops();
-        match begin(tagged(&machinery, number, &titles[number]), config, own_stops).await {
+        match begin(tagged(&machinery, number, &titles[number]), own, own_stops).await {
             Ok(ready) => opened.push(ready),
             Err(error) => {
-                withdraw(opened, &stoppers).await;
+                let withdrawn = withdraw(opened, &stoppers).await;
+                clear_losers(&machinery, &config.workspace, &withdrawn, None).await;
                 return Err(error);
             }
         }
         stoppers.push(stopper);
     }
-    Ok(OpenedRace { machinery, workspace: config.workspace, titles, opened, stoppers, stops })
+    Ok(OpenedRace { machinery, workspace: config.workspace, pool, titles, opened, stoppers, stops })
 }
 
 impl OpenedRace {
@@ -94,19 +97,24 @@ impl OpenedRace {
     /// # Errors
     /// When no candidate could be brought to its end.
     pub async fn run(self) -> Result<RaceResult, Error> {
-        let Self { machinery, workspace, titles, opened, stoppers, stops } = self;
+        let Self { machinery, workspace, pool, titles, opened, stoppers, stops } = self;
         let mut running = JoinSet::new();
         for (number, opened) in opened.into_iter().enumerate() {
             running.spawn(async move { (number, opened.run().await) });
         }
         let mut results = referee(running, &stoppers, stops).await?;
+        // In the order in which they came: one that was about to verify when it was stopped may have done so all the same.
+        let first = results.iter().find(|(_, result)| result.verified).map(|(number, _)| *number);
         results.sort_by_key(|(number, _)| *number);
-        let winner = results.iter().position(|(_, result)| result.verified);
+        let winner = results.iter().position(|(number, _)| Some(*number) == first);
         if winner.is_some() {
-            clear_losers(&machinery, &workspace, &results).await;
+            clear_losers(&machinery, &workspace, &results, winner).await;
         }
         let counts = winner.unwrap_or_else(|| furthest(&results));
-        let spent: Money = results.iter().map(|(_, result)| result.cost()).sum();
+        let told: Money = results.iter().map(|(_, result)| result.cost()).sum();
+        // A candidate whose end could not be written down has its cost in the books.
+        let booked = machinery.store.pool_totals(&pool).await.map(|totals| totals.settled).unwrap_or_default();
+        let spent = told.max(booked);
         let race = results
             .iter()
             .enumerate()
@@ -118,12 +126,14 @@ impl OpenedRace {
 }
 
 /// Ends candidates that began in vain, so that nobody takes them for loops that were interrupted.
-async fn withdraw(opened: Vec<Opened>, stoppers: &[Stopper]) {
+async fn withdraw(opened: Vec<Opened>, stoppers: &[Stopper]) -> Vec<(usize, LoopResult)> {
     stoppers.iter().for_each(|stopper| stopper.stop(StopWhen::Now, StopBy::Request));
-    for opened in opened {
-        // Whoever started the race is told why it cannot be run; this adds nothing.
-        let _ = opened.run().await;
+    let mut results = Vec::new();
+    for (number, opened) in opened.into_iter().enumerate() {
+        // Whoever started the race is told why it cannot be run; a fault here adds nothing.
+        results.extend(opened.run().await.ok().map(|result| (number, result)));
     }
+    results
 }
 
 /// Waits for all candidates; stops the others when one is verified, and all when somebody asks.
@@ -158,8 +168,8 @@ async fn referee(
 }
 
 /// A configuration for each candidate.
-fn configs(config: &LoopConfig, candidates: u32) -> Vec<LoopConfig> {
-    let race = Race { id: Uuid::now_v7().to_string(), candidates, cap: config.max_cost };
+fn configs(config: &LoopConfig, pool: &str, candidates: u32) -> Vec<LoopConfig> {
+    let race = Race { id: pool.to_owned(), candidates, cap: config.max_cost };
     let mut agents: Vec<_> = config.agents().cloned().collect();
     let mut configs = Vec::new();
     for _ in 0..candidates {
@@ -202,14 +212,15 @@ fn candidate(agent: &str, result: &LoopResult, won: bool) -> Candidate {
 }
 
 /// Removes the worktrees and branches of those that lost. Their snapshots stay with Ralph: `ralph diff` shows them.
-async fn clear_losers(machinery: &Machinery, workspace: &str, results: &[(usize, LoopResult)]) {
+async fn clear_losers(machinery: &Machinery, workspace: &str, results: &[(usize, LoopResult)], winner: Option<usize>) {
     let origin = std::path::PathBuf::from(workspace);
     let scratch = machinery.home.workspace(&origin);
     let git = machinery.git.clone();
     let losers: Vec<_> = results
         .iter()
-        .filter(|(_, result)| !result.verified)
-        .map(|(_, result)| (machinery.home.worktree(result.loop_id), format!("ralph/{}", result.loop_id.short())))
+        .enumerate()
+        .filter(|(place, _)| Some(*place) != winner)
+        .map(|(_, (_, result))| (machinery.home.worktree(result.loop_id), format!("ralph/{}", result.loop_id.short())))
         .collect();
     let cleared = tokio::task::spawn_blocking(move || {
         let Some(repository) = Repository::find(&origin, &git, &scratch) else { return Vec::new() };

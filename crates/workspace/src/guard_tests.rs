@@ -73,3 +73,25 @@ fn a_path_is_forbidden_by_its_name_and_by_where_it_leads() {
         assert!(!forbids(path), "{path}");
     }
 }
+
+#[test]
+fn a_link_to_what_is_not_there_yet_is_forbidden_by_what_it_would_make() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    std::fs::create_dir(root.join("lib")).unwrap();
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+    link(".env", "harmless");
+    link("harmless", "twice");
+    link("../.env", "lib/up");
+    link(&root.join(".env").to_string_lossy(), "absolute");
+    link("notes.txt", "notes");
+    link("round", "round");
+    link("/nowhere/.env", "outside");
+    let guard = Guard::new(&[".env".to_owned()]).unwrap();
+    for path in ["harmless", "twice", "lib/up", "absolute"] {
+        assert_eq!(guard.forbids(&root, Path::new(path)).as_deref(), Some(".env"), "{path}");
+    }
+    for path in ["notes", "round", "outside"] {
+        assert_eq!(guard.forbids(&root, Path::new(path)), None, "{path}");
+    }
+}

@@ -184,6 +184,12 @@ impl Workspace {
         patch(&self.git, &self.store, &Id::parse(&from.0)?, &Id::parse(&to.0)?)
     }
 
+    /// The same where the workspace itself may be gone: its snapshots lie in `state`.
+    pub fn diff_kept(state: &Path, git: &Path, from: &TreeHash, to: &TreeHash) -> Result<Vec<u8>, Error> {
+        let store = Store::open(&state.join("git"), Durability::Process)?;
+        patch(&Git::new(git), &store, &Id::parse(&from.0)?, &Id::parse(&to.0)?)
+    }
+
     /// The content of a file in a tree, or the target of a link; `None` when there is no such file.
     /// The path is written as in [`Change`].
     pub fn file_at(&self, tree: &TreeHash, path: &str) -> Result<Option<Vec<u8>>, Error> {

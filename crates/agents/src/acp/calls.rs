@@ -6,7 +6,7 @@ use ralph_model::FaultKind;
 use serde_json::Value;
 
 use crate::request::Prohibited;
-use crate::text::short;
+use crate::text::{is_refused_by_sandbox, short};
 use crate::transcript::{CallEnd, Transcript};
 
 use super::permission;
@@ -94,7 +94,9 @@ impl Calls {
     /// Takes the call of a request for permission; gives why it may not happen, if it may not. The call has ended then, whatever
     /// the server tells of it afterwards.
     pub(super) fn judged(&mut self, call: &Value, prohibited: &Prohibited, told: &mut Transcript) -> Option<String> {
-        let (call, news) = self.learn(call, prohibited)?;
+        let Some((call, news)) = self.learn(call, prohibited) else {
+            return Some("the server asks without saying for which call".to_owned());
+        };
         call.begins(news, told);
         let why = call.prohibited.clone().filter(|_| !permission::is_harmless(call.kind.as_deref()))?;
         call.ends(CallEnd::Denied(why.clone()), told);
@@ -206,13 +208,11 @@ fn exit_code(update: &Value) -> Option<i64> {
     PLACES.iter().find_map(|place| update.pointer(place)?.as_i64())
 }
 
-/// Whether the words of a failed call are those of a system that keeps somebody inside. Without a sandbox of Ralph's, a mere
-/// "permission denied" is not: it is said of every script that lacks a bit.
+/// Whether the words of a failed call are those of a system that keeps somebody inside.
 fn is_sandbox(why: &str, confinement: Confinement) -> bool {
-    const SIGNS: [&str; 5] = ["read-only file system", "operation not permitted", "erofs", "eperm", "eacces"];
-    let lower = why.to_ascii_lowercase();
-    SIGNS.iter().any(|sign| lower.contains(sign))
-        || (confinement == Confinement::Sandbox && lower.contains("permission denied"))
+    // A file system that is read-only is somebody's wall, whoever built it.
+    let is_wall = |line: &str| line.contains("EROFS") || line.contains("Read-only file system");
+    why.lines().any(|line| is_wall(line) || (confinement == Confinement::Sandbox && is_refused_by_sandbox(line)))
 }
 
 /// What a call says, for people.

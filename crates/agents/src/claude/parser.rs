@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::answers::Answers;
+use super::piece::Piece;
 use super::refusal::{Failure, advice};
 use super::spending::Spending;
 use super::words::{beginning, called_with, error_words, is_rejected, refused_by_sandbox, text};
@@ -28,6 +29,9 @@ const MOST_DENIED: usize = 64;
 const MOST_STDERR: usize = 4;
 /// What stands for the model in messages that the program wrote itself.
 const NOBODY: &str = "<synthetic>";
+/// Ends of a turn that the service is the reason of.
+const OF_THE_SERVICE: [&str; 5] =
+    ["api_error", "prompt_too_long", "blocking_limit", "image_error", "rapid_refill_breaker"];
 
 /// Whether something else than the program can keep it from writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +113,11 @@ impl Event {
 
 impl Parser for Claude {
     fn stdout(&mut self, line: &str, told: &mut Transcript) {
+        if let Some(piece) = Piece::of(line) {
+            self.answers.grow(&piece.answer, piece.bytes, told);
+            self.began = true;
+            return;
+        }
         let Ok(event) = serde_json::from_str::<Event>(line) else { return };
         match event.kind.as_str() {
             "stream_event" => self.streamed(&event, told),
@@ -327,8 +336,10 @@ impl Claude {
         let first_error = text(&event.errors[0]);
         let words = [said, first_error, reason].into_iter().find(|words| !words.is_empty());
         let words = words.unwrap_or("it did not say that it was done").to_owned();
-        // A turn that a hook or somebody else ended is nobody's refusal.
-        if event.is_error == Value::Bool(true) {
+        // A turn that a hook or somebody else ended is nobody's refusal, and the last words of a model are no error's.
+        let is_services =
+            self.failure.is_some() || OF_THE_SERVICE.contains(&reason) || event.api_error_status.is_number();
+        if event.is_error == Value::Bool(true) && is_services {
             let told_here = failure(event, &words);
             let before = self.failure.take().unwrap_or_default();
             let or = |here: String, before: String| if here.is_empty() { before } else { here };

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use serde_json::{Map, Value, json};
 
 /// Tools that can write a file.
-const WRITERS: &str = "Bash|Edit|MultiEdit|NotebookEdit|Write";
+const WRITERS: &str = "Edit|MultiEdit|NotebookEdit|Write";
 /// Seconds for an answer of the hook; after that the call goes on, and the guard looks afterwards.
 const HOOK_SECONDS: u32 = 10;
 

@@ -24,7 +24,12 @@ impl Spending {
         let (models, is_sum) = match (since.as_object(), session.as_object()) {
             (Some(since), _) => (since, false),
             (None, Some(session)) => (session, true),
-            (None, None) => return,
+            (None, None) => {
+                if let Some(dollars) = cost.as_f64() {
+                    told.own_cost(dollars);
+                }
+                return;
+            }
         };
         if is_sum {
             self.models.clear();
@@ -46,8 +51,9 @@ impl Spending {
         for (model, tokens) in &self.models {
             told.total(Some(model), *tokens);
         }
-        if !self.is_guess {
-            told.own_cost(self.dollars);
+        match self.is_guess {
+            true => told.no_own_cost(),
+            false => told.own_cost(self.dollars),
         }
     }
 }

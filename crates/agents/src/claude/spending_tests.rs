@@ -54,7 +54,8 @@ fn a_price_that_it_only_guessed_is_not_taken() {
 
 #[test]
 fn figures_that_are_none_say_nothing() {
-    assert_eq!(cost(&[(Value::Null, Value::Null, json!(3.0))]), Cost::Unknown);
+    assert_eq!(cost(&[(Value::Null, Value::Null, json!(3.0))]), known(3_000_000), "a figure alone is one");
+    assert_eq!(cost(&[(Value::Null, Value::Null, Value::Null)]), Cost::Unknown);
     let negative = json!({"scripted-1": {"inputTokens": -5, "costUSD": -3.0}});
     assert_eq!(cost(&[(negative, Value::Null, Value::Null)]), Cost::Unknown);
     let huge = json!({"scripted-1": {"inputTokens": 1000, "costUSD": 1e300}});

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::text::is_refused_by_sandbox;
+
 /// Bytes of a text that are looked at, and kept of it.
 pub(super) const MOST: usize = 2000;
 
@@ -43,18 +45,7 @@ pub(super) fn error_words(content: &Value) -> String {
 
 /// The line of a failed call that shows a sandbox at work.
 pub(super) fn refused_by_sandbox(content: &Value) -> Option<&str> {
-    const SIGNS: [&str; 6] = [
-        "eacces",
-        "erofs",
-        "permission denied",
-        "read-only file system",
-        "operation not permitted",
-        "sandbox_violations",
-    ];
-    let is_sign = |line: &&str| {
-        let line = beginning(line).to_ascii_lowercase();
-        SIGNS.iter().any(|sign| line.contains(sign))
-    };
+    let is_sign = |line: &&str| is_refused_by_sandbox(beginning(line)) || line.contains("<sandbox_violations>");
     pieces(content).flat_map(str::lines).find(is_sign).map(beginning)
 }
 

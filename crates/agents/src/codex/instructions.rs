@@ -1,8 +1,8 @@
 //! The project's own instructions (`AGENTS.md`), as Codex would read them. It reads none in a workspace that it may not trust.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::files::{Links, read_plain};
+use crate::files::{Links, read_plain, within};
 
 /// The names of such a file, the first that exists counts.
 const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
@@ -31,11 +31,6 @@ pub(crate) fn of(directory: &Path) -> Option<String> {
     let has_words = !text.trim().is_empty();
     has_words
         .then(|| format!("# AGENTS.md instructions for {}\n\n<INSTRUCTIONS>\n{text}\n</INSTRUCTIONS>", top.display()))
-}
-
-/// The file behind a name, when it is part of the project: a link to `CLAUDE.md` is usual, one to a key is not.
-fn within(top: &Path, path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok().filter(|real| real.starts_with(top))
 }
 
 fn read(path: &Path) -> Option<String> {

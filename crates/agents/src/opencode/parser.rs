@@ -90,6 +90,10 @@ impl From<Outcome> for Last {
 }
 
 impl Parser for Reader {
+    fn tells_beginnings(&self) -> bool {
+        false
+    }
+
     fn stdout(&mut self, line: &str, told: &mut Transcript) {
         let Ok(event) = serde_json::from_str::<Value>(line) else { return };
         let Some(kind) = event.get("type").and_then(Value::as_str) else { return };

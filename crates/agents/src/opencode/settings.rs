@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::files::{Links, MOST_BYTES, read_plain};
+use crate::files::{Links, MOST_BYTES, read_plain, within};
 use crate::request::Request;
 
 /// Files with which a project instructs agents. The first name that is found counts, as it does for OpenCode itself.
@@ -72,8 +72,9 @@ fn files(request: &Request<'_>) -> Vec<PathBuf> {
 fn instructions(directory: &Path) -> Vec<String> {
     let depth = directory.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
     let folders: Vec<&Path> = directory.ancestors().take(depth + 1).collect();
+    let top = folders.last().and_then(|top| top.canonicalize().ok()).unwrap_or_default();
     let named = |name: &&str| {
-        let paths = folders.iter().map(|folder| folder.join(name)).filter(|path| path.is_file());
+        let paths = folders.iter().filter_map(|folder| within(&top, &folder.join(name)));
         let found: Vec<String> = paths.filter_map(|path| path.into_os_string().into_string().ok()).collect();
         (!found.is_empty()).then_some(found)
     };

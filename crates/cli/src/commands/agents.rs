@@ -13,7 +13,7 @@ use tokio::process::Command;
 use crate::prepare::user_settings;
 use crate::screen::Screen;
 use crate::settings::agents::{USUAL_ORDER, configured, prices};
-use crate::surroundings::{Surroundings, find_program};
+use crate::surroundings::Surroundings;
 use crate::words::AgentsWords;
 
 /// How long a program may take to say its version: some start a whole runtime for it.
@@ -95,7 +95,7 @@ pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &
     specs.sort_by_key(|spec| order.iter().position(|name| *name == spec.name).unwrap_or(usize::MAX));
     let mut asking = tokio::task::JoinSet::new();
     for (place, spec) in specs.iter().enumerate() {
-        if let Some(program) = program_of(spec, around).filter(|_| Program::of(&spec.kind).is_some()) {
+        if let Some(program) = around.program_of(spec).filter(|_| spec.kind.program().is_some()) {
             let environment = around.check_environment(&[]);
             asking.spawn(async move { (place, version(&program, environment).await) });
         }
@@ -106,7 +106,7 @@ pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &
             versions[place] = version;
         }
     }
-    let default = around.usable_agents(&order).into_iter().next();
+    let default = around.usable_agents(&user).into_iter().next();
     let seen: Vec<Seen> = specs.into_iter().zip(versions).map(|(spec, version)| look(spec, version, around)).collect();
     if words.json {
         let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref())).collect();
@@ -121,25 +121,13 @@ fn look(spec: AgentSpec, version: Option<String>, around: &Surroundings) -> Seen
     let known = Program::of(&spec.kind);
     let call = command_line(&spec).unwrap_or_else(|error| format!("cannot be called: {error}"));
     Seen {
-        program: program_of(&spec, around),
+        program: around.program_of(&spec),
         logged_in: known.is_none_or(|known| around.is_logged_in(known)),
         known,
         version,
         call,
         spec,
     }
-}
-
-/// The program behind an agent; for a line of shell, the one that it begins with.
-fn program_of(spec: &AgentSpec, around: &Surroundings) -> Option<PathBuf> {
-    let name = match &spec.kind {
-        AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next()?.to_owned(),
-        kind => kind.program()?.to_owned(),
-    };
-    if name.contains('/') {
-        return Some(around.current.join(name)).filter(|path| path.is_file());
-    }
-    find_program(&name, &around.search_path())
 }
 
 async fn version(program: &Path, environment: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Option<String> {

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use std::path::Path;
 
-use ralph_workspace::{Options, Workspace};
+use ralph_workspace::Workspace;
 
 use crate::journal::read;
 use crate::screen::Screen;
@@ -32,8 +32,9 @@ pub(crate) async fn run(words: DiffWords, around: &Surroundings, screen: &mut Sc
             (first.before.clone(), run.tree.clone())
         }
     };
-    let workspace = open(around, Path::new(&entry.workspace))?;
-    let patch = workspace.diff(&from, &to)?;
+    // The workspace of a candidate that lost its race is gone, and what it did can be looked at all the same.
+    let state = around.home().workspace(Path::new(&entry.workspace));
+    let patch = Workspace::diff_kept(&state, &around.git()?, &from, &to)?;
     // A patch is data for other programs when it goes to one, and text for a person when it goes to a terminal.
     if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
         screen.result(&String::from_utf8_lossy(&patch))?;
@@ -41,17 +42,4 @@ pub(crate) async fn run(words: DiffWords, around: &Surroundings, screen: &mut Sc
         screen.out.write_all(&patch)?;
     }
     Ok(0)
-}
-
-/// The snapshots of a workspace.
-///
-/// # Errors
-/// When they cannot be opened.
-pub(crate) fn open(around: &Surroundings, root: &Path) -> anyhow::Result<Workspace> {
-    let state = around.home().workspace(root);
-    let git = around.git()?;
-    // What the loop's own snapshots left out has to be left out here, too: it would look new, and be taken away.
-    let global_excludes = around.global_excludes(&git);
-    let options = Options { root: root.to_owned(), state, git, global_excludes };
-    Ok(Workspace::open(options)?)
 }

@@ -1,6 +1,6 @@
 //! `ralph resume`: goes on with a loop.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use ralph_engine::Limits;
@@ -94,7 +94,9 @@ fn how_to_go_on(entry: &LoopEntry, broken: &Broken) -> String {
 async fn newest_unfinished(store: &Store, around: &Surroundings) -> anyhow::Result<LoopEntry> {
     let current = around.current.canonicalize()?;
     let loops = of_workspace(store, &current, None).await?;
-    match loops.into_iter().find(|entry| entry.status != LoopStatus::Completed) {
+    // Of a race only the winner's worktree is left.
+    let can_go_on = |entry: &LoopEntry| entry.status != LoopStatus::Completed && Path::new(&entry.workspace).is_dir();
+    match loops.into_iter().find(can_go_on) {
         Some(entry) => Ok(entry),
         None => bail!("no unfinished loop in {}: name one, `ralph list --all` shows them", current.display()),
     }

@@ -7,9 +7,8 @@ use anyhow::{Context as _, bail};
 use ralph_engine::Facts;
 use ralph_model::TreeHash;
 use ralph_runtime::take_out_leftovers;
-use ralph_workspace::{Holder, Lock, Workspace};
+use ralph_workspace::{Holder, Lock, Options, Workspace};
 
-use super::diff::open;
 use crate::journal::read;
 use crate::screen::{Screen, counted};
 use crate::surroundings::{Surroundings, find_loop, now};
@@ -45,6 +44,16 @@ pub(crate) async fn run(words: RewindWords, around: &Surroundings, screen: &mut 
     let files = counted(changes.len(), "file", "files");
     screen.say(&format!("{files} put back; `ralph rewind {short} --to undo` takes it back"))?;
     Ok(0)
+}
+
+/// The snapshots of a workspace.
+fn open(around: &Surroundings, root: &Path) -> anyhow::Result<Workspace> {
+    let state = around.home().workspace(root);
+    let git = around.git()?;
+    // What the loop's own snapshots left out has to be left out here, too: it would look new, and be taken away.
+    let global_excludes = around.global_excludes(&git);
+    let options = Options { root: root.to_owned(), state, git, global_excludes };
+    Ok(Workspace::open(options)?)
 }
 
 fn target(

@@ -64,7 +64,7 @@ async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crat
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
     let home = around.user_home();
-    let installed = |order: &[String]| around.usable_agents(order);
+    let installed = |user: &crate::settings::Layer| around.usable_agents(user);
     let context = Context {
         places: &around.places,
         home: &home,

@@ -64,8 +64,11 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
     if let Some(outcome) = run.outcome() {
         let reason = outcome.reason().map(|reason| format!(" {reason}")).unwrap_or_default();
         text.push_str(&format!("  outcome    {}{reason}\n", outcome.status()));
-        if let ralph_model::Outcome::Aborted { details, .. } = outcome {
-            text.push_str(&format!("             {details}\n"));
+        match outcome {
+            ralph_model::Outcome::Aborted { details: why, .. } | ralph_model::Outcome::Error { error: why } => {
+                text.push_str(&format!("             {why}\n"));
+            }
+            ralph_model::Outcome::Completed { .. } => {}
         }
     }
     text.push_str(&format!("\n{}\n\n", indent(&config.objective)));

@@ -1,6 +1,6 @@
 //! Chooses the agents of a loop, their models, arguments and prices. Pure.
 
-use ralph_model::{AgentKind, AgentSpec, ConfigError, Money, Price, PriceList, Rates, Turns};
+use ralph_model::{AgentKind, AgentSpec, ConfigError, Price, PriceList, Rates, Turns};
 
 use super::choose::Chooser;
 use super::layer::{NamedAgent, PriceTable, Whose};
@@ -41,13 +41,19 @@ impl Chooser<'_> {
     /// `installed` are the programs that were found, in the order in which they are preferred.
     pub(super) fn agents(&mut self, flags: &RunWords, installed: &[String]) -> Result<Agents, ConfigError> {
         let unmetered = self.required(Key::Unmetered, flags.unmetered.then_some(true), |layer| layer.unmetered, false);
-        let model = self.optional(Key::Model, flags.model.clone(), |layer| layer.model.clone());
         let args = self.arguments(flags)?;
         let turns = self.turns(flags);
         // Names and command are one choice: the weightiest place that makes it, makes it whole.
         let flag = Choice::of(Some(flags.agent.clone()), flags.agent_command.as_ref());
         let of = |layer: &Layer| Choice::of(layer.agent.clone().map(|names| names.0), layer.agent_command.as_ref());
-        let mut agents = match flag.map(|choice| (choice, Origin::Flag)).or_else(|| self.layers.pick(of)) {
+        let choice = flag.map(|choice| (choice, Origin::Flag)).or_else(|| self.layers.pick(of));
+        // A standing choice of a model belongs to the agents that are chosen standing, and never to a command of one's own.
+        let by_words = matches!(&choice, Some((Choice::Command(_), _) | (_, Origin::Flag)));
+        let model = match by_words {
+            true => flags.model.clone().map(|model| self.note(Key::Model, Origin::Flag, model)),
+            false => self.optional(Key::Model, flags.model.clone(), |layer| layer.model.clone()),
+        };
+        let mut agents = match choice {
             Some((Choice::Command(command), origin)) => {
                 self.sources.push(Source { key: Key::AgentCommand, origin });
                 vec![AgentSpec::command("command", command)]
@@ -68,7 +74,8 @@ impl Chooser<'_> {
         for agent in &mut agents {
             agent.unmetered |= unmetered;
             agent.args.extend(args.iter().cloned());
-            if agent.model.is_none() {
+            let takes_it = flags.model.is_some() || !matches!(agent.kind, AgentKind::Command { .. });
+            if agent.model.is_none() && takes_it {
                 agent.model.clone_from(&model);
             }
         }
@@ -239,7 +246,8 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
         input: input.0,
         output: output.0,
         cache_read: table.cache_read.map_or(input.0, |price| price.0),
-        cache_write: table.cache_write.map_or(input.0.max(Money::ZERO), |price| price.0),
+        // Where putting tokens into a cache has a price of its own, it is the higher one.
+        cache_write: table.cache_write.map_or(input.0.percent(125), |price| price.0),
     };
     Ok(Price { rates, long: None })
 }
@@ -249,7 +257,7 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
 /// # Errors
 /// Names the model and what to do.
 pub(crate) fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
-    for agent in agents.iter().filter(|agent| !agent.unmetered && !agent.kind.tells_its_cost()) {
+    for agent in agents.iter().filter(|agent| !agent.unmetered && agent.kind.never_tells_its_cost()) {
         if let Some(model) = agent.model.as_ref().filter(|model| prices.of(model).is_none()) {
             let problem = format!("there is no price for `{model}`, so nobody could say what {} costs", agent.name);
             let allowed = format!(

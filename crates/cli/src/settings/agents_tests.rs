@@ -1,4 +1,5 @@
 use clap::Parser as _;
+use ralph_model::Money;
 
 use super::*;
 use crate::settings::choose::Layers;
@@ -48,6 +49,12 @@ fn a_name_can_carry_a_model_and_come_several_times() {
     assert_eq!(after.turns, Turns::Escalate { after: 3 });
     let model = chosen(&["--agent", "claude:haiku", "--agent", "codex", "--model", "gpt-5.5"], "", &[]).unwrap();
     assert_eq!(titles(&model), ["claude:haiku", "codex:gpt-5.5"], "a model of its own weighs more");
+    let standing = chosen(&[], "agent = ['claude', 'own']\nmodel = 'opus'\n[agents.own]\ncommand = 'x'", &[]).unwrap();
+    assert_eq!(titles(&standing), ["claude:opus", "own"], "a command takes none");
+    let other = chosen(&["--agent", "codex"], "agent = 'claude'\nmodel = 'opus'", &[]).unwrap();
+    assert_eq!(titles(&other), ["codex"], "a standing model is not for whoever is named now");
+    let usual = chosen(&[], "model = 'opus'", &["claude"]).unwrap();
+    assert_eq!(titles(&usual), ["claude:opus"]);
 }
 
 #[test]
@@ -112,7 +119,7 @@ fn prices_are_the_users_to_add() {
     let list = prices(&layer("[prices.\"my/model:1\"]\ninput = 2\noutput = \"$8\"\ncache_read = 0.5")).unwrap();
     let rates = list.of("my/model:1").unwrap().rates;
     assert_eq!((rates.input, rates.output), (Money::dollars(2), Money::dollars(8)));
-    assert_eq!((rates.cache_read, rates.cache_write), (Money::from_micros(500_000), Money::dollars(2)));
+    assert_eq!((rates.cache_read, rates.cache_write), (Money::from_micros(500_000), Money::from_micros(2_500_000)));
     let half = prices(&layer("[prices.m]\ninput = 2")).unwrap_err().to_string();
     assert!(half.contains("needs both `input` and `output`"), "{half}");
 }

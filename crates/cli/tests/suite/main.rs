@@ -10,6 +10,7 @@
 )]
 
 mod aid;
+mod fake;
 mod harness;
 
 // Durability and supervision.
@@ -25,6 +26,10 @@ mod survivors;
 
 // Verdicts that cannot be forged.
 mod corpus;
+
+// Agents of several kinds, and several agents.
+mod agents;
+mod race;
 
 // Manners, words and surroundings.
 mod commands;

@@ -57,7 +57,10 @@ impl Pausing {
                 Refusal::Stopped => next_iteration(facts, Millis(0)),
                 Refusal::Prohibited { violations } => Guarding::enter(facts, violations),
                 Refusal::Race { spent, cap } => {
-                    let details = format!("{spent} of the {cap} of the race are spent or reserved by its loops");
+                    let details = format!(
+                        "{spent} of the {cap} of the race are spent or reserved by its loops; `ralph resume --max-cost` goes on \
+                         with money of its own"
+                    );
                     end(facts, Outcome::Aborted { reason: AbortReason::CostLimit, details })
                 }
                 Refusal::DailyBudget { day } => {

@@ -1,12 +1,12 @@
 //! The agent owns the workspace.
 
-use ralph_model::{Attempt, Cost, Millis, Money, Timestamp};
+use ralph_model::{Attempt, Cost, Millis, Money, Timestamp, Verdict};
 
 use super::{Guarding, Phase, Step, Verifying, fault, follow, next_iteration};
 use crate::claim::{Claim, find_blocked, find_claim};
 use crate::decide;
 use crate::event::{Effect, Event, Lost};
-use crate::facts::Facts;
+use crate::facts::{Facts, IterationRecord};
 
 /// Waits for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,16 +51,23 @@ impl Working {
                     return Guarding::enter(facts, violations);
                 }
                 if facts.stops_now() {
+                    facts.forgive_refusal();
                     return next_iteration(facts, Millis(0));
                 }
+                let has_to_wait = facts.last_iteration().is_some_and(IterationRecord::has_to_wait);
                 if refused && !moved {
-                    // There is nothing new to look at.
+                    // There is nothing new to look at, which is no progress unless only time was missing.
+                    if !has_to_wait {
+                        let failing = facts.last_verdict().map(Verdict::failing_set).unwrap_or_default();
+                        let tree = facts.tree.clone();
+                        facts.progress.note(&tree, failing, None);
+                    }
                     return follow(facts, decide::after_iteration(facts));
                 }
                 if facts.needs_verdict() {
                     return Verifying::enter(facts);
                 }
-                if !facts.last_iteration().is_some_and(crate::facts::IterationRecord::has_to_wait) {
+                if !has_to_wait {
                     let tree = facts.tree.clone();
                     facts.progress.note(&tree, Vec::new(), None);
                 }

@@ -17,6 +17,8 @@ pub(super) struct Answer {
     pub(super) parts: Vec<Part>,
     pub(super) stop: Option<Stop>,
     pub(super) usage: Usage,
+    /// How many pieces a text comes in at most.
+    pub(super) pieces: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,25 +65,25 @@ impl Answer {
             }
         }
         let model = reply.model.clone().unwrap_or_else(|| asked.model.clone());
-        let answer = Self { serial, model, parts, stop: reply.stop.clone(), usage: reply.usage };
+        let answer = Self { serial, model, parts, stop: reply.stop.clone(), usage: reply.usage, pieces: reply.pieces };
         (answer, (!notes.is_empty()).then(|| notes.join("; ")))
     }
 
     pub(super) fn calls_tools(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Call(_)))
     }
-}
 
-/// A text in up to three pieces of about the same length, so that a stream can end inside it.
-pub(super) fn pieces(text: &str) -> Vec<&str> {
-    let size = text.chars().count().div_ceil(3);
-    let mut rest = text;
-    let mut pieces = Vec::new();
-    while !rest.is_empty() {
-        let end = rest.char_indices().nth(size).map_or(rest.len(), |(at, _)| at);
-        let (piece, tail) = rest.split_at(end);
-        pieces.push(piece);
-        rest = tail;
+    /// A text in its pieces, all of about the same length.
+    pub(super) fn cut<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let size = text.chars().count().div_ceil(self.pieces.max(1));
+        let mut rest = text;
+        let mut pieces = Vec::new();
+        while !rest.is_empty() {
+            let end = rest.char_indices().nth(size).map_or(rest.len(), |(at, _)| at);
+            let (piece, tail) = rest.split_at(end);
+            pieces.push(piece);
+            rest = tail;
+        }
+        pieces
     }
-    pieces
 }

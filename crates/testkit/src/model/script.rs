@@ -57,6 +57,9 @@ pub struct Reply {
     /// What goes wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
+    /// How many pieces each text of it comes in at most where it is streamed; all are about as long.
+    #[serde(default = "three")]
+    pub pieces: usize,
     /// How many requests in a row get this reply.
     #[serde(default = "once")]
     pub times: usize,
@@ -150,6 +153,11 @@ const fn once() -> usize {
     1
 }
 
+/// Enough for a stream that can end inside a text.
+const fn three() -> usize {
+    3
+}
+
 impl Default for Then {
     fn default() -> Self {
         Self::Say("done".to_owned())
@@ -166,7 +174,8 @@ impl Default for Reply {
             stop: None,
             headers: BTreeMap::new(),
             fault: None,
-            times: 1,
+            pieces: three(),
+            times: once(),
         }
     }
 }
@@ -292,6 +301,13 @@ impl Reply {
     #[must_use]
     pub fn with(mut self, fault: Fault) -> Self {
         self.fault = Some(fault);
+        self
+    }
+
+    /// Cuts each text into so many pieces where it is streamed.
+    #[must_use]
+    pub const fn pieces(mut self, pieces: usize) -> Self {
+        self.pieces = pieces;
         self
     }
 

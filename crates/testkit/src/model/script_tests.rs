@@ -17,7 +17,7 @@ fn a_script_reads_as_people_write_it() {
             {"fault": {"midway": {"after_events": 3, "trouble": "overloaded"}}, "stop": {"verbatim": "pause_turn"}}
         ],
         "then": "repeat",
-        "side": {"usage": {"input": 1}, "replies": [{"say": "A title"}]}
+        "side": {"usage": {"input": 1}, "replies": [{"say": "A title", "pieces": 2}]}
     }"#;
     let script: Script = serde_json::from_str(text).unwrap();
     let usage = Usage { input: 5, cache_read: 4, cache_write: 3, output: 2, reasoning: 0 };
@@ -39,7 +39,10 @@ fn a_script_reads_as_people_write_it() {
         ]
     );
     assert_eq!(script.then, Then::Repeat);
-    assert_eq!(script.side, Side { usage: Usage { input: 1, ..Usage::ZERO }, replies: vec![Reply::say("A title")] });
+    assert_eq!(
+        script.side,
+        Side { usage: Usage { input: 1, ..Usage::ZERO }, replies: vec![Reply::say("A title").pieces(2)] }
+    );
     assert_eq!(script.directory, Some(PathBuf::from("/home/user/project")));
 }
 
@@ -47,7 +50,7 @@ fn a_script_reads_as_people_write_it() {
 fn what_is_written_is_what_is_read() {
     let script = Script::new()
         .reply(Reply::tool(Tool::shell("true")).model("other").stop(Stop::MaxTokens).header("x-a", "b").times(3))
-        .reply(Reply::say("slow").with(Fault::Slow { delay_ms: 1 }))
+        .reply(Reply::say("slow").with(Fault::Slow { delay_ms: 1 }).pieces(9))
         .then(Then::Refuse(Trouble::UsageLimit { resets_in: 60 }))
         .side_usage(Usage { output: 1, ..Usage::ZERO })
         .side_reply(Reply::say("title"))

@@ -33,6 +33,9 @@ use crate::quote::unquote;
 use crate::rules::Folder;
 use crate::{Error, Workspace};
 
+/// Links in a row that the kernel follows.
+const MOST_LINKS: usize = 40;
+
 /// Globs that say which paths an agent must leave alone, as in a `.gitignore`: `.env` matches in every folder,
 /// `migrations/**` from the workspace's root, `!migrations/README.md` allows again. The last glob that matches decides.
 #[derive(Debug, Clone)]
@@ -107,11 +110,23 @@ impl Guard {
     /// The glob that prohibits a path, absolute or relative to `root`: by its name, or by where its links lead.
     #[must_use]
     pub fn forbids(&self, root: &Path, path: &Path) -> Option<String> {
-        let lexical = lexical(&root.join(path));
+        let mut path = lexical(&root.join(path));
+        for _ in 0..MOST_LINKS {
+            if let Some(glob) = self.forbids_resolved(root, &path) {
+                return Some(glob);
+            }
+            // Whoever writes to a link that leads to nothing makes what it leads to.
+            let target = path.read_link().ok().filter(|_| !path.exists())?;
+            path = lexical(&path.parent()?.canonicalize().ok()?.join(target));
+        }
+        None
+    }
+
+    fn forbids_resolved(&self, root: &Path, lexical: &Path) -> Option<String> {
         let below = |root: &Path, path: &Path| {
             path.strip_prefix(root).ok().and_then(Path::to_str).and_then(|path| self.prohibits(path))
         };
-        below(root, &lexical).or_else(|| {
+        below(root, lexical).or_else(|| {
             // What does not exist yet has a folder that does.
             let (folder, rest) = lexical
                 .ancestors()

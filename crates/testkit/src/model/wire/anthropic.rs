@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{Answer, Call, Input, Part, pieces};
+use super::super::answer::{Answer, Call, Input, Part};
 use super::super::{Stop, Usage};
 use super::event;
 
@@ -27,12 +27,12 @@ pub(super) fn events(answer: &Answer) -> Vec<String> {
         let (empty, deltas) = match part {
             Part::Text(text) => {
                 let delta = |piece| json!({ "type": "text_delta", "text": piece });
-                (json!({ "type": "text", "text": "" }), pieces(text).into_iter().map(delta).collect::<Vec<_>>())
+                (json!({ "type": "text", "text": "" }), answer.cut(text).into_iter().map(delta).collect::<Vec<_>>())
             }
             Part::Call(call) => {
                 let delta = |piece| json!({ "type": "input_json_delta", "partial_json": piece });
                 let input = input(call).to_string();
-                (tool_use(answer, at, call, json!({})), pieces(&input).into_iter().map(delta).collect())
+                (tool_use(answer, at, call, json!({})), answer.cut(&input).into_iter().map(delta).collect())
             }
         };
         let start = json!({ "type": "content_block_start", "index": at, "content_block": empty });

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{Answer, Call, Input, Part, pieces};
+use super::super::answer::{Answer, Call, Input, Part};
 use super::super::asked::Totals;
 use super::super::{Stop, Usage};
 use super::{CREATED, data};
@@ -36,14 +36,14 @@ pub(super) fn events(answer: &Answer, totals: Totals) -> Vec<String> {
     let mut events = vec![delta(json!({ "role": "assistant", "content": "" }), None)];
     for (number, text) in answer.parts.iter().filter_map(text).enumerate() {
         let separator = (number > 0).then_some("\n");
-        let texts = separator.into_iter().chain(pieces(text));
+        let texts = separator.into_iter().chain(answer.cut(text));
         events.extend(texts.map(|piece| delta(json!({ "content": piece }), None)));
     }
     for (at, call) in calls(answer) {
         let mut start = tool_call(answer, at, call, "");
         start["index"] = json!(at);
         events.push(delta(json!({ "tool_calls": [start] }), None));
-        for piece in pieces(&arguments(call)) {
+        for piece in answer.cut(&arguments(call)) {
             let more = json!({ "index": at, "function": { "arguments": piece } });
             events.push(delta(json!({ "tool_calls": [more] }), None));
         }

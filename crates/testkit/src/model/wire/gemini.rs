@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{Answer, Call, Input, Part, pieces};
+use super::super::answer::{Answer, Call, Input, Part};
 use super::super::{Stop, Usage};
 
 pub(super) fn whole(answer: &Answer) -> Value {
@@ -26,7 +26,7 @@ pub(super) fn chunks(answer: &Answer) -> Vec<Value> {
     for part in &answer.parts {
         match part {
             Part::Text(text) => {
-                chunks.extend(pieces(text).into_iter().map(|piece| chunk(answer, vec![json!({ "text": piece })])));
+                chunks.extend(answer.cut(text).into_iter().map(|piece| chunk(answer, vec![json!({ "text": piece })])));
             }
             // The service sends a call in one piece.
             Part::Call(call) => chunks.push(chunk(answer, vec![function_call(call)])),

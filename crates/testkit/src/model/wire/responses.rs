@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::answer::{Answer, Call, Input, Part, pieces};
+use super::super::answer::{Answer, Call, Input, Part};
 use super::super::refusal::Refusal;
 use super::super::{Stop, Usage};
 use super::{CREATED, event};
@@ -50,7 +50,7 @@ pub(super) fn events(answer: &Answer) -> Vec<String> {
                     place
                 };
                 stream.push("response.content_part.added", with("part", output_text("")));
-                for piece in pieces(text) {
+                for piece in answer.cut(text) {
                     stream.push("response.output_text.delta", with("delta", json!(piece)));
                 }
                 stream.push("response.output_text.done", with("text", json!(text)));
@@ -67,7 +67,7 @@ pub(super) fn events(answer: &Answer) -> Vec<String> {
                     added[field] = json!("");
                 }
                 stream.push("response.output_item.added", json!({ "output_index": at, "item": added }));
-                for piece in pieces(&text) {
+                for piece in answer.cut(&text) {
                     let delta = json!({ "item_id": id, "output_index": at, "delta": piece });
                     stream.push(&format!("{kind}.delta"), delta);
                 }

@@ -18,6 +18,7 @@ fn answer() -> Answer {
         ],
         stop: None,
         usage: Usage { input: 1000, cache_read: 200, cache_write: 300, output: 50, reasoning: 10 },
+        pieces: 3,
     }
 }
 
@@ -41,6 +42,19 @@ fn streams_are_those_of_the_services() {
     ] {
         let streamed = events(format, &answer(), Totals::Sent).concat();
         assert!(streamed == golden, "{format:?} is now\n{streamed}");
+    }
+}
+
+#[test]
+fn a_text_comes_in_as_many_pieces_as_the_script_has_it() {
+    let formats = [Format::Anthropic, Format::Responses, Format::Chat, Format::Gemini];
+    let count = |format, pieces, words: &str| events(format, &Answer { pieces, ..text(&[words]) }, Totals::Sent).len();
+    for format in formats {
+        let one = count(format, 1, "größer");
+        assert_eq!(count(format, 3, "größer") - one, 2, "{format:?}");
+        assert_eq!(count(format, 1000, &"größer".repeat(1000)) - one, 999, "{format:?}");
+        assert_eq!(count(format, 1000, "größer") - one, 5, "{format:?}: no piece is empty");
+        assert_eq!(count(format, 0, "größer"), one, "{format:?}: nothing is lost");
     }
 }
 

@@ -1,0 +1,351 @@
+//! A race: several candidates in worktrees of their own under one budget; the first that is verified wins.
+
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use ralph_testkit::{Child as Left, Processes, Repo, Script, Session, Step};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::aid::{Agent, finish, kill, kinds, micros, query, settled, signal, unsettled, wait_for_file, wait_until};
+use crate::fake::{Fake, Run, words};
+use crate::harness::{Ended, User};
+
+const NEVER: Duration = Duration::from_secs(600);
+const SOON: Duration = Duration::from_secs(5);
+const CHECK: [&str; 4] = ["--criteria", "test -e done", "--same-error", "50"];
+
+struct Scene {
+    user: User,
+    repo: Repo,
+    agents: Vec<Agent>,
+}
+
+impl Scene {
+    fn new(repo: Repo, user: User, agents: Vec<(&str, Script)>) -> Self {
+        let mut configuration = String::new();
+        let mut made = Vec::new();
+        for (name, script) in agents {
+            let agent = Agent::new(&user, script);
+            configuration.push_str(&format!("agents.{name}.command = {}\n", json!(agent.line)));
+            made.push(agent);
+        }
+        user.configure(&configuration);
+        Self { user, repo, agents: made }
+    }
+
+    /// Three of which none ends by itself; `home/NAME` appears when one works.
+    fn endless() -> Self {
+        let user = User::new();
+        let names = ["one", "two", "three"];
+        let agents = names.map(|name| (name, Script::new().run(works_for_ever(&user, name)).otherwise(done(name))));
+        Self::new(Repo::init(), user, agents.into())
+    }
+
+    fn start(&self, race: u32, agents: &[&str], max: u32, more: &[&str]) -> Child {
+        let race = race.to_string();
+        let more = [&["--race", race.as_str()], more].concat();
+        self.user.spawn(self.repo.path(), words(agents, max, &more))
+    }
+
+    fn run(&self, race: u32, agents: &[&str], max: u32, more: &[&str]) -> Ended {
+        finish(self.start(race, agents, max, more))
+    }
+
+    fn wait_for(&self, names: &[&str]) {
+        names.iter().for_each(|name| wait_for_file(&self.user.home().join(name)));
+    }
+
+    fn branches(&self) -> Vec<String> {
+        let listed = self.repo.git(["branch", "--list", "ralph/*", "--format", "%(refname:short)"]);
+        listed.lines().map(str::to_owned).collect()
+    }
+
+    fn worktrees(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(self.user.state().join("worktrees")).unwrap();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    }
+
+    #[track_caller]
+    fn assert_gone(&self, limit: Duration) {
+        self.agents.iter().for_each(|agent| agent.assert_gone(&self.repo, limit));
+        let left = Processes::working_in(self.user.state()).wait_until_gone(limit);
+        assert_eq!(left, Ok(()), "processes in the worktrees survived");
+    }
+}
+
+/// Spends a little, says so, leaves somebody behind and never ends.
+fn works_for_ever(user: &User, name: &str) -> Vec<Step> {
+    let left = Left { stay_ms: 600_000, session: Session::Own, ..Left::default() };
+    vec![
+        Step::cost(20_000),
+        Step::DoubleFork(left),
+        Step::append("notes.txt", format!("{name}\n")),
+        Step::write(user.home().join(name), ""),
+        Step::sleep(NEVER),
+    ]
+}
+
+/// Does the work.
+fn done(name: &str) -> [Step; 2] {
+    [Step::write("done", format!("{name}\n")), Step::cost(30_000)]
+}
+
+/// A checkout in the middle of somebody's work.
+fn lived_in() -> Repo {
+    let repo = Repo::init();
+    repo.write("put-away.txt", "put away\n");
+    repo.stash();
+    repo.write("staged.txt", "staged\n");
+    repo.git(["add", "staged.txt"]);
+    repo.write("README.md", "changed\n");
+    repo.write("untracked.txt", "untracked\n");
+    repo
+}
+
+/// Everything of a checkout that a race has no business with.
+fn state_of(repo: &Repo) -> [String; 5] {
+    [
+        repo.git(["status", "--porcelain=v2", "--branch"]),
+        repo.git(["ls-files", "--stage"]),
+        repo.git(["stash", "list", "--format=%H"]),
+        repo.git(["diff"]),
+        repo.git(["log", "--format=%H", "--walk-reflogs", "HEAD"]),
+    ]
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+#[test]
+fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
+    let user = User::new();
+    let mut quick = vec![Step::wait_for_file(user.home().join("slow")), Step::wait_for_file(user.home().join("lost"))];
+    quick.extend(done("quick"));
+    let slow = Script::new().run(works_for_ever(&user, "slow"));
+    let lost = Script::new().run(works_for_ever(&user, "lost"));
+    let agents = vec![("slow", slow), ("quick", Script::new().run(quick)), ("lost", lost)];
+    let scene = Scene::new(lived_in(), user, agents);
+    let (before, state) = (scene.repo.fingerprint(), state_of(&scene.repo));
+
+    let ended = scene.run(3, &["slow", "quick", "lost"], 3, &CHECK).ok();
+    scene.assert_gone(Duration::ZERO);
+    let result = ended.json();
+    assert_eq!((&result["verified"], &result["iterations"]), (&true.into(), &1.into()), "{result}");
+    let race = result["race"].as_array().unwrap();
+    let told: Vec<(&str, &str, bool, i64)> = race
+        .iter()
+        .map(|one| (text(&one["agent"]), text(&one["status"]), one["won"] == true, micros(&one["costUSD"])))
+        .collect();
+    let expected =
+        [("slow", "ABORTED", false, 20_000), ("quick", "COMPLETED", true, 30_000), ("lost", "ABORTED", false, 20_000)];
+    assert_eq!(told, expected, "{result}");
+    assert_eq!(micros(&result["costUSD"]), 70_000, "all of them are paid for");
+    assert_eq!((settled(&scene.user), unsettled(&scene.user)), (70_000, 0));
+    assert!(ended.stderr.contains("[2 quick] ") && ended.stderr.contains("[3 lost] "), "{}", ended.stderr);
+
+    // The winner's work is on a branch in its worktree, and the others are gone.
+    let winner = &race[1];
+    assert_eq!((&result["loopId"], &result["workspace"]), (&winner["loopId"], &winner["workspace"]));
+    let worktree = Path::new(text(&winner["workspace"]));
+    assert_eq!(std::fs::read_to_string(worktree.join("done")).unwrap(), "quick\n");
+    assert_eq!(scene.worktrees(), [worktree]);
+    let branch = format!("ralph/{}", worktree.file_name().unwrap().to_string_lossy());
+    assert_eq!(scene.branches(), [branch.as_str()]);
+    let listed = scene.repo.git(["worktree", "list", "--porcelain"]);
+    assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
+    assert!(listed.contains(&format!("branch refs/heads/{branch}")), "{listed}");
+
+    // The user's own checkout is as it was; git knows one branch and one worktree more.
+    assert_eq!(state_of(&scene.repo), state);
+    assert!(!scene.repo.exists("done") && !scene.repo.exists("notes.txt"));
+    let allowed = ["added refs/heads/ralph", "added logs/refs/heads/ralph", "added worktrees"];
+    let changes = before.differences(&scene.repo.fingerprint());
+    let wrong: Vec<&String> =
+        changes.iter().filter(|one| !allowed.iter().any(|begin| one.starts_with(begin))).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+
+    // What the losers did can still be looked at.
+    for loser in [&race[0], &race[2]] {
+        let shown = scene.user.show(text(&loser["loopId"]));
+        assert_eq!(shown["reason"], "CANCELLED", "{shown}");
+        let diff = scene.user.ralph(scene.repo.path(), ["diff", text(&loser["loopId"])]).ok().stdout;
+        assert!(diff.contains(&format!("+{}", text(&loser["agent"]))), "{diff}");
+        let gone = scene.user.ralph(scene.repo.path(), ["resume", text(&loser["loopId"])]).with_code(1).stderr;
+        assert!(gone.contains("is not there") && gone.contains("ralph diff"), "{gone}");
+    }
+    let nothing = scene.user.ralph(scene.repo.path(), ["resume"]).with_code(1).stderr;
+    assert!(nothing.contains("no unfinished loop"), "{nothing}");
+    scene.user.ralph(scene.repo.path(), ["verify-run", text(&result["loopId"])]).ok();
+    let metrics = scene.repo.read(".ralph/metrics/ralph-loops.jsonl");
+    let counted: Vec<Value> = metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let verified = counted.iter().filter(|one| one["verificationPassed"] == true).count();
+    assert_eq!((counted.len(), verified), (3, 1), "every candidate is a loop of this project: {metrics}");
+}
+
+#[test]
+fn without_a_winner_everything_is_kept_and_the_end_is_that_of_a_loop() {
+    let steps = |name: &str| [Step::append("notes.txt", format!("{name}\n")), Step::cost(10_000)];
+    let agents = vec![("one", Script::new().run(steps("one"))), ("two", Script::new().run(steps("two")))];
+    let scene = Scene::new(Repo::init(), User::new(), agents);
+    let result = scene.run(3, &["one", "two"], 2, &[&CHECK[..], &["--rotate"]].concat()).with_code(10).json();
+    assert_eq!((&result["reason"], &result["verified"]), (&"MAX_ITERATIONS".into(), &false.into()), "{result}");
+    assert_eq!((micros(&result["costUSD"]), settled(&scene.user)), (60_000, 60_000));
+    assert_eq!((scene.worktrees().len(), scene.branches().len()), (3, 3));
+    // Each begins with another one, as far as there are so many, and goes on with the next.
+    let race = result["race"].as_array().unwrap();
+    assert_eq!(race.iter().map(|one| text(&one["agent"])).collect::<Vec<_>>(), ["one", "two", "one"]);
+    assert!(race.iter().all(|one| one["won"] == false && one["iterations"] == 2), "{result}");
+    let notes = |one: &Value| std::fs::read_to_string(Path::new(text(&one["workspace"])).join("notes.txt")).unwrap();
+    assert_eq!(race.iter().map(notes).collect::<Vec<_>>(), ["one\ntwo\n", "two\none\n", "one\ntwo\n"]);
+    // For people, each has a line.
+    let words = words(&["one", "two"], 1, &[&["--race", "2"], &CHECK[..]].concat());
+    let shown = scene.user.ralph(scene.repo.path(), words.iter().filter(|word| *word != "--json")).with_code(10).stdout;
+    for line in ["candidate 1 (one), loop ", "candidate 2 (two), loop "] {
+        assert!(shown.contains(line) && shown.contains("1 iteration, $0.01"), "{shown}");
+    }
+}
+
+#[test]
+fn a_candidate_whose_service_refuses_does_not_hold_the_others_up() {
+    let (user, repo) = (User::new(), Repo::init());
+    let waits = Fake::new(&user, [Run::new().limited(3600, 0)]);
+    let unknown = Fake::new(&user, [Run::new().not_logged_in()]);
+    let go = user.home().join("go");
+    let steps = std::iter::once(Step::wait_for_file(go.clone())).chain(done("quick"));
+    let quick = Agent::new(&user, Script::new().run(steps));
+    let command = format!("agents.quick.command = {}\n", json!(quick.line));
+    user.configure(&format!("{}{}{command}", waits.configured_as("waits"), unknown.configured_as("unknown")));
+    let more = [&["--race", "3"], &CHECK[..]].concat();
+    let child = user.spawn(repo.path(), words(&["waits", "unknown", "quick"], 1, &more));
+    wait_for_file(&waits.place(1, "resets"));
+    let count = |wanted: &str| kinds(&user).iter().filter(|kind| *kind == wanted).count();
+    wait_until("one to wait and one to give up", || count("agentFinished") == 2 && count("loopFinished") == 1);
+    std::fs::write(go, "").unwrap();
+    let result = finish(child).ok().json();
+    let race = result["race"].as_array().unwrap();
+    let told: Vec<(&str, u64)> =
+        race.iter().map(|one| (text(&one["status"]), one["iterations"].as_u64().unwrap())).collect();
+    assert_eq!(told, [("ABORTED", 0), ("ERROR", 0), ("COMPLETED", 1)], "{result}");
+    assert_eq!((unsettled(&user), settled(&user)), (0, 30_000));
+}
+
+#[test]
+fn whoever_stops_a_race_stops_all_of_it() {
+    let ways: [(&[Signal], i32); 2] = [(&[Signal::TERM], 19), (&[Signal::INT, Signal::INT], 130)];
+    for (signals, code) in ways {
+        let scene = Scene::endless();
+        let names = ["one", "two", "three"];
+        let child = scene.start(3, &names, 3, &CHECK);
+        scene.wait_for(&names);
+        for (sent, wanted) in (1..).zip(signals) {
+            signal(&child, *wanted);
+            // Two that come at once are one for the kernel.
+            wait_until("the request in the journals", || {
+                kinds(&scene.user).iter().filter(|kind| *kind == "stopRequested").count() >= 3 * sent
+            });
+        }
+        let result = finish(child).with_code(code).json();
+        scene.assert_gone(Duration::ZERO);
+        assert_eq!((&result["reason"], micros(&result["costUSD"])), (&"CANCELLED".into(), 60_000), "{result}");
+        assert_eq!((settled(&scene.user), unsettled(&scene.user)), (60_000, 0));
+        assert_eq!(scene.worktrees().len(), 3, "nobody won, so nothing is thrown away");
+    }
+}
+
+#[test]
+fn a_killed_race_leaves_nobody_behind_and_each_candidate_can_go_on() {
+    let scene = Scene::endless();
+    let names = ["one", "two", "three"];
+    let child = scene.start(3, &names, 3, &CHECK);
+    scene.wait_for(&names);
+    kill(child);
+    scene.assert_gone(SOON);
+    let listed = scene.user.ralph(&scene.user.home(), ["list", "--all", "--json"]).ok().json();
+    let loops = listed.as_array().unwrap();
+    assert!(loops.len() == 3 && loops.iter().all(|one| one["status"] == "INTERRUPTED"), "{listed}");
+    let id = text(&loops[0]["loopId"]);
+    let result = scene.user.ralph(scene.repo.path(), ["resume", id, "--json"]).ok().json();
+    assert_eq!((&result["verified"], &result["iterations"]), (&true.into(), &2.into()), "{result}");
+    assert_eq!(micros(&result["costUSD"]), 50_000, "what it reported before is kept: {result}");
+}
+
+#[test]
+fn a_race_that_cannot_be_run_is_refused_before_anything_starts() {
+    let refused = |repo: Repo, race: u32, more: &[&str], said: &str| {
+        let scene = Scene::new(repo, User::new(), vec![("one", Script::new().run(done("one")))]);
+        let ended = scene.run(race, &["one"], 2, more).with_code(2);
+        assert!(ended.stderr.contains(said), "{said} is not in: {}", ended.stderr);
+        assert_eq!(scene.agents[0].runs(), 0);
+        assert_eq!(scene.user.ralph(scene.repo.path(), ["list", "--all", "--json"]).ok().json(), json!([]));
+    };
+    refused(Repo::plain(), 3, &CHECK, "git init");
+    refused(Repo::unborn(), 3, &CHECK, "no commit");
+    refused(Repo::init(), 3, &[], "--criteria");
+    refused(Repo::init(), 1, &CHECK, "2 to 8");
+    refused(Repo::init(), 9, &CHECK, "2 to 8");
+}
+
+/// Runs a race of three to its end and looks at its books all the time; gives the most that was held or spent at once.
+fn most_held(scene: &Scene, more: &[&str]) -> (Value, i64) {
+    let more = [&CHECK[..], more].concat();
+    let mut child = scene.start(3, &["one"], 9, &more);
+    let mut most = 0;
+    let database = scene.user.state().join("ralph.db");
+    while child.try_wait().unwrap().is_none() {
+        if database.exists() && !query(&scene.user, "SELECT name FROM sqlite_master WHERE name = 'budget'").is_empty() {
+            let held =
+                query(&scene.user, "SELECT CAST(COALESCE(SUM(COALESCE(settled, reserved)), 0) AS TEXT) FROM budget");
+            most = most.max(held[0][0].parse().unwrap());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    (finish(child).with_code(11).json(), most.max(settled(&scene.user)))
+}
+
+#[test]
+fn the_candidates_share_one_budget() {
+    // Each waits for all, so that all have begun before one has spent anything.
+    let begun = |user: &User, micros: Option<u64>| {
+        let count = user.home().join("begun");
+        let count = ralph_testkit::shell_quoted(&count.to_string_lossy());
+        let all =
+            format!("echo x >> {count}; until [ $(wc -l < {count}) -ge 3 ]; do sleep 0.05; done; echo x >> work.txt");
+        let steps = std::iter::once(Step::run(all)).chain(micros.map(Step::cost));
+        vec![("one", Script::new().run(steps))]
+    };
+    let iterations = |result: &Value| -> Vec<u64> {
+        result["race"].as_array().unwrap().iter().map(|one| one["iterations"].as_u64().unwrap()).collect()
+    };
+
+    let user = User::new();
+    let agents = begun(&user, Some(400_000));
+    let scene = Scene::new(Repo::init(), user, agents);
+    let (result, most) = most_held(&scene, &[]);
+    assert!(most <= 1_000_000 + 3 * 400_000, "{most} micro-dollars of $1.00, in calls of $0.40");
+    assert_eq!(micros(&result["costUSD"]), settled(&scene.user));
+    assert_eq!(settled(&scene.user), 400_000 * i64::try_from(scene.agents[0].runs()).unwrap());
+    assert_eq!(iterations(&result), [1, 1, 1], "all of them began, and none of them again: {result}");
+    assert_eq!(unsettled(&scene.user), 0);
+
+    // Small calls: the whole budget is used, and passed by less than one call each.
+    let user = User::new();
+    let agents = begun(&user, Some(150_000));
+    let scene = Scene::new(Repo::init(), user, agents);
+    let (result, most) = most_held(&scene, &[]);
+    eprintln!("a race of $1.00 in calls of $0.15: at most {most} held, {:?} iterations", iterations(&result));
+    assert!(most <= 1_000_000 + 3 * 150_000, "{most} micro-dollars of $1.00, in calls of $0.15");
+
+    // Nobody knows what these cost, so each is charged what it was given, and together that is no more than there was.
+    let user = User::new();
+    let agents = begun(&user, None);
+    let scene = Scene::new(Repo::init(), user, agents);
+    let (result, most) = most_held(&scene, &[]);
+    assert!(most <= 1_000_000, "{most} micro-dollars of $1.00");
+    assert_eq!(iterations(&result), [1, 1, 1], "{result}");
+    assert!(micros(&result["costUSD"]) >= 999_000, "unknown is never zero: {result}");
+}
