@@ -67,7 +67,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     let confinement = if request.is_confined() { Confinement::Sandbox } else { Confinement::None };
     Ok(Invocation {
         program: arguments.0,
-        environment: environment(spec, settings.environment),
+        environment: environment(spec, unset(settings.environment, request)),
         stdin: Stdin::Bytes(prompt(request.prompt).into_bytes()),
         parser: parser(confinement),
     })
@@ -85,6 +85,12 @@ impl Arguments {
         self.0.extend(more.into_iter().map(|one| one.as_ref().to_owned()));
         self
     }
+}
+
+/// Those of the user's settings that the real environment does not have: that one weighs more.
+fn unset(variables: Vec<(OsString, OsString)>, request: &Request<'_>) -> Vec<(OsString, OsString)> {
+    let is_set = |name: &OsString| name.to_str().is_some_and(|name| request.variable(name).is_some());
+    variables.into_iter().filter(|(name, _)| !is_set(name)).collect()
 }
 
 /// The variables of a run, over those that the user's settings name.

@@ -9,10 +9,11 @@ use ralph_model::{Cost, Ended, Money, PriceList, Tokens, Usage};
 const MOST_OPEN: usize = 64;
 /// Models that are told apart in one run.
 const MOST_MODELS: usize = 32;
-/// Nothing costs as much; a larger figure is a mistake or a lie, and counts as no figure.
-const MOST_COST: Money = Money::dollars(1_000_000);
-/// No request and no run has as many.
-const MOST_TOKENS: u64 = 1 << 40;
+/// No run costs as much; a larger figure is a mistake or a lie, and counts as no figure.
+const MOST_COST: Money = Money::dollars(10_000);
+/// No request has as many tokens, and no run; more are a mistake or a lie, and what they cost is unknown.
+const MOST_REQUEST: u64 = 100_000_000;
+const MOST_RUN: u64 = 10_000_000_000;
 
 /// What a run used so far.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct Meter {
     own: Option<Money>,
     /// The model of most requests, or the last that was named.
     model: Option<String>,
+    /// A figure was none that can be.
+    absurd: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +43,7 @@ struct Spent {
 
 impl Meter {
     pub(crate) fn new(prices: Arc<PriceList>, model: Option<String>) -> Self {
-        Self { prices, open: VecDeque::new(), settled: Vec::new(), totals: Vec::new(), own: None, model }
+        Self { prices, open: VecDeque::new(), settled: Vec::new(), totals: Vec::new(), own: None, model, absurd: false }
     }
 
     /// The model that answers from here on.
@@ -50,7 +53,10 @@ impl Meter {
 
     /// What one request used so far; a later figure for the same request replaces an earlier one.
     pub(crate) fn request(&mut self, id: &str, model: Option<&str>, tokens: Tokens) {
-        let tokens = clamped(tokens);
+        if is_absurd(tokens, MOST_REQUEST) {
+            self.absurd = true;
+            return;
+        }
         let model = model.map(str::to_owned).or_else(|| self.model.clone());
         if self.model.is_none() {
             self.model.clone_from(&model);
@@ -71,7 +77,10 @@ impl Meter {
 
     /// What the program says that this run used in all, of one model; replaces an earlier figure for the same model.
     pub(crate) fn total(&mut self, model: Option<&str>, tokens: Tokens) {
-        let tokens = clamped(tokens);
+        if is_absurd(tokens, MOST_RUN) {
+            self.absurd = true;
+            return;
+        }
         let model = model.map(str::to_owned).or_else(|| self.model.clone());
         let cost = self.total_cost(model.as_deref(), tokens);
         let spent = Spent { model, tokens, cost };
@@ -127,24 +136,38 @@ impl Meter {
 
     /// What is known to be spent so far, at least.
     pub(crate) fn so_far(&self) -> Money {
-        let listed: Money = self.requests().filter_map(|spent| spent.cost).sum();
-        let totals: Money = self.totals.iter().filter_map(|spent| spent.cost).sum();
-        listed.max(totals).max(self.own.unwrap_or(Money::ZERO))
+        self.so_far_listed().max(self.own.unwrap_or(Money::ZERO))
     }
 
     /// What the run cost. `refused` says that no request was ever answered.
     pub(crate) fn cost(&self, ended: &Ended, refused: bool) -> Cost {
-        if let Some(amount) = self.own.filter(|own| *own > Money::ZERO) {
-            return Cost::Known { amount };
+        let own = self.own.filter(|own| *own > Money::ZERO);
+        let listed = self.so_far_listed();
+        if let Some(own) = own {
+            // A word about money can be forged by whatever the agent starts, and a run that did not end by itself may have had no
+            // time to say its last. What was seen of its tokens stands.
+            let is_last_word = *ended == (Ended::Exited { code: 0 });
+            let is_credible = is_last_word && own.micros() >= listed.micros() / 2;
+            return Cost::Known { amount: if is_credible { own } else { own.max(listed) } };
         }
         let tokens = self.sums().fold(Tokens::default(), |sum, spent| sum.plus(spent.tokens));
         if tokens.is_none() {
             // Nothing was sold. A zero of the program's own beside no tokens says nothing.
-            let is_free = refused || matches!(ended, Ended::NotStarted { .. });
+            let is_free = !self.absurd && (refused || matches!(ended, Ended::NotStarted { .. }));
             return if is_free { Cost::Known { amount: Money::ZERO } } else { Cost::Unknown };
         }
         let costs: Option<Money> = self.sums().filter(|spent| !spent.tokens.is_none()).map(|spent| spent.cost).sum();
-        costs.map_or(Cost::Unknown, |amount| Cost::Known { amount })
+        match costs {
+            Some(amount) if !self.absurd => Cost::Known { amount: amount.max(listed) },
+            Some(_) | None => Cost::Unknown,
+        }
+    }
+
+    /// What the tokens that were seen cost at list prices, at least.
+    fn so_far_listed(&self) -> Money {
+        let listed: Money = self.requests().filter_map(|spent| spent.cost).sum();
+        let totals: Money = self.totals.iter().filter_map(|spent| spent.cost).sum();
+        listed.max(totals)
     }
 
     /// Models that were used and have no price.
@@ -196,13 +219,8 @@ fn add(sums: &mut Vec<Spent>, spent: Spent) {
     }
 }
 
-fn clamped(tokens: Tokens) -> Tokens {
-    Tokens {
-        input: tokens.input.min(MOST_TOKENS),
-        cache_read: tokens.cache_read.min(MOST_TOKENS),
-        cache_write: tokens.cache_write.min(MOST_TOKENS),
-        output: tokens.output.min(MOST_TOKENS),
-    }
+fn is_absurd(tokens: Tokens, most: u64) -> bool {
+    tokens.read() > most || tokens.output > most
 }
 
 #[cfg(test)]

@@ -26,6 +26,8 @@ pub struct Program {
     pub folders: &'static [&'static str],
     /// Those of them that have to be there before it is started.
     pub made: &'static [&'static str],
+    /// Files and folders in them that say how it works: settings, hooks, plugins, instructions.
+    pub settings: &'static [&'static str],
     /// Variables that move such a folder, and what of the place that they name it is.
     pub moved: &'static [(&'static str, &'static str)],
 }
@@ -65,6 +67,16 @@ pub const PROGRAMS: [Program; 4] = [
         families: &["ANTHROPIC_"],
         folders: &[".claude", ".claude.json"],
         made: &[".claude"],
+        settings: &[
+            ".claude/settings.json",
+            ".claude/settings.local.json",
+            ".claude/CLAUDE.md",
+            ".claude/commands",
+            ".claude/agents",
+            ".claude/skills",
+            ".claude/hooks",
+            ".claude/rules",
+        ],
         moved: &[("CLAUDE_CONFIG_DIR", "")],
     },
     Program {
@@ -78,6 +90,14 @@ pub const PROGRAMS: [Program; 4] = [
         families: &["OPENAI_"],
         folders: &[".codex"],
         made: &[".codex"],
+        settings: &[
+            ".codex/config.toml",
+            ".codex/hooks.json",
+            ".codex/AGENTS.md",
+            ".codex/AGENTS.override.md",
+            ".codex/prompts",
+            ".codex/rules",
+        ],
         moved: &[("CODEX_HOME", "")],
     },
     Program {
@@ -91,6 +111,20 @@ pub const PROGRAMS: [Program; 4] = [
         families: &["OPENCODE_"],
         folders: &[".opencode", ".config/opencode", ".local/share/opencode", ".local/state/opencode"],
         made: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
+        settings: &[
+            ".config/opencode/config.json",
+            ".config/opencode/opencode.json",
+            ".config/opencode/opencode.jsonc",
+            ".config/opencode/AGENTS.md",
+            ".config/opencode/plugin",
+            ".config/opencode/plugins",
+            ".config/opencode/command",
+            ".config/opencode/commands",
+            ".config/opencode/agent",
+            ".config/opencode/agents",
+            ".config/opencode/tool",
+            ".opencode",
+        ],
         moved: &[("XDG_CONFIG_HOME", "opencode"), ("XDG_DATA_HOME", "opencode"), ("XDG_STATE_HOME", "opencode")],
     },
     Program {
@@ -120,6 +154,17 @@ pub const PROGRAMS: [Program; 4] = [
         families: &["GEMINI_"],
         folders: &[".gemini"],
         made: &[".gemini"],
+        settings: &[
+            ".gemini/settings.json",
+            ".gemini/.env",
+            ".gemini/GEMINI.md",
+            ".gemini/AGENTS.md",
+            ".gemini/trustedFolders.json",
+            ".gemini/commands",
+            ".gemini/extensions",
+            ".gemini/policies",
+            ".gemini/hooks",
+        ],
         moved: &[("GEMINI_CLI_HOME", ".gemini")],
     },
 ];

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ralph_model::{AgentSpec, Ended, Millis, Money};
+use ralph_model::{AgentSpec, Cost, Ended, FaultKind, Millis, Money};
 use ralph_process::{Finished, Stop, Stream, Supervisor};
 use tokio::sync::watch;
 
@@ -191,7 +191,12 @@ impl Reading<'_> {
         self.parser.end(&finished.ended, &mut self.told);
         self.show();
         self.show_cost();
-        let told = self.told.finish(&finished.ended, unmetered);
+        let mut told = self.told.finish(&finished.ended, unmetered);
+        let used_up = told.faults.iter().any(|fault| fault.kind == FaultKind::BudgetLimit);
+        if let (Cost::Known { amount }, Some(budget), true) = (&mut told.cost, self.budget, used_up) {
+            // It was given no other budget than this one.
+            *amount = (*amount).max(budget);
+        }
         Observed {
             ended: finished.ended,
             evidence: told.evidence,

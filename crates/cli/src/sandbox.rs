@@ -89,6 +89,22 @@ pub(crate) fn settings(kind: &AgentKind, variable: impl Fn(&str) -> Option<OsStr
     usual.chain(named).collect()
 }
 
+/// What of that says how an agent works: settings, hooks, plugins, instructions, wherever they were moved to.
+pub(crate) fn kept(kind: &AgentKind, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    // Of a command of the user's own nobody knows what it has to change.
+    let Some(program) = Program::of(kind) else { return Vec::new() };
+    let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"));
+    let mut paths: Vec<PathBuf> =
+        home.iter().flat_map(|home| program.settings.iter().map(|below| home.join(below))).collect();
+    for (name, below) in program.moved {
+        let Some(place) = variable(name).map(PathBuf::from).filter(|place| place.is_absolute()) else { continue };
+        // The same names, in the folder that the variable names instead of the usual one.
+        let moved = program.settings.iter().filter_map(|path| Path::new(path).file_name());
+        paths.extend(moved.map(|file| place.join(below).join(file)));
+    }
+    paths
+}
+
 /// Caches that nearly every toolchain wants to make. Inside the sandbox nobody can make them, so they are made before.
 pub(crate) const MADE_BEFORE: [&str; 2] = [".cache", ".npm"];
 

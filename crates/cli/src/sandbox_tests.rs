@@ -31,6 +31,20 @@ fn a_variable_that_names_everything_or_nothing_allows_nothing() {
 }
 
 #[test]
+fn what_says_how_an_agent_works_is_kept_wherever_it_is() {
+    let variable = |name: &str| match name {
+        "HOME" => Some(OsString::from("/users/ada")),
+        "CODEX_HOME" => Some(OsString::from("/opt/codex")),
+        _ => None,
+    };
+    let codex = kept(&AgentKind::Codex { program: "codex".into() }, variable);
+    for path in ["/users/ada/.codex/config.toml", "/opt/codex/config.toml"] {
+        assert!(codex.contains(&PathBuf::from(path)), "{path} in {codex:?}");
+    }
+    assert!(!codex.iter().any(|path| path.ends_with("auth.json")), "a login is renewed by the program itself");
+}
+
+#[test]
 fn settings_of_agents_are_for_agents_alone() {
     let variable = |name: &str| match name {
         "HOME" => Some(OsString::from("/users/ada")),

@@ -99,6 +99,7 @@ impl Surroundings {
             author: user.author,
             git,
             settings: self.agent_settings(wants.writable.is_none()),
+            kept: self.kept_settings(wants.writable.is_none()),
             writable: wants.writable.unwrap_or_else(|| crate::sandbox::writable(|name| self.variable(name))),
             level: wants.level.unwrap_or_else(|| Level::none("not looked for")),
             environment: chosen.variables,
@@ -143,6 +144,15 @@ impl Surroundings {
         Arc::new(move |kind| {
             let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
             if usual { crate::sandbox::settings(kind, value) } else { Vec::new() }
+        })
+    }
+
+    /// What of that says how the agent works.
+    fn kept_settings(&self, usual: bool) -> AgentSettings {
+        let variables = self.variables.clone();
+        Arc::new(move |kind| {
+            let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+            if usual { crate::sandbox::kept(kind, value) } else { Vec::new() }
         })
     }
 

@@ -1,29 +1,34 @@
 //! How soon a pipe is read again. Reads nothing itself.
 //!
-//! A program that prints now and then is read at once. One that prints quickly is left alone for a moment after each read, too
-//! short for anybody to notice: a switch of processes for each line costs more than the line. One that would fill its pipe in such
-//! a moment is not left alone, because it would have to wait.
+//! To be woken up for each line costs more than the line. So whoever prints often is left alone for a moment after each read, too
+//! short for anybody to notice and for the pipe to fill. Whoever prints now and then is read at once, and so is a flood, which
+//! would have to wait for its reader.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a pipe is left alone.
-const REST: Duration = Duration::from_millis(3);
-/// Whoever prints again within this time prints quickly.
-const QUICK: Duration = Duration::from_millis(1);
+/// Whoever prints again within this time prints often.
+const OFTEN: Duration = Duration::from_millis(20);
+/// How long a pipe is left alone, at least and at most.
+const LEAST: Duration = Duration::from_millis(1);
+const MOST: Duration = Duration::from_millis(25);
+/// How many times as long as the gap between two prints the first rest is.
+const GAPS: u32 = 4;
 /// For how long there is no rest after a pipe was found full.
 const FLOOD: Duration = Duration::from_millis(100);
 
 /// The pace at which a pipe is read.
 #[derive(Debug)]
 pub(crate) struct Pace {
-    /// Half of what the pipe holds.
-    half: usize,
-    /// When something was read last, and how much.
-    last: (Instant, usize),
-    next: Next,
-    /// Until when there is no rest.
+    /// What the pipe holds.
+    capacity: usize,
+    last: Instant,
+    /// The read before found the pipe half full at least.
+    was_half: bool,
+    /// The rest that is being taken.
+    rest: Option<Duration>,
+    /// Until when there is none.
     flood: Instant,
 }
 
@@ -39,27 +44,32 @@ pub(crate) enum Next {
 impl Pace {
     /// The pace for a pipe that holds so many bytes.
     pub(crate) fn new(capacity: usize, now: Instant) -> Self {
-        Self { half: capacity / 2, last: (now, 0), next: Next::AtOnce, flood: now }
+        Self { capacity, last: now, was_half: false, rest: None, flood: now }
     }
 
     /// So many bytes were read.
     pub(crate) fn read(&mut self, bytes: usize, now: Instant) -> Next {
-        let (before, earlier) = std::mem::replace(&mut self.last, (now, bytes));
-        // What came within a rest came quickly.
-        let is_quick = self.next != Next::AtOnce || now.duration_since(before) < QUICK;
-        let (is_half, was_half) = (bytes >= self.half, earlier >= self.half);
-        if is_quick && is_half && was_half {
+        let gap = now.duration_since(std::mem::replace(&mut self.last, now));
+        let is_half = bytes >= self.capacity / 2;
+        let is_full = is_half && std::mem::replace(&mut self.was_half, is_half) && gap < LEAST;
+        if is_full {
             self.flood = now + FLOOD;
         }
-        let rests = is_quick && !is_half && now >= self.flood;
-        self.next = if rests { Next::At(now + REST) } else { Next::AtOnce };
-        self.next
+        self.rest = match self.rest {
+            // There may be more of it.
+            _ if is_half || now < self.flood => None,
+            Some(rest) if bytes >= self.capacity / 4 => Some((rest / 2).max(LEAST)),
+            Some(rest) if bytes < self.capacity / 16 => Some((rest * 2).min(MOST)),
+            Some(rest) => Some(rest),
+            None => (gap < OFTEN).then(|| (gap * GAPS).clamp(LEAST, MOST)),
+        };
+        self.rest.map_or(Next::AtOnce, |rest| Next::At(now + rest))
     }
 
     /// There was nothing to read.
     pub(crate) fn read_nothing(&mut self) -> Next {
-        self.next = Next::AtOnce;
-        self.next
+        self.rest = None;
+        Next::AtOnce
     }
 }
 

@@ -131,6 +131,12 @@ impl LoopFolder {
         self.root.join("attempts").join(format!("{attempt}.cost"))
     }
 
+    /// What an agent made of its own settings, before they were put back.
+    #[must_use]
+    pub(crate) fn settings(&self, attempt: Attempt) -> PathBuf {
+        self.root.join("settings").join(attempt.to_string())
+    }
+
     /// The highest attempt of an agent that left a trace here.
     pub(crate) fn highest_attempt(&self) -> Attempt {
         let entries = fs::read_dir(self.root.join("attempts")).into_iter().flatten().flatten();

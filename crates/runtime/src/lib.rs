@@ -7,6 +7,7 @@ mod beside;
 mod drive;
 mod error;
 mod home;
+mod keepsakes;
 mod live;
 mod machinery;
 mod notice;

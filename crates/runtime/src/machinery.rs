@@ -48,6 +48,8 @@ pub struct Machinery {
     pub hook: Option<Vec<OsString>>,
     /// What an agent may write besides: its own settings.
     pub settings: AgentSettings,
+    /// What of that says how the agent works, and is put back after it ran.
+    pub kept: AgentSettings,
     /// What agents and checks may write besides the workspace: temporary folders and caches of toolchains.
     pub writable: Vec<PathBuf>,
     /// How this machine can keep them inside.

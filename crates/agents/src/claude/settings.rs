@@ -5,6 +5,8 @@ use std::ffi::OsString;
 
 use serde_json::{Map, Value, json};
 
+use crate::programs::PROGRAMS;
+
 /// Tools that can write a file.
 const WRITERS: &str = "Edit|MultiEdit|NotebookEdit|Write";
 /// Seconds for an answer of the hook; after that the call goes on, and the guard looks afterwards.
@@ -29,6 +31,8 @@ const LEFT_OUT: [&str; 15] = [
     "skillOverrides",
     "statusLine",
 ];
+/// Variables of the clouds that it can log in through.
+const CLOUDS: [&str; 3] = ["AWS_", "GOOGLE_", "CLOUD_ML_"];
 /// Permissions of the user that only take something away.
 const NARROWING: [&str; 2] = ["deny", "disableBypassPermissionsMode"];
 
@@ -62,7 +66,11 @@ impl RunSettings {
     /// program itself.
     pub(super) fn with_login(self, user: Option<&str>) -> Self {
         let Some(Ok(Value::Object(mut user))) = user.map(serde_json::from_str) else { return self };
-        let environment = user.get("env").and_then(Value::as_object).map(variables).unwrap_or_default();
+        // Only what is the program's own: other names would reach every command that it runs.
+        let is_clouds = |name: &str| CLOUDS.iter().any(|cloud| name.starts_with(cloud));
+        let is_own = |name: &OsString| name.to_str().is_some_and(|name| PROGRAMS[0].owns(name) || is_clouds(name));
+        let mut environment = user.get("env").and_then(Value::as_object).map(variables).unwrap_or_default();
+        environment.retain(|(name, _)| is_own(name));
         user.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
         if let Some(Value::Object(permissions)) = user.get_mut("permissions") {
             permissions.retain(|key, _| NARROWING.contains(&key.as_str()));

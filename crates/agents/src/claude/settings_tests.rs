@@ -40,11 +40,11 @@ fn permissions_can_only_take_away() {
 
 #[test]
 fn variables_go_into_the_environment_and_not_into_the_file() {
-    let user = json!({"env": {"TOKEN": "secret", "COUNT": 3, "ON": true, "LIST": ["no"], "A=B": "no", "": "no", "NUL": "\u{0}"}});
+    let user = json!({"env": {"ANTHROPIC_AUTH_TOKEN": "secret", "AWS_COUNT": 3, "CLAUDE_CODE_USE_BEDROCK": true, "NODE_OPTIONS": "--require ./x", "LIST": ["no"], "A=B": "no", "": "no", "NUL": "\u{0}"}});
     let (settings, environment) = with(&user.to_string());
     assert!(settings.get("env").is_none());
-    let expected =
-        [("COUNT", "3"), ("ON", "true"), ("TOKEN", "secret")].map(|(name, value)| (name.into(), value.into()));
+    let expected = [("ANTHROPIC_AUTH_TOKEN", "secret"), ("AWS_COUNT", "3"), ("CLAUDE_CODE_USE_BEDROCK", "true")]
+        .map(|(name, value)| (name.into(), value.into()));
     assert_eq!(environment, expected);
 }
 

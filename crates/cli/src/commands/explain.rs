@@ -72,6 +72,15 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
     };
     line("workspace", &config.workspace);
     line("agent", &config.agents().map(AgentSpec::title).collect::<Vec<_>>().join(", "));
+    for agent in config.agents() {
+        let call = ralph_agents::command_line(agent).unwrap_or_else(|error| format!("cannot be called: {error}"));
+        line("called as", &call);
+        if !agent.kind.is_opaque() {
+            let whose =
+                if agent.user_settings { "yours and the repository's" } else { "Ralph's alone; the login stays" };
+            line("settings", whose);
+        }
+    }
     line("limits", &format!("{} iterations, {}", config.max_iterations, config.max_cost));
     for command in &config.verification_commands {
         line("check", command);

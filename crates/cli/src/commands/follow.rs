@@ -263,6 +263,9 @@ fn tell(ended: &RaceResult, words: ScreenWords, hints: Hints, screen: &mut Scree
         for (number, candidate) in ended.race.iter().enumerate() {
             text.push_str(&standing(number + 1, candidate));
         }
+        if let Some(winner) = ended.race.iter().find(|candidate| candidate.won) {
+            text.push_str(&format!("\n  take it over with: git merge ralph/{}", winner.loop_id.short()));
+        }
         screen.result(&text)?;
     }
     Ok(ended.result.exit_code)

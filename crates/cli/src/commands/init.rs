@@ -173,7 +173,7 @@ fn next_command(detection: &Detection, workspace: &Path, current: &Path) -> Stri
     let place = if here { String::new() } else { format!(" --workspace {}", shell_word(workspace)) };
     // Without a check the agent's word would complete the loop.
     let check = if detection.suggestions.is_empty() { " --criteria \"make test\"" } else { "" };
-    format!("ralph run \"Fix the failing tests\"{check} --agent-command ./my-agent{place}")
+    format!("ralph run \"Fix the failing tests\"{check}{place}")
 }
 
 #[cfg(test)]

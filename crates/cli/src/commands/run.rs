@@ -1,6 +1,6 @@
 //! `ralph run`: from words to a finished loop.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ralph_agents::Program;
 use ralph_checks::first_word_missing;
@@ -39,11 +39,40 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
     if words.explain {
         return explain::explain(&resolved.config, &wants, around, words.screen, screen);
     }
+    for caution in cautions(&resolved.config, &around.git()?) {
+        screen.say(&format!("warning: {caution}"))?;
+    }
     let following = Following { around, wants, words: words.screen, hints: Hints::Shown };
     match words.race {
         Some(candidates) => follow::start_race(following, resolved.config, candidates, screen).await,
         None => follow::start(following, resolved.config, screen).await,
     }
+}
+
+/// What somebody should know before this loop runs.
+fn cautions(config: &LoopConfig, git: &Path) -> Vec<String> {
+    let mut cautions = Vec::new();
+    let workspace = Path::new(&config.workspace);
+    if config.agents().any(|agent| !agent.kind.is_opaque()) {
+        for name in ["CLAUDE.md", "AGENTS.md", "GEMINI.md"] {
+            let real = workspace.join(name).canonicalize().ok().filter(|real| !real.starts_with(workspace));
+            if let Some(real) = real {
+                let real = real.display();
+                cautions.push(format!("{name} leads to {real}, which agents read and send to their service"));
+            }
+        }
+    }
+    for agent in config.agents().filter(|agent| matches!(agent.kind, AgentKind::Acp { .. })) {
+        let name = &agent.name;
+        cautions.push(format!("{name} is a server: it may follow the repository's settings for it, and most tell what they cost only when a prompt is over"));
+    }
+    if config.isolation == Isolation::Worktree {
+        let repository = Repository::find(workspace, git, &std::env::temp_dir());
+        if repository.is_some_and(|repository| repository.is_clean().is_ok_and(|clean| !clean)) {
+            cautions.push("what is not committed here is not in the worktree that the loop works in".to_owned());
+        }
+    }
+    cautions
 }
 
 /// Whose fault it is that nothing was started: the words' or the machine's.
@@ -78,10 +107,13 @@ async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crat
     if let Some(candidates) = words.race {
         refuse_impossible_race(candidates, &resolved.config)?;
         resolved.config.isolation = Isolation::Worktree;
+        // The winner's work is to be found on its branch.
+        resolved.config.commit = true;
     }
     resolved.config.writable = existing(&resolved.config.writable, &home)?;
     resolved.config.validate(&resolved.caps)?;
     refuse_missing_programs(&resolved.config, &workspace, around)?;
+    refuse_plugins(&resolved.config, &workspace)?;
     refuse_broken_globs(&resolved.config)?;
     refuse_missing_git(&resolved.config, &workspace, &around.git()?)?;
     Ok(resolved)
@@ -166,6 +198,21 @@ fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Resu
         }
         None => Ok(()),
     }
+}
+
+/// OpenCode starts the plugins of a repository whatever it is told, so that they would run without anybody's approval.
+fn refuse_plugins(config: &LoopConfig, workspace: &Path) -> Result<(), ConfigError> {
+    let runs_them = |agent: &&AgentSpec| matches!(agent.kind, AgentKind::Opencode { .. }) && !agent.user_settings;
+    let Some(agent) = config.agents().find(runs_them) else { return Ok(()) };
+    let folders = ["plugin", "plugins", "tool", "tools"].map(|name| workspace.join(".opencode").join(name));
+    let has_any = |folder: &&PathBuf| folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    let Some(folder) = folders.iter().find(has_any) else { return Ok(()) };
+    let problem = format!("OpenCode would run the code in {} without asking", folder.display());
+    let allowed = format!(
+        "another agent; or, if you trust that code, `settings = \"user\"` in [agents.{}] of your configuration",
+        agent.name
+    );
+    Err(ConfigError::new("--agent", problem, allowed))
 }
 
 /// The most candidates of one race: each is a worktree and a set of processes.

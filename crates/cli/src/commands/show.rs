@@ -48,7 +48,7 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
         state(entry, home),
         entry.id,
         entry.workspace,
-        entry.agent,
+        config.agents().map(ralph_model::AgentSpec::title).collect::<Vec<_>>().join(", "),
         entry.started_at.rfc3339(),
         facts.counted(),
         config.max_iterations,
@@ -72,7 +72,8 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
         }
     }
     text.push_str(&format!("\n{}\n\n", indent(&config.objective)));
-    let mut rows = vec![["#", "VERDICT", "PASSING", "FAILING", "FILES", "COST", "TIME", "NOTE"].map(str::to_owned)];
+    let mut rows =
+        vec![["#", "VERDICT", "PASSING", "FAILING", "FILES", "COST", "TIME", "AGENT", "NOTE"].map(str::to_owned)];
     if let Some(baseline) = &facts.baseline {
         let (passing, failing) = baseline.tally();
         let blank = String::new;
@@ -84,6 +85,7 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
             blank(),
             blank(),
             blank(),
+            blank(),
             "baseline".into(),
         ]);
     }
@@ -92,7 +94,7 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
     text
 }
 
-fn row(record: &IterationRecord) -> [String; 8] {
+fn row(record: &IterationRecord) -> [String; 9] {
     let tally = record.verdict.as_ref().map(Verdict::tally);
     let mut notes = record.notes();
     if record.claimed && !record.is_false_claim() {
@@ -109,6 +111,7 @@ fn row(record: &IterationRecord) -> [String; 8] {
         record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string()),
         record.charged.to_string(),
         record.ended.map_or_else(String::new, |ended| ended.since(record.started).to_string()),
+        record.agent.clone(),
         notes.join("; "),
     ]
 }

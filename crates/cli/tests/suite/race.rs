@@ -160,10 +160,12 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
     assert_eq!(listed.matches("worktree ").count(), 2, "{listed}");
     assert!(listed.contains(&format!("branch refs/heads/{branch}")), "{listed}");
 
-    // The user's own checkout is as it was; git knows one branch and one worktree more.
+    assert_eq!(scene.repo.git(["show", &format!("{branch}:done")]).trim(), "quick", "it can be merged");
+
+    // The user's own checkout is as it was; git knows one branch with one commit and one worktree more.
     assert_eq!(state_of(&scene.repo), state);
     assert!(!scene.repo.exists("done") && !scene.repo.exists("notes.txt"));
-    let allowed = ["added refs/heads/ralph", "added logs/refs/heads/ralph", "added worktrees"];
+    let allowed = ["added refs/heads/ralph", "added logs/refs/heads/ralph", "added worktrees", "added objects"];
     let changes = before.differences(&scene.repo.fingerprint());
     let wrong: Vec<&String> =
         changes.iter().filter(|one| !allowed.iter().any(|begin| one.starts_with(begin))).collect();
