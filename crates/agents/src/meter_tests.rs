@@ -92,3 +92,46 @@ fn sums_of_floats_do_not_grow_a_micro_dollar() {
     meter.own(0.000_000_4);
     assert_eq!(meter.own, Some(Money::from_micros(1)), "a part of a micro-dollar counts as one");
 }
+
+#[test]
+fn a_word_about_money_that_the_tokens_contradict_is_not_believed() {
+    let mut forged = meter();
+    forged.request("a", Some("scripted-1"), tokens(450_000, 0));
+    forged.own(0.000_1);
+    let killed = Ended::Signalled { signal: 9 };
+    assert_eq!(forged.cost(&killed, false), known(450_000));
+    assert_eq!(forged.cost(&DONE, false), known(450_000), "less than half of the list price");
+    let mut discounted = meter();
+    discounted.request("a", Some("scripted-1"), tokens(450_000, 0));
+    discounted.own(0.4);
+    assert_eq!(discounted.cost(&DONE, false), known(400_000), "a price of its own");
+    assert_eq!(discounted.cost(&killed, false), known(450_000), "it had no time for its last word");
+    let mut smaller = meter();
+    smaller.request("a", Some("scripted-1"), tokens(500, 0));
+    smaller.total(Some("scripted-1"), tokens(10, 0));
+    assert_eq!(smaller.cost(&DONE, false), known(500), "a sum is not less than its parts");
+}
+
+#[test]
+fn impossible_figures_make_the_cost_unknown_and_block_nothing() {
+    let mut meter = meter();
+    meter.request("a", Some("scripted-1"), tokens(100, 0));
+    meter.request("b", Some("scripted-1"), tokens(1_000_000_000_000_000_000, 0));
+    assert_eq!(meter.so_far(), Money::from_micros(100));
+    assert_eq!(meter.cost(&DONE, false), Cost::Unknown);
+}
+
+#[test]
+fn a_sum_is_priced_as_long_where_it_could_be_one_request() {
+    let long = |requests: &[u64], total: u64| {
+        let mut meter = meter();
+        for (number, input) in requests.iter().enumerate() {
+            meter.request(&number.to_string(), Some("gpt-5.4"), tokens(*input, 0));
+        }
+        meter.total(Some("gpt-5.4"), tokens(total, 0));
+        meter.cost(&DONE, false)
+    };
+    assert_eq!(long(&[], 300_000), known(1_500_000), "$5 a million");
+    assert_eq!(long(&[150_000, 150_000], 300_000), known(750_000), "$2.50 a million, because all of it is known");
+    assert_eq!(long(&[150_000], 300_000), known(750_000));
+}

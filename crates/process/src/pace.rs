@@ -1,21 +1,20 @@
 //! How soon a pipe is read again. Reads nothing itself.
 //!
 //! To be woken up for each line costs more than the line. So whoever prints often is left alone for a moment after each read, too
-//! short for anybody to notice and for the pipe to fill. Whoever prints now and then is read at once, and so is a flood, which
-//! would have to wait for its reader.
+//! short for anybody to notice and for the pipe to fill. Whoever prints now and then is read at once.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 /// Whoever prints again within this time prints often.
-const OFTEN: Duration = Duration::from_millis(20);
+const OFTEN: Duration = Duration::from_millis(8);
 /// How long a pipe is left alone, at least and at most.
 const LEAST: Duration = Duration::from_millis(1);
-const MOST: Duration = Duration::from_millis(25);
+const MOST: Duration = Duration::from_millis(10);
 /// How many times as long as the gap between two prints the first rest is.
 const GAPS: u32 = 4;
-/// For how long there is no rest after a pipe was found full.
+/// For how long rests are the shortest after a pipe was found full.
 const FLOOD: Duration = Duration::from_millis(100);
 
 /// The pace at which a pipe is read.
@@ -28,7 +27,7 @@ pub(crate) struct Pace {
     was_half: bool,
     /// The rest that is being taken.
     rest: Option<Duration>,
-    /// Until when there is none.
+    /// Until when rests are the shortest.
     flood: Instant,
 }
 
@@ -57,7 +56,8 @@ impl Pace {
         }
         self.rest = match self.rest {
             // There may be more of it.
-            _ if is_half || now < self.flood => None,
+            _ if is_half => None,
+            _ if now < self.flood => Some(LEAST),
             Some(rest) if bytes >= self.capacity / 4 => Some((rest / 2).max(LEAST)),
             Some(rest) if bytes < self.capacity / 16 => Some((rest * 2).min(MOST)),
             Some(rest) => Some(rest),

@@ -49,3 +49,25 @@ fn a_write_that_is_prohibited_is_refused_before_it_happens() {
         assert_eq!(fake.left(1, "main"), "", "what is allowed is answered with silence: {place:?}");
     }
 }
+
+#[test]
+fn what_an_agent_makes_of_its_own_settings_does_not_outlive_its_run() {
+    let (user, repo) = (User::new(), Repo::init());
+    let settings = user.home().join(".claude");
+    std::fs::create_dir_all(&settings).unwrap();
+    std::fs::write(settings.join("settings.json"), r#"{"env": {"ANTHROPIC_MODEL": "mine"}}"#).unwrap();
+    let plant = "mkdir -p ~/.claude/hooks; echo evil > ~/.claude/hooks/x.sh; \
+                 echo '{\"env\": {\"ANTHROPIC_BASE_URL\": \"http://127.0.0.1:9\"}}' > ~/.claude/settings.json; \
+                 echo kept > ~/.claude/session";
+    let note = "printf '%s' \"${ANTHROPIC_BASE_URL-none} ${ANTHROPIC_MODEL-none}\" > \"$run/environment\"";
+    let first = Run::new().does(note).does(plant).ends(10_000, "Not yet.");
+    let second = Run::new().does(note).does("touch done").ends(10_000, "Done.");
+    let fake = Fake::new(&user, [first, second]);
+    user.configure(&format!("{}{}", fake.configured_as("fake"), prices()));
+    let ended = user.ralph(repo.path(), words(&["fake"], 2, &["--criteria", "test -e done"])).ok();
+    assert!(ended.stderr.contains("were put back (2)"), "{}", ended.stderr);
+    assert_eq!((fake.left(1, "environment"), fake.left(2, "environment")), ("none mine".into(), "none mine".into()));
+    assert!(std::fs::read_to_string(settings.join("settings.json")).unwrap().contains("mine"));
+    assert!(!settings.join("hooks/x.sh").exists());
+    assert!(settings.join("session").exists(), "what is not its settings is its own");
+}

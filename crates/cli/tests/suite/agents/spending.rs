@@ -190,3 +190,16 @@ fn a_run_over_midnight_counts_on_the_day_it_began() {
     }
     panic!("no reservation came within 40 seconds of a start");
 }
+
+/// Whatever an agent starts can write where the agent writes.
+#[test]
+fn a_forged_last_word_does_not_make_a_run_cheaper() {
+    let (user, repo) = (User::new(), Repo::init());
+    let forged = |run: Run| run.answers(450_000).ends(100, "Done.");
+    let fake = Fake::new(&user, [forged(Run::new()), forged(Run::new()), forged(Run::new())]);
+    user.configure(&format!("{}{}", fake.configured_as("fake"), prices()));
+    let more = ["--criteria", "false", "--stall", "9", "--max-cost", "0.5"];
+    let result = user.ralph(repo.path(), words(&["fake"], 3, &more)).with_code(11).json();
+    assert!(result["costUSD"].as_f64().unwrap() >= 0.9, "{result}");
+    assert_eq!(fake.runs(), 2, "{result}");
+}
