@@ -96,6 +96,7 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
         program: Spec::shell(command),
         environment: environment(request),
         stdin: Stdin::Fed(feed),
+        unlogged: None,
         parser: Box::new(Client::new(errand, sink, talk)),
     }
 }

@@ -15,6 +15,8 @@ pub(crate) struct Invocation {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// What it can read.
     pub(crate) stdin: Stdin,
+    /// Lines that its log goes without: pieces of what is told whole elsewhere.
+    pub(crate) unlogged: Option<fn(&str) -> bool>,
     /// Reads what it prints.
     pub(crate) parser: Box<dyn Parser>,
 }

@@ -42,7 +42,7 @@ pub(crate) async fn run(
     let own = [("RALPH_RESULT_FILE", report.as_path()), ("RALPH_PROMPT_FILE", prompt_file.as_path())];
     environment.extend(own.map(|(name, path)| (OsString::from(name), path.as_os_str().to_owned())));
     let (budget, redactor) = (request.budget, Arc::clone(&request.redactor));
-    let spec = request.into_spec(Spec::shell(&line), environment, stdin);
+    let spec = request.into_spec(Spec::shell(&line), environment, stdin, None);
     let (ended_by, stops) = watch::channel(*stop.borrow());
     let finished = {
         let mut on_text = |_: Stream, text: &str| observe(Activity::Text(text.to_owned()));

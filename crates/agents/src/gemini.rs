@@ -51,7 +51,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     arguments.extend(spec.model.iter().map(|model| format!("--model={model}").into()));
     arguments.extend(spec.args.iter().map(OsString::from));
     let prompt = prompt::plain(request.prompt, &request.directory);
-    Ok(Invocation { program: arguments, environment, stdin: Stdin::Bytes(prompt.into_bytes()), parser })
+    Ok(Invocation { program: arguments, environment, stdin: Stdin::Bytes(prompt.into_bytes()), unlogged: None, parser })
 }
 
 /// The parser of one run, from the folder that the program keeps its state in. `settings` are the file of settings that was made

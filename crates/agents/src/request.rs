@@ -100,6 +100,7 @@ impl Request<'_> {
         program: Vec<OsString>,
         environment: Vec<(OsString, OsString)>,
         stdin: Stdin,
+        unlogged: Option<fn(&str) -> bool>,
     ) -> Spec {
         Spec {
             program,
@@ -107,6 +108,7 @@ impl Request<'_> {
             environment,
             stdin,
             log: self.log,
+            unlogged,
             log_limit: self.log_limit,
             tail: TAIL,
             timeout: Some(self.timeout),

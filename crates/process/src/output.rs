@@ -22,6 +22,57 @@ pub(crate) struct Output {
     // Kept between pieces, so that a flood allocates nothing.
     redacted: Vec<u8>,
     text: String,
+    logged: Logged,
+}
+
+/// Which lines go into the log.
+#[derive(Default)]
+struct Logged {
+    unlogged: Option<fn(&str) -> bool>,
+    /// A line whose end has not come yet.
+    open: String,
+    /// The open line is too long to be waited for, and goes into the log as it comes.
+    long: bool,
+    kept: String,
+}
+
+/// Bytes of a line that are waited for.
+const MOST_OPEN: usize = 64 * 1024;
+
+impl Logged {
+    /// What of a text goes into the log now.
+    fn of<'a>(&'a mut self, text: &'a str) -> &'a str {
+        let Some(unlogged) = self.unlogged else { return text };
+        self.kept.clear();
+        let mut rest = text;
+        while let Some(end) = rest.find('\n') {
+            let (line, after) = rest.split_at(end + 1);
+            rest = after;
+            if self.long || self.open.is_empty() {
+                if self.long || !unlogged(line) {
+                    self.kept.push_str(line);
+                }
+                self.long = false;
+                continue;
+            }
+            self.open.push_str(line);
+            if !unlogged(&self.open) {
+                self.kept.push_str(&self.open);
+            }
+            self.open.clear();
+        }
+        if self.long {
+            self.kept.push_str(rest);
+        } else {
+            self.open.push_str(rest);
+            if self.open.len() > MOST_OPEN {
+                self.long = true;
+                self.kept.push_str(&self.open);
+                self.open.clear();
+            }
+        }
+        &self.kept
+    }
 }
 
 impl Output {
@@ -34,7 +85,14 @@ impl Output {
             bytes: 0,
             redacted: Vec::new(),
             text: String::new(),
+            logged: Logged::default(),
         }
+    }
+
+    /// The same, with lines that the log goes without.
+    pub(crate) fn without(mut self, unlogged: Option<fn(&str) -> bool>) -> Self {
+        self.logged.unlogged = unlogged;
+        self
     }
 
     /// Takes bytes as they came.
@@ -51,6 +109,8 @@ impl Output {
         self.inert.push(&self.redacted, &mut self.text);
         self.inert.finish(&mut self.text);
         self.pass_on(log, observe)?;
+        // A line that never ended says what it says.
+        log.append(&std::mem::take(&mut self.logged.open))?;
         Ok((self.tail.into_string(), self.bytes))
     }
 
@@ -59,10 +119,14 @@ impl Output {
         if self.text.is_empty() {
             return Ok(());
         }
-        let logged = log.append(&self.text);
+        let logged = log.append(self.logged.of(&self.text));
         self.tail.push(&self.text);
         observe(self.stream, &self.text);
         self.text.clear();
         logged
     }
 }
+
+#[cfg(test)]
+#[path = "output_tests.rs"]
+mod tests;

@@ -23,6 +23,8 @@ pub struct Spec {
     pub stdin: Stdin,
     /// The file that gets both outputs in the order in which they came, redacted and inert.
     pub log: PathBuf,
+    /// Lines of standard output that the log goes without: pieces of what is told whole elsewhere.
+    pub unlogged: Option<fn(&str) -> bool>,
     /// How many bytes of output the log keeps. A line marks the place where it was cut.
     pub log_limit: u64,
     /// How many bytes of the end of each output are kept in memory.
