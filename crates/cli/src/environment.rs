@@ -101,6 +101,25 @@ pub(crate) fn choose(variables: impl IntoIterator<Item = (OsString, OsString)>, 
     chosen
 }
 
+/// Secrets that agents keep in files of their own and that reach their environment from there: the `env` of Claude Code's
+/// settings, and the variables of Gemini CLI.
+pub(crate) fn written_secrets(claude: Option<&str>, gemini: Option<&str>) -> Vec<(String, String)> {
+    let settings: Option<serde_json::Value> = claude.and_then(|text| serde_json::from_str(text).ok());
+    let table = settings.as_ref().and_then(|settings| settings.get("env")?.as_object());
+    let from_table = table.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
+    let line = |line: &'_ str| {
+        let line = line.trim();
+        let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+        Some((name.trim().to_owned(), value.trim().trim_matches(['"', '\'']).to_owned()))
+    };
+    let from_lines = gemini.unwrap_or_default().lines().filter_map(line);
+    from_table
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .chain(from_lines)
+        .filter(|(name, value)| is_secret(OsStr::new(name)) && !value.is_empty())
+        .collect()
+}
+
 fn is_usual(name: &OsStr) -> bool {
     // There the sockets of the user's session lie: a way out of the sandbox.
     name != "XDG_RUNTIME_DIR"

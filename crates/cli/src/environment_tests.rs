@@ -73,3 +73,13 @@ fn names_and_values_that_are_not_text_do_no_harm() {
     assert!(chosen.variables.contains(&home));
     assert_eq!(chosen.variables.len(), 2);
 }
+
+#[test]
+fn secrets_in_the_files_of_agents_are_hidden_too() {
+    let claude = r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "t0ken", "ANTHROPIC_MODEL": "opus", "KEY_COUNT": 3}}"#;
+    let gemini = "# a comment\nexport GEMINI_API_KEY=\"k3y\"\nGOOGLE_CLOUD_PROJECT=mine\nEMPTY_KEY=\n";
+    let found = written_secrets(Some(claude), Some(gemini));
+    let wanted = [("ANTHROPIC_AUTH_TOKEN", "t0ken"), ("GEMINI_API_KEY", "k3y")];
+    assert_eq!(found, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert_eq!(written_secrets(Some("not JSON"), None), []);
+}

@@ -87,7 +87,9 @@ impl Surroundings {
             self.make_caches();
             self.make_settings(&wants.agents);
         }
-        let redactor = Arc::new(Redactor::new(chosen.secrets));
+        let mut secrets = chosen.secrets;
+        secrets.extend(self.written_secrets());
+        let redactor = Arc::new(Redactor::new(secrets));
         let git = self.git()?;
         let user = self.user_git(&git);
         Ok(Machinery {
@@ -114,6 +116,18 @@ impl Surroundings {
             now,
             crash: crash_point(),
         })
+    }
+
+    /// Secrets in files that agents read by themselves. A file that cannot be read hands nobody a secret.
+    fn written_secrets(&self) -> Vec<(String, String)> {
+        let read = |path: PathBuf| {
+            let bytes = crate::settings::read(&path, crate::settings::Links::Follow).ok().flatten()?;
+            String::from_utf8(bytes).ok()
+        };
+        let home = self.user_home();
+        let claude = self.variable("CLAUDE_CONFIG_DIR").map_or_else(|| home.join(".claude"), PathBuf::from);
+        let (claude, gemini) = (read(claude.join("settings.json")), read(home.join(".gemini/.env")));
+        environment::written_secrets(claude.as_deref(), gemini.as_deref())
     }
 
     /// Makes the usual caches in the user's home where they are missing. Whatever needs one that cannot be made says so itself.
