@@ -69,14 +69,10 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
         program: arguments.0,
         environment: environment(spec, unset(settings.environment, request)),
         stdin: Stdin::Bytes(prompt(request.prompt).into_bytes()),
-        unlogged: Some(is_piece),
+        // A piece of an answer comes whole in a later line; a secret is found there, and not cut into pieces.
+        unlogged: Some(piece::is_piece),
         parser: parser(confinement),
     })
-}
-
-/// A piece of an answer that comes whole in a later line. Whoever looks for a secret finds it there, and not cut into pieces.
-fn is_piece(line: &str) -> bool {
-    line.starts_with(r#"{"type":"stream_event""#) && line.contains(r#""type":"content_block_delta""#)
 }
 
 /// A program with its arguments.

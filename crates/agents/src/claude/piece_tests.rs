@@ -64,3 +64,23 @@ fn recorded_pieces_are_found_and_have_their_length() {
     }
     assert!(count > 50, "only {count} pieces are recorded");
 }
+
+#[test]
+fn a_line_as_usual_is_read_as_json_would_be() {
+    let usual = |text: &str| {
+        line(&format!(r#"{{"type":"content_block_delta","index":12,"delta":{{"type":"text_delta","text":"{text}"}}}}"#))
+    };
+    for text in ["", "plain", "größer", r"a\nb", r#"\"api_message_id\":\"forged\""#, r"\\", "}}"] {
+        let line = usual(text);
+        let value: Value = serde_json::from_str(&line).unwrap();
+        let bytes = value["event"]["delta"]["text"].as_str().unwrap().len();
+        assert_eq!(Piece::of(&line), Some(Piece { answer: Cow::Borrowed("m"), bytes }), "{text}");
+        assert_eq!(Piece::usual(&line).is_some(), !text.contains('\\'), "{text}");
+        assert!(is_piece(&line));
+    }
+    // Nothing that is cut off anywhere is taken for a piece.
+    let whole = usual("some words");
+    for end in 0..whole.len() {
+        assert_eq!(Piece::of(&whole[..end]), None, "{}", &whole[..end]);
+    }
+}

@@ -24,22 +24,20 @@ pub(super) fn events(answer: &Answer) -> Vec<String> {
         event("ping", &json!({ "type": "ping" })),
     ];
     for (at, part) in answer.parts.iter().enumerate() {
-        let (empty, deltas) = match part {
-            Part::Text(text) => {
-                let delta = |piece| json!({ "type": "text_delta", "text": piece });
-                (json!({ "type": "text", "text": "" }), answer.cut(text).into_iter().map(delta).collect::<Vec<_>>())
-            }
+        let (empty, kind, field, text) = match part {
+            Part::Text(text) => (json!({ "type": "text", "text": "" }), "text_delta", "text", text.clone()),
             Part::Call(call) => {
-                let delta = |piece| json!({ "type": "input_json_delta", "partial_json": piece });
-                let input = input(call).to_string();
-                (tool_use(answer, at, call, json!({})), answer.cut(&input).into_iter().map(delta).collect())
+                let empty = tool_use(answer, at, call, json!({}));
+                (empty, "input_json_delta", "partial_json", input(call).to_string())
             }
         };
         let start = json!({ "type": "content_block_start", "index": at, "content_block": empty });
         events.push(event("content_block_start", &start));
-        for delta in deltas {
-            let delta = json!({ "type": "content_block_delta", "index": at, "delta": delta });
-            events.push(event("content_block_delta", &delta));
+        for piece in answer.cut(&text) {
+            // In the order of the real service, which clients pass on as it came: most of a stream consists of these.
+            let delta = format!(r#"{{"type":"{kind}","{field}":{}}}"#, json!(piece));
+            let data = format!(r#"{{"type":"content_block_delta","index":{at},"delta":{delta}}}"#);
+            events.push(format!("event: content_block_delta\ndata: {data}\n\n"));
         }
         events.push(event("content_block_stop", &json!({ "type": "content_block_stop", "index": at })));
     }
