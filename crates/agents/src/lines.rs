@@ -15,8 +15,9 @@ impl Lines {
     /// Takes a piece and passes each line on that ended in it; `None` stands for one that was too long.
     pub(crate) fn push(&mut self, piece: &str, mut line: impl FnMut(Option<&str>)) {
         let mut rest = piece;
-        while let Some((front, back)) = rest.split_once('\n') {
-            rest = back;
+        while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
+            let front = &rest[..end];
+            rest = &rest[end + 1..];
             if self.skipping || self.open.len() + front.len() > MOST {
                 line(None);
             } else if self.open.is_empty() {

@@ -45,7 +45,7 @@ impl Logged {
         let Some(unlogged) = self.unlogged else { return text };
         self.kept.clear();
         let mut rest = text;
-        while let Some(end) = rest.find('\n') {
+        while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
             let (line, after) = rest.split_at(end + 1);
             rest = after;
             if self.long || self.open.is_empty() {

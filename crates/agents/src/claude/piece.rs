@@ -67,7 +67,7 @@ impl<'a> Piece<'a> {
     fn usual(line: &'a str) -> Option<Self> {
         let rest = line.strip_prefix(USUAL)?.trim_start_matches(|c: char| c.is_ascii_digit());
         let text = DELTAS.iter().find_map(|delta| rest.strip_prefix(delta))?;
-        let bytes = text.bytes().position(|byte| byte == b'"' || byte == b'\\')?;
+        let bytes = memchr::memchr2(b'"', b'\\', text.as_bytes())?;
         let after = text.get(bytes..)?.strip_prefix(r#""}}"#)?;
         let (_, answer) = after.strip_suffix(r#""}"#)?.rsplit_once(ANSWER)?;
         (!answer.contains(['"', '\\'])).then_some(Self { answer: Cow::Borrowed(answer), bytes })
