@@ -173,6 +173,11 @@ impl PriceList {
     /// The price of a model, as a program or a service names it.
     #[must_use]
     pub fn of(&self, model: &str) -> Option<&Price> {
+        // Most are asked for again and again by the very name that the list has.
+        let same = self.own.get(model).or_else(|| self.models.get(model).filter(|_| self.own.is_empty()));
+        if same.is_some() {
+            return same;
+        }
         let plain = plain(model);
         let own = self.own.get(model).or_else(|| self.own.get(&plain));
         own.or_else(|| self.models.get(model)).or_else(|| self.models.get(&plain)).or_else(|| {
