@@ -35,6 +35,20 @@ enum LineEnd {
 }
 
 impl InertStream {
+    /// What can be shown of these bytes: they themselves where all of them can, else in `out`, whose content is replaced.
+    pub fn pass<'a>(&mut self, bytes: &'a [u8], out: &'a mut String) -> &'a str {
+        if self.partial.is_empty()
+            && self.line_end == LineEnd::Open
+            && first_suspect(bytes).is_none()
+            && let Ok(text) = std::str::from_utf8(bytes)
+        {
+            return text;
+        }
+        out.clear();
+        self.push(bytes, out);
+        out
+    }
+
     /// Appends to `out` what can be shown of these bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut String) {
         let mut rest = bytes;
@@ -117,10 +131,16 @@ fn first_suspect(bytes: &[u8]) -> Option<usize> {
     }
     // Then in blocks without branches, which the compiler turns into vector instructions.
     let (blocks, _) = bytes[near..].as_chunks::<64>();
-    let clean =
-        blocks.iter().take_while(|block| !block.iter().fold(false, |any, &byte| any | is_suspect(byte))).count();
+    let any = |block: &[u8; 64], is: fn(u8) -> bool| block.iter().fold(false, |any, &byte| any | is(byte));
+    let clean = blocks.iter().take_while(|block| !any(block, is_unusual) || !any(block, is_suspect)).count();
     let from = near + clean * 64;
     bytes[from..].iter().position(|&byte| is_suspect(byte)).map(|at| from + at)
+}
+
+/// Whatever is neither plain ASCII nor a line end: quicker to tell than a suspect, and true of each of them.
+const fn is_unusual(byte: u8) -> bool {
+    // Taken as signed, the upper half of all bytes is below the blank as well.
+    ((byte.cast_signed() < 0x20) & (byte != b'\n')) | (byte == 0x7F)
 }
 
 /// Control characters, and the first bytes of the characters that [`acts_unseen`] knows.

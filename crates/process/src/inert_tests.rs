@@ -20,6 +20,17 @@ fn plain_text_is_not_even_copied() {
 }
 
 #[test]
+fn bytes_that_can_be_shown_are_passed_as_they_are() {
+    let (mut stream, mut out) = (InertStream::default(), String::new());
+    let plain = format!("{}\n\t grün ", "plain".repeat(99));
+    assert_eq!(stream.pass(plain.as_bytes(), &mut out).as_ptr(), plain.as_ptr());
+    assert_eq!(stream.pass(b"a\x1bb\r", &mut out), "a\u{241b}b\n");
+    assert_eq!(stream.pass(b"\nc\xe2", &mut out), "c", "the line end was told");
+    assert_eq!(stream.pass(b"\x82\xacd", &mut out), "€d", "the character is whole now");
+    assert_eq!(stream.pass(b"e", &mut out), "e");
+}
+
+#[test]
 fn what_acts_becomes_visible() {
     for (text, expected) in [
         ("\x1b[31mred\x1b[0m\x07", "␛[31mred␛[0m␇"),
@@ -54,6 +65,9 @@ fn every_single_character_is_harmless_afterwards() {
         assert!(out.chars().all(harmless) && !out.is_empty(), "{character:?} gave {out:?}");
         // Whoever adds to the list has to add its first byte to the quick look as well.
         assert!(!acts_unseen(character) || is_suspect(text.as_bytes()[0]), "{character:?} is overlooked");
+    }
+    for byte in 0..=u8::MAX {
+        assert!(!is_suspect(byte) || is_unusual(byte), "{byte:#x} is overlooked at first sight");
     }
 }
 

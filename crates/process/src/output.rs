@@ -14,15 +14,32 @@ pub(crate) type Observer<'a> = dyn FnMut(Stream, &str) + Send + 'a;
 
 /// One of the two outputs.
 pub(crate) struct Output {
-    stream: Stream,
     redact: RedactStream,
     inert: InertStream,
-    tail: Tail,
     bytes: u64,
     // Kept between pieces, so that a flood allocates nothing.
     redacted: Vec<u8>,
     text: String,
+    clean: Clean,
+}
+
+/// Where the clean text goes.
+struct Clean {
+    stream: Stream,
     logged: Logged,
+    tail: Tail,
+}
+
+impl Clean {
+    fn push(&mut self, text: &str, log: &mut Log, observe: &mut Observer<'_>) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let logged = log.append(self.logged.of(text));
+        self.tail.push(text);
+        observe(self.stream, text);
+        logged
+    }
 }
 
 /// Which lines go into the log.
@@ -78,52 +95,39 @@ impl Logged {
 impl Output {
     pub(crate) fn new(stream: Stream, redactor: &Redactor, tail: usize) -> Self {
         Self {
-            stream,
             redact: redactor.stream(),
             inert: InertStream::default(),
-            tail: Tail::new(tail),
             bytes: 0,
             redacted: Vec::new(),
             text: String::new(),
-            logged: Logged::default(),
+            clean: Clean { stream, logged: Logged::default(), tail: Tail::new(tail) },
         }
     }
 
     /// The same, with lines that the log goes without.
     pub(crate) fn without(mut self, unlogged: Option<fn(&str) -> bool>) -> Self {
-        self.logged.unlogged = unlogged;
+        self.clean.logged.unlogged = unlogged;
         self
     }
 
     /// Takes bytes as they came.
     pub(crate) fn push(&mut self, bytes: &[u8], log: &mut Log, observe: &mut Observer<'_>) -> io::Result<()> {
         self.bytes += bytes.len() as u64;
-        self.redact.push(bytes, &mut self.redacted);
-        self.inert.push(&self.redacted, &mut self.text);
-        self.pass_on(log, observe)
+        let redacted = self.redact.pass(bytes, &mut self.redacted);
+        let text = self.inert.pass(redacted, &mut self.text);
+        self.clean.push(text, log, observe)
     }
 
     /// Takes the end. Gives the tail and how many bytes there were.
     pub(crate) fn finish(mut self, log: &mut Log, observe: &mut Observer<'_>) -> io::Result<(String, u64)> {
-        self.redact.finish(&mut self.redacted);
-        self.inert.push(&self.redacted, &mut self.text);
-        self.inert.finish(&mut self.text);
-        self.pass_on(log, observe)?;
+        let (mut redacted, mut text) = (Vec::new(), String::new());
+        self.redact.finish(&mut redacted);
+        self.inert.push(&redacted, &mut text);
+        self.inert.finish(&mut text);
+        self.clean.push(&text, log, observe)?;
         // A line that never ended says what it says.
-        log.append(&std::mem::take(&mut self.logged.open))?;
-        Ok((self.tail.into_string(), self.bytes))
-    }
-
-    fn pass_on(&mut self, log: &mut Log, observe: &mut Observer<'_>) -> io::Result<()> {
-        self.redacted.clear();
-        if self.text.is_empty() {
-            return Ok(());
-        }
-        let logged = log.append(self.logged.of(&self.text));
-        self.tail.push(&self.text);
-        observe(self.stream, &self.text);
-        self.text.clear();
-        logged
+        log.append(&self.clean.logged.open)?;
+        Ok((self.clean.tail.into_string(), self.bytes))
     }
 }
 

@@ -58,8 +58,9 @@ impl Pace {
             // There may be more of it.
             _ if is_half => None,
             _ if now < self.flood => Some(LEAST),
-            Some(rest) if bytes >= self.capacity / 4 => Some((rest / 2).max(LEAST)),
-            Some(rest) if bytes < self.capacity / 16 => Some((rest * 2).min(MOST)),
+            // As long as it takes the program to fill about a quarter of the pipe.
+            Some(rest) if bytes >= self.capacity / 8 * 3 => Some((rest / 2).max(LEAST)),
+            Some(rest) if bytes < self.capacity / 16 * 3 => Some((rest * 2).min(MOST)),
             Some(rest) => Some(rest),
             None => (gap < OFTEN).then(|| (gap * GAPS).clamp(LEAST, MOST)),
         };

@@ -43,10 +43,11 @@ fn a_rest_is_shorter_where_the_pipe_would_fill() {
     let start = Instant::now();
     let mut pace = Pace::new(CAPACITY, start);
     assert_eq!(pace.read(LINE, start + LEAST), Next::At(start + LEAST * 5));
+    assert_eq!(pace.read(CAPACITY * 3 / 8, start), Next::At(start + LEAST * 2));
     assert_eq!(pace.read(CAPACITY / 4, start), Next::At(start + LEAST * 2));
-    assert_eq!(pace.read(CAPACITY / 8, start), Next::At(start + LEAST * 2));
-    assert_eq!(pace.read(CAPACITY / 4, start), Next::At(start + LEAST));
-    assert_eq!(pace.read(CAPACITY / 4, start), Next::At(start + LEAST));
+    assert_eq!(pace.read(CAPACITY * 3 / 8, start), Next::At(start + LEAST));
+    assert_eq!(pace.read(CAPACITY * 3 / 8, start), Next::At(start + LEAST));
+    assert_eq!(pace.read(CAPACITY / 8, start), Next::At(start + LEAST * 2), "and longer where it would not");
 }
 
 #[test]

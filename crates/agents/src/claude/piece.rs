@@ -10,7 +10,8 @@ const BEGINNING: &str = r#"{"type":"stream_event","#;
 const USUAL: &str = r#"{"type":"stream_event","event":{"type":"content_block_delta","index":"#;
 const DELTAS: [&str; 2] =
     [r#","delta":{"type":"text_delta","text":""#, r#","delta":{"type":"input_json_delta","partial_json":""#];
-const ANSWER: &str = r#""api_message_id":""#;
+/// What stands before the name of the answer, which is the last that a line says.
+const ANSWER: &str = r#""api_message_id":"#;
 
 /// A piece of an answer, as far as it matters.
 #[derive(Debug, PartialEq, Eq)]
@@ -68,9 +69,10 @@ impl<'a> Piece<'a> {
         let rest = line.strip_prefix(USUAL)?.trim_start_matches(|c: char| c.is_ascii_digit());
         let text = DELTAS.iter().find_map(|delta| rest.strip_prefix(delta))?;
         let bytes = memchr::memchr2(b'"', b'\\', text.as_bytes())?;
-        let after = text.get(bytes..)?.strip_prefix(r#""}}"#)?;
-        let (_, answer) = after.strip_suffix(r#""}"#)?.rsplit_once(ANSWER)?;
-        (!answer.contains(['"', '\\'])).then_some(Self { answer: Cow::Borrowed(answer), bytes })
+        let after = text.get(bytes..)?.strip_prefix(r#""}}"#)?.strip_suffix(r#""}"#)?;
+        let name = memchr::memrchr2(b'"', b'\\', after.as_bytes())?;
+        let answer = after.get(name..)?.strip_prefix('"')?;
+        after.get(..name)?.ends_with(ANSWER).then_some(Self { answer: Cow::Borrowed(answer), bytes })
     }
 }
 

@@ -175,6 +175,21 @@ impl fmt::Debug for RedactStream {
 }
 
 impl RedactStream {
+    /// What is decided of these and the earlier bytes: these themselves where nothing in them is secret, else in `out`, whose
+    /// content is replaced.
+    pub fn pass<'a>(&mut self, bytes: &'a [u8], out: &'a mut Vec<u8>) -> &'a [u8] {
+        if self.waiting.is_empty() && self.swallow == Swallow::Nothing {
+            let open = self.rules.first_open(bytes, 0);
+            if self.rules.automaton.find(bytes).is_none_or(|found| found.start() >= open) {
+                self.waiting.extend_from_slice(&bytes[open..]);
+                return &bytes[..self.used(bytes, open)];
+            }
+        }
+        out.clear();
+        self.push(bytes, out);
+        out
+    }
+
     /// Appends to `out` what is decided of these and the earlier bytes.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.waiting.is_empty() {
