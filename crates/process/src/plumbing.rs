@@ -21,7 +21,7 @@ use crate::sweep::TREE_VARIABLE;
 use crate::wire::{self, Request};
 
 /// Larger than what the system gives, for fewer switches in a flood; small enough for the quota of one user's pipes.
-pub(crate) const PIPE_BYTES: usize = 256 << 10;
+pub(crate) const PIPE_BYTES: usize = 512 << 10;
 
 /// Ralph's ends of everything.
 pub(crate) struct Plumbing {
