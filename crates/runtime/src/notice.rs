@@ -64,6 +64,16 @@ pub enum Notice {
         /// The line.
         line: String,
     },
+    /// The agent said something: the beginning of it, on one line. Only from an agent that tells what it does step by step.
+    Said {
+        /// The words.
+        words: String,
+    },
+    /// The agent did something, or something befell it. Only from an agent that tells what it does step by step.
+    Did {
+        /// What, on one line.
+        what: String,
+    },
     /// The agent's process tree is gone.
     AgentFinished {
         /// Which pass it was.

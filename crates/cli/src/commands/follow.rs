@@ -130,7 +130,7 @@ async fn follow(
     let watcher: Watcher = {
         let live = Arc::clone(&live);
         // The result begins with the same line; on one screen nobody needs it twice.
-        let repeated = mode == Mode::Plain && !words.json && std::io::stdout().is_terminal();
+        let repeated = mode == Mode::Plain && !words.json && is_one_screen();
         Arc::new(move |notice| {
             if !(repeated && matches!(notice, Notice::Finished(_))) {
                 live.notice(notice);
@@ -179,6 +179,16 @@ async fn follow(
     };
     store.close().await?;
     Ok(code)
+}
+
+/// Whether what goes to standard output is read where standard error is: a terminal, or one file or pipe for both.
+fn is_one_screen() -> bool {
+    let (out, error) = (std::io::stdout(), std::io::stderr());
+    let is_same = match (rustix::fs::fstat(&out), rustix::fs::fstat(&error)) {
+        (Ok(out), Ok(error)) => (out.st_dev, out.st_ino) == (error.st_dev, error.st_ino),
+        (Ok(_) | Err(_), _) => false,
+    };
+    is_same || (out.is_terminal() && error.is_terminal())
 }
 
 /// The result of a loop that could not be brought to its end, or not even begun: a script always has one to read.

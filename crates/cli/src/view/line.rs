@@ -17,7 +17,7 @@ pub(super) enum Weight {
     Passing,
 }
 
-/// What a notice says in one line; none for an agent's own output, which has its log.
+/// What a notice says in one line; none for what a program prints, which has its log.
 pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
     use Weight::{Lasting, Passing};
     let (weight, text) = match notice {
@@ -54,6 +54,9 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
             (Lasting, format!("waiting until {}: {trouble}; this is not counted as an iteration", until.rfc3339()))
         }
         Notice::Activity { .. } | Notice::Spending { .. } => return None,
+        // Marked, so that no words of an agent look like Ralph's own.
+        Notice::Said { words } => (Passing, format!("  | {words}")),
+        Notice::Did { what } => (Passing, format!("  > {what}")),
         Notice::AgentFinished { iteration, ended, faults, changed, charged, duration } => {
             let ended = match (ended, faults.first()) {
                 (_, Some(fault)) => fault.to_string(),

@@ -82,7 +82,10 @@ impl Live {
             Notice::OfCandidate { notice, .. } => notice,
             notice => notice,
         };
-        let chatter = matches!(told, Notice::Activity { .. } | Notice::Spending { .. });
+        let chatter = matches!(
+            told,
+            Notice::Activity { .. } | Notice::Spending { .. } | Notice::Said { .. } | Notice::Did { .. }
+        );
         if chatter && self.waiting.load(Ordering::Relaxed) >= MOST_WAITING {
             return;
         }

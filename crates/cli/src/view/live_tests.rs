@@ -17,6 +17,8 @@ fn notices() -> Vec<Notice> {
         baseline(2, 7),
         Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() },
         Notice::Activity { line: "chatter".into() },
+        Notice::Said { words: "I look around.".into() },
+        Notice::Did { what: "Bash: ls".into() },
         decided(1, (5, 4), 700_000),
         Notice::Warning("odd\u{1b}[2J".into()),
     ]
@@ -60,6 +62,8 @@ fn plain_lines_are_one_for_each_notice_but_chatter() {
     loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
     before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
     iteration 1: helper works
+      | I look around.
+      > Bash: ls
     iteration 1: 5 passing, 4 failing, $0.70 spent
     warning: odd␛[2J
     "#);

@@ -87,7 +87,9 @@ impl View {
                 self.phase = Phase::Agent { since: now };
                 self.activity.clear();
             }
-            Notice::Activity { line } => self.activity = flat(line),
+            Notice::Activity { line: text } | Notice::Said { words: text } | Notice::Did { what: text } => {
+                self.activity = flat(text);
+            }
             Notice::Spending { so_far } => self.running = *so_far,
             Notice::Waiting { until, trouble } => {
                 self.phase = Phase::Waiting { until: *until, why: trouble.kind.words() };

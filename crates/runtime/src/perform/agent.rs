@@ -81,11 +81,12 @@ impl Context {
                 }
             }
             Activity::Message(text) => {
-                if let Some(line) = lines.push(&format!("\n{text}\n")) {
-                    self.machinery.tell(Notice::Activity { line });
+                let words = beginning(&text);
+                if !words.is_empty() {
+                    self.machinery.tell(Notice::Said { words });
                 }
             }
-            Activity::Line(line) => self.machinery.tell(Notice::Activity { line }),
+            Activity::Line(line) => self.machinery.tell(Notice::Did { what: line }),
             Activity::Cost(spent) => {
                 // For whoever goes on after this process died; without the file the whole reservation is charged.
                 let _ = Home::write_private(&so_far, spent.micros().to_string().as_bytes());
@@ -231,6 +232,18 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Characters of a line that are shown.
+const MOST_SHOWN: usize = 240;
+
+/// The beginning of a message, on one line.
+fn beginning(message: &str) -> String {
+    let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{}…", &words[..end]),
+        None => words,
+    }
+}
+
 /// The last whole line of a stream of pieces, bounded: what a live view shows.
 #[derive(Default)]
 pub(super) struct LastLine {
@@ -238,19 +251,17 @@ pub(super) struct LastLine {
 }
 
 impl LastLine {
-    const MOST: usize = 240;
-
     /// Takes a piece; gives the last line that is worth showing, if one ended in it.
     pub(super) fn push(&mut self, piece: &str) -> Option<String> {
         let Some((lines, rest)) = piece.rsplit_once('\n') else {
-            let room = Self::MOST.saturating_sub(self.open.len());
+            let room = MOST_SHOWN.saturating_sub(self.open.len());
             self.open.extend(piece.chars().take(room));
             return None;
         };
         let last = lines.rsplit('\n').find(|line| !line.trim().is_empty()).unwrap_or("");
         let whole = if lines.contains('\n') { last.to_owned() } else { format!("{}{last}", self.open) };
-        self.open = rest.chars().take(Self::MOST).collect();
-        let line: String = whole.trim().chars().take(Self::MOST).collect();
+        self.open = rest.chars().take(MOST_SHOWN).collect();
+        let line: String = whole.trim().chars().take(MOST_SHOWN).collect();
         (!line.is_empty()).then_some(line)
     }
 }
