@@ -2,7 +2,7 @@
 //!
 //! A recorded stream is a file `streams/NAME/CASE.jsonl`: a line of standard output each, as it was printed, except for those that begin
 //! with `!`: `!stderr TEXT`, `!side TEXT` (what the program writes beside its outputs), `!exit CODE`, `!signal NUMBER`,
-//! `!stopped`, `!idle`. Beside it `CASE.expected` says what the transcript holds. `RALPH_UPDATE_STREAMS=1` writes these files anew.
+//! `!stopped`, `!idle`, and `!confined` at its top for a run in Ralph's sandbox. Beside it `CASE.expected` says what the transcript holds. `RALPH_UPDATE_STREAMS=1` writes these files anew.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -45,6 +45,7 @@ pub(crate) fn told(mut parser: Box<dyn Parser>, stream: &str) -> (Told, Ended) {
             Some(("side", text)) => parser.side(text, &mut told),
             Some(("exit", code)) => ended = Ended::Exited { code: code.parse().unwrap() },
             Some(("signal", signal)) => ended = Ended::Signalled { signal: signal.parse().unwrap() },
+            Some(("confined", _)) => told = told.confined(true),
             Some(("stopped", _)) => ended = Ended::Stopped,
             Some(("idle", _)) => ended = Ended::Idle { after: Millis::minutes(10) },
             Some((other, _)) => panic!("unknown mark !{other}"),

@@ -29,8 +29,8 @@ pub(crate) struct Meter {
     own: Option<Money>,
     /// The model of most requests, or the last that was named.
     model: Option<String>,
-    /// A figure was none that can be.
-    absurd: bool,
+    /// Something was used that has no figure, or none that can be.
+    uncounted: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ struct Spent {
 
 impl Meter {
     pub(crate) fn new(prices: Arc<PriceList>, model: Option<String>) -> Self {
-        Self { prices, open: VecDeque::new(), settled: Vec::new(), totals: Vec::new(), own: None, model, absurd: false }
+        Self { prices, open: VecDeque::new(), settled: Vec::new(), totals: Vec::new(), own: None, model, uncounted: false }
     }
 
     /// The model that answers from here on.
@@ -54,7 +54,7 @@ impl Meter {
     /// What one request used so far; a later figure for the same request replaces an earlier one.
     pub(crate) fn request(&mut self, id: &str, model: Option<&str>, tokens: Tokens) {
         if is_absurd(tokens, MOST_REQUEST) {
-            self.absurd = true;
+            self.uncounted = true;
             return;
         }
         let model = model.map(str::to_owned).or_else(|| self.model.clone());
@@ -78,7 +78,7 @@ impl Meter {
     /// What the program says that this run used in all, of one model; replaces an earlier figure for the same model.
     pub(crate) fn total(&mut self, model: Option<&str>, tokens: Tokens) {
         if is_absurd(tokens, MOST_RUN) {
-            self.absurd = true;
+            self.uncounted = true;
             return;
         }
         let model = model.map(str::to_owned).or_else(|| self.model.clone());
@@ -123,6 +123,22 @@ impl Meter {
         self.own = None;
     }
 
+    /// Whether neither tokens nor a cost were ever told.
+    pub(crate) fn has_seen_nothing(&self) -> bool {
+        self.own.is_none() && self.sums().all(|spent| spent.tokens.is_none())
+    }
+
+    /// Something was used that nobody counts.
+    pub(crate) const fn lose_count(&mut self) {
+        self.uncounted = true;
+    }
+
+    /// Whether the sum of what was seen is not all, as far as is known, and nobody told all.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        let has_own = self.own.is_some_and(|own| own > Money::ZERO);
+        !has_own && (self.uncounted || !self.unpriced().is_empty())
+    }
+
     /// What the program says that this run costs so far, in dollars.
     pub(crate) fn own(&mut self, dollars: f64) {
         if dollars.is_finite() && dollars >= 0.0 && dollars < MOST_COST.to_json_number() {
@@ -153,12 +169,12 @@ impl Meter {
         let tokens = self.sums().fold(Tokens::default(), |sum, spent| sum.plus(spent.tokens));
         if tokens.is_none() {
             // Nothing was sold. A zero of the program's own beside no tokens says nothing.
-            let is_free = !self.absurd && (refused || matches!(ended, Ended::NotStarted { .. }));
+            let is_free = !self.uncounted && (refused || matches!(ended, Ended::NotStarted { .. }));
             return if is_free { Cost::Known { amount: Money::ZERO } } else { Cost::Unknown };
         }
         let costs: Option<Money> = self.sums().filter(|spent| !spent.tokens.is_none()).map(|spent| spent.cost).sum();
         match costs {
-            Some(amount) if !self.absurd => Cost::Known { amount: amount.max(listed) },
+            Some(amount) if !self.uncounted => Cost::Known { amount: amount.max(listed) },
             Some(_) | None => Cost::Unknown,
         }
     }
@@ -189,7 +205,7 @@ impl Meter {
             model: most.or_else(|| self.model.clone()),
             input_tokens: tokens.read(),
             cache_read_tokens: tokens.cache_read,
-            cache_write_tokens: tokens.cache_write,
+            cache_write_tokens: tokens.cache_written(),
             output_tokens: tokens.output,
         }
     }

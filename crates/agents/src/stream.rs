@@ -25,7 +25,7 @@ pub(crate) async fn run(
     observe: &mut (dyn FnMut(Activity) + Send),
 ) -> Result<Observed, Error> {
     let Invocation { program, environment, stdin, unlogged, parser } = invocation;
-    let told = told.prompted(request.prompt.len());
+    let told = told.prompted(request.prompt.len()).confined(request.is_confined());
     let (idle, budget, now) = (request.idle, request.budget, request.now);
     let environment = merged(request.environment.clone(), environment);
     let spec = request.into_spec(program, environment, stdin, unlogged);
@@ -38,6 +38,8 @@ pub(crate) async fn run(
         heard: false,
         tells_cost: agent.kind.tells_its_cost(),
         needs_price: agent.kind.never_tells_its_cost(),
+        tells_usage: agent.kind.tells_usage_as_it_works(),
+        greets: agent.kind.greets(),
         last: Instant::now(),
         idle,
         budget,
@@ -82,6 +84,10 @@ struct Reading<'a> {
     tells_cost: bool,
     /// It never does.
     needs_price: bool,
+    /// It says what it uses while it works.
+    tells_usage: bool,
+    /// It says hello before it asks a service for anything.
+    greets: bool,
     /// When the program last told anything.
     last: Instant,
     idle: Option<Millis>,
@@ -128,6 +134,7 @@ impl Reading<'_> {
         self.told.tick((self.now)());
         let before = self.told.pulse();
         self.parser.look(&mut self.told);
+        self.told.admit_uncounted();
         self.note_life(before);
         self.show();
         self.wanted()
@@ -137,7 +144,9 @@ impl Reading<'_> {
         for activity in self.told.take_activities() {
             match activity {
                 Activity::Cost(spent) => self.untold = Some(spent),
-                Activity::Text(_) | Activity::Message(_) | Activity::Line(_) => (self.observe)(activity),
+                Activity::Text(_) | Activity::Message(_) | Activity::Line(_) | Activity::Uncounted => {
+                    (self.observe)(activity);
+                }
             }
         }
         // Whoever is told writes it down, and it changes with every other line.
@@ -162,6 +171,9 @@ impl Reading<'_> {
                 self.told.has_no_price(&model);
             }
         }
+        if self.budget.is_some() && self.tells_usage && self.told.shows_no_usage() {
+            self.told.cannot_be_watched();
+        }
         if self.budget.is_some_and(|budget| self.told.spent() >= budget) {
             return Some(Stop::BudgetSpent);
         }
@@ -185,13 +197,20 @@ impl Reading<'_> {
             self.parser.stderr(&line, &mut self.told);
         }
         self.parser.look(&mut self.told);
-        if !self.heard && matches!(finished.ended, Ended::Exited { code: 1.. }) {
-            self.told.never_began();
+        match finished.ended {
+            Ended::Exited { code: 1.. } if !self.heard => self.told.never_began(),
+            Ended::Stopped | Ended::TimedOut { .. } if !self.heard && self.greets => self.told.asked_nobody(),
+            _ => {}
         }
         self.parser.end(&finished.ended, &mut self.told);
         self.show();
         self.show_cost();
+        let seen = self.told.spent();
         let mut told = self.told.finish(&finished.ended, unmetered);
+        if told.cost == Cost::Unknown && self.budget.is_some_and(|budget| seen > budget) {
+            // What nobody knows takes the whole reservation, and this is more.
+            told.cost = Cost::Known { amount: seen };
+        }
         let used_up = told.faults.iter().any(|fault| fault.kind == FaultKind::BudgetLimit);
         if let (Cost::Known { amount }, Some(budget), true) = (&mut told.cost, self.budget, used_up) {
             // It was given no other budget than this one.

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ralph_model::{
-    Cost, Ended, Fault, FaultKind, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind, Usage,
+    Cost, Ended, Fault, FaultKind, Millis, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind, Usage,
 };
 use ralph_process::{Redactor, inert};
 
 use crate::meter::Meter;
 use crate::request::Activity;
-use crate::text::{bounded, one_line, short, tool_name};
+use crate::text::{bounded, is_refused_by_sandbox, one_line, short, tool_name};
 
 /// Bytes of the last message.
 const MOST_MESSAGE: usize = 16 * 1024;
@@ -31,6 +31,10 @@ const BYTES_OF_A_TOKEN: usize = 3;
 /// Tokens that agents send with a prompt: their own instructions and tools. And those of a long answer.
 const USUAL_INPUT: u64 = 20_000;
 const USUAL_OUTPUT: u64 = 4_000;
+
+/// So many calls in so many milliseconds without a token of the model that made them: nobody counts.
+const MANY_UNSEEN: usize = 20;
+const LONG_UNSEEN: Millis = Millis(30_000);
 
 /// How a tool call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +64,7 @@ pub(crate) enum Terminal {
 pub(crate) struct Transcript {
     redactor: Arc<Redactor>,
     now: Timestamp,
+    began: Timestamp,
     meter: Meter,
     activities: Vec<Activity>,
     calls: Vec<ToolEvidence>,
@@ -69,6 +74,8 @@ pub(crate) struct Transcript {
     message: String,
     /// The model answered at least once.
     answered: bool,
+    /// It was ended before it asked a service for anything.
+    unheard: bool,
     /// The program ended without a line where it tells what it does: it never began.
     silent: bool,
     terminal: Option<Terminal>,
@@ -82,10 +89,14 @@ pub(crate) struct Transcript {
     overlong: u32,
     /// What is shown as spent.
     shown: Money,
+    /// It is told that what is shown is not all.
+    uncounted: bool,
     /// Counts whatever a parser says: a sign of life.
     pulse: u64,
     /// Bytes of the prompt.
     prompt: usize,
+    /// Ralph's sandbox is around the program.
+    confined: bool,
 }
 
 struct Open {
@@ -111,6 +122,7 @@ impl Transcript {
         Self {
             redactor,
             now,
+            began: now,
             meter: Meter::new(prices, model),
             activities: Vec::new(),
             calls: Vec::new(),
@@ -119,6 +131,7 @@ impl Transcript {
             more_failed: 0,
             message: String::new(),
             answered: false,
+            unheard: false,
             silent: false,
             terminal: None,
             faults: Vec::new(),
@@ -129,8 +142,10 @@ impl Transcript {
             session: None,
             overlong: 0,
             shown: Money::ZERO,
+            uncounted: false,
             pulse: 0,
             prompt: 0,
+            confined: false,
         }
     }
 
@@ -138,6 +153,13 @@ impl Transcript {
     #[must_use]
     pub(crate) const fn prompted(mut self, bytes: usize) -> Self {
         self.prompt = bytes;
+        self
+    }
+
+    /// Ralph's sandbox is around the program, so that what the system refuses is refused by it.
+    #[must_use]
+    pub(crate) const fn confined(mut self, is_confined: bool) -> Self {
+        self.confined = is_confined;
         self
     }
 
@@ -210,6 +232,7 @@ impl Transcript {
         match end {
             CallEnd::Done => self.keep(ToolEvidence::ok(open.tool, open.input)),
             CallEnd::Failed(why) => {
+                self.failed_with(&why);
                 let why = self.clean(&why, MOST_SUMMARY);
                 self.keep(ToolEvidence::error(open.tool, joined(&open.input, &why)));
             }
@@ -219,6 +242,13 @@ impl Transcript {
                 self.keep(ToolEvidence::error(open.tool, joined("not permitted", &why)));
                 self.fault(FaultKind::Denied, &joined(&what, &why));
             }
+        }
+    }
+
+    /// What a call printed that failed: it may have met the walls of the sandbox.
+    pub(crate) fn failed_with(&mut self, output: &str) {
+        if let Some(line) = output.lines().find(|line| self.confined && is_refused_by_sandbox(line)) {
+            self.fault(FaultKind::SandboxRefused, line.trim());
         }
     }
 
@@ -243,6 +273,11 @@ impl Transcript {
         self.pulse += 1;
         self.meter.own(dollars);
         self.show_cost();
+    }
+
+    /// Something was used that cannot be counted any more: what the run costs is unknown.
+    pub(crate) const fn lost_count(&mut self) {
+        self.meter.lose_count();
     }
 
     /// What the program said that it costs was a guess.
@@ -333,6 +368,11 @@ impl Transcript {
         self.overlong = self.overlong.saturating_add(1);
     }
 
+    /// The program was ended before it told that it begins, which it does before it asks anybody.
+    pub(crate) const fn asked_nobody(&mut self) {
+        self.unheard = true;
+    }
+
     /// The program failed before it printed a line where it tells what it does.
     pub(crate) const fn never_began(&mut self) {
         self.silent = true;
@@ -354,12 +394,33 @@ impl Transcript {
 
     /// Says that nobody can watch what a model costs, and gives up.
     pub(crate) fn has_no_price(&mut self, model: &str) {
+        if self.unwatched {
+            return;
+        }
         let message = format!("there is no price for {model}, so nobody can watch what it costs");
         let advice = format!(
             "add [prices.\"{model}\"] with `input` and `output` in dollars per million tokens to your configuration, choose \
              another with --model (`ralph agents --prices` lists them), or say --unmetered"
         );
         self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice: Some(advice) });
+        self.unwatched = true;
+    }
+
+    /// Whether it has worked for a while and nobody has seen what it uses.
+    pub(crate) fn shows_no_usage(&self) -> bool {
+        let is_long = self.now.since(self.began) >= LONG_UNSEEN;
+        is_long && self.calls.len() >= MANY_UNSEEN && self.meter.has_seen_nothing()
+    }
+
+    /// Says that nobody sees what it uses, and gives up.
+    pub(crate) fn cannot_be_watched(&mut self) {
+        if self.unwatched {
+            return;
+        }
+        let message = "it works, but where it should say what it uses there is nothing, so nobody can watch what it costs";
+        let advice = "see that it can keep its records (`ralph agents` says in which folder) and that no argument of yours                       turns them off, or say --unmetered";
+        let (message, advice) = (message.to_owned(), Some(advice.to_owned()));
+        self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice });
         self.unwatched = true;
     }
 
@@ -371,6 +432,14 @@ impl Transcript {
     /// The model that was named last, if it has no price.
     pub(crate) fn unpriced_model(&self) -> Option<String> {
         self.meter.unpriced_model().map(str::to_owned)
+    }
+
+    /// Tells, once, that something was used that has no figure.
+    pub(crate) fn admit_uncounted(&mut self) {
+        if !self.uncounted && self.meter.is_incomplete() {
+            self.uncounted = true;
+            self.activities.push(Activity::Uncounted);
+        }
     }
 
     /// Whether a tool call is under way.
@@ -424,7 +493,8 @@ impl Transcript {
             self.calls.push(ToolEvidence::ok("more", format!("{more} more calls, {failed} of them failed")));
         }
         let sold = self.trouble.as_ref().is_some_and(may_have_sold);
-        let refused = !self.answered && !sold && (self.trouble.is_some() || failed || self.silent);
+        let refused =
+            !self.answered && !sold && (self.trouble.is_some() || failed || self.silent || self.unheard);
         let cost = if unmetered { Cost::Unmetered } else { self.cost(ended, refused) };
         let unpriced = if cost == Cost::Unknown { self.meter.unpriced() } else { Vec::new() };
         Told {
@@ -457,12 +527,12 @@ impl Transcript {
         });
     }
 
-    /// What the run cost. An answer that broke off before anybody counted it is charged as one of a usual size: neither for
-    /// nothing, nor with all that there is.
+    /// What the run cost. A first answer that broke off, or that nobody waited for, before anybody counted it is charged as one
+    /// of a usual size: neither for nothing, nor with all that there is. Where calls were made there were more answers than that.
     fn cost(&self, ended: &Ended, refused: bool) -> Cost {
         let cost = self.meter.cost(ended, refused);
-        let broke_off = self.trouble.as_ref().is_some_and(may_have_sold);
-        if cost != Cost::Unknown || !broke_off || !self.meter.unpriced().is_empty() {
+        let broke_off = self.trouble.as_ref().is_some_and(may_have_sold) || was_cut_short(ended);
+        if cost != Cost::Unknown || !broke_off || !self.calls.is_empty() || self.meter.is_incomplete() {
             return cost;
         }
         let read = u64::try_from(self.prompt / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
@@ -514,6 +584,11 @@ fn may_have_sold(trouble: &Trouble) -> bool {
     ];
     let words = trouble.message.to_ascii_lowercase();
     trouble.kind == TroubleKind::Unreachable && !NEVER_MADE.iter().any(|sign| words.contains(sign))
+}
+
+/// Whether a run was ended from outside.
+const fn was_cut_short(ended: &Ended) -> bool {
+    matches!(ended, Ended::Stopped | Ended::TimedOut { .. } | Ended::Idle { .. } | Ended::Signalled { .. })
 }
 
 fn joined(left: &str, right: &str) -> String {

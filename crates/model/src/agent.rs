@@ -112,6 +112,28 @@ impl AgentKind {
         matches!(self, Self::Codex { .. } | Self::Gemini { .. })
     }
 
+    /// Whether it says what it uses while it works, and not only when it has ended.
+    #[must_use]
+    pub const fn tells_usage_as_it_works(&self) -> bool {
+        match self {
+            Self::Claude { .. } | Self::Codex { .. } | Self::Opencode { .. } | Self::Gemini { .. } => true,
+            Self::Command { .. } | Self::Acp { .. } => false,
+        }
+    }
+
+    /// Whether its first line comes before its first request to a service.
+    #[must_use]
+    pub const fn greets(&self) -> bool {
+        match self {
+            Self::Claude { .. } | Self::Codex { .. } | Self::Gemini { .. } => true,
+            // It is silent until the service begins to answer.
+            Self::Opencode { .. } => false,
+            // One that answered nothing was sent no prompt.
+            Self::Acp { .. } => true,
+            Self::Command { .. } => false,
+        }
+    }
+
     /// The program, where it is one and no line of shell.
     #[must_use]
     pub fn program(&self) -> Option<&str> {

@@ -16,8 +16,10 @@ pub struct Tokens {
     pub input: u64,
     /// Read from a cache.
     pub cache_read: u64,
-    /// Read and put into a cache.
+    /// Read and put into a cache for some minutes.
     pub cache_write: u64,
+    /// Read and put into a cache for an hour.
+    pub cache_write_hour: u64,
     /// Written, hidden reasoning included.
     pub output: u64,
 }
@@ -26,7 +28,13 @@ impl Tokens {
     /// Everything that was read.
     #[must_use]
     pub const fn read(self) -> u64 {
-        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_written())
+    }
+
+    /// Everything that was put into a cache.
+    #[must_use]
+    pub const fn cache_written(self) -> u64 {
+        self.cache_write.saturating_add(self.cache_write_hour)
     }
 
     /// Whether there are none at all: nobody counted, because nothing is free of tokens.
@@ -42,6 +50,7 @@ impl Tokens {
             input: self.input.saturating_add(other.input),
             cache_read: self.cache_read.saturating_add(other.cache_read),
             cache_write: self.cache_write.saturating_add(other.cache_write),
+            cache_write_hour: self.cache_write_hour.saturating_add(other.cache_write_hour),
             output: self.output.saturating_add(other.output),
         }
     }
@@ -49,10 +58,13 @@ impl Tokens {
     /// What these are more than `earlier` ones, at least nothing.
     #[must_use]
     pub const fn less(self, earlier: Self) -> Self {
+        // A sum does not always say which of them were for an hour.
+        let untold = earlier.cache_write_hour.saturating_sub(self.cache_write_hour);
         Self {
             input: self.input.saturating_sub(earlier.input),
             cache_read: self.cache_read.saturating_sub(earlier.cache_read),
-            cache_write: self.cache_write.saturating_sub(earlier.cache_write),
+            cache_write: self.cache_write.saturating_sub(earlier.cache_write).saturating_sub(untold),
+            cache_write_hour: self.cache_write_hour.saturating_sub(earlier.cache_write_hour),
             output: self.output.saturating_sub(earlier.output),
         }
     }
@@ -107,9 +119,11 @@ impl Rates {
             (tokens.input, self.input),
             (tokens.cache_read, self.cache_read),
             (tokens.cache_write, self.cache_write),
+            // Only Anthropic sells these, at twice the price of reading; a list may have a higher one for the others.
+            (tokens.cache_write_hour, (self.input + self.input).max(self.cache_write)),
             (tokens.output, self.output),
         ];
-        // 64 by 63 bits fit four times into 128.
+        // Five products of 64 by 62 bits fit into 128.
         let sum: u128 =
             parts.iter().map(|(count, price)| u128::from(*count) * u128::from(price.micros().unsigned_abs())).sum();
         Money::from_micros(i64::try_from(sum.div_ceil(MILLION)).unwrap_or(i64::MAX))

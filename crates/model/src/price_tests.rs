@@ -1,7 +1,7 @@
 use super::*;
 
 fn tokens(input: u64, cache_read: u64, cache_write: u64, output: u64) -> Tokens {
-    Tokens { input, cache_read, cache_write, output }
+    Tokens { input, cache_read, cache_write, output, ..Tokens::default() }
 }
 
 #[test]
@@ -88,4 +88,16 @@ fn a_users_own_price_comes_first() {
     assert_eq!(list.of("claude-sonnet-4-5-20250929"), Some(&own));
     assert_eq!(list.of("scripted-1"), Some(&own));
     assert_eq!(list.names().filter(|name| *name == "claude-sonnet-4-5").count(), 1);
+}
+
+#[test]
+fn what_is_cached_for_an_hour_costs_twice_as_much_as_reading() {
+    let rates = PriceList::default().of("claude-opus-4-5").unwrap().rates;
+    let hour = Tokens { cache_write_hour: 1_000_000, ..Tokens::default() };
+    assert_eq!(rates.cost(hour), rates.input + rates.input);
+    assert_eq!((hour.read(), hour.cache_written()), (1_000_000, 1_000_000));
+    // A sum that does not tell them apart holds them.
+    let sum = Tokens { cache_write: 1_500_000, ..Tokens::default() };
+    assert_eq!(sum.less(hour), Tokens { cache_write: 500_000, ..Tokens::default() });
+    assert_eq!(hour.plus(sum).less(hour), sum);
 }

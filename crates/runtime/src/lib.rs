@@ -4,6 +4,7 @@
 //! then its effects are carried out; what people see is derived from the journal and can fail without harm.
 
 mod beside;
+mod cost_note;
 mod drive;
 mod error;
 mod home;

@@ -5,6 +5,7 @@ use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
 use ralph_model::{Cost, LoopId, Money, Outcome};
 use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
 
+use crate::cost_note::CostNote;
 use crate::error::Error;
 use crate::home::LoopFolder;
 use crate::machinery::{CrashPoint, Machinery};
@@ -57,15 +58,15 @@ impl Live {
     pub(crate) fn lost(&self, folder: &LoopFolder) -> Option<(Lost, Option<MoneyChange>)> {
         let Phase::Working(working) = self.run.phase() else { return None };
         let ran = folder.marker(working.attempt).exists();
-        let report = folder.attempt(working.attempt).join("result.json");
-        let told = read_report(&report).ok().flatten().and_then(|report| report.cost);
-        // An agent without a report of its own was watched.
-        let told = told.or_else(|| spent_so_far(&folder.so_far(working.attempt)));
-        let cost = match (working.unmetered, told, ran) {
-            (true, _, _) => Cost::Unmetered,
-            (false, _, false) => Cost::Known { amount: Money::ZERO },
-            (false, Some(amount), true) => Cost::Known { amount },
-            (false, None, true) => Cost::Unknown,
+        let told = CostNote::read(&folder.so_far(working.attempt)).unwrap_or_else(|| {
+            // Nobody watched it: it tells in a report of its own.
+            let report = read_report(&folder.attempt(working.attempt).join("result.json")).ok().flatten();
+            report.and_then(|report| report.cost).map_or(Cost::Unknown, |amount| Cost::Known { amount })
+        });
+        let cost = match (working.unmetered, ran) {
+            (true, _) => Cost::Unmetered,
+            (false, false) => Cost::Known { amount: Money::ZERO },
+            (false, true) => told,
         };
         let money = settlement(working.attempt, working.reserved, cost.charge(working.reserved));
         Some((Lost { attempt: working.attempt, ran, cost }, money))
@@ -117,12 +118,6 @@ fn summary(run: &Loop) -> LoopSummary {
         finished_at: run.outcome().map(|_| facts.last),
         details: facts.config.origin.as_ref().map(|origin| serde_json::json!({ "origin": origin }).to_string()),
     }
-}
-
-/// What a watched agent had cost when it was last seen.
-fn spent_so_far(path: &std::path::Path) -> Option<Money> {
-    let micros = std::fs::read_to_string(path).ok()?.trim().parse().ok()?;
-    Some(Money::from_micros(micros)).filter(|spent| *spent > Money::ZERO)
 }
 
 /// The settlement that goes with an event, when money was reserved for its attempt.

@@ -48,7 +48,8 @@ fn of_protocol(usage: &Value) -> Tokens {
     // A sum that is too small for the thoughts to be apart says that they are not.
     let apart = plain.saturating_add(if has_caches { 0 } else { cached }).saturating_add(thought);
     let output = if total >= apart { output.saturating_add(thought) } else { output };
-    Tokens { input: if has_caches { input - cached } else { input }, cache_read, cache_write, output }
+    let input = if has_caches { input - cached } else { input };
+    Tokens { input, cache_read, cache_write, output, ..Tokens::default() }
 }
 
 /// What was read from caches is part of the input and not told: it counts as read.

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 
 fn tokens(input: u64, cache_read: u64, cache_write: u64, output: u64) -> Tokens {
-    Tokens { input, cache_read, cache_write, output }
+    Tokens { input, cache_read, cache_write, output, ..Tokens::default() }
 }
 
 #[test]

@@ -64,10 +64,14 @@ impl Answer {
     /// Takes figures that are there; none is ever smaller than before.
     fn take(&mut self, usage: &Value) {
         let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-        let Tokens { input, cache_read, cache_write, output } = &mut self.tokens;
+        let hour = usage["cache_creation"]["ephemeral_1h_input_tokens"].as_u64().unwrap_or(0);
+        let Tokens { input, cache_read, cache_write, cache_write_hour, output } = &mut self.tokens;
         *input = count("input_tokens").max(*input);
         *cache_read = count("cache_read_input_tokens").max(*cache_read);
-        *cache_write = count("cache_creation_input_tokens").max(*cache_write);
+        // The sum of both kinds; not every figure says which they are.
+        let written = count("cache_creation_input_tokens").max(cache_write.saturating_add(*cache_write_hour));
+        *cache_write_hour = hour.min(written).max(*cache_write_hour);
+        *cache_write = written - *cache_write_hour;
         *output = count("output_tokens").max(*output);
     }
 }

@@ -95,3 +95,16 @@ fn answers_without_a_name_are_nobodys() {
     answers.settle("x", &json!({"output_tokens": 50}), &mut told);
     assert_eq!(micros(&told), 0);
 }
+
+#[test]
+fn what_is_cached_for_an_hour_is_dearer() {
+    let (mut answers, mut told) = (Answers::default(), golden::transcript());
+    let usage = json!({"cache_creation_input_tokens": 5000,
+        "cache_creation": {"ephemeral_5m_input_tokens": 2000, "ephemeral_1h_input_tokens": 3000}});
+    answers.begin("a", "claude-opus-4-5", &usage, &mut told);
+    // A later figure that does not tell them apart changes nothing.
+    answers.settle("a", &json!({"cache_creation_input_tokens": 5000, "output_tokens": 0}), &mut told);
+    assert_eq!(micros(&told), 2000 * 25 / 4 + 3000 * 10);
+    let usage = told.into_meter().usage();
+    assert_eq!((usage.cache_write_tokens, usage.input_tokens), (5000, 5000));
+}

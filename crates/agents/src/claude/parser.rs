@@ -212,6 +212,9 @@ impl Claude {
         }
         if event.is_main() {
             self.answered(told);
+        } else if self.failure.is_none() {
+            // Whatever was tried again worked: nothing tells whose request it was.
+            told.recovered();
         }
         self.answers.block(message, content, told);
         for block in content {

@@ -135,7 +135,10 @@ fn a_retry_is_a_trouble_until_the_model_answers() {
     assert_eq!(run.told.known_trouble().map(|trouble| trouble.kind), Some(TroubleKind::Overload));
     let start =
         json!({"type": "stream_event", "event": {"type": "message_start", "message": {"id": "m", "usage": {}}}});
-    assert_eq!(Run::of(&[retry, start]).told.known_trouble(), None);
+    assert_eq!(Run::of(&[retry.clone(), start]).told.known_trouble(), None);
+    // A subagent's answer says the same: nobody tells whose request was tried again.
+    let answer = with(said("I look."), "parent_tool_use_id", json!("toolu_1"));
+    assert_eq!(Run::of(&[retry, answer]).told.known_trouble(), None);
 }
 
 #[test]

@@ -65,6 +65,7 @@ fn tokens(usage: &Value) -> Tokens {
         cache_read: count("cacheReadInputTokens"),
         cache_write: count("cacheCreationInputTokens"),
         output: count("outputTokens"),
+        ..Tokens::default()
     }
 }
 

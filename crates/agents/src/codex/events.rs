@@ -84,14 +84,16 @@ impl Codex {
         }
     }
 
-    /// A command that failed at the walls of Codex's own sandbox.
+    /// A command that failed, maybe at the walls of a sandbox.
     fn refused(&self, item: &Value, end: &CallEnd, told: &mut Transcript) {
+        if !matches!(end, CallEnd::Failed(_)) {
+            return;
+        }
         let output = item.get("aggregated_output").and_then(Value::as_str).unwrap_or_default();
-        if self.guard == Guard::Own
-            && matches!(end, CallEnd::Failed(_))
-            && let Some(line) = output.lines().find(|line| line.contains(READ_ONLY))
-        {
-            told.fault(FaultKind::SandboxRefused, line);
+        match (self.guard, output.lines().find(|line| line.contains(READ_ONLY))) {
+            (Guard::Own, Some(line)) => told.fault(FaultKind::SandboxRefused, line),
+            (Guard::Own, None) => {}
+            (Guard::Outer, _) => told.failed_with(output),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Files {
     /// Reads what was written since the last look.
     pub(crate) fn look(&mut self, rollouts: &mut Rollouts, told: &mut Transcript) {
         if !self.has_main() || self.looks.is_multiple_of(LOOKS) {
-            self.find(rollouts, told.now());
+            self.find(rollouts, told);
         }
         self.looks = self.looks.wrapping_add(1);
         self.read(MOST_PER_LOOK, rollouts, told);
@@ -68,7 +68,7 @@ impl Files {
 
     /// Reads all that is left.
     pub(crate) fn drain(&mut self, rollouts: &mut Rollouts, told: &mut Transcript) {
-        self.find(rollouts, told.now());
+        self.find(rollouts, told);
         self.read(MOST_AT_END, rollouts, told);
     }
 
@@ -79,8 +79,8 @@ impl Files {
     }
 
     /// Looks for the record of the main thread, and for those of threads that came out of it.
-    fn find(&mut self, rollouts: &mut Rollouts, now: Timestamp) {
-        let mut days = days(now);
+    fn find(&mut self, rollouts: &mut Rollouts, told: &mut Transcript) {
+        let mut days = days(told.now());
         // A thread that is taken up again is recorded where it began.
         if !self.has_main()
             && let Some(begun) = begun(&self.main)
@@ -98,16 +98,27 @@ impl Files {
                         self.follow(&folder, &name, thread);
                     }
                 } else if begun(thread).is_some_and(|begun| begun >= self.start) {
-                    self.stranger(&folder, &name, thread, rollouts);
+                    self.stranger(&folder, &name, thread, rollouts, told);
                 }
             }
         }
     }
 
     /// A record that began during the run, and may be of a thread that came out of it.
-    fn stranger(&mut self, folder: &OwnedFd, name: &str, thread: &str, rollouts: &mut Rollouts) {
-        let is_known = rollouts.knows(thread) || self.strangers.contains(name);
-        if is_known || self.strangers.len() == MOST_STRANGERS || self.followed.len() == MOST_THREADS {
+    fn stranger(
+        &mut self,
+        folder: &OwnedFd,
+        name: &str,
+        thread: &str,
+        rollouts: &mut Rollouts,
+        told: &mut Transcript,
+    ) {
+        if rollouts.knows(thread) || self.strangers.contains(name) {
+            return;
+        }
+        if self.strangers.len() == MOST_STRANGERS || self.followed.len() == MOST_THREADS {
+            // It may be one of this run, and nobody looks.
+            told.lost_count();
             return;
         }
         let Some(line) = plain(folder, name).and_then(first_line) else { return };

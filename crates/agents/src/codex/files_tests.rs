@@ -161,3 +161,17 @@ fn names_are_those_of_records() {
     assert!(Files::new(PathBuf::new(), "../../../etc/passwd", golden::NOW).is_none());
     assert_eq!(begun(MAIN).map(Timestamp::utc_date), Some("2026-11-15".to_owned()));
 }
+
+#[test]
+fn more_threads_than_are_followed_leave_the_cost_unknown() {
+    let mut case = Case::new();
+    append(&case.path("2026/11/15", MAIN), &(opening(MAIN, MAIN) + &used(MAIN, 10)));
+    for number in 0..MOST_THREADS {
+        let thread = format!("01a1df14-1e01-7000-8000-{number:012x}");
+        append(&case.path("2026/11/15", &thread), &(opening(&thread, MAIN) + &used(&thread, 1)));
+    }
+    case.files.look(&mut case.rollouts, &mut case.told);
+    let told = case.told.finish(&ralph_model::Ended::Exited { code: 0 }, false);
+    assert_eq!(told.cost, ralph_model::Cost::Unknown);
+    assert!(told.usage.output_tokens >= 10, "what was seen is still told");
+}

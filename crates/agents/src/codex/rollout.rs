@@ -12,7 +12,7 @@ use crate::text::short;
 use crate::transcript::{CallEnd, Transcript};
 use crate::trouble::point_in_time;
 
-/// Threads of one run. Codex has a handful at once; a run with more of them in all is counted up to here.
+/// Threads of one run. Codex has a handful at once; of a run with more of them the cost is unknown.
 pub(crate) const MOST_THREADS: usize = 256;
 /// Calls under way at once.
 const MOST_CALLS: usize = 64;
@@ -291,6 +291,7 @@ pub(crate) fn tokens(usage: &Value) -> Tokens {
         cache_read,
         cache_write,
         output: count("output_tokens"),
+        ..Tokens::default()
     }
 }
 

@@ -33,13 +33,20 @@ pub(super) fn failure(tool: &str, kind: &str, words: &str, told: &mut Transcript
     CallEnd::Failed(words.to_owned())
 }
 
+/// How a call ended that the program takes for a success, which it also does where a command failed.
+pub(super) fn command_end(call: &Value, told: &mut Transcript) -> CallEnd {
+    let Some(why) = exit_of(call) else { return CallEnd::Done };
+    told.failed_with(response(call).map_or("", |answer| text(answer, "output")));
+    CallEnd::Failed(why)
+}
+
 /// What a tool answered, as the record has it.
 pub(super) fn response(call: &Value) -> Option<&Value> {
     call.pointer("/result/0/functionResponse/response")
 }
 
 /// How a command failed, from the lines that the tool adds to its output.
-pub(super) fn exit_of(call: &Value) -> Option<String> {
+fn exit_of(call: &Value) -> Option<String> {
     if text(call, "name") != SHELL {
         return None;
     }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use ralph_model::{Ended, FaultKind, Tokens, TroubleKind};
 use serde_json::Value;
 
-use super::calls::{SHELL, about, exit_of, failure, response};
+use super::calls::{SHELL, about, command_end, failure, response};
 use super::records::Records;
 use super::{LOGIN, refusal};
 use crate::adapter::Parser;
@@ -195,9 +195,9 @@ impl Gemini {
             let tokens = Tokens {
                 input: read.saturating_sub(cached),
                 cache_read: cached.min(read),
-                cache_write: 0,
                 // Hidden reasoning is in no other figure than the total.
                 output: count(used, "output_tokens").max(total.saturating_sub(read)),
+                ..Tokens::default()
             };
             self.totals.push((model.clone(), tokens));
         }
@@ -214,12 +214,12 @@ impl Gemini {
         let tokens = Tokens {
             input: read.saturating_sub(cached),
             cache_read: cached.min(read),
-            cache_write: 0,
             // What tools of the service read counts as written here, as it does in the sum of the final word: too dear
             // rather than too cheap.
             output: [count(used, "thoughts"), count(used, "tool")]
                 .iter()
                 .fold(count(used, "output"), |a, b| a.saturating_add(*b)),
+            ..Tokens::default()
         };
         remember(&mut self.counted, id.to_owned());
         told.request(id, (!model.is_empty()).then_some(model), tokens);
@@ -235,7 +235,7 @@ impl Gemini {
         let (id, tool) = (text(call, "id"), text(call, "name"));
         if let Some(at) = self.held.iter().position(|held| held == id) {
             self.held.remove(at);
-            let end = exit_of(call).map_or(CallEnd::Done, CallEnd::Failed);
+            let end = command_end(call, told);
             told.call_ended(id, SHELL, end);
             return;
         }
@@ -249,7 +249,7 @@ impl Gemini {
         let answer = response(call);
         let words = answer.map_or("", |answer| text(answer, "error"));
         let end = if text(call, "status") == "success" && words.is_empty() {
-            exit_of(call).map_or(CallEnd::Done, CallEnd::Failed)
+            command_end(call, told)
         } else {
             failure(tool, "", words, told)
         };
@@ -380,6 +380,9 @@ impl Parser for Gemini {
     fn look(&mut self, told: &mut Transcript) {
         let mut records = std::mem::replace(&mut self.records, Records::new(std::path::Path::new("")));
         records.read(|line| self.side(line, told));
+        if records.is_short() {
+            told.lost_count();
+        }
         self.records = records;
     }
 

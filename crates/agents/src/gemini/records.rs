@@ -30,6 +30,8 @@ pub(crate) struct Records {
     /// The folder with the chats of this workspace, once it is known.
     chats: Option<PathBuf>,
     files: Vec<Followed>,
+    /// There is more than is followed.
+    is_short: bool,
 }
 
 struct Followed {
@@ -44,7 +46,7 @@ struct Followed {
 impl Records {
     /// The records below the program's folder of settings.
     pub(crate) fn new(folder: &Path) -> Self {
-        Self { projects: folder.join("tmp"), session: None, chats: None, files: Vec::new() }
+        Self { projects: folder.join("tmp"), session: None, chats: None, files: Vec::new(), is_short: false }
     }
 
     /// The program named its session.
@@ -53,6 +55,11 @@ impl Records {
         if is_plain && self.session.is_none() {
             self.session = Some(id.to_owned());
         }
+    }
+
+    /// Whether there are records that nobody reads.
+    pub(crate) const fn is_short(&self) -> bool {
+        self.is_short
     }
 
     /// Passes on each whole line that was written since the last time.
@@ -84,7 +91,12 @@ impl Records {
             entries(&chats.join(session)).filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
         let found: Vec<PathBuf> = main.chain(helpers).collect();
         for path in found {
-            if self.files.len() < MOST_FILES && !self.files.iter().any(|known| known.path == path) {
+            if self.files.iter().any(|known| known.path == path) {
+                continue;
+            }
+            if self.files.len() == MOST_FILES {
+                self.is_short = true;
+            } else {
                 let file = open_plain(&path, Links::Refuse).ok();
                 self.files.push(Followed { path, file, lines: Lines::default(), open: Vec::new() });
             }

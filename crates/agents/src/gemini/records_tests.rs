@@ -99,3 +99,17 @@ fn no_more_files_are_followed_than_there_can_be() {
     }
     assert_eq!(place.read().len(), MOST_FILES);
 }
+
+#[test]
+fn records_that_nobody_reads_are_admitted() {
+    let mut place = Place::new();
+    place.append(MAIN, b"main\n");
+    for number in 1..MOST_FILES {
+        place.append(&format!("{SESSION}/helper-{number}.jsonl"), b"helper\n");
+    }
+    assert_eq!(place.read().len(), MOST_FILES);
+    assert!(!place.records.is_short());
+    place.append(&format!("{SESSION}/one-more.jsonl"), b"helper\n");
+    assert_eq!(place.read().len(), 0);
+    assert!(place.records.is_short());
+}

@@ -367,6 +367,7 @@ fn tokens(value: &Value) -> Tokens {
         cache_write: count(cache, "write"),
         // OpenCode counts reasoning apart from what was written.
         output: count(value, "output").saturating_add(count(value, "reasoning")),
+        ..Tokens::default()
     }
 }
 

@@ -14,6 +14,7 @@ use ralph_workspace::{Guard, Repository};
 use tokio::sync::watch;
 
 use super::{Answer, Context};
+use crate::cost_note::CostNote;
 use crate::error::Error;
 use crate::home::Home;
 use crate::keepsakes::Keepsakes;
@@ -73,7 +74,11 @@ impl Context {
         // Only a figure in the history, here and below; expectations look for themselves.
         let head = self.on_repository(|repository| repository.head().ok()).await?.flatten();
         let mut lines = LastLine::default();
-        let so_far = self.folder.so_far(attempt);
+        let mut note = match agent.kind {
+            // It has a report of its own.
+            AgentKind::Command { .. } => None,
+            _ => Some(CostNote::begin(self.folder.so_far(attempt))?),
+        };
         let mut observe = |activity: Activity| match activity {
             Activity::Text(text) => {
                 if let Some(line) = lines.push(&text) {
@@ -88,13 +93,22 @@ impl Context {
             }
             Activity::Line(line) => self.machinery.tell(Notice::Did { what: line }),
             Activity::Cost(spent) => {
-                // For whoever goes on after this process died; without the file the whole reservation is charged.
-                let _ = Home::write_private(&so_far, spent.micros().to_string().as_bytes());
+                if let Some(note) = &note {
+                    note.spent(spent);
+                }
                 self.machinery.tell(Notice::Spending { so_far: spent });
+            }
+            Activity::Uncounted => {
+                if let Some(note) = &mut note {
+                    note.incomplete();
+                }
             }
         };
         let kept = self.remember_settings(&agent).await?;
         let observed = ralph_agents::run(&self.machinery.supervisor, &agent, request, stop, &mut observe).await?;
+        if let Some(note) = &note {
+            note.settled(observed.cost);
+        }
         self.put_settings_back(kept, attempt).await?;
         self.warn_of_unpriced(&observed.unpriced);
         let left = self.look(iteration, before).await?;
