@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use ralph_model::{Cost, Ended, PriceList, Timestamp};
+use ralph_model::{Cost, Ended, Money, PriceList, Timestamp};
 use ralph_process::Redactor;
 
 use crate::adapter::Parser;
@@ -13,34 +13,35 @@ use crate::{acp, claude, codex, gemini, opencode};
 
 /// A server of the Agent Client Protocol.
 pub fn acp(bytes: &[u8]) {
-    read(bytes, acp::parser(Prohibited::default()));
+    read(bytes, acp::parser(Prohibited::default()), "stopReason");
 }
 
 /// Claude Code.
 pub fn claude(bytes: &[u8]) {
-    read(bytes, claude::parser(claude::Confinement::None));
+    read(bytes, claude::parser(claude::Confinement::None), "result");
 }
 
 /// Codex.
 pub fn codex(bytes: &[u8]) {
-    read(bytes, codex::parser(None, Timestamp(0), codex::Guard::Outer));
+    read(bytes, codex::parser(None, Timestamp(0), codex::Guard::Outer), "turn.completed");
 }
 
 /// Gemini CLI.
 pub fn gemini(bytes: &[u8]) {
-    read(bytes, gemini::parser(Path::new(""), None));
+    read(bytes, gemini::parser(Path::new(""), None), "result");
 }
 
 /// OpenCode.
 pub fn opencode(bytes: &[u8]) {
-    read(bytes, opencode::parser());
+    read(bytes, opencode::parser(), "step_finish");
 }
 
 /// Made once: both take longer to build than most inputs take to read.
 static SHARED: LazyLock<(Arc<Redactor>, Arc<PriceList>)> = LazyLock::new(Default::default);
 
-/// Every line goes to all three places that a parser reads from, told by its first byte.
-fn read(bytes: &[u8], mut parser: Box<dyn Parser>) -> Told {
+/// Every line goes to one of the three places that a parser reads from, told by its first byte. `last_word` is in every line that says
+/// how a run ended.
+fn read(bytes: &[u8], mut parser: Box<dyn Parser>, last_word: &str) {
     let (redactor, prices) = &*SHARED;
     let mut told = Transcript::new(Arc::clone(redactor), Arc::clone(prices), None, Timestamp(0));
     let text = String::from_utf8_lossy(bytes);
@@ -52,9 +53,29 @@ fn read(bytes: &[u8], mut parser: Box<dyn Parser>) -> Told {
         }
         told.take_activities();
     }
-    let ended = Ended::Exited { code: 1 };
+    // Any of them can follow any stream.
+    let ended = match bytes.len() % 4 {
+        0 => Ended::Exited { code: 0 },
+        1 => Ended::Exited { code: 1 },
+        2 => Ended::Signalled { signal: 9 },
+        _ => Ended::Stopped,
+    };
     parser.end(&ended, &mut told);
-    let told = told.finish(&ended, false);
-    assert!(told.cost != Cost::Unmetered, "nobody declared it so");
-    told
+    check(&told.finish(&ended, false), &ended, &text, last_word);
+}
+
+fn check(told: &Told, ended: &Ended, text: &str, last_word: &str) {
+    // In JSON any letter and any digit can be written as a number.
+    let says = |sign: &dyn Fn(&str) -> bool| sign(text) || text.contains("\\u");
+    let is_good = told.faults.is_empty() && told.trouble.is_none() && *ended != Ended::Stopped;
+    assert!(!is_good || says(&|text| text.contains(last_word)), "success without a word of it");
+    match told.cost {
+        Cost::Unmetered => panic!("nobody declared it so"),
+        Cost::Known { amount } if amount > Money::ZERO => {
+            assert!(says(&|text| text.bytes().any(|byte| byte.is_ascii_digit())), "{amount} without a figure");
+        }
+        Cost::Known { .. } => assert!(!is_good, "a run that worked was not for nothing"),
+        Cost::Unknown => {}
+    }
+    assert!(told.evidence.len() <= 600 && told.faults.len() <= 100 && told.final_message.len() <= 32 * 1024);
 }
