@@ -27,6 +27,8 @@ pub(crate) struct Meter {
     totals: Vec<Spent>,
     /// What the program says that the run costs.
     own: Option<Money>,
+    /// What requests cost, about, that nobody told the tokens of.
+    guessed: Money,
     /// The model of most requests, or the last that was named.
     model: Option<String>,
     /// Something was used that has no figure, or none that can be.
@@ -43,7 +45,16 @@ struct Spent {
 
 impl Meter {
     pub(crate) fn new(prices: Arc<PriceList>, model: Option<String>) -> Self {
-        Self { prices, open: VecDeque::new(), settled: Vec::new(), totals: Vec::new(), own: None, model, uncounted: false }
+        Self {
+            prices,
+            open: VecDeque::new(),
+            settled: Vec::new(),
+            totals: Vec::new(),
+            own: None,
+            guessed: Money::ZERO,
+            model,
+            uncounted: false,
+        }
     }
 
     /// The model that answers from here on.
@@ -118,6 +129,14 @@ impl Meter {
         self.model.as_deref().and_then(|model| self.prices.of(model)).map(|price| price.request(tokens))
     }
 
+    /// A request was made that nobody tells the tokens of: it costs about as much as one of these.
+    pub(crate) fn guess(&mut self, tokens: Tokens) {
+        match self.estimate(tokens) {
+            Some(amount) => self.guessed += amount,
+            None => self.uncounted = true,
+        }
+    }
+
     /// The figure that the program gave is none after all.
     pub(crate) const fn disown(&mut self) {
         self.own = None;
@@ -136,7 +155,13 @@ impl Meter {
     /// Whether the sum of what was seen is not all, as far as is known, and nobody told all.
     pub(crate) fn is_incomplete(&self) -> bool {
         let has_own = self.own.is_some_and(|own| own > Money::ZERO);
-        !has_own && (self.uncounted || !self.unpriced().is_empty())
+        self.uncounted || (!has_own && !self.unpriced().is_empty())
+    }
+
+    /// The dearer of two models for such a request. None is as dear as one without a price.
+    pub(crate) fn dearer<'a>(&self, one: &'a str, other: &'a str, tokens: Tokens) -> &'a str {
+        let cost = |model: &str| self.prices.of(model).map_or(MOST_COST, |price| price.request(tokens));
+        if cost(one) >= cost(other) { one } else { other }
     }
 
     /// What the program says that this run costs so far, in dollars.
@@ -159,6 +184,10 @@ impl Meter {
     pub(crate) fn cost(&self, ended: &Ended, refused: bool) -> Cost {
         let own = self.own.filter(|own| *own > Money::ZERO);
         let listed = self.so_far_listed();
+        if self.uncounted {
+            // Whoever tells a sum of it has not counted it either.
+            return Cost::Unknown;
+        }
         if let Some(own) = own {
             // A word about money can be forged by whatever the agent starts, and a run that did not end by itself may have had no
             // time to say its last. What was seen of its tokens stands.
@@ -167,15 +196,15 @@ impl Meter {
             return Cost::Known { amount: if is_credible { own } else { own.max(listed) } };
         }
         let tokens = self.sums().fold(Tokens::default(), |sum, spent| sum.plus(spent.tokens));
-        if tokens.is_none() {
+        if tokens.is_none() && self.guessed == Money::ZERO {
             // Nothing was sold. A zero of the program's own beside no tokens says nothing.
-            let is_free = !self.uncounted && (refused || matches!(ended, Ended::NotStarted { .. }));
+            let is_free = refused || matches!(ended, Ended::NotStarted { .. });
             return if is_free { Cost::Known { amount: Money::ZERO } } else { Cost::Unknown };
         }
         let costs: Option<Money> = self.sums().filter(|spent| !spent.tokens.is_none()).map(|spent| spent.cost).sum();
         match costs {
-            Some(amount) if !self.uncounted => Cost::Known { amount: amount.max(listed) },
-            Some(_) | None => Cost::Unknown,
+            Some(amount) => Cost::Known { amount: amount.max(listed) },
+            None => Cost::Unknown,
         }
     }
 
@@ -183,7 +212,7 @@ impl Meter {
     fn so_far_listed(&self) -> Money {
         let listed: Money = self.requests().filter_map(|spent| spent.cost).sum();
         let totals: Money = self.totals.iter().filter_map(|spent| spent.cost).sum();
-        listed.max(totals)
+        listed.max(totals) + self.guessed
     }
 
     /// Models that were used and have no price.

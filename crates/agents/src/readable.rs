@@ -48,7 +48,7 @@ impl Readable {
                 Activity::Message(words) => text.push_str(&format!("{}\n", words.trim_end())),
                 Activity::Line(line) => text.push_str(&format!("  > {line}\n")),
                 // The message comes whole, and money stands in the history.
-                Activity::Text(_) | Activity::Cost(_) | Activity::Uncounted => {}
+                Activity::Text(_) | Activity::Cost(_) | Activity::Stake(_) | Activity::Uncounted => {}
             }
         }
         text

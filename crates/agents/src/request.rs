@@ -132,6 +132,8 @@ pub enum Activity {
     Line(String),
     /// What it says that it has cost so far.
     Cost(Money),
+    /// What its first answer costs, about, before anything is known of it.
+    Stake(Money),
     /// It uses something that has no figure: what it is said to have cost so far is not all.
     Uncounted,
 }

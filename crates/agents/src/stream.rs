@@ -13,6 +13,8 @@ use crate::transcript::Transcript;
 
 /// A spent budget has to end the run within two seconds, and ending takes one of them.
 const LOOK: Duration = Duration::from_millis(250);
+/// How long a program that was refused may be silent. Those that try again by themselves say so more often.
+const SILENT_WAIT: Duration = Duration::from_secs(45);
 
 /// Runs the program once, from its start until nothing of it is left.
 pub(crate) async fn run(
@@ -135,6 +137,7 @@ impl Reading<'_> {
         let before = self.told.pulse();
         self.parser.look(&mut self.told);
         self.told.admit_uncounted();
+        self.told.tell_stake();
         self.note_life(before);
         self.show();
         self.wanted()
@@ -144,9 +147,11 @@ impl Reading<'_> {
         for activity in self.told.take_activities() {
             match activity {
                 Activity::Cost(spent) => self.untold = Some(spent),
-                Activity::Text(_) | Activity::Message(_) | Activity::Line(_) | Activity::Uncounted => {
-                    (self.observe)(activity);
-                }
+                Activity::Text(_)
+                | Activity::Message(_)
+                | Activity::Line(_)
+                | Activity::Stake(_)
+                | Activity::Uncounted => (self.observe)(activity),
             }
         }
         // Whoever is told writes it down, and it changes with every other line.
@@ -171,11 +176,19 @@ impl Reading<'_> {
                 self.told.has_no_price(&model);
             }
         }
-        if self.budget.is_some() && self.tells_usage && self.told.shows_no_usage() {
-            self.told.cannot_be_watched();
+        if self.budget.is_some() {
+            let unseen = "it works, but where it should say what it uses there is nothing";
+            let why = self.told.why_lost_count().or((self.tells_usage && self.told.shows_no_usage()).then_some(unseen));
+            if let Some(why) = why {
+                self.told.cannot_be_watched(why);
+            }
         }
         if self.budget.is_some_and(|budget| self.told.spent() >= budget) {
             return Some(Stop::BudgetSpent);
+        }
+        // Some wait for hours when a service tells them to, and say nothing meanwhile. Ralph waits as well, and shows it.
+        if self.told.is_refused() && !self.told.has_open_calls() && self.last.elapsed() >= SILENT_WAIT {
+            self.told.hopeless("it waits for the service by itself and says nothing");
         }
         if self.told.is_hopeless() {
             return Some(Stop::Hopeless);

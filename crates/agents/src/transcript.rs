@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ralph_model::{
-    Cost, Ended, Fault, FaultKind, Millis, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind, Usage,
+    Cost, Ended, Fault, FaultKind, Millis, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind,
+    Usage,
 };
 use ralph_process::{Redactor, inert};
 
@@ -89,8 +90,12 @@ pub(crate) struct Transcript {
     overlong: u32,
     /// What is shown as spent.
     shown: Money,
+    /// It is told what is at stake.
+    stake_told: bool,
     /// It is told that what is shown is not all.
     uncounted: bool,
+    /// Why it cannot be counted any more.
+    lost_count: Option<&'static str>,
     /// Counts whatever a parser says: a sign of life.
     pulse: u64,
     /// Bytes of the prompt.
@@ -142,7 +147,9 @@ impl Transcript {
             session: None,
             overlong: 0,
             shown: Money::ZERO,
+            stake_told: false,
             uncounted: false,
+            lost_count: None,
             pulse: 0,
             prompt: 0,
             confined: false,
@@ -275,9 +282,21 @@ impl Transcript {
         self.show_cost();
     }
 
-    /// Something was used that cannot be counted any more: what the run costs is unknown.
-    pub(crate) const fn lost_count(&mut self) {
+    /// Something was used that cannot be counted: what the run costs is unknown, and nobody can watch it any more.
+    pub(crate) fn lost_count(&mut self, why: &'static str) {
         self.meter.lose_count();
+        self.lost_count.get_or_insert(why);
+    }
+
+    /// A request is under way that nobody will tell the tokens of any more: it is charged as one of a usual size.
+    pub(crate) fn broke_off_request(&mut self) {
+        let usual = self.usual();
+        self.meter.guess(usual);
+    }
+
+    /// The dearer of two models.
+    pub(crate) fn dearer<'a>(&self, one: &'a str, other: &'a str) -> &'a str {
+        self.meter.dearer(one, other, self.usual())
     }
 
     /// What the program said that it costs was a guess.
@@ -412,14 +431,18 @@ impl Transcript {
         is_long && self.calls.len() >= MANY_UNSEEN && self.meter.has_seen_nothing()
     }
 
+    /// Why nobody can watch any more what it costs, if so.
+    pub(crate) const fn why_lost_count(&self) -> Option<&'static str> {
+        self.lost_count
+    }
+
     /// Says that nobody sees what it uses, and gives up.
-    pub(crate) fn cannot_be_watched(&mut self) {
+    pub(crate) fn cannot_be_watched(&mut self, why: &str) {
         if self.unwatched {
             return;
         }
-        let message = "it works, but where it should say what it uses there is nothing, so nobody can watch what it costs";
-        let advice = "see that it can keep its records (`ralph agents` says in which folder) and that no argument of yours                       turns them off, or say --unmetered";
-        let (message, advice) = (message.to_owned(), Some(advice.to_owned()));
+        let message = format!("{why}, so nobody can watch what it costs");
+        let advice = Some("see why, or say --unmetered, which counts no money at all".to_owned());
         self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice });
         self.unwatched = true;
     }
@@ -432,6 +455,22 @@ impl Transcript {
     /// The model that was named last, if it has no price.
     pub(crate) fn unpriced_model(&self) -> Option<String> {
         self.meter.unpriced_model().map(str::to_owned)
+    }
+
+    /// Whether the service refused what only time can heal, and has not answered since.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.trouble.as_ref().is_some_and(|trouble| trouble.kind.remedy() == ralph_model::Remedy::Wait)
+    }
+
+    /// Tells, once, what is at stake before anything is counted.
+    pub(crate) fn tell_stake(&mut self) {
+        if !self.stake_told
+            && self.shown == Money::ZERO
+            && let Some(stake) = self.meter.estimate(self.usual())
+        {
+            self.stake_told = true;
+            self.activities.push(Activity::Stake(stake));
+        }
     }
 
     /// Tells, once, that something was used that has no figure.
@@ -493,8 +532,7 @@ impl Transcript {
             self.calls.push(ToolEvidence::ok("more", format!("{more} more calls, {failed} of them failed")));
         }
         let sold = self.trouble.as_ref().is_some_and(may_have_sold);
-        let refused =
-            !self.answered && !sold && (self.trouble.is_some() || failed || self.silent || self.unheard);
+        let refused = !self.answered && !sold && (self.trouble.is_some() || failed || self.silent || self.unheard);
         let cost = if unmetered { Cost::Unmetered } else { self.cost(ended, refused) };
         let unpriced = if cost == Cost::Unknown { self.meter.unpriced() } else { Vec::new() };
         Told {
@@ -535,9 +573,13 @@ impl Transcript {
         if cost != Cost::Unknown || !broke_off || !self.calls.is_empty() || self.meter.is_incomplete() {
             return cost;
         }
+        self.meter.estimate(self.usual()).map_or(Cost::Unknown, |amount| Cost::Known { amount })
+    }
+
+    /// A request of a usual size.
+    fn usual(&self) -> Tokens {
         let read = u64::try_from(self.prompt / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
-        let usual = Tokens { input: read.saturating_add(USUAL_INPUT), output: USUAL_OUTPUT, ..Tokens::default() };
-        self.meter.estimate(usual).map_or(Cost::Unknown, |amount| Cost::Known { amount })
+        Tokens { input: read.saturating_add(USUAL_INPUT), output: USUAL_OUTPUT, ..Tokens::default() }
     }
 
     /// The model answered, so whatever was tried again worked.

@@ -199,8 +199,8 @@ fn a_run_that_shows_no_usage_is_given_up() {
     assert!(!told.shows_no_usage(), "it may come soon");
     told.tick(Timestamp(golden::NOW.0 + i64::try_from(LONG_UNSEEN.0).unwrap()));
     assert!(told.shows_no_usage());
-    told.cannot_be_watched();
-    told.cannot_be_watched();
+    told.cannot_be_watched("nothing is told");
+    told.cannot_be_watched("nothing is told");
     assert!(told.is_hopeless());
     assert_eq!(told.take_activities().len(), 1, "it is said once");
     told.request("1", None, Tokens { output: 1, ..Tokens::default() });
@@ -231,4 +231,20 @@ fn a_sandbox_is_blamed_only_where_there_is_one() {
     assert_eq!(run(golden::transcript()), []);
     let detail = "sh: /etc/x: Permission denied".to_owned();
     assert_eq!(run(golden::transcript().confined(true)), [Fault { kind: FaultKind::SandboxRefused, detail }]);
+}
+
+#[test]
+fn what_is_at_stake_is_told_before_anything_is_counted_and_once() {
+    let mut told = golden::transcript().prompted(300);
+    told.tell_stake();
+    assert_eq!(told.take_activities(), [], "of which model?");
+    told.model("scripted-1");
+    told.tell_stake();
+    told.tell_stake();
+    assert_eq!(told.take_activities(), [Activity::Stake(Money::from_micros(60_100))]);
+    let mut counted = golden::transcript();
+    counted.request("1", Some("scripted-1"), Tokens { output: 1, ..Tokens::default() });
+    counted.take_activities();
+    counted.tell_stake();
+    assert_eq!(counted.take_activities(), []);
 }

@@ -77,8 +77,16 @@ impl Answer {
 }
 
 impl Answers {
+    /// Nothing is answered without being read: a service that says so does not count.
+    pub(super) fn look_for_uncounted(&self, told: &mut Transcript) {
+        if self.known.iter().any(|answer| answer.source != Source::Blocks && answer.tokens.read() == 0) {
+            told.lost_count("the service does not say what an answer used");
+        }
+    }
+
     /// An answer begins, and will come bit by bit.
     pub(super) fn begin(&mut self, id: &str, model: &str, usage: &Value, told: &mut Transcript) {
+        self.look_for_uncounted(told);
         let Some(answer) = self.of(id) else { return };
         model.clone_into(&mut answer.model);
         answer.source = Source::Pieces;

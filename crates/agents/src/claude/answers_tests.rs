@@ -108,3 +108,22 @@ fn what_is_cached_for_an_hour_is_dearer() {
     let usage = told.into_meter().usage();
     assert_eq!((usage.cache_write_tokens, usage.input_tokens), (5000, 5000));
 }
+
+#[test]
+fn a_service_that_does_not_count_is_found_out() {
+    for usage in [json!({}), json!({"input_tokens": 0, "output_tokens": 3}), json!(null)] {
+        let (mut answers, mut told) = (Answers::default(), golden::transcript());
+        answers.begin("a", "scripted-1", &usage, &mut told);
+        assert_eq!(told.why_lost_count(), None, "some tell it with the end of an answer");
+        answers.settle("a", &usage, &mut told);
+        answers.begin("b", "scripted-1", &usage, &mut told);
+        assert!(told.why_lost_count().is_some(), "{usage}");
+        told.own_cost(0.000_1);
+        let done = ralph_model::Ended::Exited { code: 0 };
+        assert_eq!(told.finish(&done, false).cost, ralph_model::Cost::Unknown, "{usage}");
+    }
+    let (mut answers, mut told) = begun(1);
+    answers.settle("a", &json!({"output_tokens": 5}), &mut told);
+    answers.look_for_uncounted(&mut told);
+    assert_eq!(told.why_lost_count(), None);
+}

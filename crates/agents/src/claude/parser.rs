@@ -312,6 +312,7 @@ impl Claude {
 
     /// The end of a turn.
     fn result(&mut self, event: &Event, told: &mut Transcript) {
+        self.answers.look_for_uncounted(told);
         self.spending.add(&event.model_usage_since_last_result, &event.model_usage, &event.total_cost_usd, told);
         for denial in event.permission_denials.as_array().map(Vec::as_slice).unwrap_or_default() {
             let id = text(&denial["tool_use_id"]);

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use ralph_model::Timestamp;
@@ -43,7 +44,11 @@ pub(crate) struct Files {
 
 struct Followed {
     thread: String,
+    folder: OwnedFd,
+    name: String,
     file: File,
+    /// Bytes that were read of it.
+    count: u64,
     /// A line whose end is not written yet.
     open: Vec<u8>,
     /// That line is too long and is left out.
@@ -75,6 +80,9 @@ impl Files {
     fn read(&mut self, most: usize, rollouts: &mut Rollouts, told: &mut Transcript) {
         for followed in &mut self.followed {
             followed.read(most, &mut |thread, line| rollouts.line(thread, line, told));
+            if !followed.is_whole() {
+                told.lost_count("its record of what it uses was changed from outside");
+            }
         }
     }
 
@@ -105,20 +113,13 @@ impl Files {
     }
 
     /// A record that began during the run, and may be of a thread that came out of it.
-    fn stranger(
-        &mut self,
-        folder: &OwnedFd,
-        name: &str,
-        thread: &str,
-        rollouts: &mut Rollouts,
-        told: &mut Transcript,
-    ) {
+    fn stranger(&mut self, folder: &OwnedFd, name: &str, thread: &str, rollouts: &mut Rollouts, told: &mut Transcript) {
         if rollouts.knows(thread) || self.strangers.contains(name) {
             return;
         }
         if self.strangers.len() == MOST_STRANGERS || self.followed.len() == MOST_THREADS {
             // It may be one of this run, and nobody looks.
-            told.lost_count();
+            told.lost_count("it has more threads than anybody follows");
             return;
         }
         let Some(line) = plain(folder, name).and_then(first_line) else { return };
@@ -138,9 +139,9 @@ impl Files {
     }
 
     fn follow(&mut self, folder: &OwnedFd, name: &str, thread: &str) {
-        if let Some(file) = plain(folder, name) {
-            self.followed.push(Followed { thread: thread.to_owned(), file, open: Vec::new(), is_skipping: false });
-        }
+        let (Some(file), Ok(folder)) = (plain(folder, name), folder.try_clone()) else { return };
+        let (thread, name) = (thread.to_owned(), name.to_owned());
+        self.followed.push(Followed { thread, folder, name, file, count: 0, open: Vec::new(), is_skipping: false });
     }
 
     /// The folder of a day and the names in it.
@@ -174,7 +175,17 @@ impl Followed {
                 Err(_) => break,
             };
             left = left.saturating_sub(count);
+            self.count = self.count.saturating_add(count as u64);
             self.take(piece.get(..count).unwrap_or_default(), line);
+        }
+    }
+
+    /// Whether it still is what Codex adds to: it only ever grows, and stays where it is.
+    fn is_whole(&self) -> bool {
+        let found = rustix::fs::statat(&self.folder, self.name.as_str(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+        match (self.file.metadata(), found) {
+            (Ok(read), Ok(found)) => read.len() >= self.count && read.ino() == found.st_ino,
+            (Ok(_) | Err(_), _) => false,
         }
     }
 

@@ -175,3 +175,28 @@ fn more_threads_than_are_followed_leave_the_cost_unknown() {
     assert_eq!(told.cost, ralph_model::Cost::Unknown);
     assert!(told.usage.output_tokens >= 10, "what was seen is still told");
 }
+
+#[test]
+fn a_record_that_somebody_cuts_or_replaces_leaves_the_cost_unknown() {
+    type Change = fn(&Path);
+    let changes: [Change; 3] = [
+        |record| fs::write(record, "").unwrap(),
+        |record| fs::remove_file(record).unwrap(),
+        |record| {
+            fs::copy(record, record.with_extension("new")).unwrap();
+            fs::rename(record.with_extension("new"), record).unwrap();
+        },
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut case = Case::new();
+        let record = case.path("2026/11/15", MAIN);
+        append(&record, &(opening(MAIN, MAIN) + &used(MAIN, 10)));
+        case.files.look(&mut case.rollouts, &mut case.told);
+        assert_eq!(case.told.why_lost_count(), None, "{number}");
+        change(&record);
+        case.files.look(&mut case.rollouts, &mut case.told);
+        assert!(case.told.why_lost_count().is_some(), "{number}");
+        let ended = ralph_model::Ended::Signalled { signal: 9 };
+        assert_eq!(case.told.finish(&ended, false).cost, ralph_model::Cost::Unknown, "{number}");
+    }
+}

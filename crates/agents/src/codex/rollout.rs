@@ -37,6 +37,8 @@ pub(crate) struct Rollouts {
 struct Thread {
     id: String,
     model: Option<String>,
+    /// The model was named in this run.
+    is_named_now: bool,
     /// It pays for being served first.
     is_priority: bool,
     /// What it used in all, earlier runs included.
@@ -76,6 +78,7 @@ impl Rollouts {
         self.threads.push(Thread {
             id: id.to_owned(),
             model: None,
+            is_named_now: false,
             is_priority: false,
             total: Tokens::default(),
             requests: 0,
@@ -126,8 +129,8 @@ impl Rollouts {
         let Some(payload) = line.get("payload") else { return };
         let is_now = stamp(&line).is_none_or(|stamp| stamp >= self.start);
         match (text(&line, "type"), text(payload, "type")) {
-            ("turn_context", _) => self.model(at, text(payload, "model"), told),
-            ("event_msg", "thread_settings_applied") => self.settings(at, payload, told),
+            ("turn_context", _) => self.model(at, text(payload, "model"), is_now, told),
+            ("event_msg", "thread_settings_applied") => self.settings(at, payload, is_now, told),
             ("token_usage_record", _) => self.request(at, payload, is_now, told),
             ("event_msg", "token_count") => self.count(at, payload, is_now, told),
             _ if !is_now => {}
@@ -141,9 +144,16 @@ impl Rollouts {
         }
     }
 
-    fn model(&mut self, at: usize, model: &str, told: &mut Transcript) {
+    /// A thread names its model, and has one in a run. A record that names another was added to by somebody else, so that the
+    /// dearer of the two counts.
+    fn model(&mut self, at: usize, model: &str, is_now: bool, told: &mut Transcript) {
         let Some(thread) = self.threads.get_mut(at).filter(|_| !model.is_empty()) else { return };
+        let model = match &thread.model {
+            Some(known) if thread.is_named_now => told.dearer(known, model),
+            Some(_) | None => model,
+        };
         thread.model = Some(short(model.to_owned(), MOST_INPUT));
+        thread.is_named_now |= is_now;
         if at == 0
             && let Some(model) = thread.priced_model()
         {
@@ -151,12 +161,13 @@ impl Rollouts {
         }
     }
 
-    fn settings(&mut self, at: usize, payload: &Value, told: &mut Transcript) {
+    fn settings(&mut self, at: usize, payload: &Value, is_now: bool, told: &mut Transcript) {
         let Some(settings) = payload.get("thread_settings") else { return };
         if let Some(thread) = self.threads.get_mut(at) {
-            thread.is_priority = matches!(text(settings, "service_tier"), "priority" | "fast");
+            let is_priority = matches!(text(settings, "service_tier"), "priority" | "fast");
+            thread.is_priority = is_priority || (thread.is_priority && thread.is_named_now);
         }
-        self.model(at, text(settings, "model"), told);
+        self.model(at, text(settings, "model"), is_now, told);
     }
 
     /// One request, as soon as it was answered.

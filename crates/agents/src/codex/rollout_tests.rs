@@ -132,3 +132,26 @@ fn only_names_of_threads_are_taken_in_and_not_without_end() {
     assert_eq!(rollouts.begin("01a1df14-0600-7000-8000-ffffffffffff"), None);
     assert_eq!(rollouts.begin("01a1df14-0600-7000-8000-000000000000"), Some(()), "a known one");
 }
+
+#[test]
+fn a_record_that_names_a_cheaper_model_in_the_middle_is_not_believed() {
+    let named = |second: &str, model: &str| line(second, "turn_context", &format!("{{\"model\":\"{model}\"}}"));
+    let cost = |lines: &[String]| {
+        let (mut rollouts, mut told) = (rollouts(), golden::transcript());
+        for line in lines {
+            rollouts.line(MAIN, line, &mut told);
+        }
+        told.finish(&ralph_model::Ended::Exited { code: 0 }, false).cost
+    };
+    let used = line("12:00:03", "event_msg", &total(1_000_000, 0));
+    let dear = cost(&[named("12:00:01", "gpt-5.5"), used.clone()]);
+    assert_ne!(dear, cost(&[named("12:00:01", "gpt-5-nano"), used.clone()]));
+    let forged = named("12:00:02", "gpt-5-nano");
+    assert_eq!(cost(&[named("12:00:01", "gpt-5.5"), forged.clone(), used.clone()]), dear);
+    let settings = "{\"type\":\"thread_settings_applied\",\"thread_settings\":{\"model\":\"gpt-5-nano\"}}";
+    let settings = line("12:00:02", "event_msg", settings);
+    assert_eq!(cost(&[named("12:00:01", "gpt-5.5"), settings, used.clone()]), dear);
+    // An earlier run of the same thread may have had another.
+    let before = named("11:00:00", "gpt-5.5");
+    assert_eq!(cost(&[before, forged.clone(), used.clone()]), cost(&[forged, used]));
+}

@@ -380,8 +380,8 @@ impl Parser for Gemini {
     fn look(&mut self, told: &mut Transcript) {
         let mut records = std::mem::replace(&mut self.records, Records::new(std::path::Path::new("")));
         records.read(|line| self.side(line, told));
-        if records.is_short() {
-            told.lost_count();
+        if let Some(why) = records.gap() {
+            told.lost_count(why);
         }
         self.records = records;
     }

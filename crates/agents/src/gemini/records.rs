@@ -8,6 +8,7 @@
 
 use std::fs::{self, File};
 use std::io::Read as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::files::{Links, open_plain};
@@ -30,14 +31,16 @@ pub(crate) struct Records {
     /// The folder with the chats of this workspace, once it is known.
     chats: Option<PathBuf>,
     files: Vec<Followed>,
-    /// There is more than is followed.
-    is_short: bool,
+    /// Why not all of it can be read.
+    gap: Option<&'static str>,
 }
 
 struct Followed {
     path: PathBuf,
     /// None when it cannot be read: then it is not tried again.
     file: Option<File>,
+    /// Bytes that were read of it.
+    count: u64,
     lines: Lines,
     /// The beginning of a character whose end was not written yet.
     open: Vec<u8>,
@@ -46,7 +49,7 @@ struct Followed {
 impl Records {
     /// The records below the program's folder of settings.
     pub(crate) fn new(folder: &Path) -> Self {
-        Self { projects: folder.join("tmp"), session: None, chats: None, files: Vec::new(), is_short: false }
+        Self { projects: folder.join("tmp"), session: None, chats: None, files: Vec::new(), gap: None }
     }
 
     /// The program named its session.
@@ -57,9 +60,9 @@ impl Records {
         }
     }
 
-    /// Whether there are records that nobody reads.
-    pub(crate) const fn is_short(&self) -> bool {
-        self.is_short
+    /// Why not all that the program recorded can be read, if so.
+    pub(crate) const fn gap(&self) -> Option<&'static str> {
+        self.gap
     }
 
     /// Passes on each whole line that was written since the last time.
@@ -69,6 +72,9 @@ impl Records {
         let mut left = MOST_BYTES;
         for followed in &mut self.files {
             followed.read(&mut left, &mut line);
+            if !followed.is_whole() {
+                self.gap = Some("its record of what it uses was changed from outside");
+            }
         }
     }
 
@@ -95,16 +101,25 @@ impl Records {
                 continue;
             }
             if self.files.len() == MOST_FILES {
-                self.is_short = true;
+                self.gap = Some("it has more helpers than anybody follows");
             } else {
                 let file = open_plain(&path, Links::Refuse).ok();
-                self.files.push(Followed { path, file, lines: Lines::default(), open: Vec::new() });
+                self.files.push(Followed { path, file, count: 0, lines: Lines::default(), open: Vec::new() });
             }
         }
     }
 }
 
 impl Followed {
+    /// Whether it still is what the program adds to: it only ever grows, and stays where it is.
+    fn is_whole(&self) -> bool {
+        let Some(file) = &self.file else { return true };
+        match (file.metadata(), self.path.symlink_metadata()) {
+            (Ok(read), Ok(found)) => read.len() >= self.count && read.ino() == found.ino(),
+            (Ok(_) | Err(_), _) => false,
+        }
+    }
+
     fn read(&mut self, left: &mut u64, line: &mut impl FnMut(&str)) {
         let Some(file) = &mut self.file else { return };
         let mut buffer = vec![0; 64 * 1024];
@@ -115,6 +130,7 @@ impl Followed {
                 return;
             }
             *left = left.saturating_sub(count as u64);
+            self.count = self.count.saturating_add(count as u64);
             self.open.extend_from_slice(&buffer[..count]);
             let whole = match std::str::from_utf8(&self.open) {
                 Ok(_) => self.open.len(),

@@ -108,8 +108,30 @@ fn records_that_nobody_reads_are_admitted() {
         place.append(&format!("{SESSION}/helper-{number}.jsonl"), b"helper\n");
     }
     assert_eq!(place.read().len(), MOST_FILES);
-    assert!(!place.records.is_short());
+    assert_eq!(place.records.gap(), None);
     place.append(&format!("{SESSION}/one-more.jsonl"), b"helper\n");
     assert_eq!(place.read().len(), 0);
-    assert!(place.records.is_short());
+    assert!(place.records.gap().is_some());
+}
+
+#[test]
+fn a_record_that_somebody_cuts_or_replaces_is_noticed() {
+    type Change = fn(&Path);
+    let changes: [Change; 3] = [
+        |record| fs::write(record, "").unwrap(),
+        |record| fs::remove_file(record).unwrap(),
+        |record| {
+            fs::copy(record, record.with_extension("new")).unwrap();
+            fs::rename(record.with_extension("new"), record).unwrap();
+        },
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut place = Place::new();
+        place.append(MAIN, b"main\n");
+        place.read();
+        assert_eq!(place.records.gap(), None, "{number}");
+        change(&place.chats(MAIN));
+        place.read();
+        assert!(place.records.gap().is_some(), "{number}");
+    }
 }

@@ -50,6 +50,8 @@ pub(super) struct Reader {
     unpriced: bool,
     /// Requests that no event shows.
     hidden: bool,
+    /// A request was made whose tokens are not told yet.
+    is_asking: bool,
     unnamed: Vec<(String, String, Tokens)>,
 }
 
@@ -135,6 +137,13 @@ impl Parser for Reader {
         if self.hidden {
             uncounted(told);
         }
+        match ended {
+            // Whatever killed it may also have written where it writes, and there is no other record.
+            Ended::Signalled { .. } => told.lost_count("it was killed"),
+            Ended::Exited { .. } => {}
+            _ if self.is_asking => told.broke_off_request(),
+            _ => {}
+        }
         if let Some(words) = self.failure.take() {
             // The log has the reason for what the event only calls an error of the server.
             let words = self.logged.take().unwrap_or(words);
@@ -195,6 +204,7 @@ impl Reader {
         let is_summary = self.message(message).is_some_and(|message| message.is_summary);
         let tokens = tokens(part.get("tokens").unwrap_or(&Value::Null));
         self.count(part, message, tokens, told);
+        self.is_asking = false;
         self.last = match text(part, "reason") {
             "stop" if is_summary => Last::Summary,
             "stop" => Last::Done,
@@ -239,6 +249,7 @@ impl Reader {
             ("stream error", _) if is_own => {
                 let Failure { words, trouble } = Failure::of_words(&entry.below("error"), told.now());
                 self.patience.refused(told.now());
+                self.is_asking = false;
                 self.refusal = words;
                 // An event tells of a full context too, and only that counts.
                 if let Some(trouble) = trouble.filter(|trouble| trouble.kind != TroubleKind::ContextOverflow) {
@@ -256,6 +267,7 @@ impl Reader {
             self.hidden = true;
             return;
         }
+        self.is_asking = true;
         if self.patience.requests() == Again::Yes {
             let why = if self.refusal.is_empty() { "the answer broke off" } else { &self.refusal };
             told.retries(why);

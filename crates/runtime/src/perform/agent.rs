@@ -98,6 +98,11 @@ impl Context {
                 }
                 self.machinery.tell(Notice::Spending { so_far: spent });
             }
+            Activity::Stake(amount) => {
+                if let Some(note) = &note {
+                    note.spent(amount);
+                }
+            }
             Activity::Uncounted => {
                 if let Some(note) = &mut note {
                     note.incomplete();
