@@ -2,7 +2,7 @@
 
 use ralph_model::{AbortReason, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
 
-use crate::event::Wait;
+use crate::event::{FORBEARS, Wait};
 use crate::facts::{Facts, IterationRecord};
 
 /// What follows.
@@ -84,7 +84,13 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
     let pause = Millis(facts.config.backoff.0.saturating_mul(factor)).min(most);
     let backoff = Timestamp(now.0.saturating_add(i64::try_from(pause.0).unwrap_or(i64::MAX)));
     // A time that has passed already was named by a clock that goes wrong.
-    let until = trouble.until.filter(|until| *until > now).unwrap_or(backoff);
+    let named = trouble.until.filter(|until| *until > now);
+    let until = match named {
+        // It was waited for as it wished, and in vain.
+        Some(named) if facts.waits > 0 && facts.start.behaviour >= FORBEARS => named.max(backoff),
+        Some(named) => named,
+        None => backoff,
+    };
     let wait = until.since(now);
     let give_up = |why: String| {
         let error = format!("{}: {trouble}; {why}; `ralph resume` goes on", record.agent);
@@ -100,7 +106,7 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
         let details = format!("{trouble}; waiting {wait} would pass the time limit of {limit}");
         return abort(AbortReason::MaxDuration, details);
     }
-    Next::Wait(Wait { until, trouble: trouble.clone() })
+    Next::Wait(Wait { until, most: wait, trouble: trouble.clone() })
 }
 
 /// Whether another pass may begin.

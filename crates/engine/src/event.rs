@@ -15,10 +15,14 @@ pub const EVENT_VERSION: u32 = 3;
 ///
 /// - 1: the first.
 /// - 2: a tree on which the checks failed and passed is flaky; tampering is counted; the tripwire.
-pub const BEHAVIOUR: u32 = 2;
+/// - 3: a service that refuses again is given at least the backoff, whatever it says; a clock that was set back counts from there.
+pub const BEHAVIOUR: u32 = 3;
 
 /// The first behaviour that knows of flakes and of tampering.
 pub(crate) const DISTRUSTS: u32 = 2;
+
+/// The first behaviour that waits longer each time and goes by the time of the event.
+pub(crate) const FORBEARS: u32 = 3;
 
 /// Where a loop began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +53,8 @@ pub struct StartPoint {
 pub struct Wait {
     /// Until when to wait for it.
     pub until: Timestamp,
+    /// How long that is at most: the clock may be set back meanwhile.
+    pub most: Millis,
     /// What it refused.
     pub trouble: Trouble,
 }

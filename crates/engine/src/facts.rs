@@ -7,7 +7,7 @@ use ralph_model::{
     TreeHash, Tripwire, Trouble, Turns, Verdict,
 };
 
-use crate::event::{Alert, DISTRUSTS, DayBudget, Limits, StartPoint, Stop, StopWhen, Wait};
+use crate::event::{Alert, DISTRUSTS, DayBudget, FORBEARS, Limits, StartPoint, Stop, StopWhen, Wait};
 
 /// One pass, as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -482,7 +482,8 @@ impl Facts {
 
     pub(crate) fn note_time(&mut self, at: Timestamp) {
         self.active = self.active.plus(at.since(self.last));
-        self.last = self.last.max(at);
+        // A clock that was set back counts from there: the time until it is where it was before is time all the same.
+        self.last = if self.start.behaviour >= FORBEARS { at } else { self.last.max(at) };
     }
 
     pub(crate) fn due_alerts(&mut self) -> Vec<Alert> {
