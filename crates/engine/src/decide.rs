@@ -1,6 +1,6 @@
 //! Decides what follows a pass: complete, abort, change the way of working, or go on.
 
-use ralph_model::{AbortReason, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
+use ralph_model::{AbortReason, AgentSpec, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
 
 use crate::event::{FORBEARS, Wait};
 use crate::facts::{Facts, IterationRecord};
@@ -42,7 +42,7 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
     if facts.stop.is_some() {
         return cancelled(facts);
     }
-    if let Some(aborted) = spent_or_late(facts) {
+    if let Some(aborted) = spent_or_late(facts, facts.agent_to_come()) {
         return aborted;
     }
     if let Some(trouble) = trouble.filter(|trouble| trouble.kind.remedy() == Remedy::Wait) {
@@ -114,7 +114,7 @@ pub(crate) fn before_iteration(facts: &Facts) -> Next {
     if facts.stop.is_some() {
         return cancelled(facts);
     }
-    if let Some(aborted) = spent_or_late(facts) {
+    if let Some(aborted) = spent_or_late(facts, facts.next_agent()) {
         return aborted;
     }
     if iterations_left(facts) { Next::Continue } else { out_of_iterations(facts) }
@@ -172,9 +172,9 @@ fn tampered_too_often(facts: &Facts, last: &IterationRecord) -> Option<Next> {
     ))
 }
 
-fn spent_or_late(facts: &Facts) -> Option<Next> {
+fn spent_or_late(facts: &Facts, next: &AgentSpec) -> Option<Next> {
     let config = &facts.config;
-    if !config.is_unmetered() && facts.remaining() == Money::ZERO {
+    if facts.needs_money_for(next) && facts.remaining() == Money::ZERO {
         let runs = facts.iterations.iter().filter_map(|record| record.run.as_ref());
         let unknown = runs.rev().find(|run| run.cost == ralph_model::Cost::Unknown);
         let hint = match unknown {

@@ -15,13 +15,15 @@ pub const EVENT_VERSION: u32 = 3;
 ///
 /// - 1: the first.
 /// - 2: a tree on which the checks failed and passed is flaky; tampering is counted; the tripwire.
-/// - 3: a service that refuses again is given at least the backoff, whatever it says; a clock that was set back counts from there.
+/// - 3: a service that refuses again is given at least the backoff, whatever it says; a clock that was set back counts from there;
+///   a refused pass is not counted either when its tripwire is cut short; spent money does not end a loop whose next agent costs
+///   none; a single iteration raises no alert.
 pub const BEHAVIOUR: u32 = 3;
 
 /// The first behaviour that knows of flakes and of tampering.
 pub(crate) const DISTRUSTS: u32 = 2;
 
-/// The first behaviour that waits longer each time and goes by the time of the event.
+/// The first behaviour of the patient kind: see 3 above.
 pub(crate) const FORBEARS: u32 = 3;
 
 /// Where a loop began.

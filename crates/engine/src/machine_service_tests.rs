@@ -134,6 +134,48 @@ fn a_clock_that_is_set_back_makes_no_wait_longer() {
     assert_eq!(scene.reason(), AbortReason::MaxDuration);
 }
 
+/// As a stop during its checks does.
+#[test]
+fn a_refused_pass_whose_tripwire_is_cut_short_is_not_counted() {
+    let mut scene = Scene::red(wired());
+    scene.begin().agent(refused("b", TroubleKind::RateLimit, None)).checks(green());
+    assert_eq!(scene.phase(), "confirming");
+    scene.stop(StopWhen::Now).wire(ralph_model::Tripwire::NotPossible { why: "stopped".into() });
+    assert_eq!((scene.reason(), scene.run.facts().counted()), (AbortReason::Cancelled, 0));
+}
+
+/// A metered and a free agent, in this order or the other, turn by turn.
+fn one_free(first: &str) -> LoopConfig {
+    let agent = |name: &str| AgentSpec { unmetered: name == "free", ..AgentSpec::command(name, "./worker") };
+    let second = if first == "free" { "paid" } else { "free" };
+    LoopConfig { agent: agent(first), more_agents: vec![agent(second)], turns: Turns::Rotate, ..config() }
+}
+
+#[test]
+fn spent_money_ends_a_loop_when_it_is_the_turn_of_somebody_who_costs() {
+    let mut scene = Scene::red(one_free("paid"));
+    scene.pass(costing("b", known(ralph_model::Money::dollars(5))), red(&["a"]));
+    assert_eq!(scene.phase(), "pausing", "the next one is free");
+    scene.begin();
+    assert_eq!(agent(&scene), "free");
+    scene.agent(costing("c", ralph_model::Cost::Unmetered)).checks(red(&["a"]));
+    assert_eq!((scene.reason(), scene.agents()), (AbortReason::CostLimit, 2));
+}
+
+#[test]
+fn a_refused_pass_comes_again_with_the_same_agent_and_needs_its_money() {
+    let spent = ralph_model::Money::dollars(5);
+    let refusal = |cost| AgentRun { cost, ..refused("b", TroubleKind::RateLimit, None) };
+    let mut scene = Scene::red(one_free("paid"));
+    scene.begin().agent(refusal(known(spent))).checks(red(&["a"]));
+    assert_eq!(scene.reason(), AbortReason::CostLimit, "nothing is left for the same pass");
+    let mut scene = Scene::red(one_free("free"));
+    scene.run.facts.spent = spent;
+    scene.replays = false;
+    scene.begin().agent(refusal(ralph_model::Cost::Unmetered)).checks(red(&["a"]));
+    assert_eq!((scene.phase(), wait(&scene)), ("pausing", Some(config().backoff)));
+}
+
 #[test]
 fn an_answer_in_between_makes_waits_count_anew() {
     let long = LoopConfig { max_iterations: 50, max_cost: ralph_model::Money::dollars(9), ..config() };

@@ -333,7 +333,7 @@ fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: Li
             format!("{done} iterations are used; go on with `ralph resume {} --max {}`", loop_id.short(), done + 5);
         return stands(AbortReason::MaxIterations, hint);
     }
-    if !config.is_unmetered() && !limits.unmetered && facts.spent >= config.max_cost {
+    if facts.needs_money_for(facts.next_agent()) && !limits.unmetered && facts.spent >= config.max_cost {
         let hint = format!("{} is spent; go on with `ralph resume {} --max-cost AMOUNT`", facts.spent, loop_id.short());
         return stands(AbortReason::CostLimit, hint);
     }
