@@ -308,6 +308,9 @@ pub enum Event {
         /// The workspace as it was found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<TreeHash>,
+        /// What the books have for attempts that ended, also from events that were set aside; the lost one is not among them.
+        #[serde(default)]
+        settled: Money,
     },
     /// People were told of an alert: no other process of the loop tells them again.
     AlertRaised {

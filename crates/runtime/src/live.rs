@@ -2,7 +2,7 @@
 
 use ralph_agents::read_report;
 use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
-use ralph_model::{Cost, LoopId, Money, Outcome};
+use ralph_model::{Attempt, Cost, LoopId, Money, Outcome};
 use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
 
 use crate::error::Error;
@@ -57,11 +57,7 @@ impl Live {
     pub(crate) fn lost(&self, folder: &LoopFolder) -> Option<(Lost, Option<MoneyChange>)> {
         let Phase::Working(working) = self.run.phase() else { return None };
         let ran = folder.marker(working.attempt).exists();
-        let report = folder.attempt(working.attempt).join("result.json");
-        let told = read_report(&report).ok().flatten().and_then(|report| report.cost);
-        // An agent without a report of its own was watched.
-        let told = told.or_else(|| spent_so_far(&folder.so_far(working.attempt)));
-        let cost = match (working.unmetered, told, ran) {
+        let cost = match (working.unmetered, told(folder, working.attempt), ran) {
             (true, _, _) => Cost::Unmetered,
             (false, _, false) => Cost::Known { amount: Money::ZERO },
             (false, Some(amount), true) => Cost::Known { amount },
@@ -117,6 +113,14 @@ fn summary(run: &Loop) -> LoopSummary {
         finished_at: run.outcome().map(|_| facts.last),
         details: facts.config.origin.as_ref().map(|origin| serde_json::json!({ "origin": origin }).to_string()),
     }
+}
+
+/// What the agent of an attempt that nobody answered for had cost, as far as anybody knows.
+pub(crate) fn told(folder: &LoopFolder, attempt: Attempt) -> Option<Money> {
+    let report = folder.attempt(attempt).join("result.json");
+    let told = read_report(&report).ok().flatten().and_then(|report| report.cost);
+    // An agent without a report of its own was watched.
+    told.or_else(|| spent_so_far(&folder.so_far(attempt)))
 }
 
 /// What a watched agent had cost when it was last seen.
