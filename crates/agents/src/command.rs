@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use crate::files::write_private;
 use crate::report_file::{ReportFile, read_report};
 use crate::request::{Activity, Error, Observed, Request, TAIL};
+use crate::stream::ask;
 use crate::text::{REPORT, bounded, shell_word, short, tool_name};
 
 const PROMPT_FILE: &str = "{prompt_file}";
@@ -76,7 +77,7 @@ async fn watch_over(
             changed = stop.changed(), if !asked => match changed {
                 Ok(()) => {
                     let wanted = *stop.borrow();
-                    ended_by.send_replace(wanted);
+                    ask(&ended_by, wanted);
                 }
                 // Nobody is left who could ask.
                 Err(_) => asked = true,
@@ -86,7 +87,7 @@ async fn watch_over(
                     && let Ok(Some(ReportFile { cost: Some(cost), .. })) = read_report(report)
                     && cost >= *budget
                 {
-                    ended_by.send_if_modified(|wanted| wanted.is_none() && wanted.replace(Stop::BudgetSpent).is_none());
+                    ask(&ended_by, Some(Stop::BudgetSpent));
                 }
             }
         }

@@ -251,11 +251,16 @@ fn lock<'a, 'b>(reading: &'a std::sync::Mutex<Reading<'b>>) -> std::sync::MutexG
     reading.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Asks for an end, unless somebody did already.
-fn ask(ended_by: &watch::Sender<Option<Stop>>, wanted: Option<Stop>) {
-    if let Some(why) = wanted {
-        ended_by.send_if_modified(|asked| asked.is_none() && asked.replace(why).is_none());
-    }
+/// Asks for an end, unless somebody did already. Spent money cannot wait for the grace that others give.
+pub(crate) fn ask(ended_by: &watch::Sender<Option<Stop>>, wanted: Option<Stop>) {
+    let Some(why) = wanted else { return };
+    ended_by.send_if_modified(|asked| {
+        let is_news = asked.is_none() || (why == Stop::BudgetSpent && *asked != wanted);
+        if is_news {
+            *asked = wanted;
+        }
+        is_news
+    });
 }
 
 /// Passes requests to stop on.
@@ -265,7 +270,7 @@ pub(crate) async fn pass_on(
 ) -> std::convert::Infallible {
     while stop.changed().await.is_ok() {
         let wanted = *stop.borrow();
-        ended_by.send_replace(wanted);
+        ask(ended_by, wanted);
     }
     // Nobody is left who could ask.
     std::future::pending().await
@@ -280,3 +285,7 @@ pub(crate) fn merged(
     environment.extend(own);
     environment
 }
+
+#[cfg(test)]
+#[path = "stream_tests.rs"]
+mod tests;

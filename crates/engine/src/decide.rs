@@ -1,8 +1,8 @@
 //! Decides what follows a pass: complete, abort, change the way of working, or go on.
 
-use ralph_model::{AbortReason, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
+use ralph_model::{AbortReason, AgentSpec, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
 
-use crate::event::Wait;
+use crate::event::{FORBEARS, Wait};
 use crate::facts::{Facts, IterationRecord};
 
 /// What follows.
@@ -42,7 +42,7 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
     if facts.stop.is_some() {
         return cancelled(facts);
     }
-    if let Some(aborted) = spent_or_late(facts) {
+    if let Some(aborted) = spent_or_late(facts, facts.agent_to_come()) {
         return aborted;
     }
     if let Some(trouble) = trouble.filter(|trouble| trouble.kind.remedy() == Remedy::Wait) {
@@ -84,7 +84,13 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
     let pause = Millis(facts.config.backoff.0.saturating_mul(factor)).min(most);
     let backoff = Timestamp(now.0.saturating_add(i64::try_from(pause.0).unwrap_or(i64::MAX)));
     // A time that has passed already was named by a clock that goes wrong.
-    let until = trouble.until.filter(|until| *until > now).unwrap_or(backoff);
+    let named = trouble.until.filter(|until| *until > now);
+    let until = match named {
+        // It was waited for as it wished, and in vain.
+        Some(named) if facts.waits > 0 && facts.start.behaviour >= FORBEARS => named.max(backoff),
+        Some(named) => named,
+        None => backoff,
+    };
     let wait = until.since(now);
     let give_up = |why: String| {
         let error = format!("{}: {trouble}; {why}; `ralph resume` goes on", record.agent);
@@ -100,7 +106,7 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
         let details = format!("{trouble}; waiting {wait} would pass the time limit of {limit}");
         return abort(AbortReason::MaxDuration, details);
     }
-    Next::Wait(Wait { until, trouble: trouble.clone() })
+    Next::Wait(Wait { until, most: wait, trouble: trouble.clone() })
 }
 
 /// Whether another pass may begin.
@@ -108,7 +114,7 @@ pub(crate) fn before_iteration(facts: &Facts) -> Next {
     if facts.stop.is_some() {
         return cancelled(facts);
     }
-    if let Some(aborted) = spent_or_late(facts) {
+    if let Some(aborted) = spent_or_late(facts, facts.next_agent()) {
         return aborted;
     }
     if iterations_left(facts) { Next::Continue } else { out_of_iterations(facts) }
@@ -166,9 +172,9 @@ fn tampered_too_often(facts: &Facts, last: &IterationRecord) -> Option<Next> {
     ))
 }
 
-fn spent_or_late(facts: &Facts) -> Option<Next> {
+fn spent_or_late(facts: &Facts, next: &AgentSpec) -> Option<Next> {
     let config = &facts.config;
-    if !config.is_unmetered() && facts.remaining() == Money::ZERO {
+    if facts.needs_money_for(next) && facts.remaining() == Money::ZERO {
         let runs = facts.iterations.iter().filter_map(|record| record.run.as_ref());
         let unknown = runs.rev().find(|run| run.cost == ralph_model::Cost::Unknown);
         let hint = match unknown {

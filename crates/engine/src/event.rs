@@ -15,10 +15,16 @@ pub const EVENT_VERSION: u32 = 3;
 ///
 /// - 1: the first.
 /// - 2: a tree on which the checks failed and passed is flaky; tampering is counted; the tripwire.
-pub const BEHAVIOUR: u32 = 2;
+/// - 3: a service that refuses again is given at least the backoff, whatever it says; a clock that was set back counts from there;
+///   a refused pass is not counted either when its tripwire is cut short; spent money does not end a loop whose next agent costs
+///   none; a single iteration raises no alert.
+pub const BEHAVIOUR: u32 = 3;
 
 /// The first behaviour that knows of flakes and of tampering.
 pub(crate) const DISTRUSTS: u32 = 2;
+
+/// The first behaviour of the patient kind: see 3 above.
+pub(crate) const FORBEARS: u32 = 3;
 
 /// Where a loop began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +55,8 @@ pub struct StartPoint {
 pub struct Wait {
     /// Until when to wait for it.
     pub until: Timestamp,
+    /// How long that is at most: the clock may be set back meanwhile.
+    pub most: Millis,
     /// What it refused.
     pub trouble: Trouble,
 }
@@ -300,6 +308,9 @@ pub enum Event {
         /// The workspace as it was found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<TreeHash>,
+        /// What the books have for attempts that ended, also from events that were set aside; the lost one is not among them.
+        #[serde(default)]
+        settled: Money,
     },
     /// People were told of an alert: no other process of the loop tells them again.
     AlertRaised {

@@ -22,7 +22,14 @@ fn what_is_no_event_is_an_error() {
 #[test]
 fn fields_that_may_be_absent_may_be_absent() {
     let resumed = Event::decode(1, r#"{"kind":"resumed"}"#).unwrap();
-    assert_eq!(resumed, Event::Resumed { lost: None, limits: Limits::default(), attempts: Attempt(0), tree: None });
+    let expected = Event::Resumed {
+        lost: None,
+        limits: Limits::default(),
+        attempts: Attempt(0),
+        tree: None,
+        settled: ralph_model::Money::ZERO,
+    };
+    assert_eq!(resumed, expected);
     let committed = Event::decode(1, r#"{"kind":"workCommitted","attempt":7}"#).unwrap();
     assert_eq!(committed, Event::WorkCommitted { attempt: Attempt(7), commit: None, problem: None });
 }

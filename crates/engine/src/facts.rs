@@ -7,7 +7,7 @@ use ralph_model::{
     TreeHash, Tripwire, Trouble, Turns, Verdict,
 };
 
-use crate::event::{Alert, DISTRUSTS, DayBudget, Limits, StartPoint, Stop, StopWhen, Wait};
+use crate::event::{Alert, DISTRUSTS, DayBudget, FORBEARS, Limits, StartPoint, Stop, StopWhen, Wait};
 
 /// One pass, as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +92,11 @@ impl IterationRecord {
     #[must_use]
     pub fn has_to_wait(&self) -> bool {
         self.trouble().is_some_and(|trouble| trouble.kind.remedy() == Remedy::Wait)
+    }
+
+    /// Whether the service refused something that another pass would not get either.
+    fn was_cut_short(&self) -> bool {
+        self.trouble().is_some_and(|trouble| trouble.kind.remedy() != Remedy::NextIteration)
     }
 
     /// What the checks rest on and what was not as it should have been.
@@ -264,7 +269,12 @@ impl Facts {
     /// Whose turn it is in the next pass.
     #[must_use]
     pub fn next_agent(&self) -> &AgentSpec {
-        let (counted, agents) = (self.counted(), u32::try_from(self.config.more_agents.len()).unwrap_or(u32::MAX));
+        self.agent_after(self.counted())
+    }
+
+    /// Whose turn it is after so many passes that count.
+    fn agent_after(&self, counted: u32) -> &AgentSpec {
+        let agents = u32::try_from(self.config.more_agents.len()).unwrap_or(u32::MAX);
         let place = match self.config.turns {
             // All passes so far have failed: the loop would be over otherwise.
             Turns::Escalate { after } => (counted / after.max(1)).min(agents),
@@ -273,10 +283,23 @@ impl Facts {
         self.config.agent_at(place as usize)
     }
 
+    /// Whose turn it is after the last pass, of which it is not yet noted whether it counts: one that the service cut short
+    /// comes again with the same agent.
+    pub(crate) fn agent_to_come(&self) -> &AgentSpec {
+        let comes_again = self.iterations.last().is_some_and(|last| !last.uncounted && last.was_cut_short());
+        self.agent_after(self.counted() - u32::from(comes_again))
+    }
+
+    /// Whether the loop has to have money left for a pass with this agent.
+    #[must_use]
+    pub fn needs_money_for(&self, agent: &AgentSpec) -> bool {
+        if self.start.behaviour < FORBEARS { !self.config.is_unmetered() } else { !agent.unmetered }
+    }
+
     /// A pass that the service cut short counts only if it completes the loop.
     pub(crate) fn forgive_refusal(&mut self) {
         if let Some(record) = self.iterations.last_mut()
-            && record.trouble().is_some_and(|trouble| trouble.kind.remedy() != Remedy::NextIteration)
+            && record.was_cut_short()
         {
             record.uncounted = true;
         }
@@ -482,15 +505,19 @@ impl Facts {
 
     pub(crate) fn note_time(&mut self, at: Timestamp) {
         self.active = self.active.plus(at.since(self.last));
-        self.last = self.last.max(at);
+        // A clock that was set back counts from there: the time until it is where it was before is time all the same.
+        self.last = if self.start.behaviour >= FORBEARS { at } else { self.last.max(at) };
     }
 
     pub(crate) fn due_alerts(&mut self) -> Vec<Alert> {
         let begun = u64::from(self.counted());
         let is_metered = !self.config.is_unmetered();
+        let max = u64::from(self.config.max_iterations);
+        // Of a single one there is nothing to tell: it is the last from the beginning.
+        let warns_of_last = max > 1 || self.start.behaviour < FORBEARS;
         let due = [
             (Alert::Cost80, is_metered && self.spent > Money::ZERO && self.spent >= self.config.max_cost.percent(80)),
-            (Alert::Iterations90, begun > 0 && begun * 10 >= u64::from(self.config.max_iterations) * 9),
+            (Alert::Iterations90, warns_of_last && begun > 0 && begun * 10 >= max * 9),
             (Alert::Day80, self.day.spent > Money::ZERO && self.day.spent >= self.day.cap.percent(80)),
         ];
         due.into_iter()

@@ -95,15 +95,18 @@ fn alerts_are_due_at_their_figure_and_not_before() {
     assert_eq!(due(|facts| facts.spent = Money::from_micros(3_999_999)), []);
     assert_eq!(due(|facts| facts.spent = Money::dollars(4)), [Alert::Cost80]);
     assert_eq!(due(|facts| facts.day.spent = Money::from_micros(1)), [Alert::Day80], "a day without a cap is full");
-    let records = |count: u32| {
-        let mut scene = Scene::red(LoopConfig { max_iterations: 10, same_error_threshold: 99, ..config() });
+    let records = |count: u32, max_iterations: u32| {
+        let mut scene = Scene::red(LoopConfig { max_iterations, same_error_threshold: 99, ..config() });
         for n in 0..count {
             scene.pass(costing(&n.to_string(), ralph_model::Cost::Unmetered), red(&["a"]));
         }
         scene.alerts()
     };
-    assert_eq!(records(8), []);
-    assert_eq!(records(9), [Alert::Iterations90]);
+    assert_eq!(records(8, 10), []);
+    assert_eq!(records(9, 10), [Alert::Iterations90]);
+    assert_eq!(records(1, 2), []);
+    assert_eq!(records(2, 2), [Alert::Iterations90]);
+    assert_eq!(records(1, 1), [], "everybody knows that the only one is the last");
 }
 
 #[test]

@@ -45,8 +45,10 @@ impl Loop {
 
     /// Takes one event into account and says what has to be done. The same events give the same effects.
     pub fn step(&mut self, at: Timestamp, event: Event) -> Vec<Effect> {
-        if let Event::Resumed { attempts, .. } = &event {
+        if let Event::Resumed { attempts, settled, .. } = &event {
             self.facts.attempt = self.facts.attempt.max(*attempts);
+            // An event that was set aside took its cost with it, and the money is spent all the same.
+            self.facts.spent = self.facts.spent.max(*settled);
             // Nobody worked between the last event and this one.
             self.facts.last = at;
         }

@@ -70,8 +70,26 @@ fn limited() -> Scene {
     scene
 }
 
+fn patience() -> Scene {
+    let free = ralph_model::AgentSpec { unmetered: true, ..ralph_model::AgentSpec::command("free", "./free") };
+    let mut scene = Scene::red(LoopConfig { more_agents: vec![free], turns: ralph_model::Turns::Rotate, ..wired() });
+    let soon = |scene: &Scene| Some(Timestamp(scene.now.0 + 2_500));
+    for _ in 0..2 {
+        scene.begin();
+        let until = soon(&scene);
+        scene.agent(refused("start", TroubleKind::RateLimit, until));
+    }
+    scene.now.0 -= 7_200_000;
+    scene.pass(costing("b", known(Money::dollars(5))), red(&["a"])).begin();
+    let until = soon(&scene);
+    scene.agent(refused("c", TroubleKind::RateLimit, until)).checks(green()).stop(crate::StopWhen::Now);
+    scene.wire(Tripwire::NotPossible { why: "stopped".into() });
+    scene
+}
+
 #[test]
 fn the_golden_scenes_end_as_their_names_say() {
+    assert_eq!(patience().reason(), AbortReason::Cancelled);
     assert!(matches!(limited().outcome(), Outcome::Error { .. }));
     assert_eq!(completed().outcome(), &Outcome::Completed { verified: true });
     assert_eq!(stall().reason(), AbortReason::Stall);
@@ -95,6 +113,7 @@ fn every_golden_scene_has_its_journal() {
         ("tampered", tampering()),
         ("tripwire", tripwire()),
         ("limited", limited()),
+        ("patience", patience()),
     ] {
         let path = format!("{}/tests/journals/v{EVENT_VERSION}-{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
         if std::path::Path::new(&path).is_file() {

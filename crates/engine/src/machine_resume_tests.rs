@@ -397,3 +397,24 @@ fn exactly_the_allowed_agents_run_wherever_two_crashes_come() {
         }
     }
 }
+
+/// What was set aside took its cost with it; the books still have it.
+#[test]
+fn the_larger_of_what_is_remembered_and_what_is_booked_is_spent() {
+    let resumed = |lost, dollars| Event::Resumed {
+        lost,
+        limits: Limits::default(),
+        attempts: Attempt(0),
+        tree: None,
+        settled: Money::dollars(dollars),
+    };
+    let mut scene = Scene::red(config());
+    scene.pass(costing("b", known(Money::dollars(2))), red(&["a"])).event(resumed(None, 1));
+    assert_eq!(scene.run.facts().spent, Money::dollars(2));
+    scene.begin();
+    let lost = Lost { attempt: scene.attempt(), ran: true, cost: known(cents(5)) };
+    scene.event(resumed(Some(lost), 4));
+    assert_eq!(scene.run.facts().spent, Money::dollars(4) + cents(5), "the lost run is not among those on the books");
+    scene.begin().event(resumed(None, 5));
+    assert_eq!(scene.reason(), AbortReason::CostLimit);
+}

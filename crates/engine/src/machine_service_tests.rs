@@ -78,6 +78,104 @@ fn every_refusal_in_a_row_doubles_the_wait_until_the_loop_gives_up() {
     assert_eq!((scene.phase(), wait(&scene)), ("pausing", None), "whoever goes on wants to see whether it works now");
 }
 
+/// A service that names the next moment every time would use up the loop's patience within seconds.
+#[test]
+fn from_the_second_refusal_on_the_later_of_the_named_time_and_the_backoff_counts() {
+    let in_vain = |named: i64| {
+        let mut scene = Scene::red(config());
+        let mut waits = Vec::new();
+        while scene.run.outcome().is_none() {
+            scene.begin();
+            // The answer comes a second later.
+            let until = Timestamp(scene.now.0 + 1000 + named);
+            scene.agent(refused("start", TroubleKind::RateLimit, Some(until)));
+            waits.extend(wait(&scene).map(|wait| wait.0));
+        }
+        waits
+    };
+    let secs = |waits: &[u64]| -> Vec<u64> { waits.iter().map(|secs| secs * 1000).collect() };
+    let longer = [30, 60, 120, 240, 480, 960, 1800, 1800, 1800, 1800, 1800];
+    assert_eq!(in_vain(1_500), [&[1_500][..], &secs(&longer)].concat());
+    assert_eq!(in_vain(90_000), secs(&[&[90, 90, 90][..], &longer[2..]].concat()));
+}
+
+#[test]
+fn a_journal_from_before_waits_as_the_service_wished() {
+    let mut scene = Scene::red(config());
+    let Event::LoopStarted { start, .. } = &mut scene.journal[0].1 else { panic!("no start") };
+    start.behaviour = 2;
+    scene.run = Loop::replay(scene.journal.clone()).unwrap();
+    for _ in 0..3 {
+        scene.begin();
+        let until = Timestamp(scene.now.0 + 2_500);
+        scene.agent(refused("start", TroubleKind::RateLimit, Some(until)));
+        assert_eq!(wait(&scene), Some(Millis(1_500)));
+    }
+}
+
+#[test]
+fn a_clock_that_is_set_back_makes_no_wait_longer() {
+    let long = LoopConfig { max_wait: Millis::minutes(30), max_duration: Some(Millis::minutes(60)), ..config() };
+    let mut scene = Scene::red(long);
+    scene.begin();
+    scene.now.0 -= 2 * 3_600_000;
+    let until = Timestamp(scene.now.0 + 1000 + 60_000);
+    scene.agent(refused("start", TroubleKind::RateLimit, Some(until)));
+    assert_eq!(wait(&scene), Some(Millis::minutes(1)));
+    let most = scene.asked.iter().find_map(|effect| match effect {
+        Effect::BeginIteration { wait: Some(wait), .. } => Some(wait.most),
+        _ => None,
+    });
+    assert_eq!(most, Some(Millis::minutes(1)), "whatever is done to the clock meanwhile");
+    scene.begin().agent(refused("start", TroubleKind::Overload, None));
+    assert_eq!(wait(&scene), Some(Millis::secs(30)));
+    // Time goes on from there, also for --max-duration.
+    scene.wait(Millis::minutes(60)).begin();
+    assert_eq!(scene.reason(), AbortReason::MaxDuration);
+}
+
+/// As a stop during its checks does.
+#[test]
+fn a_refused_pass_whose_tripwire_is_cut_short_is_not_counted() {
+    let mut scene = Scene::red(wired());
+    scene.begin().agent(refused("b", TroubleKind::RateLimit, None)).checks(green());
+    assert_eq!(scene.phase(), "confirming");
+    scene.stop(StopWhen::Now).wire(ralph_model::Tripwire::NotPossible { why: "stopped".into() });
+    assert_eq!((scene.reason(), scene.run.facts().counted()), (AbortReason::Cancelled, 0));
+}
+
+/// A metered and a free agent, in this order or the other, turn by turn.
+fn one_free(first: &str) -> LoopConfig {
+    let agent = |name: &str| AgentSpec { unmetered: name == "free", ..AgentSpec::command(name, "./worker") };
+    let second = if first == "free" { "paid" } else { "free" };
+    LoopConfig { agent: agent(first), more_agents: vec![agent(second)], turns: Turns::Rotate, ..config() }
+}
+
+#[test]
+fn spent_money_ends_a_loop_when_it_is_the_turn_of_somebody_who_costs() {
+    let mut scene = Scene::red(one_free("paid"));
+    scene.pass(costing("b", known(ralph_model::Money::dollars(5))), red(&["a"]));
+    assert_eq!(scene.phase(), "pausing", "the next one is free");
+    scene.begin();
+    assert_eq!(agent(&scene), "free");
+    scene.agent(costing("c", ralph_model::Cost::Unmetered)).checks(red(&["a"]));
+    assert_eq!((scene.reason(), scene.agents()), (AbortReason::CostLimit, 2));
+}
+
+#[test]
+fn a_refused_pass_comes_again_with_the_same_agent_and_needs_its_money() {
+    let spent = ralph_model::Money::dollars(5);
+    let refusal = |cost| AgentRun { cost, ..refused("b", TroubleKind::RateLimit, None) };
+    let mut scene = Scene::red(one_free("paid"));
+    scene.begin().agent(refusal(known(spent))).checks(red(&["a"]));
+    assert_eq!(scene.reason(), AbortReason::CostLimit, "nothing is left for the same pass");
+    let mut scene = Scene::red(one_free("free"));
+    scene.run.facts.spent = spent;
+    scene.replays = false;
+    scene.begin().agent(refusal(ralph_model::Cost::Unmetered)).checks(red(&["a"]));
+    assert_eq!((scene.phase(), wait(&scene)), ("pausing", Some(config().backoff)));
+}
+
 #[test]
 fn an_answer_in_between_makes_waits_count_anew() {
     let long = LoopConfig { max_iterations: 50, max_cost: ralph_model::Money::dollars(9), ..config() };

@@ -30,6 +30,8 @@ enum Happening {
     Fault,
     /// Records that decide nothing.
     Record(u8),
+    /// Somebody sets the clock back.
+    SetBack(Millis),
 }
 
 #[derive(Debug, Clone)]
@@ -201,6 +203,7 @@ fn happenings() -> impl Strategy<Value = Happening> {
         ),
         1 => Just(Happening::Fault),
         1 => any::<u8>().prop_map(Happening::Record),
+        1 => (0_u64..9_000_000).prop_map(|span| Happening::SetBack(Millis(span))),
     ]
 }
 
@@ -291,7 +294,11 @@ impl Walk {
             Happening::Resume { ran, cost, accounted, limits, gap } => {
                 self.now.0 += i64::try_from(gap.0).unwrap();
                 let lost = self.awaited.filter(|_| accounted).map(|attempt| Lost { attempt, ran, cost });
-                Event::Resumed { lost, limits, attempts: Attempt(0), tree: None }
+                Event::Resumed { lost, limits, attempts: Attempt(0), tree: None, settled: Money::ZERO }
+            }
+            Happening::SetBack(span) => {
+                self.now.0 -= i64::try_from(span.0).unwrap();
+                return;
             }
             Happening::Fault => Event::Faulted { error: "broken".into(), lost: None },
             Happening::Record(n) if n % 2 == 0 => Event::AlertRaised { alert: crate::Alert::Day80 },
@@ -355,6 +362,13 @@ impl Walk {
                 | Effect::RestorePinned { attempt }
                 | Effect::RestoreTree { attempt, .. }
                 | Effect::CommitWork { attempt } => {
+                    let earlier = before.and_then(|before| before.facts().wait.clone());
+                    if let Effect::BeginIteration { wait: Some(wait), .. } = effect
+                        && earlier.as_ref() != Some(wait)
+                    {
+                        assert!(wait.most <= facts.config.max_wait);
+                        assert_eq!(wait.most, wait.until.since(self.now), "it waits from now on");
+                    }
                     assert_eq!(Some(*attempt), self.awaited);
                     assert!(before.is_none_or(|before| *attempt > before.facts().attempt), "an attempt came twice");
                 }

@@ -50,6 +50,8 @@ pub(crate) struct Live {
     session: Option<i32>,
     phase: Phase,
     grace: Millis,
+    /// What was asked for last: each wish is told once.
+    heard: Option<Stop>,
     marker: PathBuf,
     timer: Pin<Box<Sleep>>,
 }
@@ -75,6 +77,7 @@ impl Live {
                 idle: spec.idle.map(|limit| (limit, Idle::new(limit.as_std().min(FAR), now))),
             },
             grace: spec.grace,
+            heard: None,
             marker: spec.marker.unwrap_or_default(),
             timer: Box::pin(sleep_until(now + FAR)),
         }
@@ -90,12 +93,15 @@ impl Live {
             if self.timer.deadline() != deadline {
                 self.timer.as_mut().reset(deadline);
             }
-            let running = self.is_running();
             tokio::select! {
                 () = self.stdout.readable() => return Event::Printed(Stream::Stdout),
                 () = self.stderr.readable() => return Event::Printed(Stream::Stderr),
                 () = feedable(self.stdin.as_mut()) => return Event::MayFeed,
-                asked = stopped(stop), if running => return Event::StopAsked(asked),
+                // While it ends, too: somebody may want it sooner.
+                asked = stopped(stop, self.heard) => {
+                    self.heard = Some(asked);
+                    return Event::StopAsked(asked);
+                }
                 () = self.timer.as_mut() => if let Some(event) = self.timer_fired() { return event },
                 _ = self.control.readable() => if self.receive() == Socket::Closed { return Event::ReaperGone },
             }
@@ -133,10 +139,15 @@ impl Live {
         matches!(self.phase, Phase::Running { .. })
     }
 
-    /// Tells the reaper to end the tree, with at most this much grace.
+    /// Tells the reaper to end the tree, with at most this much grace. Asked again it can only become less.
     pub(crate) async fn ask_to_end(&mut self, most: Millis) {
         let grace = self.grace.min(most);
-        self.phase = Phase::Ending { give_up_at: Instant::now() + grace.as_std().min(FAR) + REAPER_MARGIN };
+        let patience = Instant::now() + grace.as_std().min(FAR) + REAPER_MARGIN;
+        let give_up_at = match self.phase {
+            Phase::Running { .. } => patience,
+            Phase::Ending { give_up_at } => give_up_at.min(patience),
+        };
+        self.phase = Phase::Ending { give_up_at };
         // A reaper that cannot be told is dead, and the end of its socket says so.
         let _ = self.control.write_all(&Order::End { grace: grace.0 }.encode()).await;
     }
@@ -242,10 +253,10 @@ async fn feedable(input: Option<&mut Input>) {
     }
 }
 
-/// Waits until somebody asks for the end. Nobody can any more when the sender is gone.
-async fn stopped(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
+/// Waits until somebody asks for something that was not heard yet. Nobody can any more when the sender is gone.
+async fn stopped(stop: &mut watch::Receiver<Option<Stop>>, heard: Option<Stop>) -> Stop {
     loop {
-        if let Some(stop) = *stop.borrow_and_update() {
+        if let Some(stop) = stop.borrow_and_update().filter(|stop| Some(*stop) != heard) {
             return stop;
         }
         if stop.changed().await.is_err() {

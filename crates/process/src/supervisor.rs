@@ -195,7 +195,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Ends the tree early, unless the program has ended already.
+    /// Ends the tree early, or earlier than somebody else wanted, who stays the reason of the end.
     async fn ask_to_end(&mut self, live: &mut Live, why: Ended) {
         if self.ended.is_none() && self.asked.is_none() {
             self.asked = Some(why.clone());

@@ -68,10 +68,10 @@ pub struct Record {
     /// In how many iterations checks failed and passed on the same files.
     #[serde(default)]
     pub flakes: u32,
-    /// The agent.
+    /// The agents that ran, joined by commas in order of first use.
     #[serde(default)]
     pub agent: String,
-    /// The model, as far as it is known.
+    /// Their models in the same way, as far as they are known.
     #[serde(default)]
     pub model: Option<String>,
     /// Tokens read.

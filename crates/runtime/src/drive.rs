@@ -26,17 +26,13 @@ const LOOK_FOR_STOPS: Duration = Duration::from_millis(400);
 pub(crate) struct Driver {
     context: Context,
     pub(crate) live: Live,
-    stops: Stops,
-    /// One rhythm over all effects: a loop of quick ones would never come to look otherwise.
-    look: Interval,
+    inbox: Inbox,
     notifying: Notifying,
 }
 
 impl Driver {
     pub(crate) fn new(context: Context, live: Live, stops: Stops) -> Self {
-        let mut look = tokio::time::interval(LOOK_FOR_STOPS);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { context, live, stops, look, notifying: Notifying::new() }
+        Self { context, live, inbox: Inbox::new(stops), notifying: Notifying::new() }
     }
 
     pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<LoopResult, Error> {
@@ -73,32 +69,72 @@ impl Driver {
         self.finish(ended.unwrap_or(Outcome::Error { error: "the loop has nothing to do".into() })).await
     }
 
-    /// Carries one task out while it listens for requests to stop.
+    /// Carries one task out while it listens for requests to stop. The task goes on while a request is written down: somebody
+    /// has to watch the agent, however long the database is locked.
     async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
         let (cut, cuts) = watch::channel(None);
-        let Self { context, live, stops, look, .. } = self;
+        let Self { context, live, inbox, .. } = self;
+        let context = &*context;
         let mut extra = Vec::new();
+        let hear = |stop: Stop| {
+            context.machinery.tell(Notice::Stopping(stop));
+            // Before it is written down: nothing is decided by it, and whatever is under way may cost money.
+            if stop.when == StopWhen::Now {
+                cut.send_replace(Some(Cut::Requested));
+            }
+        };
         let answer = {
             let performing = context.perform(task, cuts);
             tokio::pin!(performing);
+            let (mut answer, mut unwritten) = (None, None::<Stop>);
             loop {
-                let stop = tokio::select! {
-                    answer = &mut performing => break answer,
-                    stop = stops.next() => stop,
-                    _ = look.tick() => match requested(context, live).await {
-                        Some(stop) => stop,
-                        None => continue,
-                    },
-                };
-                if live.run.facts().stop.is_some_and(|known| known.when >= stop.when) {
+                let Some(stop) = unwritten.take() else {
+                    if let Some(answer) = answer {
+                        break answer;
+                    }
+                    tokio::select! {
+                        done = &mut performing => answer = Some(done),
+                        stop = inbox.next(context) => {
+                            if live.run.facts().stop.is_none_or(|known| known.when < stop.when) {
+                                hear(stop);
+                                unwritten = Some(stop);
+                            }
+                        }
+                    }
                     continue;
+                };
+                let was_answered = answer.is_some();
+                let recorded = {
+                    let recording = live.record(&context.machinery, Event::StopRequested { stop }, None);
+                    tokio::pin!(recording);
+                    loop {
+                        tokio::select! {
+                            recorded = &mut recording => break recorded,
+                            done = &mut performing, if answer.is_none() => answer = Some(done),
+                            next = inbox.next(context) => {
+                                if next.when > unwritten.unwrap_or(stop).when {
+                                    hear(next);
+                                    unwritten = Some(next);
+                                }
+                            }
+                        }
+                    }
+                };
+                match recorded {
+                    Ok(effects) => {
+                        let (cuts, others): (Vec<_>, Vec<_>) =
+                            effects.into_iter().partition(|effect| matches!(effect, Effect::StopRunning { .. }));
+                        if !cuts.is_empty() {
+                            cut.send_replace(Some(Cut::Requested));
+                        }
+                        extra.extend(others);
+                    }
+                    // While the task is under way there is time to try again.
+                    Err(Error::Store(ralph_store::Error::Busy { .. })) if !was_answered => {
+                        unwritten = unwritten.or(Some(stop));
+                    }
+                    Err(error) => return Err(error),
                 }
-                context.machinery.tell(Notice::Stopping(stop));
-                let effects = live.record(&context.machinery, Event::StopRequested { stop }, None).await?;
-                if effects.iter().any(|effect| matches!(effect, Effect::StopRunning { .. })) {
-                    cut.send_replace(Some(Cut::Requested));
-                }
-                extra.extend(effects.into_iter().filter(|effect| !matches!(effect, Effect::StopRunning { .. })));
             }
         };
         let Answer { event, money } = match answer {
@@ -177,19 +213,63 @@ impl Driver {
     }
 }
 
+/// Everybody who can ask a running loop to stop.
+struct Inbox {
+    stops: Stops,
+    /// One rhythm over all effects: a loop of quick ones would never come to look otherwise.
+    look: Interval,
+    sight: Sight,
+}
+
+/// Whether requests of other processes can be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    Clear,
+    Blind,
+}
+
+impl Inbox {
+    fn new(stops: Stops) -> Self {
+        let mut look = tokio::time::interval(LOOK_FOR_STOPS);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { stops, look, sight: Sight::Clear }
+    }
+
+    /// The next request, which may be known already. Loses nothing when it is dropped.
+    async fn next(&mut self, context: &Context) -> Stop {
+        let Self { stops, look, sight } = self;
+        let requested = async {
+            loop {
+                look.tick().await;
+                if let Some(stop) = requested(context, sight).await {
+                    return stop;
+                }
+            }
+        };
+        tokio::select! {
+            // The keyboard does not wait for a look at the database.
+            stop = stops.next() => stop,
+            stop = requested => stop,
+        }
+    }
+}
+
 /// What another process asked for.
-async fn requested(context: &Context, live: &Live) -> Option<Stop> {
-    match context.machinery.store.stop_requested(live.loop_id).await {
-        Ok(Some(how)) => {
-            let when = match how {
+async fn requested(context: &Context, sight: &mut Sight) -> Option<Stop> {
+    let asked = context.machinery.store.stop_requested(context.loop_id).await;
+    let before = std::mem::replace(sight, if asked.is_ok() { Sight::Clear } else { Sight::Blind });
+    match asked {
+        Ok(how) => {
+            let when = match how? {
                 How::AfterIteration => StopWhen::AfterIteration,
                 How::Now => StopWhen::Now,
             };
             Some(Stop { when, by: StopBy::Request })
         }
-        Ok(None) => None,
         Err(error) => {
-            context.machinery.warn(format!("requests to stop cannot be seen: {error}"));
+            if before == Sight::Clear {
+                context.machinery.warn(format!("requests to stop cannot be seen: {error}"));
+            }
             None
         }
     }

@@ -2,7 +2,7 @@
 
 use ralph_agents::read_report;
 use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
-use ralph_model::{Cost, LoopId, Money, Outcome};
+use ralph_model::{Attempt, Cost, LoopId, Money, Outcome};
 use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
 
 use crate::cost_note::CostNote;
@@ -58,15 +58,10 @@ impl Live {
     pub(crate) fn lost(&self, folder: &LoopFolder) -> Option<(Lost, Option<MoneyChange>)> {
         let Phase::Working(working) = self.run.phase() else { return None };
         let ran = folder.marker(working.attempt).exists();
-        let told = CostNote::read(&folder.so_far(working.attempt)).unwrap_or_else(|| {
-            // Nobody watched it: it tells in a report of its own.
-            let report = read_report(&folder.attempt(working.attempt).join("result.json")).ok().flatten();
-            report.and_then(|report| report.cost).map_or(Cost::Unknown, |amount| Cost::Known { amount })
-        });
         let cost = match (working.unmetered, ran) {
             (true, _) => Cost::Unmetered,
             (false, false) => Cost::Known { amount: Money::ZERO },
-            (false, true) => told,
+            (false, true) => told(folder, working.attempt),
         };
         let money = settlement(working.attempt, working.reserved, cost.charge(working.reserved));
         Some((Lost { attempt: working.attempt, ran, cost }, money))
@@ -118,6 +113,15 @@ fn summary(run: &Loop) -> LoopSummary {
         finished_at: run.outcome().map(|_| facts.last),
         details: facts.config.origin.as_ref().map(|origin| serde_json::json!({ "origin": origin }).to_string()),
     }
+}
+
+/// What the agent of an attempt that nobody answered for cost, as far as anybody knows.
+pub(crate) fn told(folder: &LoopFolder, attempt: Attempt) -> Cost {
+    CostNote::read(&folder.so_far(attempt)).unwrap_or_else(|| {
+        // Nobody watched it: it tells in a report of its own.
+        let report = read_report(&folder.attempt(attempt).join("result.json")).ok().flatten();
+        report.and_then(|report| report.cost).map_or(Cost::Unknown, |amount| Cost::Known { amount })
+    })
 }
 
 /// The settlement that goes with an event, when money was reserved for its attempt.

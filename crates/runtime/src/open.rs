@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
-    AbortReason, ConfigError, Expectation, Isolation, LoopConfig, LoopId, Outcome, Sandboxing, TreeHash, Verify,
+    AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, Sandboxing, TreeHash,
+    Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewLoop, Recorded, Store};
@@ -20,7 +21,7 @@ use uuid::Uuid;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
-use crate::live::{End, Live};
+use crate::live::{End, Live, told};
 use crate::machinery::Machinery;
 use crate::notice::Notice;
 use crate::perform::{Context, Ground};
@@ -272,19 +273,38 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
 /// Declares what the former process left unanswered lost, and goes on.
 async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limits) -> Result<Vec<Effect>, Error> {
     let machinery = &context.machinery;
-    let (lost, money) = live.lost(&context.folder).unzip();
-    // Money held for a pass that never began is nobody's.
-    let settled = lost.as_ref().map(|lost| lost.attempt);
+    let (mut lost, money) = live.lost(&context.folder).unzip();
+    let mut money = money.flatten();
+    let unanswered = lost.as_ref().map(|lost| lost.attempt);
     for open in machinery.store.open_reservations(live.loop_id).await? {
-        if Some(open.attempt) != settled {
+        if Some(open.attempt) == unanswered {
+            continue;
+        }
+        if context.folder.marker(open.attempt).exists() {
+            // Its events were set aside, and it ran all the same.
+            let amount = told(&context.folder, open.attempt).charge(open.amount);
+            machinery.store.settle(live.loop_id, open.attempt, amount).await?;
+        } else {
+            // Money held for a pass that never began is nobody's.
             machinery.store.release(live.loop_id, open.attempt).await?;
+        }
+    }
+    let mut settled = Money::ZERO;
+    for booked in machinery.store.settlements(live.loop_id).await? {
+        match lost.as_mut().filter(|lost| lost.attempt == booked.attempt) {
+            // Only its answer was set aside: what it cost is known.
+            Some(lost) => {
+                lost.cost = Cost::Known { amount: booked.amount };
+                money = None;
+            }
+            None => settled += booked.amount,
         }
     }
     machinery.store.clear_stop(live.loop_id).await?;
     machinery.store.set_pid(live.loop_id, Some(std::process::id())).await?;
     let attempts = context.folder.highest_attempt();
-    let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree) };
-    live.record(machinery, resumed, money.flatten()).await
+    let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree), settled };
+    live.record(machinery, resumed, money).await
 }
 
 /// A loop as its journal tells it.
@@ -333,7 +353,7 @@ fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: Li
             format!("{done} iterations are used; go on with `ralph resume {} --max {}`", loop_id.short(), done + 5);
         return stands(AbortReason::MaxIterations, hint);
     }
-    if !config.is_unmetered() && !limits.unmetered && facts.spent >= config.max_cost {
+    if facts.needs_money_for(facts.next_agent()) && !limits.unmetered && facts.spent >= config.max_cost {
         let hint = format!("{} is spent; go on with `ralph resume {} --max-cost AMOUNT`", facts.spent, loop_id.short());
         return stands(AbortReason::CostLimit, hint);
     }

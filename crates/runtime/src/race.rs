@@ -1,13 +1,14 @@
 //! Several loops with one objective and one budget: each works in a worktree of its own, the first that is verified wins, and
 //! the others are stopped.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ralph_engine::{StopBy, StopWhen};
-use ralph_model::{Isolation, LoopConfig, Money, Race};
+use ralph_model::{Isolation, LoopConfig, LoopId, Money, Race};
 use ralph_workspace::Repository;
 use serde::Serialize;
-use tokio::task::JoinSet;
+use tokio::task::{self, JoinSet};
 use uuid::Uuid;
 
 use crate::error::Error;
@@ -98,9 +99,11 @@ impl OpenedRace {
     /// When no candidate could be brought to its end.
     pub async fn run(self) -> Result<RaceResult, Error> {
         let Self { machinery, workspace, pool, titles, opened, stoppers, stops } = self;
-        let mut running = JoinSet::new();
+        let mut running = Running { machinery: &machinery, tasks: JoinSet::new(), candidates: HashMap::new() };
         for (number, opened) in opened.into_iter().enumerate() {
-            running.spawn(async move { (number, opened.run().await) });
+            let (loop_id, agent) = (opened.loop_id(), titles[number].clone());
+            let task = running.tasks.spawn(async move { (number, opened.run().await) });
+            running.candidates.insert(task.id(), Runner { number: number + 1, agent, loop_id });
         }
         let mut results = referee(running, &stoppers, stops).await?;
         // In the order in which they came: one that was about to verify when it was stopped may have done so all the same.
@@ -112,8 +115,9 @@ impl OpenedRace {
         }
         let counts = winner.unwrap_or_else(|| furthest(&results));
         let told: Money = results.iter().map(|(_, result)| result.cost()).sum();
-        // A candidate whose end could not be written down has its cost in the books.
-        let booked = machinery.store.pool_totals(&pool).await.map(|totals| totals.settled).unwrap_or_default();
+        // A candidate whose end could not be written down has its cost in the books, or what was held for it.
+        let totals = machinery.store.pool_totals(&pool).await;
+        let booked = totals.map(|totals| totals.settled + totals.reserved).unwrap_or_default();
         let spent = told.max(booked);
         let race = results
             .iter()
@@ -136,9 +140,37 @@ async fn withdraw(opened: Vec<Opened>, stoppers: &[Stopper]) -> Vec<(usize, Loop
     results
 }
 
+/// The candidates while they run.
+struct Running<'a> {
+    machinery: &'a Machinery,
+    tasks: JoinSet<(usize, Result<LoopResult, Error>)>,
+    candidates: HashMap<task::Id, Runner>,
+}
+
+/// Who is meant by a task.
+struct Runner {
+    number: usize,
+    agent: String,
+    loop_id: LoopId,
+}
+
+impl Running<'_> {
+    /// Says that a candidate came to no end; the others go on, and it can later.
+    fn broke_off(&self, task: task::Id, error: Error) -> Error {
+        if let Some(Runner { number, agent, loop_id }) = self.candidates.get(&task) {
+            self.machinery.warn(format!(
+                "candidate {number} ({agent}) broke off: {}; `ralph resume {}` goes on with it",
+                error.chain(),
+                loop_id.short()
+            ));
+        }
+        error
+    }
+}
+
 /// Waits for all candidates; stops the others when one is verified, and all when somebody asks.
 async fn referee(
-    mut running: JoinSet<(usize, Result<LoopResult, Error>)>,
+    mut running: Running<'_>,
     stoppers: &[Stopper],
     mut stops: Stops,
 ) -> Result<Vec<(usize, LoopResult)>, Error> {
@@ -146,17 +178,19 @@ async fn referee(
     let mut failure = None;
     loop {
         tokio::select! {
-            ended = running.join_next() => match ended {
+            ended = running.tasks.join_next_with_id() => match ended {
                 None => break,
-                Some(Ok((number, Ok(result)))) => {
+                Some(Ok((_, (number, Ok(result))))) => {
                     if result.verified {
                         // The winner is over and does not mind.
                         stoppers.iter().for_each(|stopper| stopper.stop(StopWhen::Now, StopBy::Request));
                     }
                     results.push((number, result));
                 }
-                Some(Ok((_, Err(error)))) => failure = Some(error),
-                Some(Err(_)) => failure = Some(Error::Vanished("a candidate of the race")),
+                Some(Ok((task, (_, Err(error))))) => failure = Some(running.broke_off(task, error)),
+                Some(Err(error)) => {
+                    failure = Some(running.broke_off(error.id(), Error::Vanished("a candidate of the race")));
+                }
             },
             stop = stops.next() => stoppers.iter().for_each(|stopper| stopper.stop(stop.when, stop.by)),
         }

@@ -74,6 +74,15 @@ pub struct OpenReservation {
     pub amount: Money,
 }
 
+/// What an attempt cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settlement {
+    /// Which attempt.
+    pub attempt: Attempt,
+    /// How much.
+    pub amount: Money,
+}
+
 impl Store {
     /// Holds up to `want` for an attempt. Over all loops and processes, what is settled and reserved on `day` never
     /// passes `day_cap` by this call. An older reservation of the same attempt is replaced.
@@ -168,6 +177,28 @@ impl Store {
                     day: self.column(row, "day")?,
                     attempt: Attempt(u32::try_from(attempt).map_err(|_| self.malformed("attempt", attempt))?),
                     amount: Money::from_micros(self.column(row, "reserved")?),
+                })
+            })
+            .collect()
+    }
+
+    /// What a loop was charged for its attempts that ended, also those whose events were set aside.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub async fn settlements(&self, loop_id: LoopId) -> Result<Vec<Settlement>> {
+        let rows =
+            sqlx::query("SELECT attempt, settled FROM budget WHERE loop = $1 AND settled IS NOT NULL ORDER BY attempt")
+                .bind(loop_id.to_string())
+                .fetch_all(self.readers())
+                .await
+                .map_err(self.fault("read settlements"))?;
+        rows.iter()
+            .map(|row| {
+                let attempt: i64 = self.column(row, "attempt")?;
+                Ok(Settlement {
+                    attempt: Attempt(u32::try_from(attempt).map_err(|_| self.malformed("attempt", attempt))?),
+                    amount: Money::from_micros(self.column(row, "settled")?),
                 })
             })
             .collect()

@@ -73,6 +73,10 @@ async fn open_reservations_are_those_nobody_settled_or_released() {
     store.release(id(1), Attempt(7)).await.unwrap();
     let open = OpenReservation { day: DAY.to_owned(), attempt: Attempt(3), amount: cents(10) };
     assert_eq!(store.open_reservations(id(1)).await.unwrap(), [open]);
+    let ended = store.settlements(id(1)).await.unwrap();
+    let settled = |attempt, amount| Settlement { attempt: Attempt(attempt), amount };
+    assert_eq!(ended, [settled(1, cents(5)), settled(2, Money::ZERO)]);
+    assert_eq!(store.settlements(id(2)).await.unwrap(), []);
     assert_eq!(store.open_reservations(id(2)).await.unwrap(), []);
     assert_eq!(store.day_totals(DAY).await.unwrap(), DayTotals { settled: cents(5), reserved: cents(10) });
 }

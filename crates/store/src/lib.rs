@@ -18,7 +18,7 @@ mod trust;
 #[cfg(test)]
 mod testing;
 
-pub use budget::{DayTotals, MoneyChange, OpenReservation, Pool, Reservation};
+pub use budget::{DayTotals, MoneyChange, OpenReservation, Pool, Reservation, Settlement};
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
 pub use error::{Error, Result};
 pub use journal::{ChainReport, Quarantine};

@@ -44,6 +44,12 @@ impl Agent {
             }
         }
     }
+
+    /// Whether it runs, while a Ralph whose words name it does.
+    pub fn is_alive_under(&self, ralph: &Child) -> bool {
+        let started = Processes::with_marker(self.script.to_string_lossy().as_bytes());
+        started.list().iter().any(|process| process.pid != ralph.id())
+    }
 }
 
 /// Waits for an event that a test can see.
@@ -104,6 +110,15 @@ pub fn query(user: &User, statement: &'static str) -> Vec<Vec<String>> {
 /// Changes the database behind the program's back.
 pub fn tamper(user: &User, statement: &'static str) -> u64 {
     on_database(user, async |connection| sqlx::query(statement).execute(connection).await.unwrap().rows_affected())
+}
+
+/// Keeps everybody else from writing to the database meanwhile.
+pub fn while_locked(user: &User, meanwhile: impl FnOnce()) {
+    on_database(user, async |connection| {
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut *connection).await.unwrap();
+        meanwhile();
+        sqlx::query("ROLLBACK").execute(connection).await.unwrap();
+    });
 }
 
 fn on_database<T>(user: &User, work: impl AsyncFnOnce(&mut SqliteConnection) -> T) -> T {

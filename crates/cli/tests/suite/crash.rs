@@ -379,6 +379,40 @@ fn a_broken_journal_is_named_and_can_be_gone_on_with() {
     assert_eq!(aside.len(), 1, "{aside:?}");
 }
 
+/// What events cost that were set aside is on the books, and counts against the loop's limit.
+#[test]
+fn setting_events_aside_gives_no_money_back() {
+    // Of $1.00; the fourth run passes it.
+    let scene = Scene::new([Step::append("work.txt", "x\n"), Step::cost(300_000)], &[]);
+    assert_eq!(scene.crash(&scene.words, "after:11").code, CRASHED);
+    assert_eq!(scene.agent.runs(), 3);
+    assert_eq!(tamper(&scene.user, "UPDATE events SET payload = replace(payload, 'exit', 'exyt') WHERE seq = 4"), 1);
+    let ended = scene.user.ralph(scene.repo.path(), Scene::resume_words(&["--discard-after", "3"]));
+    let result = ended.with_code(11).json();
+    assert_eq!((&result["reason"], scene.agent.runs()), (&"COST_LIMIT".into(), 4), "{result}");
+    assert_eq!((micros(&result["costUSD"]), settled(&scene.user)), (1_200_000, 1_200_000), "{result}");
+    scene.user.ralph(scene.repo.path(), ["verify-run", &scene.loop_id()]).ok();
+}
+
+#[test]
+fn an_agent_whose_start_was_set_aside_is_paid_for() {
+    let (user, repo) = (User::new(), Repo::init());
+    let first = [Step::append("work.txt", "x\n"), Step::cost(10_000)];
+    let second = [Step::cost(200_000), Step::write("working", ""), Step::sleep(Duration::from_secs(600))];
+    let script = Script::new().run(first.clone()).run(second).otherwise(first);
+    let agent = Agent::new(&user, script);
+    let words = run_words_with(&agent.line, 3, &["--criteria", "false", "--same-error", "50"]);
+    let child = user.spawn(repo.path(), &words);
+    wait_until("the second run", || repo.exists("working"));
+    kill(child);
+    agent.assert_gone(&repo, Duration::from_secs(5));
+    assert_eq!(tamper(&user, "UPDATE events SET payload = payload || ' ' WHERE seq = 6"), 1);
+    let result = user.ralph(repo.path(), Scene::resume_words(&["--discard-after", "5"])).with_code(10).json();
+    // The one before, the one that nobody remembers, and two more.
+    assert_eq!((micros(&result["costUSD"]), settled(&user)), (230_000, 230_000), "{result}");
+    assert_eq!((&result["iterations"], agent.runs(), unsettled(&user)), (&3.into(), 4, 0), "{result}");
+}
+
 #[test]
 fn a_loop_whose_row_is_gone_leaves_the_others_alone() {
     let scene = Scene::metered();

@@ -1,6 +1,6 @@
 //! Ctrl-C, signals and `ralph stop`: in every phase the loop ends as it was asked to, leaves nothing behind and can go on.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use ralph_testkit::{Repo, Script, Step, shell_quoted};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::aid::{Agent, extended, finish, kinds, signal, unsettled, wait_for_file, wait_until};
+use crate::aid::{Agent, extended, finish, kinds, signal, tamper, unsettled, wait_for_file, wait_until, while_locked};
 use crate::harness::{Ended, User, run_words_with};
 
 /// Long enough that a loop that waits for it cannot pass for one that does not.
@@ -163,6 +163,44 @@ fn another_process_can_ask_for_the_end() {
         // Over is over.
         scene.user.ralph(&scene.user.home(), ["stop", &short]).with_code(1);
     }
+}
+
+/// Somebody else writes to the database and takes their time.
+#[test]
+fn ctrl_c_twice_ends_the_agent_while_the_database_is_locked() {
+    for known in [true, false] {
+        let scene = Scene::new([Step::sleep(NEVER)]);
+        let mut child = scene.start(&["--criteria", "false"]);
+        let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        scene.wait_for("working");
+        if known {
+            signal(&child, Signal::INT);
+            scene.wait_for_request();
+        }
+        while_locked(&scene.user, || {
+            if !known {
+                signal(&child, Signal::INT);
+                assert!(told.any(|line| line.contains("stopping after this iteration")));
+            }
+            assert!(scene.agent.is_alive_under(&child));
+            signal(&child, Signal::INT);
+            wait_until("the end of the agent", || !scene.agent.is_alive_under(&child));
+        });
+        let result = scene.assert_cancelled(finish(child), 130);
+        assert!(result["details"].as_str().unwrap().contains("keyboard"), "{result}");
+        scene.assert_resumable();
+    }
+}
+
+#[test]
+fn requests_that_cannot_be_seen_are_warned_of_once() {
+    let scene = Scene::new([Step::sleep(Duration::from_secs(3))]);
+    let child = scene.start(&["--criteria", "false"]);
+    scene.wait_for("working");
+    tamper(&scene.user, "ALTER TABLE stops RENAME TO elsewhere");
+    let ended = finish(child);
+    let warnings = ended.stderr.matches("requests to stop cannot be seen").count();
+    assert_eq!(warnings, 1, "{}", ended.stderr);
 }
 
 /// A request becomes more urgent when it is repeated with `--now`.

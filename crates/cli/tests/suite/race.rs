@@ -1,5 +1,6 @@
 //! A race: several candidates in worktrees of their own under one budget; the first that is verified wins.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::Duration;
@@ -8,7 +9,9 @@ use ralph_testkit::{Child as Left, Processes, Repo, Script, Session, Step};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::aid::{Agent, finish, kill, kinds, micros, query, settled, signal, unsettled, wait_for_file, wait_until};
+use crate::aid::{
+    Agent, finish, kill, kinds, micros, query, settled, signal, tamper, unsettled, wait_for_file, wait_until,
+};
 use crate::fake::{Fake, Run, words};
 use crate::harness::{Ended, User};
 
@@ -234,6 +237,36 @@ fn a_candidate_whose_service_refuses_does_not_hold_the_others_up() {
         race.iter().map(|one| (text(&one["status"]), one["iterations"].as_u64().unwrap())).collect();
     assert_eq!(told, [("ABORTED", 0), ("ERROR", 0), ("COMPLETED", 1)], "{result}");
     assert_eq!((unsettled(&user), settled(&user)), (0, 30_000));
+}
+
+#[test]
+fn a_candidate_that_breaks_off_is_told_of_and_its_money_is_not_forgotten() {
+    let user = User::new();
+    let go = |name: &str| user.home().join(format!("go-{name}"));
+    let steps = |name: &str| {
+        let begins = [Step::write(user.home().join(name), ""), Step::wait_for_file(go(name))];
+        Script::new().run(begins.into_iter().chain(done(name)))
+    };
+    let agents = vec![("one", steps("one")), ("two", steps("two"))];
+    let (one, two) = (go("one"), go("two"));
+    let scene = Scene::new(Repo::init(), user, agents);
+    let mut child = scene.start(2, &["one", "two"], 2, &CHECK);
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    scene.wait_for(&["one", "two"]);
+    // Somebody else seems to have written to the second one's journal: it cannot go on.
+    let broken = query(&scene.user, "SELECT MAX(id) FROM loops")[0][0].clone();
+    tamper(&scene.user, "UPDATE loops SET head_seq = head_seq + 1 WHERE id = (SELECT MAX(id) FROM loops)");
+    std::fs::write(two, "").unwrap();
+    let line = told.find(|line| line.contains("candidate 2 (two) broke off")).unwrap();
+    let how = format!("`ralph resume {}`", &broken[broken.len() - 8..]);
+    assert!(line.contains("journal is at event") && line.contains(&how), "{line}");
+    std::fs::write(one, "").unwrap();
+    let result = finish(child).ok().json();
+    assert_eq!((&result["verified"], &result["race"][0]["won"]), (&true.into(), &true.into()), "{result}");
+    // Half of the dollar is held for it until somebody knows.
+    assert_eq!((settled(&scene.user), unsettled(&scene.user)), (30_000, 500_000));
+    assert_eq!(micros(&result["costUSD"]), 530_000, "{result}");
+    assert_eq!(scene.worktrees().len(), 2, "it can go on where it was");
 }
 
 #[test]

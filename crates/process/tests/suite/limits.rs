@@ -104,6 +104,34 @@ async fn a_run_can_be_stopped_and_says_for_what_reason() {
     }
 }
 
+/// Says that it was asked to end, and does not mind.
+const DEAF: &str = "trap 'echo 1 >> asked' TERM; echo $$ > pids; while :; do sleep 0.05; done";
+
+#[tokio::test]
+async fn spent_money_cuts_the_grace_of_a_run_that_is_ending_already() {
+    for (timeout, ended) in [(None, Ended::Stopped), (Some(Millis(200)), Ended::TimedOut { after: Millis(200) })] {
+        let lab = Lab::new();
+        let (sender, receiver) = watch::channel(None);
+        let mut spec = lab.spec(DEAF);
+        (spec.timeout, spec.grace) = (timeout, Millis(600_000));
+        let run = lab.run_until(spec, receiver);
+        let ask = async {
+            let pids = lab.numbers("pids", 1).await;
+            if timeout.is_none() {
+                sender.send(Some(Stop::Requested)).unwrap();
+            }
+            lab.numbers("asked", 1).await;
+            sender.send(Some(Stop::BudgetSpent)).unwrap();
+            (pids[0], Instant::now())
+        };
+        let (finished, (pid, since)) = tokio::join!(run, ask);
+        // Whoever asked first is the reason, and the grace was his.
+        assert_eq!(finished.unwrap().ended, ended);
+        assert!(since.elapsed() < Duration::from_secs(10), "it took {:?}", since.elapsed());
+        assert!(!is_alive(pid));
+    }
+}
+
 #[tokio::test]
 async fn nobody_left_to_ask_for_a_stop_is_no_stop() {
     let lab = Lab::new();

@@ -7,6 +7,7 @@ use ralph_model::{Attempt, Iteration, Millis, Money, Timestamp};
 use ralph_process::Stop;
 use ralph_store::{DayTotals, Pool};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::{Answer, Context};
 use crate::error::Error;
@@ -34,9 +35,9 @@ impl Context {
         let refused = |refusal| Ok(Answer::from(Event::IterationRefused { attempt, refusal }));
         let rest = async {
             tokio::time::sleep(pause.as_std()).await;
-            if let Some(Wait { until, trouble }) = wait {
+            if let Some(Wait { until, most, trouble }) = wait {
                 self.machinery.tell(Notice::Waiting { until, trouble });
-                wait_until(until, self.machinery.now).await;
+                wait_until(until, most, self.machinery.now).await;
             }
         };
         tokio::select! {
@@ -96,12 +97,19 @@ enum Reserved {
     None(Refusal),
 }
 
-async fn wait_until(until: Timestamp, now: fn() -> Timestamp) {
+/// Waits until the clock on the wall says so, and no longer than was decided: somebody may set it back.
+async fn wait_until(until: Timestamp, most: Millis, now: fn() -> Timestamp) {
+    let begun = Instant::now();
     loop {
-        let left = until.since(now());
+        let waited = Millis(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX));
+        let left = until.since(now()).min(most.less(waited));
         if left == Millis(0) {
             return;
         }
         tokio::time::sleep(left.as_std().min(LOOK_AT_CLOCK)).await;
     }
 }
+
+#[cfg(test)]
+#[path = "begin_tests.rs"]
+mod tests;

@@ -35,6 +35,25 @@ fn refuse_links(path: &Path) -> Result<(), String> {
     }
 }
 
+/// Who ran, by name, in order of their turns.
+fn agents_that_ran(facts: &ralph_engine::Facts) -> impl Iterator<Item = &str> {
+    facts.iterations.iter().filter_map(|record| {
+        let named = facts.config.agents().find(|agent| agent.title() == record.agent);
+        named.map(|agent| agent.name.as_str())
+    })
+}
+
+/// Each once, in order of first use; none where there is nothing to join.
+fn joined<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut each: Vec<&str> = Vec::new();
+    for name in names {
+        if !each.contains(&name) {
+            each.push(name);
+        }
+    }
+    (!each.is_empty()).then(|| each.join(","))
+}
+
 fn record(live: &Live, result: &LoopResult) -> Record {
     let facts = live.run.facts();
     let runs = || facts.iterations.iter().filter_map(|record| record.run.as_ref());
@@ -64,8 +83,8 @@ fn record(live: &Live, result: &LoopResult) -> Record {
         false_claims: result.false_claims,
         tampered: result.tampered,
         flakes: result.flakes,
-        agent: facts.config.agent.name.clone(),
-        model: runs().rev().find_map(|run| run.usage.model.clone()),
+        agent: joined(agents_that_ran(facts)).unwrap_or_else(|| facts.config.agent.name.clone()),
+        model: joined(runs().filter_map(|run| run.usage.model.as_deref())),
         // An agent may report any number.
         input_tokens: runs().map(|run| run.usage.input_tokens).fold(0, u64::saturating_add),
         output_tokens: runs().map(|run| run.usage.output_tokens).fold(0, u64::saturating_add),

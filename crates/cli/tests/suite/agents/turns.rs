@@ -73,7 +73,7 @@ fn a_stronger_agent_takes_over_when_the_first_has_failed() {
     assert_eq!(micros(&result["costUSD"]), 3 * 10_000 + 20_000, "{result}");
     assert_eq!(scene.agents.iter().map(Agent::runs).collect::<Vec<_>>(), [3, 1]);
     let metrics: Value = serde_json::from_str(&scene.repo.read(".ralph/metrics/ralph-loops.jsonl")).unwrap();
-    assert_eq!((&metrics["agent"], &metrics["iterations"]), (&"cheap".into(), &4.into()), "{metrics}");
+    assert_eq!((&metrics["agent"], &metrics["iterations"]), (&"cheap,strong".into(), &4.into()), "{metrics}");
     // Without a word about it, after two; and the last one goes on to the end.
     let scene = Scene::new(&[("cheap", Skill::Weak), ("strong", Skill::Weak)], "");
     let result = scene.run(&["cheap", "strong"], &[], 10);
@@ -137,7 +137,11 @@ fn each_agent_gets_its_own_model_and_arguments() {
     let told: Vec<&Value> = shown["iterations"].as_array().unwrap().iter().map(|one| &one["agent"]).collect();
     assert_eq!(told, ["first:haiku", "second:sonnet"], "{shown}");
     let metrics: Value = serde_json::from_str(&repo.read(".ralph/metrics/ralph-loops.jsonl")).unwrap();
-    assert_eq!((&metrics["agent"], &metrics["model"]), (&"first".into(), &"claude-opus-5-5".into()), "{metrics}");
+    assert_eq!(
+        (&metrics["agent"], &metrics["model"]),
+        (&"first,second".into(), &"claude-opus-5-5".into()),
+        "{metrics}"
+    );
 }
 
 #[test]
