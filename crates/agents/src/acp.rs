@@ -20,6 +20,7 @@ mod paths;
 mod permission;
 mod refused;
 mod rpc;
+mod speech;
 mod talk;
 mod usage;
 mod voice;
@@ -31,7 +32,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_model::AgentSpec;
-use ralph_process::{Spec, Stdin, Stop, Supervisor, feed};
+use ralph_process::{Pieces, Spec, Stdin, Stop, Supervisor, feed};
 use tokio::sync::watch;
 
 use crate::adapter::Invocation;
@@ -96,7 +97,7 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
         program: Spec::shell(command),
         environment: environment(request),
         stdin: Stdin::Fed(feed),
-        unlogged: None,
+        pieces: Some(Pieces::ToldOnce(speech::SPEECH)),
         parser: Box::new(Client::new(errand, sink, talk)),
     }
 }
