@@ -16,6 +16,7 @@
 mod calls;
 mod client;
 mod garbage;
+mod listener;
 mod paths;
 mod permission;
 mod refused;
@@ -41,6 +42,7 @@ use crate::stream;
 use crate::transcript::Transcript;
 use calls::Confinement;
 use client::{Client, Errand};
+use listener::Listener;
 use talk::Talk;
 
 /// Messages that may wait for a server that does not read: answers are small, and the only long message is the prompt.
@@ -156,6 +158,7 @@ async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
 }
 
 /// A parser without a server, for whoever has recorded or invented lines.
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::adapter::Parser> {
     let errand = Errand {
         prompt: "Do the work.".into(),
@@ -165,6 +168,11 @@ pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::a
         confinement: Confinement::Sandbox,
     };
     Box::new(Client::new(errand, Box::new(|_| Ok(())), Talk::new()))
+}
+
+/// A parser of logs, which may begin anywhere.
+pub(crate) fn listener() -> Box<dyn crate::adapter::Parser> {
+    Box::new(Listener::new())
 }
 
 #[cfg(test)]
