@@ -173,7 +173,8 @@ impl Voice {
     /// What is left of the message, in a line like those before.
     fn end(&mut self, speech: Speech, out: &mut Vec<u8>) {
         let mut words = Vec::new();
-        self.redact.finish(&mut words);
+        // Whoever is stopped in the middle of a secret has told half of it.
+        self.redact.break_off(&mut words);
         if !words.is_empty() {
             out.extend_from_slice((speech.with)(&self.line, &String::from_utf8_lossy(&words)).as_bytes());
             out.push(b'\n');

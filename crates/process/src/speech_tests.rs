@@ -68,6 +68,19 @@ fn what_was_held_back_for_nothing_comes_before_the_end() {
 }
 
 #[test]
+fn a_message_that_ends_inside_of_a_secret_does_not_show_its_half() {
+    for end in ["end\n", "", "{say message 2 ok}\n", "{say mess"] {
+        let lines = passed(&[b"{say message 1 it is hunter2-very-long}\n", end.as_bytes()]);
+        assert_eq!(
+            words(&lines, "message").strip_suffix("ok").unwrap_or(&words(&lines, "message")),
+            "it is [redacted]"
+        );
+    }
+    // What begins like one of the patterns is a word like any other.
+    assert_eq!(words(&passed(&[b"{say message 1 sk-ant}\n"]), "message"), "sk-ant");
+}
+
+#[test]
 fn voices_do_not_end_each_other() {
     let lines = passed(&[
         b"{say message 1 a hunter2-very}\n{say thought 1 b hunter2-}\n{say message 1 -long-secret-value}\n",
@@ -90,7 +103,7 @@ fn lines_without_a_doubt_in_them_stay_as_they_are() {
 #[test]
 fn a_piece_that_broke_off_is_left_out() {
     let lines = passed(&[b"{say message 1 hunter2-very}\n{say message"]);
-    assert_eq!(lines, "{say message 1 }\n{say message 1 hunter2-very}\n");
+    assert_eq!(lines, "{say message 1 }\n{say message 1 [redacted]}\n");
     let whole = passed(&[b"{say message 1 hunter2-very}\n{say message 1 -long-secret-value}"]);
     assert_eq!(whole, "{say message 1 }\n{say message 1 [redacted:MY_API_KEY]}\n");
     assert_eq!(passed(&[b"{say message 1 ok}\nend\n{\"cut"]), "{say message 1 ok}\nend\n{\"cut");
