@@ -16,10 +16,12 @@
 mod calls;
 mod client;
 mod garbage;
+mod listener;
 mod paths;
 mod permission;
 mod refused;
 mod rpc;
+mod speech;
 mod talk;
 mod usage;
 mod voice;
@@ -31,7 +33,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_model::AgentSpec;
-use ralph_process::{Spec, Stdin, Stop, Supervisor, feed};
+use ralph_process::{Pieces, Spec, Stdin, Stop, Supervisor, feed};
 use tokio::sync::watch;
 
 use crate::adapter::Invocation;
@@ -40,6 +42,7 @@ use crate::stream;
 use crate::transcript::Transcript;
 use calls::Confinement;
 use client::{Client, Errand};
+use listener::Listener;
 use talk::Talk;
 
 /// Messages that may wait for a server that does not read: answers are small, and the only long message is the prompt.
@@ -96,7 +99,7 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
         program: Spec::shell(command),
         environment: environment(request),
         stdin: Stdin::Fed(feed),
-        unlogged: None,
+        pieces: Some(Pieces::ToldOnce(speech::SPEECH)),
         parser: Box::new(Client::new(errand, sink, talk)),
     }
 }
@@ -155,6 +158,7 @@ async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
 }
 
 /// A parser without a server, for whoever has recorded or invented lines.
+#[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::adapter::Parser> {
     let errand = Errand {
         prompt: "Do the work.".into(),
@@ -164,6 +168,11 @@ pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::a
         confinement: Confinement::Sandbox,
     };
     Box::new(Client::new(errand, Box::new(|_| Ok(())), Talk::new()))
+}
+
+/// A parser of logs, which may begin anywhere.
+pub(crate) fn listener() -> Box<dyn crate::adapter::Parser> {
+    Box::new(Listener::new())
 }
 
 #[cfg(test)]

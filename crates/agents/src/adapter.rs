@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use ralph_model::Ended;
-use ralph_process::Stdin;
+use ralph_process::{Pieces, Stdin};
 
 use crate::transcript::Transcript;
 
@@ -15,8 +15,8 @@ pub(crate) struct Invocation {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// What it can read.
     pub(crate) stdin: Stdin,
-    /// Lines that its log goes without: pieces of what is told whole elsewhere.
-    pub(crate) unlogged: Option<fn(&str) -> bool>,
+    /// How it tells words in pieces, if it does.
+    pub(crate) pieces: Option<Pieces>,
     /// Reads what it prints.
     pub(crate) parser: Box<dyn Parser>,
 }

@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ralph_model::AgentSpec;
-use ralph_process::Stdin;
+use ralph_process::{Pieces, Stdin};
 
 use self::parser::Claude;
 pub(crate) use self::parser::Confinement;
@@ -70,7 +70,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
         environment: environment(spec, unset(settings.environment, request)),
         stdin: Stdin::Bytes(prompt(request.prompt).into_bytes()),
         // A piece of an answer comes whole in a later line; a secret is found there, and not cut into pieces.
-        unlogged: Some(piece::is_piece),
+        pieces: Some(Pieces::ToldAgain(piece::is_piece)),
         parser: parser(confinement),
     })
 }

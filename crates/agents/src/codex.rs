@@ -84,7 +84,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
         program: line.0,
         environment,
         stdin: Stdin::Bytes(request.prompt.as_bytes().to_vec()),
-        unlogged: None,
+        pieces: None,
         parser: parser(sessions, (request.now)(), guard),
     }
 }

@@ -14,6 +14,7 @@ use crate::{acp, claude, codex, gemini, opencode};
 /// A server of the Agent Client Protocol.
 pub fn acp(bytes: &[u8]) {
     read(bytes, acp::parser(Prohibited::default()), "stopReason");
+    read(bytes, acp::listener(), "stopReason");
 }
 
 /// Claude Code.

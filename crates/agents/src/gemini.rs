@@ -9,12 +9,13 @@ mod parser;
 mod prompt;
 mod records;
 mod refusal;
+mod speech;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use ralph_model::AgentSpec;
-use ralph_process::Stdin;
+use ralph_process::{Pieces, Stdin};
 
 use self::parser::Gemini;
 use self::records::Records;
@@ -51,7 +52,8 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     arguments.extend(spec.model.iter().map(|model| format!("--model={model}").into()));
     arguments.extend(spec.args.iter().map(OsString::from));
     let prompt = prompt::plain(request.prompt, &request.directory);
-    Ok(Invocation { program: arguments, environment, stdin: Stdin::Bytes(prompt.into_bytes()), unlogged: None, parser })
+    let (stdin, pieces) = (Stdin::Bytes(prompt.into_bytes()), Some(Pieces::ToldOnce(speech::SPEECH)));
+    Ok(Invocation { program: arguments, environment, stdin, pieces, parser })
 }
 
 /// The parser of one run, from the folder that the program keeps its state in. `settings` are the file of settings that was made

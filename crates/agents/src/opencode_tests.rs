@@ -8,11 +8,26 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::golden;
+use crate::request::Activity;
 use crate::transcript::{Told, Transcript};
 
 #[test]
 fn recorded_streams_are_understood() {
     golden::check("opencode", parser);
+}
+
+#[test]
+fn a_message_of_several_parts_is_shown_part_by_part_and_kept_whole() {
+    let mut run = Run::new();
+    run.says("m1", "First.").says("m1", "Second.").says("m1", " ").says("m1", "Third.").says("m2", "Other.");
+    let shown = run.told.take_activities().into_iter().filter_map(|activity| match activity {
+        Activity::Message(words) => Some(words),
+        Activity::Text(_) | Activity::Line(_) | Activity::Cost(_) => None,
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), ["First.", "Second.", "Third.", "Other."]);
+    let mut run = Run::new();
+    run.says("m1", "First.").says("m1", "Second.");
+    assert_eq!(run.told.finish(&DONE, false).final_message, "First.\nSecond.");
 }
 
 const DONE: Ended = Ended::Exited { code: 0 };

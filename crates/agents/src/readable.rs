@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_model::{AgentKind, Timestamp};
+use ralph_model::{AgentKind, Ended, Timestamp};
+use ralph_process::Redactor;
 
 use crate::adapter::Parser;
 use crate::lines::Lines;
-use crate::request::{Activity, Prohibited};
+use crate::request::Activity;
 use crate::transcript::Transcript;
 use crate::{acp, claude, codex, gemini, opencode};
 
@@ -19,18 +20,19 @@ pub struct Readable {
 }
 
 impl Readable {
-    /// For the logs of one kind of agent; none where they are for people already.
+    /// For the logs of one kind of agent; none where they are for people already. Words that lie in the log in pieces are joined,
+    /// and may only then be known for what they are.
     #[must_use]
-    pub fn of(kind: &AgentKind) -> Option<Self> {
+    pub fn of(kind: &AgentKind, redactor: Arc<Redactor>) -> Option<Self> {
         let parser = match kind {
             AgentKind::Command { .. } => return None,
             AgentKind::Claude { .. } => claude::parser(claude::Confinement::None),
             AgentKind::Codex { .. } => codex::parser(None, Timestamp(0), codex::Guard::Outer),
             AgentKind::Opencode { .. } => opencode::parser(),
             AgentKind::Gemini { .. } => gemini::parser(Path::new(""), None),
-            AgentKind::Acp { .. } => acp::parser(Prohibited::default()),
+            AgentKind::Acp { .. } => acp::listener(),
         };
-        let told = Transcript::new(Arc::default(), Arc::default(), None, Timestamp(0));
+        let told = Transcript::new(redactor, Arc::default(), None, Timestamp(0));
         Some(Self { parser, told, lines: Lines::default() })
     }
 
@@ -42,6 +44,20 @@ impl Readable {
             Some(line) => parser.stderr(line, told),
             None => told.overlong(),
         });
+        self.told_so_far()
+    }
+
+    /// Takes the end of the log and gives what was still being said.
+    pub fn finish(&mut self) -> String {
+        if let Some(line) = self.lines.rest() {
+            self.parser.stdout(&line, &mut self.told);
+        }
+        // As good as any end that is nobody's fault: how it ended stands in the history.
+        self.parser.end(&Ended::Stopped, &mut self.told);
+        self.told_so_far()
+    }
+
+    fn told_so_far(&mut self) -> String {
         let mut text = String::new();
         for activity in self.told.take_activities() {
             match activity {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use ralph_model::{Cost, Ended, Fault, Millis, Money, PriceList, Timestamp, ToolEvidence, Trouble, Usage};
-use ralph_process::{Files, Recorded, Redactor, Sandbox, Spec, Stdin};
+use ralph_process::{Files, Pieces, Recorded, Redactor, Sandbox, Spec, Stdin};
 
 /// What a run of an agent needs.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Request<'_> {
         program: Vec<OsString>,
         environment: Vec<(OsString, OsString)>,
         stdin: Stdin,
-        unlogged: Option<fn(&str) -> bool>,
+        pieces: Option<Pieces>,
     ) -> Spec {
         Spec {
             program,
@@ -108,7 +108,7 @@ impl Request<'_> {
             environment,
             stdin,
             log: self.log,
-            unlogged,
+            pieces,
             log_limit: self.log_limit,
             tail: TAIL,
             timeout: Some(self.timeout),

@@ -26,11 +26,11 @@ pub(crate) async fn run(
     stop: watch::Receiver<Option<Stop>>,
     observe: &mut (dyn FnMut(Activity) + Send),
 ) -> Result<Observed, Error> {
-    let Invocation { program, environment, stdin, unlogged, parser } = invocation;
+    let Invocation { program, environment, stdin, pieces, parser } = invocation;
     let told = told.prompted(request.prompt.len()).confined(request.is_confined());
     let (idle, budget, now) = (request.idle, request.budget, request.now);
     let environment = merged(request.environment.clone(), environment);
-    let spec = request.into_spec(program, environment, stdin, unlogged);
+    let spec = request.into_spec(program, environment, stdin, pieces);
     let (ended_by, stops) = watch::channel(*stop.borrow());
     let reading = std::sync::Mutex::new(Reading {
         parser,

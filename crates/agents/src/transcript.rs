@@ -205,6 +205,17 @@ impl Transcript {
         self.activities.push(Activity::Message(self.message.clone()));
     }
 
+    /// More of a message, which is `whole` with it.
+    pub(crate) fn message_goes_on(&mut self, more: &str, whole: &str) {
+        if more.trim().is_empty() {
+            return;
+        }
+        self.progressed();
+        self.message = bounded(inert(&self.redactor.text(whole)).into_owned(), MOST_MESSAGE);
+        let more = bounded(inert(&self.redactor.text(more)).into_owned(), MOST_MESSAGE);
+        self.activities.push(Activity::Message(more));
+    }
+
     /// A tool call began. `input` is what it is called with, for people.
     pub(crate) fn call(&mut self, id: &str, tool: &str, input: &str) {
         self.progressed();

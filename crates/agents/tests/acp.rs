@@ -20,7 +20,9 @@ const OBEDIENT: &str = "cat script; exec cat > heard";
 
 struct Lab {
     folder: TempDir,
+    reaper: ReaperProgram,
     supervisor: Supervisor,
+    redactor: Arc<Redactor>,
     budget: Option<Money>,
     idle: Option<Millis>,
 }
@@ -30,7 +32,9 @@ impl Lab {
         let shared = Path::new("/dev/shm");
         let folder = if shared.is_dir() { TempDir::new_in(shared).unwrap() } else { TempDir::new().unwrap() };
         let reaper = ReaperProgram { program: env!("CARGO_BIN_EXE_ralph-agents-reaper").into(), arguments: Vec::new() };
-        let lab = Self { folder, supervisor: Supervisor::new(reaper, Arc::default()), budget: None, idle: None };
+        let redactor: Arc<Redactor> = Arc::default();
+        let supervisor = Supervisor::new(reaper.clone(), Arc::clone(&redactor));
+        let lab = Self { folder, reaper, supervisor, redactor, budget: None, idle: None };
         lab.script(lines);
         lab
     }
@@ -79,7 +83,7 @@ impl Lab {
             marker: None,
             sandbox: None,
             hold: Vec::new(),
-            redactor: Arc::new(Redactor::default()),
+            redactor: Arc::clone(&self.redactor),
             prices: Arc::new(PriceList::default()),
             prohibited: Prohibited { matches: Arc::new(matches), ..Prohibited::default() },
             now: || Timestamp(1_794_744_000_000),
@@ -132,6 +136,51 @@ async fn a_session_from_its_first_word_to_its_end() {
     assert_eq!(methods, ["initialize", "session/new", "session/prompt"]);
     let answers: Vec<_> = heard.iter().filter_map(|line| line.pointer("/result/outcome/optionId")).collect();
     assert_eq!(answers, ["yes", "no"]);
+}
+
+#[tokio::test]
+async fn a_secret_that_comes_in_pieces_is_nowhere() {
+    let secret = "hunter2-very-long-secret-value";
+    let redactor = Arc::new(Redactor::new([("MY_API_KEY", secret)]));
+    let mut lab = Lab::new(&[]);
+    lab.supervisor = Supervisor::new(lab.reaper.clone(), Arc::clone(&redactor));
+    lab.redactor = redactor;
+    let thinks = |text: &str| {
+        update(&json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}))
+    };
+    let used = update(&json!({"sessionUpdate": "usage_update", "used": 1, "size": 2}));
+    lab.script(&[
+        thinks("I saw hunter2-very-lo"),
+        says("MY_API_KEY=hunter2-ve"),
+        thinks("ng-secret-value there. Is it hun"),
+        used,
+        says("ry-long-secret-value is it.\n"),
+        says("Not hunt"),
+        done("end_turn"),
+    ]);
+    let mut shown = String::new();
+    let (_keep, stop) = watch::channel(None);
+    let mut observe = |activity| {
+        if let Activity::Text(text) = activity {
+            shown.push_str(&text);
+        }
+    };
+    let observed = lab.run_until(OBEDIENT, "Do it.", stop, &mut observe).await;
+    let message = "MY_API_KEY=[redacted:MY_API_KEY] is it.\nNot hunt";
+    assert_eq!((observed.final_message.as_str(), shown.as_str()), (message, message));
+    let log = fs::read_to_string(lab.path("log")).unwrap();
+    for part in ["hunter2", "very-lo", "ry-long", "ng-secret", "secret-value"] {
+        assert!(!log.contains(part), "{part}: {log}");
+    }
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told = |kind: &str| -> String {
+        let updates = lines.iter().filter_map(|line| line.pointer("/params/update"));
+        let of_kind = updates.filter(|update| update["sessionUpdate"] == kind);
+        of_kind.map(|update| update["content"]["text"].as_str().unwrap()).collect()
+    };
+    assert_eq!(told("agent_message_chunk"), message);
+    assert_eq!(told("agent_thought_chunk"), "I saw [redacted:MY_API_KEY] there. Is it hun");
+    assert_eq!(lines.last().unwrap()["id"], 3, "what was held back comes before the end of the turn");
 }
 
 #[tokio::test]
@@ -214,11 +263,11 @@ async fn a_request_to_stop_cancels_the_turn_first() {
     let polite = "cat script; while read -r line; do echo \"$line\" >> heard; case $line in *session/cancel*) cat end;; esac; done";
     let rude = "trap '' TERM; cat script; while :; do sleep 0.1; done";
     for command in [polite, rude] {
-        let lab = Lab::new(&[says("working")]);
+        let lab = Lab::new(&[says("working.")]);
         fs::write(lab.path("end"), format!("{}\n", done("cancelled"))).unwrap();
         let (sender, stop) = watch::channel(None);
         let mut observe = |activity| {
-            if activity == Activity::Text("working".into()) {
+            if activity == Activity::Text("working.".into()) {
                 sender.send_replace(Some(Stop::Requested));
             }
         };

@@ -294,7 +294,7 @@ fn spec(request: &Request<'_>, command: &str, log: PathBuf) -> Spec {
         environment: request.environment.clone(),
         stdin: Stdin::Empty,
         log,
-        unlogged: None,
+        pieces: None,
         log_limit: request.log_limit,
         // The output is read as it comes.
         tail: 0,

@@ -87,9 +87,7 @@ impl Surroundings {
             self.make_caches();
             self.make_settings(&wants.agents);
         }
-        let mut secrets = chosen.secrets;
-        secrets.extend(self.written_secrets());
-        let redactor = Arc::new(Redactor::new(secrets));
+        let redactor = self.redactor();
         let git = self.git()?;
         let user = self.user_git(&git);
         Ok(Machinery {
@@ -116,6 +114,13 @@ impl Surroundings {
             now,
             crash: crash_point(),
         })
+    }
+
+    /// Knows the secrets of this user, as far as they can be found: in the environment, and where agents keep them.
+    pub(crate) fn redactor(&self) -> Arc<Redactor> {
+        let mut secrets = environment::choose(self.variables.iter().cloned(), &[]).secrets;
+        secrets.extend(self.written_secrets());
+        Arc::new(Redactor::new(secrets))
     }
 
     /// Secrets in files that agents read by themselves. A file that cannot be read hands nobody a secret.

@@ -71,7 +71,7 @@ fn spec(folder: &Path, sandbox: Option<(&Level, Network)>) -> Spec {
         environment: Vec::new(),
         stdin: Stdin::Empty,
         log: folder.join("log"),
-        unlogged: None,
+        pieces: None,
         log_limit: 1024,
         tail: 1024,
         timeout: None,

@@ -4,7 +4,7 @@
 //! ```text
 //!   Supervisor ──socket──► reaper ──fork──► program ──► its tree
 //!       ▲                  (subreaper: orphans of the tree become its children)
-//!       └──── stdout, stderr: bytes → Redactor → inert text → log, tails, observer
+//!       └──── stdout, stderr: bytes → (Speech) → Redactor → inert text → log, tails, observer
 //! ```
 //!
 //! - One socket joins the two: the request with its descriptors goes down, then orders; reports come up. A socket
@@ -28,6 +28,7 @@ mod reaper;
 mod redact;
 mod sandbox;
 mod spec;
+mod speech;
 mod supervisor;
 mod sweep;
 mod tail;
@@ -40,6 +41,7 @@ pub use inert::{InertStream, inert};
 pub use reaper::reaper_main;
 pub use redact::{RedactStream, Redactor};
 pub use sandbox::{Files, Level, Network, NetworkLevel, Sandbox, Unenforceable, probe};
-pub use spec::{Finished, ReaperProgram, Recorded, Spec, Stdin, Stop, Stream};
+pub use spec::{Finished, Pieces, ReaperProgram, Recorded, Spec, Stdin, Stop, Stream};
+pub use speech::{Piece, Said, Speech};
 pub use supervisor::Supervisor;
 pub use sweep::TREE_VARIABLE;

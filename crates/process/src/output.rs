@@ -1,4 +1,5 @@
-//! What happens to the bytes that a program prints: redacted, made inert, logged, kept at the end, observed.
+//! What happens to the bytes that a program prints: redacted, made inert, logged, kept at the end, observed. Words that are told
+//! in pieces only are redacted across the pieces before that; see [`crate::speech`].
 //! Reads no pipe.
 
 use std::io;
@@ -6,7 +7,8 @@ use std::io;
 use crate::inert::InertStream;
 use crate::log::Log;
 use crate::redact::{RedactStream, Redactor};
-use crate::spec::Stream;
+use crate::spec::{Pieces, Stream};
+use crate::speech::Spoken;
 use crate::tail::Tail;
 
 /// Gets the clean text in pieces. A piece may end in the middle of a line, never of a character.
@@ -14,6 +16,7 @@ pub(crate) type Observer<'a> = dyn FnMut(Stream, &str) + Send + 'a;
 
 /// One of the two outputs.
 pub(crate) struct Output {
+    spoken: Option<Spoken>,
     redact: RedactStream,
     inert: InertStream,
     bytes: u64,
@@ -95,6 +98,7 @@ impl Logged {
 impl Output {
     pub(crate) fn new(stream: Stream, redactor: &Redactor, tail: usize) -> Self {
         Self {
+            spoken: None,
             redact: redactor.stream(),
             inert: InertStream::default(),
             bytes: 0,
@@ -104,15 +108,23 @@ impl Output {
         }
     }
 
-    /// The same, with lines that the log goes without.
-    pub(crate) fn without(mut self, unlogged: Option<fn(&str) -> bool>) -> Self {
-        self.clean.logged.unlogged = unlogged;
+    /// The same for a program that tells its words in pieces.
+    pub(crate) fn in_pieces(mut self, pieces: Option<Pieces>, redactor: &Redactor) -> Self {
+        match pieces {
+            None => {}
+            Some(Pieces::ToldAgain(unlogged)) => self.clean.logged.unlogged = Some(unlogged),
+            Some(Pieces::ToldOnce(speech)) => self.spoken = Some(Spoken::new(speech, redactor)),
+        }
         self
     }
 
     /// Takes bytes as they came.
     pub(crate) fn push(&mut self, bytes: &[u8], log: &mut Log, observe: &mut Observer<'_>) -> io::Result<()> {
         self.bytes += bytes.len() as u64;
+        let bytes = match &mut self.spoken {
+            Some(spoken) => spoken.pass(bytes),
+            None => bytes,
+        };
         let redacted = self.redact.pass(bytes, &mut self.redacted);
         let text = self.inert.pass(redacted, &mut self.text);
         self.clean.push(text, log, observe)
@@ -121,6 +133,9 @@ impl Output {
     /// Takes the end. Gives the tail and how many bytes there were.
     pub(crate) fn finish(mut self, log: &mut Log, observe: &mut Observer<'_>) -> io::Result<(String, u64)> {
         let (mut redacted, mut text) = (Vec::new(), String::new());
+        if let Some(spoken) = &mut self.spoken {
+            self.redact.push(spoken.finish(), &mut redacted);
+        }
         self.redact.finish(&mut redacted);
         self.inert.push(&redacted, &mut text);
         self.inert.finish(&mut text);

@@ -9,6 +9,7 @@ use ralph_model::{Ended, Millis};
 
 use crate::feed::Feed;
 use crate::sandbox::Sandbox;
+use crate::speech::Speech;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -23,8 +24,8 @@ pub struct Spec {
     pub stdin: Stdin,
     /// The file that gets both outputs in the order in which they came, redacted and inert.
     pub log: PathBuf,
-    /// Lines of standard output that the log goes without: pieces of what is told whole elsewhere.
-    pub unlogged: Option<fn(&str) -> bool>,
+    /// How it tells words in pieces on its standard output, if it does: a secret that is cut into pieces is found by no redactor.
+    pub pieces: Option<Pieces>,
     /// How many bytes of output the log keeps. A line marks the place where it was cut.
     pub log_limit: u64,
     /// How many bytes of the end of each output are kept in memory.
@@ -49,6 +50,15 @@ impl Spec {
     pub fn shell(line: &str) -> Vec<OsString> {
         ["/bin/sh", "-c", line].map(OsString::from).to_vec()
     }
+}
+
+/// How a program tells words in pieces.
+#[derive(Debug, Clone, Copy)]
+pub enum Pieces {
+    /// They are told again as a whole: these lines are left out of the log.
+    ToldAgain(fn(&str) -> bool),
+    /// They are told in pieces only: what could be part of a secret goes on with a later piece.
+    ToldOnce(Speech),
 }
 
 /// What a program can read on its standard input.

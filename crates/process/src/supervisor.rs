@@ -89,7 +89,7 @@ impl Supervisor {
             Log::create(&spec.log, spec.log_limit).map_err(|source| Error::Log { path: spec.log.clone(), source })?;
         let early = *stop.borrow_and_update();
         let mut run = Run {
-            stdout: Output::new(Stream::Stdout, &self.redactor, spec.tail).without(spec.unlogged),
+            stdout: Output::new(Stream::Stdout, &self.redactor, spec.tail).in_pieces(spec.pieces, &self.redactor),
             stderr: Output::new(Stream::Stderr, &self.redactor, spec.tail),
             piece: vec![0; PIECE_BYTES],
             path: spec.log.clone(),

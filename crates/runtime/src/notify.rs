@@ -62,7 +62,7 @@ impl Notification {
             environment: self.machinery.environment.clone(),
             stdin: Stdin::Bytes(self.body.into_bytes()),
             log: self.log,
-            unlogged: None,
+            pieces: None,
             log_limit: 64 * 1024,
             tail: 1024,
             timeout: Some(PATIENCE),

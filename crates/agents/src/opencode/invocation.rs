@@ -30,7 +30,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
         program: words.into_iter().map(OsString::from).collect(),
         environment: environment(spec, request),
         stdin: Stdin::Bytes(request.prompt.as_bytes().to_vec()),
-        unlogged: None,
+        pieces: None,
         parser: super::parser(),
     }
 }

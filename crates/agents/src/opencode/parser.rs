@@ -194,9 +194,10 @@ impl Reader {
         } else if !self.text.1.is_empty() {
             self.text.1.push('\n');
         }
-        self.text.1.push_str(text(part, "text"));
+        let more = text(part, "text");
+        self.text.1.push_str(more);
         self.text.1 = bounded(std::mem::take(&mut self.text.1), MOST_TEXT);
-        told.message(&self.text.1);
+        told.message_goes_on(more, &self.text.1);
     }
 
     fn step_finished(&mut self, part: &Value, told: &mut Transcript) {

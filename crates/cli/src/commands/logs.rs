@@ -3,14 +3,14 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use ralph_agents::Readable;
 use ralph_engine::Loop;
 use ralph_model::Verdict;
-use ralph_process::InertStream;
-use ralph_runtime::Home;
+use ralph_process::{InertStream, Redactor};
 use ralph_store::{LoopStatus, Store};
 
 use super::list::is_interrupted;
@@ -30,7 +30,7 @@ pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Sc
     let entry = find_loop(&store, &words.loop_name).await?;
     let folder = around.home().loop_folder(entry.id);
     if words.follow {
-        return follow(&store, entry.id, &around.home(), words.raw, screen).await;
+        return follow(&store, entry.id, around, words.raw, screen).await;
     }
     let run = read(&store, entry.id).await?;
     let raw = words.raw;
@@ -43,8 +43,11 @@ pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Sc
         },
     };
     let opened = File::open(&file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let readable = readable(&run, &file).filter(|_| !raw);
-    if Shown::new(opened, readable).drain(screen)? == 0 {
+    let readable = readable(&run, &file, &around.redactor()).filter(|_| !raw);
+    let mut shown = Shown::new(opened, readable);
+    let bytes = shown.drain(screen)?;
+    shown.finish(screen)?;
+    if bytes == 0 {
         screen.say(&format!("nothing was printed ({})", file.display()))?;
     }
     Ok(0)
@@ -69,13 +72,13 @@ fn recorded(run: &Loop, words: &LogsWords) -> anyhow::Result<String> {
 }
 
 /// How the log of an agent is told in words, where it is none already.
-fn readable(run: &Loop, log: &Path) -> Option<Readable> {
+fn readable(run: &Loop, log: &Path, redactor: &Arc<Redactor>) -> Option<Readable> {
     let name = log.file_name()?.to_str()?;
     let (iteration, _) = name.strip_prefix("iteration-")?.split_once("-agent-")?;
     let facts = run.facts();
     let agent = &facts.iteration(iteration.parse().ok()?)?.agent;
     let spec = facts.config.agents().find(|spec| spec.title() == *agent)?;
-    Readable::of(&spec.kind)
+    Readable::of(&spec.kind, Arc::clone(redactor))
 }
 
 fn check_log(verdict: Option<&Verdict>, check: u32) -> Option<String> {
@@ -92,21 +95,25 @@ fn newest(logs: &Path) -> Option<PathBuf> {
 async fn follow(
     store: &Store,
     loop_id: ralph_model::LoopId,
-    home: &Home,
+    around: &Surroundings,
     raw: bool,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
+    let (home, redactor) = (around.home(), around.redactor());
     let logs = home.loop_folder(loop_id).logs();
     let mut current: Option<(PathBuf, Shown)> = None;
     loop {
         let entry = store.get(loop_id).await?;
-        let over = entry.status != LoopStatus::Running || is_interrupted(&entry, home);
+        let over = entry.status != LoopStatus::Running || is_interrupted(&entry, &home);
         if let Some((_, shown)) = &mut current {
             shown.drain(screen)?;
         }
         if let Some(path) = newest(&logs)
             && current.as_ref().is_none_or(|(known, _)| *known != path)
         {
+            if let Some((_, shown)) = &mut current {
+                shown.finish(screen)?;
+            }
             screen.say(&format!("==> {} <==", path.file_name().unwrap_or_default().to_string_lossy()))?;
             let mut file = File::open(&path)?;
             if current.is_none() {
@@ -116,13 +123,16 @@ async fn follow(
             }
             let readable = match raw {
                 true => None,
-                false => readable(&read(store, loop_id).await?, &path),
+                false => readable(&read(store, loop_id).await?, &path, &redactor),
             };
             let mut shown = Shown::new(file, readable);
             shown.drain(screen)?;
             current = Some((path, shown));
         }
         if over {
+            if let Some((_, shown)) = &mut current {
+                shown.finish(screen)?;
+            }
             return Ok(0);
         }
         tokio::time::sleep(LOOK).await;
@@ -141,6 +151,15 @@ struct Shown {
 impl Shown {
     fn new(file: File, readable: Option<Readable>) -> Self {
         Self { file, inert: InertStream::default(), readable }
+    }
+
+    /// Prints what was still being said when the output ended.
+    fn finish(&mut self, screen: &mut Screen<'_>) -> anyhow::Result<()> {
+        if let Some(readable) = &mut self.readable {
+            screen.out.write_all(readable.finish().as_bytes())?;
+            screen.out.flush()?;
+        }
+        Ok(())
     }
 
     /// Prints what there is by now and gives its length in bytes.

@@ -210,6 +210,19 @@ impl RedactStream {
         self.scan(&data, More::Never, out);
     }
 
+    /// The same for a text that may have broken off inside of a known value: as much of one as would be a value itself is replaced.
+    pub(crate) fn break_off(&mut self, out: &mut Vec<u8>) {
+        let open = self.rules.first_open(&self.waiting, 0);
+        let is_half = self.waiting.len() - open >= SHORTEST_VALUE;
+        if is_half {
+            self.waiting.truncate(open);
+        }
+        self.finish(out);
+        if is_half {
+            out.extend_from_slice(b"[redacted]");
+        }
+    }
+
     /// Decides as much as possible; gives how many bytes were used up.
     fn scan(&mut self, data: &[u8], more: More, out: &mut Vec<u8>) -> usize {
         let rules = Arc::clone(&self.rules);

@@ -76,7 +76,7 @@ pub(crate) fn spec(folder: &Path, line: &str) -> Spec {
         environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
         stdin: Stdin::Empty,
         log: folder.join("log"),
-        unlogged: None,
+        pieces: None,
         log_limit: 64 << 20,
         tail: 64 << 10,
         timeout: None,

@@ -136,7 +136,7 @@ pub(super) async fn reaper(subject: &Subject<'_>) -> Finding {
         environment: subject.environment.clone(),
         stdin: Stdin::Empty,
         log: trial.path().join("log"),
-        unlogged: None,
+        pieces: None,
         log_limit: 4096,
         tail: 4096,
         timeout: Some(Millis::secs(20)),

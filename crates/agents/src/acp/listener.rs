@@ -1,0 +1,73 @@
+//! Reads what a server told, from wherever the log begins. Asks nothing: what was asked is not in the log, and neither is who
+//! asked it, so that no answer can be told from the answer to another question.
+
+use ralph_model::Ended;
+use serde_json::Value;
+
+use super::calls::{Calls, Confinement, text};
+use super::refused;
+use super::rpc::{self, Message};
+use super::voice::Voice;
+use crate::adapter::Parser;
+use crate::request::Prohibited;
+use crate::transcript::Transcript;
+
+/// Hears every update, whatever came before it.
+pub(super) struct Listener {
+    calls: Calls,
+    voice: Voice,
+    /// Of a run that is over nothing can be prohibited any more.
+    prohibited: Prohibited,
+}
+
+impl Listener {
+    pub(super) fn new() -> Self {
+        Self { calls: Calls::new(Confinement::Sandbox), voice: Voice::default(), prohibited: Prohibited::default() }
+    }
+
+    fn updated(&mut self, update: &Value, told: &mut Transcript) {
+        match text(update, "sessionUpdate") {
+            Some("agent_message_chunk") => {
+                let piece = update.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
+                self.voice.says(piece, text(update, "messageId"), told);
+            }
+            Some("tool_call" | "tool_call_update") => {
+                self.voice.pauses(told);
+                self.calls.told(update, &self.prohibited, told);
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+impl Parser for Listener {
+    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+        match rpc::read(line) {
+            Some(Message::Notification { method, params }) if method == "session/update" => {
+                if let Some(update) = params.get("update") {
+                    self.updated(update, told);
+                }
+            }
+            Some(Message::Request { method, params, .. }) if method == "session/request_permission" => {
+                self.voice.pauses(told);
+                self.calls.judged(params.get("toolCall").unwrap_or(&Value::Null), &self.prohibited, told);
+            }
+            Some(Message::Answer { outcome, .. }) => {
+                self.voice.ends(told);
+                let refusal = outcome.err();
+                let trouble =
+                    refusal.and_then(|refusal| refused::trouble(&refusal, &refused::words(&refusal), &[], told.now()));
+                if let Some(trouble) = trouble {
+                    told.trouble(trouble);
+                }
+            }
+            Some(Message::Notification { .. } | Message::Request { .. }) | None => {}
+        }
+    }
+
+    fn stderr(&mut self, _: &str, _: &mut Transcript) {}
+
+    fn end(&mut self, _: &Ended, told: &mut Transcript) {
+        self.voice.ends(told);
+    }
+}

@@ -1,0 +1,35 @@
+//! Which lines of the stream are pieces of what the agent says. Nothing else tells those words.
+
+use ralph_process::{Piece, Said, Speech};
+use serde_json::Value;
+
+use super::parser::text;
+
+/// How words come in the stream.
+pub(super) const SPEECH: Speech = Speech { read, with };
+
+fn read(line: &str) -> Said<'_> {
+    let Ok(event) = serde_json::from_str::<Value>(line.trim()) else { return Said::Beside };
+    match text(&event, "type") {
+        "message" if text(&event, "role") == "assistant" => Said::Piece(Piece {
+            voice: "assistant",
+            message: "".into(),
+            words: text(&event, "content").to_owned().into(),
+        }),
+        // Where the parser takes the words so far for a message, and nowhere else.
+        "tool_use" | "result" => Said::End,
+        _ => Said::Beside,
+    }
+}
+
+fn with(line: &str, words: &str) -> String {
+    let mut event: Value = serde_json::from_str(line.trim()).unwrap_or_default();
+    if let Some(content) = event.get_mut("content") {
+        *content = words.into();
+    }
+    event.to_string()
+}
+
+#[cfg(test)]
+#[path = "speech_tests.rs"]
+mod tests;

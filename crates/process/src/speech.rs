@@ -1,0 +1,195 @@
+//! Words that a program tells in pieces, a line each. A piece goes on without what could be part of a secret, which follows with the
+//! next one: a secret that is cut into pieces is in none of them. Reads no pipe, and knows no program: see [`Speech`].
+//!
+//! It comes before the redaction of the whole output. A pattern that is found in one piece would be replaced there, and its rest
+//! in the next piece would be a text like any other.
+
+use std::borrow::Cow;
+
+use crate::inert::inert;
+use crate::redact::{RedactStream, Redactor};
+
+/// Bytes of a line that are waited for. Whoever reads lines gives up long before.
+const MOST_LINE: usize = 8 << 20;
+
+/// How the lines of one kind of program are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Speech {
+    /// What a line is, without its end.
+    pub read: fn(&str) -> Said<'_>,
+    /// The line of a piece with other words in the place of its own, without an end.
+    pub with: fn(&str, &str) -> String,
+}
+
+/// What a line is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said<'a> {
+    /// A piece of a message.
+    Piece(Piece<'a>),
+    /// Something before which every message ends.
+    End,
+    /// Something else. Messages may go on after it.
+    Beside,
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// Who speaks. Voices are heard beside each other: a piece of one does not end the message of another.
+    pub voice: &'static str,
+    /// The name of the message; a piece of another one ends it.
+    pub message: Cow<'a, str>,
+    /// The words, decoded.
+    pub words: Cow<'a, str>,
+}
+
+/// The stage that lines go through.
+pub(crate) struct Spoken {
+    speech: Speech,
+    redactor: Redactor,
+    voices: Vec<Voice>,
+    /// A line whose end has not come yet.
+    open: Vec<u8>,
+    /// The open line is too long to be waited for, and goes on as it comes.
+    long: bool,
+    out: Vec<u8>,
+}
+
+/// A message that is being told.
+struct Voice {
+    name: &'static str,
+    message: String,
+    redact: RedactStream,
+    /// The line of its last piece, for what is left in the end.
+    line: String,
+}
+
+impl Spoken {
+    pub(crate) fn new(speech: Speech, redactor: &Redactor) -> Self {
+        Self { speech, redactor: redactor.clone(), voices: Vec::new(), open: Vec::new(), long: false, out: Vec::new() }
+    }
+
+    /// What goes on of these and the earlier bytes: lines with nothing in their words that could be part of a secret.
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> &[u8] {
+        self.out.clear();
+        let mut rest = bytes;
+        // Readers of lines take a carriage return for an end, too.
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
+            let (line, after) = rest.split_at(end + 1);
+            rest = after;
+            if self.long {
+                self.out.extend_from_slice(line);
+                self.long = false;
+            } else if self.open.is_empty() {
+                self.line(line);
+            } else {
+                let mut whole = std::mem::take(&mut self.open);
+                whole.extend_from_slice(line);
+                self.line(&whole);
+                whole.clear();
+                self.open = whole;
+            }
+        }
+        if self.long {
+            self.out.extend_from_slice(rest);
+        } else {
+            self.open.extend_from_slice(rest);
+            if self.open.len() > MOST_LINE {
+                self.long = true;
+                self.out.append(&mut self.open);
+            }
+        }
+        &self.out
+    }
+
+    /// What is left when no more bytes come.
+    pub(crate) fn finish(&mut self) -> &[u8] {
+        self.out.clear();
+        let open = std::mem::take(&mut self.open);
+        let text = decoded(&open);
+        match (self.speech.read)(&text) {
+            Said::Piece(piece) => self.piece(&piece, &text, &open, b"\n"),
+            // In the middle of a message it may be a piece that broke off, and its words half of a secret.
+            Said::Beside if !self.voices.is_empty() && text.starts_with('{') => {}
+            Said::End | Said::Beside => {
+                self.end_all();
+                self.out.extend_from_slice(&open);
+            }
+        }
+        self.end_all();
+        &self.out
+    }
+
+    /// A line with its end.
+    fn line(&mut self, line: &[u8]) {
+        let (content, end) = line.split_at(line.len() - 1);
+        let text = decoded(content);
+        match (self.speech.read)(&text) {
+            Said::Piece(piece) => self.piece(&piece, &text, content, end),
+            Said::End => {
+                self.end_all();
+                self.out.extend_from_slice(line);
+            }
+            Said::Beside => self.out.extend_from_slice(line),
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, text: &str, raw: &[u8], end: &[u8]) {
+        let Self { speech, redactor, voices, out, .. } = self;
+        let known = voices.iter().position(|voice| voice.name == piece.voice);
+        let at = known.unwrap_or_else(|| {
+            voices.push(Voice::new(piece, redactor));
+            voices.len() - 1
+        });
+        let voice = &mut voices[at];
+        if voice.message != piece.message {
+            voice.end(*speech, out);
+            *voice = Voice::new(piece, redactor);
+        }
+        text.clone_into(&mut voice.line);
+        let mut clean = Vec::new();
+        let words = voice.redact.pass(piece.words.as_bytes(), &mut clean);
+        if words == piece.words.as_bytes() {
+            out.extend_from_slice(raw);
+        } else {
+            out.extend_from_slice((speech.with)(text, &String::from_utf8_lossy(words)).as_bytes());
+        }
+        out.extend_from_slice(end);
+    }
+
+    fn end_all(&mut self) {
+        for mut voice in self.voices.drain(..) {
+            voice.end(self.speech, &mut self.out);
+        }
+    }
+}
+
+impl Voice {
+    fn new(piece: &Piece<'_>, redactor: &Redactor) -> Self {
+        let message = piece.message.clone().into_owned();
+        Self { name: piece.voice, message, redact: redactor.stream(), line: String::new() }
+    }
+
+    /// What is left of the message, in a line like those before.
+    fn end(&mut self, speech: Speech, out: &mut Vec<u8>) {
+        let mut words = Vec::new();
+        // Whoever is stopped in the middle of a secret has told half of it.
+        self.redact.break_off(&mut words);
+        if !words.is_empty() {
+            out.extend_from_slice((speech.with)(&self.line, &String::from_utf8_lossy(&words)).as_bytes());
+            out.push(b'\n');
+        }
+    }
+}
+
+/// A line as its readers will see it.
+fn decoded(line: &[u8]) -> Cow<'_, str> {
+    match String::from_utf8_lossy(line) {
+        Cow::Borrowed(text) => inert(text),
+        Cow::Owned(text) => Cow::Owned(inert(&text).into_owned()),
+    }
+}
+
+#[cfg(test)]
+#[path = "speech_tests.rs"]
+mod tests;
