@@ -179,4 +179,15 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// It would run code that nobody approved.
+    #[error(
+        "{agent} would run the code in {place} without asking: take it away or take another agent; or, if you trust that code, \
+         set `settings = \"user\"` in [agents.{agent}] of your configuration and start anew"
+    )]
+    ForeignCode {
+        /// The agent's name.
+        agent: String,
+        /// A folder of plugins, or settings that name some.
+        place: PathBuf,
+    },
 }

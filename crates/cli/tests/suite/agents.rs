@@ -2,6 +2,7 @@
 
 mod asked;
 mod listing;
+mod plugins;
 mod seen;
 mod spending;
 mod turns;
