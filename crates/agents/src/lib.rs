@@ -8,6 +8,7 @@ mod adapter;
 mod claude;
 mod codex;
 mod command;
+pub mod dotenv;
 mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
