@@ -13,6 +13,7 @@ mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 mod gemini;
+mod git;
 #[cfg(test)]
 mod golden;
 mod lines;

@@ -13,7 +13,7 @@ mod patience;
 mod plugins;
 mod settings;
 
-pub(crate) use invocation::invocation;
+pub(crate) use invocation::{environment, invocation};
 pub(crate) use plugins::foreign;
 
 use crate::adapter::Parser;

@@ -150,7 +150,7 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
     }
     for name in planted(request)? {
         if request.variable(&name).is_none() {
-            environment.entry(name).or_insert_with(OsString::new);
+            environment.entry(name).or_default();
         }
     }
     for (name, value) in DECIDED {

@@ -3,13 +3,13 @@
 //! OpenCode has two readers of settings. The switches that keep a project's settings away hold for the older one; the newer one
 //! looks for plugins in the folder it works in and in those above it, whatever it is told.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::settings::object;
 use crate::files::{Links, MOST_BYTES, read_plain};
+use crate::git::{self, Git};
 
 /// Folders of which every file is a plugin or a tool.
 const FOLDERS: [&str; 4] = ["plugin", "plugins", "tool", "tools"];
@@ -54,38 +54,14 @@ fn searched(directory: &Path) -> Vec<&Path> {
     let mut is_broken = false;
     for folder in directory.ancestors() {
         folders.push(folder);
-        match git_folder(folder) {
-            Git::Here if !is_broken => break,
+        match git::at(folder) {
+            Git::Here(_) if !is_broken => break,
             // git gives up there, and OpenCode takes the whole disk for the project.
             Git::Broken => is_broken = true,
-            Git::Here | Git::None => {}
+            Git::Here(_) | Git::None => {}
         }
     }
     folders
-}
-
-enum Git {
-    /// The root of a repository or of a worktree.
-    Here,
-    /// A file that leads to no repository.
-    Broken,
-    /// Nothing that git takes for its own.
-    None,
-}
-
-fn git_folder(folder: &Path) -> Git {
-    let path = folder.join(".git");
-    let is_repository = |git: &Path| {
-        let is_whole = git.join("objects").is_dir() && git.join("refs").is_dir();
-        git.join("HEAD").is_file() && (is_whole || git.join("commondir").is_file())
-    };
-    let Ok(meta) = fs::metadata(&path) else { return Git::None };
-    if meta.is_dir() {
-        return if is_repository(&path) { Git::Here } else { Git::None };
-    }
-    let text = read_plain(&path, Links::Follow, MOST_BYTES).unwrap_or_default();
-    let leads = text.strip_prefix("gitdir:").is_some_and(|target| is_repository(&folder.join(target.trim())));
-    if leads { Git::Here } else { Git::Broken }
 }
 
 #[cfg(test)]
