@@ -37,6 +37,8 @@ use ralph_process::{Pieces, Spec, Stdin, Stop, Supervisor, feed};
 use tokio::sync::watch;
 
 use crate::adapter::Invocation;
+use crate::opencode;
+use crate::programs::Program;
 use crate::request::{Activity, Error, Observed, Request};
 use crate::stream;
 use crate::transcript::Transcript;
@@ -55,13 +57,12 @@ const END_GRACE: Duration = Duration::from_millis(1000);
 
 /// What keeps well-known servers from updating themselves, from calling home, from waiting out limits for an hour, and from taking an
 /// `@` in a prompt for a file. To others they are nothing. What the user sets weighs more.
-const SWITCHES: [(&str, &str); 6] = [
+const SWITCHES: [(&str, &str); 5] = [
     ("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "1"),
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("CLAUDE_CODE_MAX_RETRIES", "3"),
     ("DISABLE_AUTOUPDATER", "1"),
     ("GEMINI_CLI_NO_RELAUNCH", "true"),
-    ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
 ];
 
 /// Runs the server once, from its start until nothing of it is left.
@@ -97,7 +98,7 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
     let sink = Box::new(move |line: String| feeder.try_send(line));
     Invocation {
         program: Spec::shell(command),
-        environment: environment(request),
+        environment: environment(agent, request),
         stdin: Stdin::Fed(feed),
         pieces: Some(Pieces::ToldOnce(speech::SPEECH)),
         parser: Box::new(Client::new(errand, sink, talk)),
@@ -109,7 +110,11 @@ fn prompt(text: &str) -> String {
     if text.starts_with('/') { format!("\n{text}") } else { text.to_owned() }
 }
 
-fn environment(request: &Request<'_>) -> Vec<(OsString, OsString)> {
+fn environment(agent: &AgentSpec, request: &Request<'_>) -> Vec<(OsString, OsString)> {
+    if Program::of(&agent.kind).is_some_and(|program| program.name == "opencode") {
+        // It heeds the same variables, and its subagents are as invisible.
+        return opencode::environment(agent, request);
+    }
     let switches = SWITCHES.iter().filter(|(name, _)| request.variable(name).is_none());
     let mut own: Vec<_> = switches.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
     let home = request.variable("HOME").map(Path::new).filter(|_| request.is_confined());

@@ -52,13 +52,32 @@ fn request(environment: &[(&str, &str)]) -> Request<'static> {
     }
 }
 
+fn agent(command: &str) -> AgentSpec {
+    AgentSpec::new("server", ralph_model::AgentKind::Acp { command: command.into() })
+}
+
+#[test]
+fn opencode_is_kept_apart_as_a_server_too() {
+    let value = |agent: &AgentSpec, name: &str| {
+        let found = environment(agent, &request(&[("HOME", "/nonexistent")]));
+        found.into_iter().find(|(known, _)| known == name).map(|(_, value)| value.into_string().unwrap())
+    };
+    let server = agent("/opt/opencode acp");
+    assert_eq!(value(&server, "OPENCODE_PERMISSION").unwrap(), r#"{"task":"deny"}"#, "subagents would cost unseen");
+    assert_eq!(value(&server, "OPENCODE_DISABLE_PROJECT_CONFIG").as_deref(), Some("1"));
+    assert_eq!(value(&server, "OPENCODE_DISABLE_AUTOUPDATE").as_deref(), Some("1"));
+    let unmetered = AgentSpec { unmetered: true, ..server };
+    assert_eq!(value(&unmetered, "OPENCODE_PERMISSION"), None);
+    assert_eq!(value(&agent("claude-agent-acp"), "OPENCODE_PERMISSION"), None);
+}
+
 #[test]
 fn the_environment_has_switches_and_leaves_what_the_user_set() {
     let has = |environment: &[(OsString, OsString)], name: &str| environment.iter().any(|(known, _)| known == name);
-    let plain = environment(&request(&[("HOME", "/nonexistent")]));
+    let plain = environment(&agent("claude-agent-acp"), &request(&[("HOME", "/nonexistent")]));
     assert!(has(&plain, "DISABLE_AUTOUPDATER") && has(&plain, "CLAUDE_CODE_MAX_RETRIES"));
     assert!(!has(&plain, CLAUDE_FOLDER));
-    assert!(!has(&environment(&request(&[("CLAUDE_CODE_MAX_RETRIES", "9")])), "CLAUDE_CODE_MAX_RETRIES"));
+    assert!(!has(&environment(&agent("x"), &request(&[("CLAUDE_CODE_MAX_RETRIES", "9")])), "CLAUDE_CODE_MAX_RETRIES"));
 }
 
 #[test]
@@ -74,7 +93,7 @@ fn inside_a_sandbox_the_adapter_of_claude_code_gets_a_folder_that_it_can_write()
             level,
         };
         let request = Request { sandbox: Some(sandbox), ..request(variables) };
-        let found = environment(&request);
+        let found = environment(&agent("x"), &request);
         found.into_iter().find(|(name, _)| name == CLAUDE_FOLDER).map(|(_, folder)| folder)
     };
     let path = home.path().to_str().unwrap();

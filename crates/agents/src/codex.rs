@@ -18,6 +18,7 @@ use ralph_model::{AgentSpec, Timestamp};
 use ralph_process::Stdin;
 
 use crate::adapter::{Invocation, Parser};
+use crate::git::written_by_commits;
 use crate::request::Request;
 
 /// Tries of a request, and of a stream, where they can be chosen: Ralph waits out what lasts longer.
@@ -53,9 +54,10 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
             // Agents of all kinds have the network; only checks do without.
             line.set("sandbox_workspace_write.network_access", "true");
             // Without this nothing can be committed.
-            let git = request.directory.join(".git");
-            if git.is_dir() {
-                line.set("sandbox_workspace_write.writable_roots", &format!("[{}]", quoted(&git.to_string_lossy())));
+            let git: Vec<String> =
+                written_by_commits(&request.directory).iter().map(|folder| quoted(&folder.to_string_lossy())).collect();
+            if !git.is_empty() {
+                line.set("sandbox_workspace_write.writable_roots", &format!("[{}]", git.join(",")));
             }
         }
     }
@@ -130,7 +132,9 @@ fn key(line: &mut Line, spec: &AgentSpec, request: &Request<'_>, home: Option<&P
             provider(line, name, address);
             Vec::new()
         }
-        Some(_) | None => vec![("CODEX_API_KEY".into(), value.to_owned())],
+        // The key is for that address, which the user's settings know or not: OpenAI is not to see it.
+        Some(_) => Vec::new(),
+        None => vec![("CODEX_API_KEY".into(), value.to_owned())],
     }
 }
 

@@ -90,7 +90,10 @@ fn it_is_kept_inside_by_one_sandbox_only() {
     let alone = line(&invocation(&spec(), "codex", &request(folder.path(), &[])));
     assert!(alone.contains("--sandbox workspace-write -c approval_policy=\"never\""), "{alone}");
     assert!(!alone.contains("dangerously") && !alone.contains("writable_roots"), "{alone}");
-    std::fs::create_dir(folder.path().join(".git")).unwrap();
+    for part in ["objects", "refs"] {
+        std::fs::create_dir_all(folder.path().join(".git").join(part)).unwrap();
+    }
+    std::fs::write(folder.path().join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
     let repository = line(&invocation(&spec(), "codex", &request(folder.path(), &[])));
     assert!(repository.contains("/.git\"]"), "{repository}");
 
@@ -140,14 +143,19 @@ fn a_key_of_the_environment_counts_unless_there_is_a_login() {
     assert_eq!(with(&[home_is, ("OPENAI_API_KEY", "shared"), ("CODEX_ACCESS_TOKEN", "t")]).1, []);
     let address = ("OPENAI_BASE_URL", "http://127.0.0.1:8080/v1");
     assert!(!with(&[home_is, address]).0.contains("127.0.0.1"), "an address without a key");
-    let (there, variables) = with(&[home_is, address, ("OPENAI_API_KEY", "shared")]);
-    assert_eq!(variables, []);
+    let (there, handed) = with(&[home_is, address, ("OPENAI_API_KEY", "shared")]);
+    assert_eq!(handed, []);
     for word in
         ["base_url=\"http://127.0.0.1:8080/v1\"", "env_key=\"OPENAI_API_KEY\"", "model_provider=\"environment\""]
     {
         assert!(there.contains(word), "{word} in {there}");
     }
     assert!(!there.contains("shared"), "a key is no argument: {there}");
+    let own_settings = AgentSpec { user_settings: true, ..spec() };
+    let with_both = request(folder.path(), &[home_is, address, ("OPENAI_API_KEY", "of a gateway")]);
+    let call = invocation(&own_settings, "codex", &with_both);
+    assert!(!line(&call).contains("127.0.0.1"), "the user's settings name the provider");
+    assert_eq!(variables(&call), [], "and nobody else gets the key for that address");
 
     std::fs::write(home.path().join("auth.json"), "{}").unwrap();
     assert_eq!(with(&[home_is, ("OPENAI_API_KEY", "shared")]).1, []);

@@ -8,10 +8,12 @@ mod adapter;
 mod claude;
 mod codex;
 mod command;
+pub mod dotenv;
 mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 mod gemini;
+mod git;
 #[cfg(test)]
 mod golden;
 mod lines;
@@ -26,7 +28,7 @@ mod text;
 mod transcript;
 mod trouble;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_model::{AgentKind, AgentSpec, Millis, Timestamp};
@@ -51,6 +53,10 @@ pub async fn run(
     stop: watch::Receiver<Option<Stop>>,
     observe: &mut (dyn FnMut(Activity) + Send),
 ) -> Result<Observed, Error> {
+    let home = request.variable("HOME").map(Path::new);
+    if let Some(place) = foreign_code(spec, &request.directory, home) {
+        return Err(Error::ForeignCode { agent: spec.name.clone(), place });
+    }
     let invocation = match &spec.kind {
         AgentKind::Command { command } => {
             return command::run(supervisor, command, spec.unmetered, request, stop, observe).await;
@@ -66,6 +72,14 @@ pub async fn run(
     let (redactor, prices) = (Arc::clone(&request.redactor), Arc::clone(&request.prices));
     let told = Transcript::new(redactor, prices, spec.model.clone(), (request.now)());
     stream::run(supervisor, invocation, told, request, spec, stop, observe).await
+}
+
+/// Where code of a repository lies that an agent would run as part of itself, with no way to keep it from that. None for whoever
+/// keeps the user's settings: they trust it.
+#[must_use]
+pub fn foreign_code(spec: &AgentSpec, directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let is_opencode = Program::of(&spec.kind).is_some_and(|program| program.name == "opencode");
+    if is_opencode && !spec.user_settings { opencode::foreign(directory, home) } else { None }
 }
 
 /// How an agent is called, as a line of shell, for people. Nothing is started.

@@ -10,9 +10,11 @@ mod invocation;
 mod log;
 mod parser;
 mod patience;
+mod plugins;
 mod settings;
 
-pub(crate) use invocation::invocation;
+pub(crate) use invocation::{environment, invocation};
+pub(crate) use plugins::foreign;
 
 use crate::adapter::Parser;
 

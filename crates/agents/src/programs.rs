@@ -22,6 +22,8 @@ pub struct Program {
     pub variables: &'static [&'static str],
     /// Beginnings of names of variables that are its own.
     pub families: &'static [&'static str],
+    /// Clouds that it can work through: the variable that says so, and the beginnings of names that are its own then.
+    pub clouds: &'static [(&'static str, &'static [&'static str])],
     /// Folders and files below the home folder that it writes.
     pub folders: &'static [&'static str],
     /// Those of them that have to be there before it is started.
@@ -65,6 +67,13 @@ pub const PROGRAMS: [Program; 4] = [
             "MAX_THINKING_TOKENS",
         ],
         families: &["ANTHROPIC_"],
+        clouds: &[
+            ("CLAUDE_CODE_USE_BEDROCK", &["AWS_"]),
+            (
+                "CLAUDE_CODE_USE_VERTEX",
+                &["GOOGLE_", "CLOUD_ML_", "CLOUDSDK_CONFIG", "GCLOUD_PROJECT", "VERTEX_REGION_"],
+            ),
+        ],
         folders: &[".claude", ".claude.json"],
         made: &[".claude"],
         settings: &[
@@ -88,6 +97,7 @@ pub const PROGRAMS: [Program; 4] = [
         logins: &[(Some("CODEX_HOME"), "auth.json"), (None, ".codex/auth.json")],
         variables: &["CODEX_HOME", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE", "CODEX_SQLITE_HOME"],
         families: &["OPENAI_"],
+        clouds: &[],
         folders: &[".codex"],
         made: &[".codex"],
         settings: &[
@@ -109,6 +119,7 @@ pub const PROGRAMS: [Program; 4] = [
         logins: &[(Some("XDG_DATA_HOME"), "opencode/auth.json"), (None, ".local/share/opencode/auth.json")],
         variables: PROVIDER_KEYS,
         families: &["OPENCODE_"],
+        clouds: &[],
         folders: &[".opencode", ".config/opencode", ".local/share/opencode", ".local/state/opencode"],
         made: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
         settings: &[
@@ -152,6 +163,7 @@ pub const PROGRAMS: [Program; 4] = [
             "CLOUD_SHELL",
         ],
         families: &["GEMINI_"],
+        clouds: &[],
         folders: &[".gemini"],
         made: &[".gemini"],
         settings: &[
@@ -215,14 +227,22 @@ impl Program {
         match kind {
             AgentKind::Command { .. } => None,
             AgentKind::Acp { command } => {
-                let words = || command.split(|c: char| !c.is_ascii_alphanumeric());
-                PROGRAMS.iter().find(|program| words().any(|word| word == program.name))
+                let name = server(command)?;
+                PROGRAMS
+                    .iter()
+                    .find(|program| name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == program.name))
             }
             AgentKind::Claude { .. }
             | AgentKind::Codex { .. }
             | AgentKind::Opencode { .. }
             | AgentKind::Gemini { .. } => named(kind.name()),
         }
+    }
+
+    /// Whether a variable belongs to a cloud that the program is told to work through.
+    pub fn reaches(&self, variable: &str, is_set: impl Fn(&str) -> bool) -> bool {
+        let belongs = |families: &[&str]| families.iter().any(|family| variable.starts_with(family));
+        self.clouds.iter().any(|(switch, families)| belongs(families) && is_set(switch))
     }
 
     /// Whether a variable is the program's own.
@@ -233,6 +253,44 @@ impl Program {
             || self.families.iter().any(|family| variable.starts_with(family))
             || NETWORK.contains(&variable)
     }
+}
+
+/// Programs that run another one, which is named behind them.
+const RUNNERS: [&str; 13] =
+    ["env", "exec", "nice", "npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "deno", "node", "nodejs"];
+/// Words of theirs that come before it.
+const VERBS: [&str; 6] = ["exec", "dlx", "run", "x", "start", "--"];
+
+/// The name of the program or package that a line of shell starts. Where it lies says nothing about what it is.
+fn server(command: &str) -> Option<&str> {
+    let is_setting = |word: &str| word.split_once('=').is_some_and(|(name, _)| !name.contains('/'));
+    let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    let first = words.by_ref().find(|word| !is_setting(word))?;
+    let mut name = file_name(first);
+    while RUNNERS.contains(&name) {
+        let behind = |word: &&str| !word.starts_with('-') && !is_setting(word) && !VERBS.contains(word);
+        let word = words.by_ref().find(behind)?;
+        name = match word.rsplit_once("node_modules/") {
+            // The file in a package is an `index.js` more often than not.
+            Some((_, package)) => package_name(package),
+            None if word.starts_with('@') => package_name(word),
+            None => file_name(word),
+        };
+    }
+    Some(name)
+}
+
+/// The last part of a path, without the version that a package may be asked for in.
+fn file_name(word: &str) -> &str {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    name.split('@').next().unwrap_or(name)
+}
+
+/// The name of a package, without whose it is.
+fn package_name(path: &str) -> &str {
+    let path = path.strip_prefix('@').and_then(|scoped| scoped.split_once('/')).map_or(path, |(_, name)| name);
+    let name = path.split('/').next().unwrap_or(path);
+    name.split('@').next().unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -16,7 +16,30 @@ fn a_server_is_known_by_the_program_in_its_command() {
     assert_eq!(acp("npx @zed-industries/claude-agent-acp"), Some("claude"));
     assert_eq!(acp("/opt/bin/gemini --acp"), Some("gemini"));
     assert_eq!(acp("my-claudette"), None);
+    assert_eq!(acp("/opt/claude/bin/codex-acp"), Some("codex"), "where it lies says nothing");
+    assert_eq!(acp("my-server --config claude.json"), None);
+    assert_eq!(acp("/opt/claude/my-server"), None);
+    assert_eq!(acp("KEY=claude npx -y @zed-industries/codex-acp@0.16.0 --mode auto"), Some("codex"));
+    assert_eq!(acp("env CLAUDE=1 bunx claude-code-acp"), Some("claude"));
+    assert_eq!(acp("npm exec -- @google/gemini-cli --acp"), Some("gemini"));
+    let installed = "node /opt/codex/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js";
+    assert_eq!(acp(installed), Some("claude"));
+    assert_eq!(acp("node ./gemini-acp.mjs"), Some("gemini"));
+    assert_eq!(acp("node /opt/gemini/server.js"), None);
+    assert_eq!(acp("npx"), None);
+    assert_eq!(acp(""), None);
     assert!(Program::of(&AgentKind::Command { command: "claude -p".to_owned() }).is_none());
+}
+
+#[test]
+fn a_cloud_is_reached_only_where_that_is_asked_for() {
+    let claude = &PROGRAMS[0];
+    let bedrock = |name: &str| claude.reaches(name, |switch| switch == "CLAUDE_CODE_USE_BEDROCK");
+    assert!(bedrock("AWS_REGION") && bedrock("AWS_BEARER_TOKEN_BEDROCK") && !bedrock("CLOUD_ML_REGION"));
+    let vertex = |name: &str| claude.reaches(name, |switch| switch == "CLAUDE_CODE_USE_VERTEX");
+    assert!(vertex("CLOUD_ML_REGION") && vertex("GOOGLE_APPLICATION_CREDENTIALS") && !vertex("AWS_REGION"));
+    assert!(!claude.reaches("AWS_REGION", |_| false));
+    assert!(PROGRAMS.iter().skip(1).all(|program| !program.reaches("AWS_REGION", |_| true)));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 
 use std::ffi::{OsStr, OsString};
 
+use ralph_agents::dotenv;
+
 /// Variables that programs need to run at all, and where toolchains keep their things.
 const ALLOWED: &[&str] = &[
     "PATH",
@@ -69,6 +71,8 @@ const SECRET_PARTS: [&str; 9] =
 pub(crate) struct Environment {
     /// For agents and checks, complete: nothing else is inherited.
     pub(crate) variables: Vec<(OsString, OsString)>,
+    /// Secrets that the user named: for agents only, because what a check runs is the agent's to write.
+    pub(crate) for_agents: Vec<(OsString, OsString)>,
     /// Name and value of every variable that looks like a secret, handed over or not.
     pub(crate) secrets: Vec<(String, String)>,
     /// Names that were asked for and that are not set.
@@ -80,7 +84,8 @@ pub(crate) struct Environment {
 /// `NODE_PATH`, `PYTHONPATH`, `LD_LIBRARY_PATH` and the like are left out on purpose: they put code of other places into
 /// every process, and a check that passes because of them proves nothing about the workspace.
 pub(crate) fn choose(variables: impl IntoIterator<Item = (OsString, OsString)>, named: &[String]) -> Environment {
-    let mut chosen = Environment { variables: Vec::new(), secrets: Vec::new(), absent: named.to_vec() };
+    let mut chosen =
+        Environment { variables: Vec::new(), for_agents: Vec::new(), secrets: Vec::new(), absent: named.to_vec() };
     for (name, value) in variables {
         let is_named = named.iter().any(|wanted| OsStr::new(wanted) == name);
         chosen.absent.retain(|wanted| OsStr::new(wanted) != name);
@@ -89,8 +94,11 @@ pub(crate) fn choose(variables: impl IntoIterator<Item = (OsString, OsString)>, 
             // Lossy is right here: output is compared with it as text.
             chosen.secrets.push((name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
         }
-        if is_named || (!secret && is_usual(&name)) {
-            chosen.variables.push((name, value));
+        match (secret, is_named) {
+            (true, true) => chosen.for_agents.push((name, value)),
+            (false, true) => chosen.variables.push((name, value)),
+            (false, false) if is_usual(&name) => chosen.variables.push((name, value)),
+            (_, false) => {}
         }
     }
     if !chosen.variables.iter().any(|(name, _)| name == "TERM") {
@@ -101,23 +109,19 @@ pub(crate) fn choose(variables: impl IntoIterator<Item = (OsString, OsString)>, 
     chosen
 }
 
-/// Secrets that agents keep in files of their own and that reach their environment from there: the `env` of Claude Code's
-/// settings, and the variables of Gemini CLI.
-pub(crate) fn written_secrets(claude: Option<&str>, gemini: Option<&str>) -> Vec<(String, String)> {
+/// Variables that agents keep in files of their own and that reach their environment from there: the `env` of Claude Code's
+/// settings, and the `.env` files of Gemini CLI.
+pub(crate) fn written(claude: Option<&str>, gemini: &[String]) -> Vec<(String, String)> {
     let settings: Option<serde_json::Value> = claude.and_then(|text| serde_json::from_str(text).ok());
     let table = settings.as_ref().and_then(|settings| settings.get("env")?.as_object());
     let from_table = table.into_iter().flatten().filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
-    let line = |line: &'_ str| {
-        let line = line.trim();
-        let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
-        Some((name.trim().to_owned(), value.trim().trim_matches(['"', '\'']).to_owned()))
-    };
-    let from_lines = gemini.unwrap_or_default().lines().filter_map(line);
-    from_table
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .chain(from_lines)
-        .filter(|(name, value)| is_secret(OsStr::new(name)) && !value.is_empty())
-        .collect()
+    let from_table = from_table.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    from_table.chain(gemini.iter().flat_map(|text| dotenv::variables(text))).collect()
+}
+
+/// Those of them that have to be hidden.
+pub(crate) fn secrets(variables: Vec<(String, String)>) -> Vec<(String, String)> {
+    variables.into_iter().filter(|(name, value)| is_secret(OsStr::new(name)) && !value.is_empty()).collect()
 }
 
 fn is_usual(name: &OsStr) -> bool {

@@ -52,7 +52,9 @@ fn secrets_are_handed_over_by_name_only_and_always_reported() {
     assert_eq!(secrets, ["ANTHROPIC_API_KEY", "XDG_SECRET_THING", "github_token", "DB_PASSWORD"]);
 
     let named = choose(all, &["ANTHROPIC_API_KEY".into()]);
-    assert_eq!(names(&named), ["ANTHROPIC_API_KEY", "HOME", "TERM"]);
+    assert_eq!(names(&named), ["HOME", "TERM"], "what checks run is the agent's to write");
+    assert_eq!(named.for_agents, variables(&[("ANTHROPIC_API_KEY", "sk-ant-123456789")]));
+    assert_eq!(named.absent, Vec::<String>::new());
     // Handed over is not the same as free to be printed.
     assert!(named.secrets.contains(&("ANTHROPIC_API_KEY".into(), "sk-ant-123456789".into())));
 }
@@ -77,9 +79,17 @@ fn names_and_values_that_are_not_text_do_no_harm() {
 #[test]
 fn secrets_in_the_files_of_agents_are_hidden_too() {
     let claude = r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "t0ken", "ANTHROPIC_MODEL": "opus", "KEY_COUNT": 3}}"#;
-    let gemini = "# a comment\nexport GEMINI_API_KEY=\"k3y\"\nGOOGLE_CLOUD_PROJECT=mine\nEMPTY_KEY=\n";
-    let found = written_secrets(Some(claude), Some(gemini));
-    let wanted = [("ANTHROPIC_AUTH_TOKEN", "t0ken"), ("GEMINI_API_KEY", "k3y")];
+    let gemini = [
+        "# a comment\nexport GEMINI_API_KEY=abcdefgh12 # mine\nGOOGLE_CLOUD_PROJECT=mine\nEMPTY_KEY=\n".to_owned(),
+        "GOOGLE_API_KEY=\"k#y\" # quoted\nOTHER_TOKEN=`ticks`\n".to_owned(),
+    ];
+    let found = secrets(written(Some(claude), &gemini));
+    let wanted = [
+        ("ANTHROPIC_AUTH_TOKEN", "t0ken"),
+        ("GEMINI_API_KEY", "abcdefgh12"),
+        ("GOOGLE_API_KEY", "k#y"),
+        ("OTHER_TOKEN", "ticks"),
+    ];
     assert_eq!(found, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    assert_eq!(written_secrets(Some("not JSON"), None), []);
+    assert_eq!(written(Some("not JSON"), &[]), []);
 }

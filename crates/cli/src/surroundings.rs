@@ -87,6 +87,7 @@ impl Surroundings {
             self.make_caches();
             self.make_settings(&wants.agents);
         }
+        let agent_variables = self.agent_variables(chosen.for_agents, &self.written_variables());
         let redactor = self.redactor();
         let git = self.git()?;
         let user = self.user_git(&git);
@@ -103,7 +104,7 @@ impl Surroundings {
             writable: wants.writable.unwrap_or_else(|| crate::sandbox::writable(|name| self.variable(name))),
             level: wants.level.unwrap_or_else(|| Level::none("not looked for")),
             environment: chosen.variables,
-            agent_variables: self.agent_variables(),
+            agent_variables,
             prices: Arc::new(wants.prices),
             hook: Some(vec![own_program()?.into_os_string(), GUARD.into()]),
             caps: wants.caps,
@@ -119,20 +120,22 @@ impl Surroundings {
     /// Knows the secrets of this user, as far as they can be found: in the environment, and where agents keep them.
     pub(crate) fn redactor(&self) -> Arc<Redactor> {
         let mut secrets = environment::choose(self.variables.iter().cloned(), &[]).secrets;
-        secrets.extend(self.written_secrets());
+        secrets.extend(environment::secrets(self.written_variables()));
         Arc::new(Redactor::new(secrets))
     }
 
-    /// Secrets in files that agents read by themselves. A file that cannot be read hands nobody a secret.
-    fn written_secrets(&self) -> Vec<(String, String)> {
+    /// Variables in files that agents read by themselves. A file that cannot be read hands nobody a secret.
+    fn written_variables(&self) -> Vec<(String, String)> {
         let read = |path: PathBuf| {
             let bytes = crate::settings::read(&path, crate::settings::Links::Follow).ok().flatten()?;
-            String::from_utf8(bytes).ok()
+            Some(String::from_utf8_lossy(&bytes).into_owned())
         };
         let home = self.user_home();
         let claude = self.variable("CLAUDE_CONFIG_DIR").map_or_else(|| home.join(".claude"), PathBuf::from);
-        let (claude, gemini) = (read(claude.join("settings.json")), read(home.join(".gemini/.env")));
-        environment::written_secrets(claude.as_deref(), gemini.as_deref())
+        let homes = self.variable("GEMINI_CLI_HOME").map(PathBuf::from).into_iter().chain([home]);
+        let files = homes.flat_map(|home| [home.join(".gemini/.env"), home.join(".env")]);
+        let gemini: Vec<String> = files.filter_map(read).collect();
+        environment::written(read(claude.join("settings.json")).as_deref(), &gemini)
     }
 
     /// Makes the usual caches in the user's home where they are missing. Whatever needs one that cannot be made says so itself.
@@ -175,13 +178,23 @@ impl Surroundings {
         })
     }
 
-    /// What each kind of agent finds in its environment besides what all have.
-    fn agent_variables(&self) -> AgentVariables {
+    /// What each kind of agent finds in its environment besides what all processes have: secrets that the user named, and what is
+    /// its program's own. A cloud can be chosen in a file of the program, too.
+    fn agent_variables(&self, named: Vec<(OsString, OsString)>, written: &[(String, String)]) -> AgentVariables {
         let variables = self.variables.clone();
+        let written: Vec<(OsString, OsString)> =
+            written.iter().map(|(name, value)| (name.into(), value.into())).collect();
         Arc::new(move |kind| {
-            let Some(program) = Program::of(kind) else { return Vec::new() };
-            let own = |name: &OsString| name.to_str().is_some_and(|name| program.owns(name));
-            variables.iter().filter(|(name, _)| own(name)).cloned().collect()
+            let Some(program) = Program::of(kind) else { return named.clone() };
+            let is_set = |switch: &str| {
+                let value = variables.iter().chain(&written).find(|(name, _)| name == switch).map(|(_, value)| value);
+                value.and_then(|value| value.to_str()).is_some_and(|value| !["", "0", "false"].contains(&value))
+            };
+            let own = |name: &OsString| {
+                let is_named = named.iter().any(|(known, _)| known == name);
+                !is_named && name.to_str().is_some_and(|name| program.owns(name) || program.reaches(name, is_set))
+            };
+            named.iter().chain(variables.iter().filter(|(name, _)| own(name))).cloned().collect()
         })
     }
 
@@ -325,7 +338,7 @@ struct UserGit {
 /// What differs between the commands that run loops.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wants {
-    /// Variables that agent and checks get besides the usual ones.
+    /// Variables that agent and checks get besides the usual ones; secrets among them only the agent.
     pub(crate) env: Vec<String>,
     /// Upper bounds.
     pub(crate) caps: Caps,

@@ -214,7 +214,7 @@ impl Client {
             told.model(&model);
         }
         self.offered = wish::offered(result);
-        match wish::of(result, self.errand.model.as_deref()) {
+        match wish::of(result, self.errand.model.as_deref(), self.errand.confinement) {
             Ok(wishes) => self.wishes = wishes.into(),
             Err(trouble) => return self.trouble(trouble, told),
         }

@@ -38,10 +38,10 @@ pub(super) enum Decision {
 }
 
 /// The answer, in terms of the options that the server offers. A server that offers nothing that fits is told that the turn is
-/// cancelled, which permits nothing.
+/// cancelled, which permits nothing. Whoever is allowed something for ever does not ask again, not for a prohibited path either.
 pub(super) fn outcome(options: &Value, decision: Decision) -> Value {
     let kinds: &[&str] = match decision {
-        Decision::Allow => &["allow_once", "allow_always"],
+        Decision::Allow => &["allow_once"],
         Decision::Reject => &["reject_once", "reject_always"],
         Decision::Cancelled => &[],
     };

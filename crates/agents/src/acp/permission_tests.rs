@@ -41,7 +41,11 @@ fn the_narrowest_option_is_taken() {
     assert_eq!(outcome(&options, Decision::Allow), selected("b"));
     assert_eq!(outcome(&options, Decision::Reject), selected("d"));
     let always = json!([{"optionId": "a", "kind": "allow_always"}, {"optionId": "c", "kind": "reject_always"}]);
-    assert_eq!(outcome(&always, Decision::Allow), selected("a"));
+    assert_eq!(
+        outcome(&always, Decision::Allow),
+        json!({"outcome": {"outcome": "cancelled"}}),
+        "it would not ask again"
+    );
     assert_eq!(outcome(&always, Decision::Reject), selected("c"));
 }
 

@@ -3,11 +3,13 @@
 use ralph_model::{Trouble, TroubleKind};
 use serde_json::{Value, json};
 
-use super::calls::text;
+use super::calls::{Confinement, text};
 use crate::text::short;
 
 /// Modes that ask before they write come first: what is prohibited can be refused then.
 const MODES: [&str; 7] = ["default", "ask", "auto", "autoEdit", "acceptEdits", "build", "full-access"];
+/// What Codex calls its modes. All but the last put a sandbox of its own around commands, which cannot be had inside another.
+const CODEX_MODES: [&str; 3] = ["read-only", "auto", "full-access"];
 /// Names of models that are no names of a model.
 const NOT_NAMES: [&str; 2] = ["default", "auto"];
 const MOST_OFFERED: usize = 20;
@@ -30,8 +32,8 @@ pub(super) enum By {
 }
 
 /// What is to be chosen in a session that was opened with this result. The trouble is a model that cannot be had.
-pub(super) fn of(opened: &Value, model: Option<&str>) -> Result<Vec<Wish>, Trouble> {
-    let mut wishes: Vec<Wish> = writing_mode(opened).map(|mode| Wish::Mode { mode }).into_iter().collect();
+pub(super) fn of(opened: &Value, model: Option<&str>, confinement: Confinement) -> Result<Vec<Wish>, Trouble> {
+    let mut wishes: Vec<Wish> = writing_mode(opened, confinement).map(|mode| Wish::Mode { mode }).into_iter().collect();
     if let Some(model) = model.filter(|model| current_model(opened).as_deref() != Some(*model)) {
         let by = match (opened.pointer("/models/availableModels"), model_option(opened)) {
             (Some(_), _) => By::Method,
@@ -100,15 +102,20 @@ fn model_option(opened: &Value) -> Option<&Value> {
     opened.get("configOptions")?.as_array()?.iter().find(is_model)
 }
 
-/// Another mode for a session that could only read or plan.
-fn writing_mode(opened: &Value) -> Option<String> {
+/// Another mode for a session that could only read or plan, or whose own sandbox would stand in Ralph's.
+fn writing_mode(opened: &Value, confinement: Confinement) -> Option<String> {
     let modes = opened.get("modes")?;
-    let current = text(modes, "currentModeId")?.to_ascii_lowercase();
+    let current = text(modes, "currentModeId")?;
+    let available = modes.get("availableModes")?.as_array()?;
+    let has = |mode: &&&str| available.iter().any(|offered| text(offered, "id") == Some(**mode));
+    let [.., unconfined] = CODEX_MODES;
+    if confinement == Confinement::Sandbox && CODEX_MODES.iter().all(|mode| has(&mode)) {
+        return (current != unconfined).then(|| unconfined.to_owned());
+    }
+    let current = current.to_ascii_lowercase();
     if !["read", "plan"].iter().any(|word| current.contains(word)) {
         return None;
     }
-    let available = modes.get("availableModes")?.as_array()?;
-    let has = |mode: &&&str| available.iter().any(|offered| text(offered, "id") == Some(**mode));
     MODES.iter().find(has).map(|mode| (*mode).to_owned())
 }
 

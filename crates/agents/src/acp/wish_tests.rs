@@ -1,5 +1,9 @@
 use super::*;
 
+fn of(opened: &Value, model: Option<&str>) -> Result<Vec<Wish>, Trouble> {
+    super::of(opened, model, Confinement::None)
+}
+
 fn session(current: &str) -> Value {
     json!({"models": {"currentModelId": current, "availableModels": [{"modelId": "a"}, {"modelId": "b"}]}})
 }
@@ -48,6 +52,13 @@ fn a_session_that_can_only_read_or_plan_is_moved_on() {
     assert_eq!(of(&modes("plan", &["plan", "acceptEdits", "default"]), None), mode("default"));
     assert_eq!(of(&modes("default", &["default", "yolo"]), None), Ok(vec![]));
     assert_eq!(of(&modes("plan", &["plan"]), None), Ok(vec![]));
+
+    let inside = |opened: &Value| super::of(opened, None, Confinement::Sandbox);
+    let codex = ["read-only", "auto", "full-access"];
+    assert_eq!(inside(&modes("read-only", &codex)), mode("full-access"), "its own sandbox does not work in Ralph's");
+    assert_eq!(inside(&modes("auto", &codex)), mode("full-access"));
+    assert_eq!(inside(&modes("full-access", &codex)), Ok(vec![]));
+    assert_eq!(inside(&modes("plan", &["plan", "acceptEdits", "default"])), mode("default"));
 }
 
 #[test]

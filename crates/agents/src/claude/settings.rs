@@ -72,8 +72,11 @@ impl RunSettings {
         let mut environment = user.get("env").and_then(Value::as_object).map(variables).unwrap_or_default();
         environment.retain(|(name, _)| is_own(name));
         user.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));
-        if let Some(Value::Object(permissions)) = user.get_mut("permissions") {
-            permissions.retain(|key, _| NARROWING.contains(&key.as_str()));
+        match user.get_mut("permissions") {
+            Some(Value::Object(permissions)) => permissions.retain(|key, _| NARROWING.contains(&key.as_str())),
+            // The program would not start with it, or start without any rule.
+            Some(other) => *other = json!({}),
+            None => {}
         }
         if let Ok(Value::Object(mut own)) = serde_json::from_str::<Value>(&self.json) {
             let denied = user.get("permissions").and_then(|permissions| permissions.get("deny")?.as_array().cloned());

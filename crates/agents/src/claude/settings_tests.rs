@@ -65,6 +65,11 @@ fn prohibited_paths_are_refused_by_the_program_itself_too() {
     let user = r#"{"permissions": {"deny": ["Read(secrets/**)"], "allow": ["Bash"]}}"#;
     let both: Value = serde_json::from_str(&RunSettings::new(None, &globs).with_login(Some(user)).json).unwrap();
     assert_eq!(both["permissions"], json!({"deny": ["Read(secrets/**)", "Edit(src/auth/**)", "Edit(.env)"]}));
+    for broken in ["null", "[]", "\"x\"", "7"] {
+        let user = format!("{{\"permissions\": {broken}}}");
+        let both: Value = serde_json::from_str(&RunSettings::new(None, &globs).with_login(Some(&user)).json).unwrap();
+        assert_eq!(both["permissions"], alone["permissions"], "{user}");
+    }
     let excepted = RunSettings::new(None, &[".env".to_owned(), "!.env".to_owned()]);
     assert_eq!(excepted.json, "{}", "an exception is beyond such a list");
 }

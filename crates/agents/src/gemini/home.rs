@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::settings_folder;
+use crate::dotenv;
 use crate::files::{Links, MOST_BYTES, read_plain, write_private};
 use crate::request::{Error, Request};
 
@@ -57,8 +58,8 @@ const VARIABLES: [&str; 17] = [
     "HTTPS_PROXY",
     "HTTP_PROXY",
 ];
-/// Variables with the value that means the same as none, for those that the user has not set. The program reads a `.env` of the
-/// repository, which could send the user's key elsewhere with these, but it leaves alone what is set.
+/// Variables with the value that means the same as none, for those that the user has not set. A version that does not know how to
+/// leave the repository's `.env` alone could send the user's key elsewhere with these, but it leaves alone what is set.
 const PINNED: [(&str, &str); 11] = [
     ("CODE_ASSIST_ENDPOINT", "https://cloudcode-pa.googleapis.com"),
     ("GEMINI_CLI_CUSTOM_HEADERS", ""),
@@ -147,6 +148,11 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
             environment.entry(name.to_owned()).or_insert_with(|| value.into());
         }
     }
+    for name in planted(request)? {
+        if request.variable(&name).is_none() {
+            environment.entry(name).or_default();
+        }
+    }
     for (name, value) in DECIDED {
         environment.insert(name.to_owned(), value.into());
     }
@@ -171,6 +177,8 @@ fn settings_for(user: &Value, has: impl Fn(&str) -> Option<OsString>) -> Value {
         // Every `@` in a prompt would otherwise become a search through the whole workspace.
         "context": { "fileName": INSTRUCTIONS, "fileFiltering": { "enableRecursiveFileSearch": false } },
         "tools": { "sandbox": false },
+        // A `.env` of the repository, which could name a library to load.
+        "advanced": { "ignoreLocalEnv": true },
         "ui": { "showCompatibilityWarnings": false },
     });
     for path in KEPT {
@@ -230,27 +238,28 @@ fn from_file(request: &Request<'_>) -> BTreeMap<String, OsString> {
     let Some(text) = files.iter().find_map(|file| read_plain(file, Links::Follow, MOST_BYTES).ok()) else {
         return BTreeMap::new();
     };
-    variables(&text)
+    dotenv::variables(&text)
+        .into_iter()
         .filter(|(name, _)| VARIABLES.contains(&name.as_str()) && request.variable(name).is_none())
         .map(|(name, value)| (name, value.into()))
         .collect()
 }
 
-/// The lines `NAME=value` of a `.env` file, with or without `export` and quotes.
-fn variables(text: &str) -> impl Iterator<Item = (String, String)> + '_ {
-    text.lines().filter_map(|line| {
-        let line = line.trim();
-        let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
-        let (name, value) = (name.trim(), value.trim());
-        let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let quote = value.chars().next().filter(|first| "\"'`".contains(*first));
-        let value = match quote.and_then(|quote| value[1..].split_once(quote)) {
-            Some((inside, _)) => inside,
-            // What follows a `#` is a comment.
-            None => value.split('#').next().unwrap_or(value).trim_end(),
-        };
-        is_name.then(|| (name.to_owned(), value.to_owned()))
-    })
+/// Names that files of the repository could give a value, all of them with one that is none. The program reads such a file when it
+/// is told to work in a folder that nobody trusts, and has no switch against it; but it leaves alone what is set.
+fn planted(request: &Request<'_>) -> Result<Vec<String>, Error> {
+    let homes = ["GEMINI_CLI_HOME", "HOME"].map(|name| request.variable(name).map(Path::new));
+    let mut names = Vec::new();
+    for folder in request.directory.ancestors().filter(|folder| !homes.contains(&Some(*folder))) {
+        let file = settings_folder(folder).join(".env");
+        // Whatever is no plain file is none for the program either, or keeps it waiting until it is ended.
+        let Ok(text) = read_plain(&file, Links::Follow, MOST_BYTES) else { continue };
+        if text.len() as u64 >= MOST_BYTES {
+            return Err(Error::Unreadable { path: file });
+        }
+        names.extend(dotenv::possible_names(&text));
+    }
+    Ok(names)
 }
 
 /// JSON without the comments that the program allows in it.

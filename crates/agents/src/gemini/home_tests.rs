@@ -140,6 +140,33 @@ fn variables_come_from_the_request_then_the_users_file_then_nowhere() {
 }
 
 #[test]
+fn no_file_of_the_repository_sets_a_variable() {
+    let place = Place::new().with(".env", "GEMINI_API_KEY=mine\nGOOGLE_CLOUD_PROJECT=p\n");
+    let repository = place.folder.path().join("home/repo");
+    let directory = repository.join("pkg/a");
+    for (folder, text) in [(&repository, "GEMINI_MODEL=evil\nGEMINI_API_KEY=evil"), (&directory, "export BASH_ENV='x'")]
+    {
+        fs::create_dir_all(settings_folder(folder)).unwrap();
+        fs::write(settings_folder(folder).join(".env"), text).unwrap();
+    }
+    let home = place.folder.path().join("home");
+    let variables = [("HOME", home.to_str().unwrap()), ("PATH", "/bin")];
+    let mut request = request("x", place.folder.path().join("scratch"), &variables);
+    request.directory = directory.clone();
+    let own = prepare(&request, folder(&request).as_deref()).unwrap();
+    assert_eq!((variable(&own, "GEMINI_MODEL"), variable(&own, "BASH_ENV")), (Some(""), Some("")));
+    assert_eq!(variable(&own, "GEMINI_API_KEY"), Some("mine"));
+    assert_eq!(variable(&own, "GOOGLE_CLOUD_PROJECT"), Some("p"), "the user's own file is no repository's");
+    let settings = fs::read_to_string(own.folder.join(SETTINGS)).unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    assert_eq!(settings.pointer("/advanced/ignoreLocalEnv"), Some(&json!(true)), "nor does a plain .env");
+
+    fs::write(settings_folder(&directory).join(".env"), "x".repeat(MOST_BYTES as usize + 1)).unwrap();
+    let error = prepare(&request, None).err().unwrap();
+    assert!(error.to_string().contains("pkg/a/.gemini/.env is too long"), "{error}");
+}
+
+#[test]
 fn the_folder_is_the_users_alone_and_made_anew() {
     let place = Place::new();
     let own = place.prepare(&[]);

@@ -106,6 +106,19 @@ fn subagents_may_work_where_nobody_counts() {
 }
 
 #[test]
+fn no_list_of_models_is_fetched_unless_the_user_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let fetching = |environment: &[(&str, &str)]| {
+        variable(
+            &invocation(&spec(), "opencode", &request(folder.path(), environment)),
+            "OPENCODE_DISABLE_MODELS_FETCH",
+        )
+    };
+    assert_eq!(fetching(&[]).as_deref(), Some("1"));
+    assert_eq!(fetching(&[("OPENCODE_DISABLE_MODELS_FETCH", "0")]), None, "the user's own value stays");
+}
+
+#[test]
 fn settings_that_cannot_be_read_are_left_to_opencode() {
     let folder = tempfile::tempdir().unwrap();
     let call = invocation(&spec(), "opencode", &request(folder.path(), &[("OPENCODE_CONFIG_CONTENT", "{oops")]));

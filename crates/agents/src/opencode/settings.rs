@@ -82,7 +82,7 @@ fn instructions(directory: &Path) -> Vec<String> {
 }
 
 /// An object of JSON, in which comments and trailing commas are allowed.
-fn object(text: &str) -> Option<Map<String, Value>> {
+pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     match serde_json::from_str(text).or_else(|_| serde_json::from_str(&strict(text))).ok()? {
         Value::Object(object) => Some(object),
         _ => None,

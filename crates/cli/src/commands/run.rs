@@ -1,8 +1,8 @@
 //! `ralph run`: from words to a finished loop.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use ralph_agents::Program;
+use ralph_agents::{Program, foreign_code};
 use ralph_checks::first_word_missing;
 use ralph_model::{AgentKind, AgentSpec, ConfigError, Expectation, Isolation, LoopConfig, exit_code};
 use ralph_workspace::{Guard, Repository};
@@ -113,7 +113,7 @@ async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crat
     resolved.config.writable = existing(&resolved.config.writable, &home)?;
     resolved.config.validate(&resolved.caps)?;
     refuse_missing_programs(&resolved.config, &workspace, around)?;
-    refuse_plugins(&resolved.config, &workspace)?;
+    refuse_plugins(&resolved.config, &workspace, &home)?;
     refuse_broken_globs(&resolved.config)?;
     refuse_missing_git(&resolved.config, &workspace, &around.git()?)?;
     Ok(resolved)
@@ -200,19 +200,23 @@ fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Resu
     }
 }
 
-/// OpenCode starts the plugins of a repository whatever it is told, so that they would run without anybody's approval.
-fn refuse_plugins(config: &LoopConfig, workspace: &Path) -> Result<(), ConfigError> {
-    let runs_them = |agent: &&AgentSpec| matches!(agent.kind, AgentKind::Opencode { .. }) && !agent.user_settings;
-    let Some(agent) = config.agents().find(runs_them) else { return Ok(()) };
-    let folders = ["plugin", "plugins", "tool", "tools"].map(|name| workspace.join(".opencode").join(name));
-    let has_any = |folder: &&PathBuf| folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
-    let Some(folder) = folders.iter().find(has_any) else { return Ok(()) };
-    let problem = format!("OpenCode would run the code in {} without asking", folder.display());
-    let allowed = format!(
-        "another agent; or, if you trust that code, `settings = \"user\"` in [agents.{}] of your configuration",
-        agent.name
-    );
-    Err(ConfigError::new("--agent", problem, allowed))
+/// OpenCode starts the plugins of a repository whatever it is told, so that they would run without anybody's approval. Looked for
+/// again before each of its runs; a worktree is looked at only then, because it is not there yet.
+fn refuse_plugins(config: &LoopConfig, workspace: &Path, home: &Path) -> Result<(), ConfigError> {
+    if config.isolation == Isolation::Worktree {
+        return Ok(());
+    }
+    for agent in config.agents() {
+        if let Some(place) = foreign_code(agent, workspace, Some(home)) {
+            let problem = format!("OpenCode would run the code in {} without asking", place.display());
+            let allowed = format!(
+                "another agent; or, if you trust that code, `settings = \"user\"` in [agents.{}] of your configuration",
+                agent.name
+            );
+            return Err(ConfigError::new("--agent", problem, allowed));
+        }
+    }
+    Ok(())
 }
 
 /// The most candidates of one race: each is a worktree and a set of processes.

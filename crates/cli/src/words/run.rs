@@ -126,7 +126,7 @@ pub(crate) struct RunWords {
     #[arg(long, value_name = "HOW", value_parser = on_blocked(), help_heading = "Agent")]
     pub(crate) on_blocked: Option<OnBlocked>,
 
-    /// An environment variable that agent and checks get besides the usual ones; may be repeated
+    /// An environment variable that agent and checks get besides the usual ones, a secret only the agent; may be repeated
     #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) env: Vec<String>,
 

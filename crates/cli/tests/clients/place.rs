@@ -1,5 +1,6 @@
 //! A repository with a real failing test, a user, and a scripted model.
 
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
 use ralph_testkit::model::{Reply, Script, ScriptedModel, Tool};
@@ -26,6 +27,7 @@ pub struct Place {
     pub repo: Repo,
     pub model: ScriptedModel,
     variables: Vec<(&'static str, String)>,
+    folder: &'static str,
 }
 
 impl Place {
@@ -35,23 +37,43 @@ impl Place {
 
     /// As `new`, with another address than the model's.
     pub fn at(client: Client, script: Script, url: impl Fn(&ScriptedModel) -> String) -> Self {
+        Self::in_folder(client, script, url, "")
+    }
+
+    /// As `new`, with the work in a folder of the repository.
+    pub fn below(client: Client, script: Script, folder: &'static str) -> Self {
+        Self::in_folder(client, script, |model| model.url(), folder)
+    }
+
+    fn in_folder(client: Client, script: Script, url: impl Fn(&ScriptedModel) -> String, folder: &'static str) -> Self {
         let repo = Repo::init();
-        repo.write("sum.js", "exports.sum = (a, b) => a - b;\n");
-        repo.write("sum.test.js", TEST);
+        let workspace = repo.path().join(folder);
+        repo.write(workspace.join("sum.js"), "exports.sum = (a, b) => a - b;\n");
+        repo.write(workspace.join("sum.test.js"), TEST);
         repo.commit("a sum that is none");
         let user = User::new();
-        let model = ScriptedModel::start(script.directory(repo.path()));
+        let model = ScriptedModel::start(script.directory(workspace));
         let variables = client.set_up(&user, &url(&model));
-        Self { client, user, repo, model, variables }
+        Self { client, user, repo, model, variables, folder }
+    }
+
+    /// Where the work is done.
+    pub fn workspace(&self) -> PathBuf {
+        self.repo.path().join(self.folder)
     }
 
     pub fn spawn(&self, more: &[&str]) -> Child {
+        self.spawn_as(self.client.words(), more)
+    }
+
+    /// As `spawn`, with other words that choose the agent.
+    pub fn spawn_as(&self, agent: &[&str], more: &[&str]) -> Child {
         let programs =
             std::env::var_os("RALPH_TEST_CLIENTS").expect("scripts/test --clients says where the programs are");
         let words = ["run", "Mend sum", "--criteria", "node --test", "--pause", "0", "--json"];
         let cost = if more.contains(&"--max-cost") { &[][..] } else { &["--max-cost", "5"] };
-        let words = words.iter().chain(self.client.words()).chain(cost).chain(more);
-        let mut command = self.user.command(self.repo.path(), words);
+        let words = words.iter().chain(agent).chain(cost).chain(more);
+        let mut command = self.user.command(&self.workspace(), words);
         let path = std::env::var_os("PATH").unwrap();
         let path = std::env::join_paths(std::iter::once(programs.into()).chain(std::env::split_paths(&path))).unwrap();
         command.env("PATH", path);

@@ -1,8 +1,10 @@
 //! Agents of several kinds: what a service refuses, whose turn it is, what is asked before a write, and what is listed.
 
 mod asked;
+mod keys;
 mod listing;
 mod pieces;
+mod plugins;
 mod seen;
 mod spending;
 mod turns;

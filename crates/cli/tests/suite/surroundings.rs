@@ -284,9 +284,7 @@ fn agent_and_checks_get_an_allowlist_and_what_the_user_names() {
         for name in foreign {
             assert!(!env.contains_key(name), "the {who} got {name}");
         }
-        for (name, value) in
-            [("WANTED", "w"), ("WANTED_TOKEN", "token-of-the-user"), ("LC_ALL", "C.UTF-8"), ("TERM", "dumb")]
-        {
+        for (name, value) in [("WANTED", "w"), ("LC_ALL", "C.UTF-8"), ("TERM", "dumb")] {
             assert_eq!(env.get(name).map(String::as_str), Some(value), "{who}: {name}");
         }
         assert_eq!(env.get("HOME").map(PathBuf::from), Some(user.home()), "{who}");
@@ -295,6 +293,8 @@ fn agent_and_checks_get_an_allowlist_and_what_the_user_names() {
             "{who}"
         );
     }
+    assert_eq!(agent.get("WANTED_TOKEN").map(String::as_str), Some("token-of-the-user"));
+    assert!(!check.contains_key("WANTED_TOKEN"), "what a check runs is the agent's to write");
     assert!(agent.contains_key("RALPH_RESULT_FILE") && agent["RALPH_ITERATION"] == "1");
 }
 
