@@ -22,7 +22,7 @@ fn a_message_of_several_parts_is_shown_part_by_part_and_kept_whole() {
     run.says("m1", "First.").says("m1", "Second.").says("m1", " ").says("m1", "Third.").says("m2", "Other.");
     let shown = run.told.take_activities().into_iter().filter_map(|activity| match activity {
         Activity::Message(words) => Some(words),
-        Activity::Text(_) | Activity::Line(_) | Activity::Cost(_) => None,
+        Activity::Text(_) | Activity::Line(_) | Activity::Cost(_) | Activity::Stake(_) | Activity::Uncounted => None,
     });
     assert_eq!(shown.collect::<Vec<_>>(), ["First.", "Second.", "Third.", "Other."]);
     let mut run = Run::new();

@@ -45,6 +45,24 @@ fn what_says_how_an_agent_works_is_kept_wherever_it_is() {
 }
 
 #[test]
+fn a_server_keeps_the_settings_of_the_program_in_its_command() {
+    let variable = |name: &str| match name {
+        "HOME" => Some(OsString::from("/users/ada")),
+        "CLAUDE_CONFIG_DIR" => Some(OsString::from("/opt/claude")),
+        _ => None,
+    };
+    let server = |command: &str| kept(&AgentKind::Acp { command: command.into() }, variable);
+    let claude = kept(&AgentKind::Claude { program: "claude".into() }, variable);
+    assert_eq!(server("npx claude-agent-acp"), claude);
+    for path in
+        ["/users/ada/.claude.json", "/opt/claude/.claude.json", "/users/ada/.claude/plugins", "/opt/claude/plugins"]
+    {
+        assert!(claude.contains(&PathBuf::from(path)), "{path} in {claude:?}");
+    }
+    assert!(server("my-own-server").is_empty(), "nobody knows its settings");
+}
+
+#[test]
 fn settings_of_agents_are_for_agents_alone() {
     let variable = |name: &str| match name {
         "HOME" => Some(OsString::from("/users/ada")),

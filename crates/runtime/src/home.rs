@@ -39,9 +39,7 @@ impl Home {
     /// What belongs to one workspace: snapshots, stat cache, lock.
     #[must_use]
     pub fn workspace(&self, root: &Path) -> PathBuf {
-        let digest = Sha256::digest(root.as_os_str().as_bytes());
-        let key: String = digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
-        self.root.join("workspaces").join(key)
+        self.root.join("workspaces").join(key(&Sha256::digest(root.as_os_str().as_bytes())))
     }
 
     /// What was put in the place of a workspace's own files, while checks run. Belongs to the workspace and not to a loop:
@@ -55,6 +53,22 @@ impl Home {
     #[must_use]
     pub fn loop_folder(&self, loop_id: LoopId) -> LoopFolder {
         LoopFolder { root: self.root.join("loops").join(loop_id.to_string()) }
+    }
+
+    /// Settings of agents as they were before the agents that use them now: a folder for each set of paths.
+    #[must_use]
+    pub(crate) fn kept_settings(&self) -> PathBuf {
+        self.root.join("settings")
+    }
+
+    /// The folder for one set of paths.
+    pub(crate) fn kept_settings_of(&self, paths: &[PathBuf]) -> PathBuf {
+        let mut digest = Sha256::new();
+        for path in paths {
+            digest.update(path.as_os_str().as_bytes());
+            digest.update([0]);
+        }
+        self.kept_settings().join(key(&digest.finalize()))
     }
 
     /// Where a loop's worktree is.
@@ -76,6 +90,11 @@ impl Home {
         let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
         opened.and_then(|mut file| file.write_all(content)).map_err(Error::file(path))
     }
+}
+
+/// A name for a folder.
+fn key(digest: &[u8]) -> String {
+    digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn make_private(path: &Path) -> io::Result<()> {
@@ -135,6 +154,12 @@ impl LoopFolder {
     #[must_use]
     pub(crate) fn settings(&self, attempt: Attempt) -> PathBuf {
         self.root.join("settings").join(attempt.to_string())
+    }
+
+    /// What agents of a Ralph that died made of their settings.
+    #[must_use]
+    pub(crate) fn settings_left_behind(&self) -> PathBuf {
+        self.root.join("settings").join("left-behind")
     }
 
     /// The highest attempt of an agent that left a trace here.

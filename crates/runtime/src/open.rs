@@ -136,6 +136,7 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     let (live, effects) = Live::create(&machinery, new, first).await?;
     let context = Context::new(machinery, loop_id, config, ground, repository, &lock);
     announce(&context, &live);
+    context.recover_settings().await;
     warn_of_unwatched(&context);
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
 }
@@ -265,6 +266,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
     };
     // Only now: the limits may be new ones.
     announce(&context, &live);
+    context.recover_settings().await;
     // With the new limits in it.
     context.config = live.run.facts().config.clone();
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })

@@ -5,8 +5,10 @@ mod begin;
 mod checks;
 mod place;
 mod restore;
+mod settings;
 mod tripwire;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -44,6 +46,8 @@ pub(crate) struct Context {
     pub(crate) runners: Vec<Runner>,
     /// The workspace's lock, which every process tree of the loop holds too.
     pub(crate) hold: Vec<Arc<OwnedFd>>,
+    /// Settings of agents that cannot be put back, as far as the user knows of them.
+    told: Mutex<BTreeSet<String>>,
 }
 
 /// What is read and put back in the workspace, one at a time.
@@ -215,6 +219,7 @@ impl Context {
             root: ground.workspace.root().to_owned(),
             ground: Arc::new(Mutex::new(ground)),
             hold: lock.descriptors(),
+            told: Mutex::default(),
             machinery,
             loop_id,
             config,

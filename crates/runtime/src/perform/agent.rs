@@ -6,8 +6,7 @@ use std::sync::Arc;
 use ralph_agents::{Activity, Prohibited, Request};
 use ralph_engine::{DayBudget, Event};
 use ralph_model::{
-    AgentKind, AgentRun, AgentSpec, Attempt, Change, Iteration, Millis, Money, OutputRef, Sandboxing, TreeHash,
-    Violation,
+    AgentKind, AgentRun, AgentSpec, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash, Violation,
 };
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_workspace::{Guard, Repository};
@@ -17,7 +16,7 @@ use super::{Answer, Context};
 use crate::cost_note::CostNote;
 use crate::error::Error;
 use crate::home::Home;
-use crate::keepsakes::Keepsakes;
+use crate::keepsakes::{Shared, Tree};
 use crate::live::settlement;
 use crate::notice::Notice;
 
@@ -53,7 +52,7 @@ impl Context {
         let prohibited = self.prohibited(&scratch)?;
         let log = self.folder.agent_log(iteration, attempt);
         let sandbox = self.agent_sandbox(&agent.kind, &scratch);
-        let request = Request {
+        let mut request = Request {
             prompt: &prompt,
             directory: self.root.clone(),
             environment,
@@ -109,12 +108,15 @@ impl Context {
                 }
             }
         };
-        let kept = self.remember_settings(&agent).await?;
-        let observed = ralph_agents::run(&self.machinery.supervisor, &agent, request, stop, &mut observe).await?;
-        if let Some(note) = &note {
+        let settings = self.use_settings(&agent, attempt).await?;
+        request.hold.extend(settings.as_ref().map(Shared::hold));
+        let observed = ralph_agents::run(&self.machinery.supervisor, &agent, request, stop, &mut observe).await;
+        if let (Ok(observed), Some(note)) = (&observed, &note) {
             note.settled(observed.cost);
         }
-        self.put_settings_back(kept, attempt).await?;
+        let tree = if observed.is_ok() { Tree::Gone } else { Tree::Unknown };
+        self.put_settings_back(settings, tree, attempt).await;
+        let observed = observed?;
         self.warn_of_unpriced(&observed.unpriced);
         let left = self.look(iteration, before).await?;
         let since = move |repository: &Repository| {
@@ -177,32 +179,6 @@ impl Context {
         let root = self.root.clone();
         let globs = self.config.prohibited_paths.clone();
         Ok(Prohibited { matches: Arc::new(move |path| guard.forbids(&root, path)), globs, hook })
-    }
-
-    /// What says how the agent works, as it is before it runs. Whoever keeps the user's settings may change them, too.
-    async fn remember_settings(&self, agent: &AgentSpec) -> Result<Keepsakes, Error> {
-        if agent.user_settings || self.config.sandbox == Sandboxing::Off {
-            return Ok(Keepsakes::default());
-        }
-        let roots = (self.machinery.kept)(&agent.kind);
-        let taken = tokio::task::spawn_blocking(move || Keepsakes::take(roots)).await;
-        taken.map_err(|_| Error::Vanished("the look at the agent's settings"))
-    }
-
-    async fn put_settings_back(&self, kept: Keepsakes, attempt: Attempt) -> Result<(), Error> {
-        let aside = self.folder.settings(attempt);
-        let place = aside.display().to_string();
-        let put_back = tokio::task::spawn_blocking(move || kept.put_back(&aside)).await;
-        let changed = put_back.map_err(|_| Error::Vanished("the look at the agent's settings"))?;
-        if !changed.is_empty() {
-            let named = changed.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let count = changed.len();
-            self.machinery.warn(format!(
-                "the agent's own settings changed while it ran, and were put back ({count}): {named}; what they had become is in \
-                 {place}"
-            ));
-        }
-        Ok(())
     }
 
     fn warn_of_unpriced(&self, models: &[String]) {

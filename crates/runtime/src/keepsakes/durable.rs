@@ -1,0 +1,179 @@
+//! The settings of an agent as they were before the first agent that uses them started: one copy on disk for all processes, so
+//! that neither a Ralph that dies nor agents that run at the same time make anything else of them. Starts and ends nothing.
+//!
+//! ```text
+//!   enter: gate ─ a copy is there? put back ─ alone? make a new copy ─ a file of one's own in `users`, locked
+//!   leave: gate ─ remove that file ─ put back ─ alone? remove the copy
+//! ```
+//!
+//! - `gate` is held for a moment, by whoever enters or leaves. All locks are the kernel's.
+//! - Copies of the descriptor of one's own file go to the supervisor of the agent: when Ralph is killed, nobody is alone before
+//!   its agent is gone.
+//! - A copy that is there although nobody uses it was left behind by a Ralph that died. It is put back, and only then replaced.
+//! - Where putting back did not work the copy stays, and the next one tries again.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::{Keepsakes, Report, stored};
+use crate::error::Error;
+use crate::home::Home;
+
+const GATE: &str = "gate";
+const USERS: &str = "users";
+const COPY: &str = "copy";
+
+/// Settings that an agent is using, and their copy.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    folder: PathBuf,
+    /// Says that they are in use, while it is locked.
+    own: PathBuf,
+    hold: Arc<OwnedFd>,
+}
+
+/// What is known about the processes of an agent that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tree {
+    Gone,
+    /// Supervision failed: some may live.
+    Unknown,
+}
+
+/// What was found when an agent was about to use its settings.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// What others had made of them: an agent of a Ralph that died, or one that still runs.
+    pub(crate) report: Report,
+    /// What is there and cannot be put back, because it is too much to remember.
+    pub(crate) gaps: Vec<String>,
+}
+
+/// Whether agents use the settings now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Company {
+    Nobody,
+    Others,
+}
+
+impl Shared {
+    /// Begins to use settings: they are as they were before anybody did, and a copy says so.
+    pub(crate) fn enter(folder: &Path, roots: &[PathBuf], aside: &Path) -> Result<(Self, Found), Error> {
+        Home::make_private(folder)?;
+        let _gate = gate(folder)?;
+        let company = company(folder)?;
+        let copy = folder.join(COPY);
+        let former = former(&copy)?;
+        let report = former.as_ref().map(|kept| kept.put_back(aside)).unwrap_or_default();
+        let kept = match former {
+            Some(kept) if company == Company::Others || report.unfinished => kept,
+            Some(_) | None => {
+                let kept = Keepsakes::take(roots);
+                kept.write(&copy).map_err(Error::file(&copy))?;
+                kept
+            }
+        };
+        let own = folder.join(USERS).join(uuid::Uuid::new_v4().to_string());
+        let hold = Arc::new(locked(&own)?);
+        Ok((Self { folder: folder.to_owned(), own, hold }, Found { report, gaps: kept.gaps() }))
+    }
+
+    /// What has to stay open as long as a process of the agent lives.
+    pub(crate) fn hold(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.hold)
+    }
+
+    /// The agent has ended: its settings are put back, and forgotten by the last one.
+    pub(crate) fn leave(self, tree: Tree, aside: &Path) -> Result<Report, Error> {
+        let Self { folder, own, hold } = self;
+        let _gate = gate(&folder)?;
+        drop(hold);
+        if tree == Tree::Gone {
+            // Its supervisor may hold the lock for another moment.
+            fs::remove_file(&own).map_err(Error::file(&own))?;
+        }
+        put_back(&folder, aside)
+    }
+}
+
+/// Puts everything back that is left behind in any of the folders in `all`.
+pub(crate) fn recover(all: &Path, aside: &Path) -> Result<Report, Error> {
+    let mut found = Report::default();
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let folder = entry.path();
+        if !folder.join(COPY).exists() {
+            continue;
+        }
+        let _gate = gate(&folder)?;
+        let report = put_back(&folder, &aside.join(entry.file_name()))?;
+        found.changed.extend(report.changed);
+        found.lost.extend(report.lost);
+        found.unsaved += report.unsaved;
+    }
+    Ok(found)
+}
+
+/// Puts the copy back, and removes it when nobody uses it any more. Whoever calls this holds the gate.
+fn put_back(folder: &Path, aside: &Path) -> Result<Report, Error> {
+    let copy = folder.join(COPY);
+    let report = former(&copy)?.map(|kept| kept.put_back(aside)).unwrap_or_default();
+    if company(folder)? == Company::Nobody && !report.unfinished {
+        stored::remove(&copy).map_err(Error::file(&copy))?;
+    }
+    Ok(report)
+}
+
+/// The copy that is there. One that cannot be read is moved out of the way, once, and told of.
+fn former(copy: &Path) -> Result<Option<Keepsakes>, Error> {
+    Keepsakes::read(copy).map_err(|error| {
+        let _ = fs::rename(copy, copy.with_extension("unreadable"));
+        Error::file(copy)(error)
+    })
+}
+
+fn gate(folder: &Path) -> Result<OwnedFd, Error> {
+    locked(&folder.join(GATE))
+}
+
+/// Looks who uses the settings. The files of those who died without a word are removed.
+fn company(folder: &Path) -> Result<Company, Error> {
+    let users = folder.join(USERS);
+    Home::make_private(&users)?;
+    for entry in fs::read_dir(&users).map_err(Error::file(&users))?.flatten() {
+        let path = entry.path();
+        let file = File::open(&path).map_err(Error::file(&path))?;
+        match lock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => fs::remove_file(&path).map_err(Error::file(&path))?,
+            Err(Errno::WOULDBLOCK) => return Ok(Company::Others),
+            Err(errno) => return Err(Error::file(&path)(errno.into())),
+        }
+    }
+    Ok(Company::Nobody)
+}
+
+/// A file that nobody else has locked, once it is there.
+fn locked(path: &Path) -> Result<OwnedFd, Error> {
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    let file = opened.map_err(Error::file(path))?;
+    lock(&file, FlockOperation::LockExclusive).map_err(|errno| Error::file(path)(errno.into()))?;
+    Ok(file.into())
+}
+
+fn lock(file: &File, how: FlockOperation) -> Result<(), Errno> {
+    loop {
+        match flock(file, how) {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "durable_tests.rs"]
+mod tests;
