@@ -10,6 +10,7 @@ use ralph_store::{Broken, LoopEntry, LoopStatus, Seq, Store};
 
 use super::follow::{self, Following, Hints};
 use super::list::{is_interrupted, of_workspace};
+use super::run::missing_logins;
 use crate::journal::started_with;
 use crate::prepare::user_settings;
 use crate::screen::Screen;
@@ -40,6 +41,9 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
         bail!("{}", how_to_go_on(&entry, &broken));
     }
     let started = started_with(&store, entry.id).await?;
+    for caution in missing_logins(&started, around) {
+        screen.say(&format!("warning: {caution}"))?;
+    }
     let agents = started.agents().map(|agent| agent.kind.clone()).collect();
     let LoopConfig { env, workspace, origin, .. } = started;
     store.close().await?;

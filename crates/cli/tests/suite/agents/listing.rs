@@ -161,3 +161,24 @@ fn a_run_that_names_no_agent_takes_the_one_that_the_list_marks() {
     let shown = user.show(ended.json()["loopId"].as_str().unwrap());
     assert_eq!((&shown["iterations"][0]["agent"], fake.runs()), (&"claude".into(), 1), "{shown}");
 }
+
+#[test]
+fn a_login_that_nobody_finds_is_a_warning_before_the_first_run_and_before_going_on() {
+    let (user, repo) = (User::new(), Repo::init());
+    let fake =
+        Fake::new(&user, [Run::new().ends(10_000, "Not yet."), Run::new().does("touch done").ends(10_000, "Done.")]);
+    user.configure(&format!("{}{}", fake.configured_as("mine"), prices()));
+    let line = words(&["mine", "mine:haiku"], 1, &["--criteria", "test -e done"]);
+    let ended = user.ralph(repo.path(), &line).with_code(10);
+    let warning = "warning: mine: no login was found; run `claude` and type /login, or set ANTHROPIC_API_KEY";
+    assert_eq!((ended.stderr.matches(warning).count(), fake.runs()), (1, 1), "{}", ended.stderr);
+    let id = ended.json()["loopId"].as_str().unwrap().to_owned();
+    let resume = ["resume", &id, "--max", "2"];
+    let resumed = user.ralph(repo.path(), resume).ok();
+    assert!(resumed.stderr.contains(warning), "{}", resumed.stderr);
+    // With a key nobody is bothered.
+    let again = Repo::init();
+    let mut command = user.command(again.path(), &line);
+    let ended = Ended::from(command.env("ANTHROPIC_API_KEY", "a-key-of-nobody").output().unwrap()).ok();
+    assert!(!ended.stderr.contains("no login"), "{}", ended.stderr);
+}
