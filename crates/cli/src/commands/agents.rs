@@ -13,7 +13,7 @@ use tokio::process::Command;
 use crate::prepare::user_settings;
 use crate::screen::Screen;
 use crate::settings::agents::prices;
-use crate::settings::listed::{Readiness, advice, listed};
+use crate::settings::listed::{Readiness, advice, listed, note};
 use crate::surroundings::Surroundings;
 use crate::words::AgentsWords;
 
@@ -71,7 +71,7 @@ pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &
     let default = around.usable_agents(&user).into_iter().next();
     let seen: Vec<Seen> = specs.into_iter().zip(versions).map(|(spec, version)| look(spec, version, around)).collect();
     if words.json {
-        let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref())).collect();
+        let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect();
         screen.json(&json!({ "agents": list, "default": default, "pricesAsOf": prices.as_of() }))?;
     } else {
         screen.result(&as_text(&seen, default.as_deref(), &prices))?;
@@ -101,7 +101,7 @@ async fn version(program: &Path, environment: Vec<(std::ffi::OsString, std::ffi:
     text.split_whitespace().find(is_version).map(str::to_owned)
 }
 
-fn as_json(seen: &Seen, default: Option<&str>) -> Value {
+fn as_json(seen: &Seen, default: Option<&str>, prices: &PriceList) -> Value {
     let spec = &seen.spec;
     json!({
         "name": spec.name,
@@ -117,6 +117,7 @@ fn as_json(seen: &Seen, default: Option<&str>) -> Value {
         "model": spec.model,
         "call": seen.call,
         "advice": seen.advice(),
+        "note": note(spec, prices),
     })
 }
 
@@ -131,6 +132,9 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> String {
         let _ = writeln!(text, "    called as  {}", seen.call);
         if let Some(advice) = seen.advice() {
             let _ = writeln!(text, "    to use it  {advice}");
+        }
+        if let Some(note) = note(spec, prices) {
+            let _ = writeln!(text, "    model      {note}");
         }
     }
     let _ = match default {

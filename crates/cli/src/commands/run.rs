@@ -207,12 +207,17 @@ fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Resu
     let missing = first_word_missing(command, path, workspace).map(|missing| missing.to_string()).or_else(|| {
         (is_path && !workspace.join(first).exists()).then(|| format!("`{first}` is not in {}", workspace.display()))
     });
-    match missing {
-        Some(problem) => {
-            Err(ConfigError::new("--agent-command", problem, "a program that reads its prompt from standard input"))
-        }
-        None => Ok(()),
+    let Some(problem) = missing else { return Ok(()) };
+    let allowed = match &agent.kind {
+        AgentKind::Acp { .. } => "a program that speaks the Agent Client Protocol",
+        _ => "a program that reads its prompt from standard input",
+    };
+    // Without a name of its own it is the command of the flag or of the key of that name.
+    if agent.name == "command" {
+        return Err(ConfigError::new("--agent-command", problem, allowed));
     }
+    let key = format!("`command` in [agents.{}]", agent.name);
+    Err(ConfigError::new("--agent", format!("{key}: {problem}"), format!("{allowed}: mend {key}")))
 }
 
 /// OpenCode starts the plugins of a repository whatever it is told, so that they would run without anybody's approval.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use ralph_agents::Program;
-use ralph_model::{AgentKind, AgentSpec, ConfigError};
+use ralph_model::{AgentKind, AgentSpec, ConfigError, PriceList};
 
 use super::Layer;
 use super::agents::{USUAL_ORDER, configured};
@@ -70,12 +70,47 @@ pub(crate) fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
     match (readiness, known) {
         (Readiness::Usable, _) => None,
         (Readiness::NoLogin, known) => known.map(|known| known.login.to_owned()),
-        (Readiness::Missing, Some(known)) if spec.kind.program() == Some(known.name) => {
+        (Readiness::Missing, Some(known)) if first_word(spec) == Some(known.name) => {
             Some(format!("install it with `{}`", known.install))
         }
-        (Readiness::Missing, _) => Some("its program is not in PATH".to_owned()),
+        (Readiness::Missing, _) => {
+            let program = first_word(spec).unwrap_or_default();
+            let place = if program.contains('/') { "not there" } else { "not in PATH" };
+            Some(format!("`{program}` is {place}: install it, or mend `{}` in [agents.{}]", key(spec), spec.name))
+        }
     }
 }
+
+/// The key of `[agents.NAME]` that says which program it is.
+const fn key(spec: &AgentSpec) -> &'static str {
+    match &spec.kind {
+        AgentKind::Command { .. } | AgentKind::Acp { .. } => "command",
+        AgentKind::Claude { .. } | AgentKind::Codex { .. } | AgentKind::Opencode { .. } | AgentKind::Gemini { .. } => {
+            "program"
+        }
+    }
+}
+
+fn first_word(spec: &AgentSpec) -> Option<&str> {
+    match &spec.kind {
+        AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next(),
+        kind => kind.program(),
+    }
+}
+
+/// What should be known of the model that an agent takes when nobody names one.
+pub(crate) fn note(spec: &AgentSpec, prices: &PriceList) -> Option<String> {
+    let is_its_own_choice = spec.model.is_none() && !spec.unmetered && !spec.user_settings;
+    let is_counted = is_its_own_choice && spec.kind.never_tells_its_cost();
+    let model = Program::of(&spec.kind).filter(|_| is_counted)?.unpriced_default()?;
+    let example = prices.of(PRICED_EXAMPLE).map(|_| format!(", such as {}:{PRICED_EXAMPLE}", spec.name));
+    let example = example.unwrap_or_default();
+    let is_unpriced = prices.of(model).is_none();
+    is_unpriced.then(|| format!("its own default model ({model}) has no price in the list: name one{example}"))
+}
+
+/// A model with a price that Codex knows.
+const PRICED_EXAMPLE: &str = "gpt-6-sol";
 
 #[cfg(test)]
 #[path = "listed_tests.rs"]

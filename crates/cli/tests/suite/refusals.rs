@@ -93,6 +93,14 @@ fn table() -> Vec<Wrong> {
                 &["--model:", "no price for `mystery-1`", "[prices.\"mystery-1\"]", "--unmetered"],
             )
         },
+        Wrong {
+            config: "[agents.odd]\nkind = 'acp'\ncommand = 'nothere --acp'\n",
+            ..wrong(
+                "a server that is not there",
+                &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "odd"],
+                &["--agent:", "`command` in [agents.odd]", "`nothere`", "Agent Client Protocol"],
+            )
+        },
         wrong(
             "an agent that is not installed",
             &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "lost"],

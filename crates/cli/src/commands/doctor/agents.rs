@@ -37,7 +37,7 @@ pub(super) fn finding(subject: &Subject<'_>) -> Option<Finding> {
     parts.push(match (&chosen, usual.first()) {
         (Some(Chosen::Agents(what) | Chosen::Command(what)), _) => what.clone(),
         (None, Some(name)) => format!("{name} is taken when none is named"),
-        (None, None) => "none is taken when none is named".to_owned(),
+        (None, None) => "there is no default".to_owned(),
     });
     let detail = parts.join("; ");
     if matches!(chosen, Some(Chosen::Command(_))) || with(Readiness::Usable).next().is_some() {

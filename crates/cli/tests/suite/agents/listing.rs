@@ -119,6 +119,14 @@ fn agents_of_the_users_own_are_listed_too() {
     let state = |name: &str| of(&listed, name)["state"].as_str().unwrap();
     assert_eq!((state("mine"), state("gone"), state("other")), ("usable", "missing", "notLoggedIn"));
     assert_eq!((&of(&listed, "other")["version"], &of(&listed, "other")["model"]), (&"3.0.0".into(), &"haiku".into()));
+    let advice = of(&listed, "gone")["advice"].as_str().unwrap();
+    assert!(advice.contains("`nowhere` is not in PATH") && advice.contains("`command` in [agents.gone]"), "{advice}");
+    assert!(of(&listed, "codex")["note"].as_str().unwrap().contains("codex:gpt-6-sol"), "{listed}");
+    let text = scene.agents(&[], &[]).stdout;
+    assert!(
+        text.contains("    to use it  `nowhere`") && text.contains("    model      its own default model"),
+        "{text}"
+    );
     // One that does not say its version is there all the same.
     assert_eq!((state("claude"), &of(&listed, "claude")["version"]), ("notLoggedIn", &Value::Null));
 }
