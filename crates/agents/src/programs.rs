@@ -288,6 +288,12 @@ impl Program {
         self.clouds.iter().any(|(switch, families)| belongs(families) && is_set(switch))
     }
 
+    /// The model that it takes by itself, where that has no price in the list; of the version that was tried.
+    #[must_use]
+    pub fn unpriced_default(&self) -> Option<&'static str> {
+        (self.name == "codex").then_some("gpt-6.1-sol")
+    }
+
     /// Whether a variable is the program's own.
     #[must_use]
     pub fn owns(&self, variable: &str) -> bool {

@@ -61,6 +61,10 @@ pub(crate) enum Terminal {
     Failed(String),
 }
 
+/// What to do where a program names no model but only its own choice of one.
+const NAME_A_MODEL: &str =
+    "name a model with a price: --agent NAME:MODEL (`ralph agents --prices` lists them), or say --unmetered";
+
 /// What is known of a run.
 pub(crate) struct Transcript {
     redactor: Arc<Redactor>,
@@ -432,6 +436,9 @@ impl Transcript {
             "add [prices.\"{model}\"] with `input` and `output` in dollars per million tokens to your configuration, choose \
              another with --model (`ralph agents --prices` lists them), or say --unmetered"
         );
+        // What a program calls its own choice is no model that a price could be for.
+        let is_choice = ["auto", "default"].iter().any(|word| model.eq_ignore_ascii_case(word));
+        let advice = if is_choice { NAME_A_MODEL.to_owned() } else { advice };
         self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice: Some(advice) });
         self.unwatched = true;
     }

@@ -116,6 +116,20 @@ fn a_trouble_that_needs_a_person_stays() {
 }
 
 #[test]
+fn a_choice_of_the_programs_own_is_no_model_to_price() {
+    let advice = |model: &str| {
+        let mut told = golden::transcript();
+        told.has_no_price(model);
+        told.known_trouble().unwrap().advice.clone().unwrap()
+    };
+    assert!(advice("mystery-1").contains("[prices.\"mystery-1\"]"));
+    for choice in ["auto", "default", "Auto"] {
+        let advice = advice(choice);
+        assert!(advice.contains("--agent NAME:MODEL") && !advice.contains("[prices."), "{advice}");
+    }
+}
+
+#[test]
 fn memory_is_bounded() {
     let mut told = golden::transcript();
     for number in 0..5000 {

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
         Err(error) => {
             let _ = screen.say(&format!("error: {}", told(&error)));
             // What the user can mend by typing something else is told apart from what failed.
-            let usage = error.downcast_ref::<ConfigError>().is_some();
+            let usage = error.is::<ConfigError>() || error.is::<settings::Error>();
             ExitCode::from(if usage { exit_code::USAGE } else { exit_code::ERROR })
         }
     }

@@ -10,7 +10,7 @@ use ralph_store::Store;
 use crate::places::Places;
 use crate::screen::Asking;
 use crate::settings::{
-    self, Approval, Inputs, Layer, Links, Repository, RepositoryFile, Resolved, deep_debug_wanted, resolve,
+    self, Approval, Inputs, Key, Layer, Links, Repository, RepositoryFile, Resolved, deep_debug_wanted, resolve,
     skill_wanted,
 };
 use crate::skills::{self, Found, Lookup};
@@ -75,7 +75,12 @@ pub(crate) fn user_settings(places: &Places) -> Result<Layer, settings::Error> {
     let path = places.config_file();
     let Some(bytes) = settings::read(&path, Links::Follow)? else { return Ok(Layer::default()) };
     let Ok(text) = String::from_utf8(bytes) else { return Err(settings::Error::NotText { path }) };
-    settings::parse(&path, &text).map(|document| document.layer)
+    let document = settings::parse(&path, &text)?;
+    if let Some(message) = settings::listed::unknown_in_order(&document.layer) {
+        let (key, line) = (Key::AgentOrder, document.line_of(Key::AgentOrder));
+        return Err(settings::Error::Value { path, line, key: key.name().to_owned(), message, example: key.example() });
+    }
+    Ok(document.layer)
 }
 
 /// The folder to work in, absolute and without links, so that approvals and locks mean the same folder by any name.

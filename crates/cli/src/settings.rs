@@ -9,6 +9,7 @@ mod choose;
 mod error;
 mod keys;
 mod layer;
+pub(crate) mod listed;
 mod parse;
 mod read;
 mod repository;

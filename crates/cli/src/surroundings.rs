@@ -20,7 +20,7 @@ use crate::commands::doctor::{Subject, Terminal};
 use crate::environment;
 use crate::places::Places;
 use crate::settings::Layer;
-use crate::settings::agents::{USUAL_ORDER, configured};
+use crate::settings::listed::{Readiness, preferred};
 
 /// The first argument that makes the program a reaper.
 pub(crate) const REAPER: &str = "__reaper";
@@ -200,18 +200,16 @@ impl Surroundings {
 
     /// The agents whose program is here, in the user's order, first those that somebody is logged in to.
     pub(crate) fn usable_agents(&self, user: &Layer) -> Vec<String> {
-        let order = user.agent_order.clone().unwrap_or_else(|| USUAL_ORDER.map(str::to_owned).to_vec());
-        let spec = |name: &String| match user.agents.get(name) {
-            Some(agent) => configured(name, agent.clone()).ok(),
-            None => AgentKind::of_program(name, name.clone()).map(|kind| AgentSpec::new(name.clone(), kind)),
-        };
-        let here = order.into_iter().filter_map(|name| {
-            let spec = spec(&name)?;
-            self.program_of(&spec)?;
-            Some((name, Program::of(&spec.kind).is_none_or(|program| self.is_logged_in(program))))
-        });
-        let (ready, others): (Vec<_>, Vec<_>) = here.partition(|(_, ready)| *ready);
-        ready.into_iter().chain(others).map(|(name, _)| name).collect()
+        preferred(user, |spec| self.readiness(spec))
+    }
+
+    /// How usable an agent is here.
+    pub(crate) fn readiness(&self, spec: &AgentSpec) -> Readiness {
+        match (self.program_of(spec), Program::of(&spec.kind)) {
+            (None, _) => Readiness::Missing,
+            (Some(_), Some(program)) if !self.is_logged_in(program) => Readiness::NoLogin,
+            (Some(_), _) => Readiness::Usable,
+        }
     }
 
     /// The program behind an agent; for a line of shell, the one that it begins with.
@@ -227,7 +225,7 @@ impl Surroundings {
     }
 
     /// Whether a key or the trace of a login is there. Whether it is still good only the service knows.
-    pub(crate) fn is_logged_in(&self, program: &Program) -> bool {
+    fn is_logged_in(&self, program: &Program) -> bool {
         let key = |name: &&&str| self.variable(name).is_some_and(|value| !value.is_empty());
         let home = self.user_home();
         let login = |(folder, file): &(Option<&str>, &str)| match folder {
@@ -250,6 +248,7 @@ impl Surroundings {
             reaper: reaper()?,
             level: self.level()?,
             environment: environment::choose(self.variables.iter().cloned(), &[]).variables,
+            readiness: Box::new(|spec| self.readiness(spec)),
             terminal: match (input, output) {
                 (true, true) => Terminal::Whole,
                 (false, true) => Terminal::OutputOnly,

@@ -197,10 +197,23 @@ fn a_line_of_an_example_fits_the_usual_terminal() {
 #[test]
 fn a_value_that_is_refused_is_told_apart_from_an_unknown_flag() {
     for (words, said) in
-        [(&["x", "--max-cost", "-1"][..], "not an amount in dollars"), (&["x", "--max", "-1"][..], "-1 is not in")]
+        [(&["x", "--max-cost", "-1"][..], "not an amount in dollars"), (&["x", "--max", "-1"][..], "a whole number")]
     {
         let error = run(words).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
+    }
+    for flag in ["--max", "--race", "--stall", "--same-error", "--retries", "--escalate-after"] {
+        for typed in ["two", "-1", "1.5", ""] {
+            let error = run(&["x", flag, typed]).unwrap_err().to_string();
+            assert!(error.contains(&format!("for '{flag} ")) && error.contains("a whole number, such as 3"), "{error}");
+        }
+        assert!(run(&["x", flag, "99999999999"]).unwrap_err().to_string().contains("too many"), "{flag}");
+    }
+    let spans =
+        ["--max-duration", "--iteration-timeout", "--verify-timeout", "--idle-timeout", "--max-wait", "--pause"];
+    for flag in spans {
+        let error = run(&["x", flag, "-1"]).unwrap_err().to_string();
+        assert!(error.contains(&format!("for '{flag} ")) && error.contains("30s, 10m, 2h"), "{error}");
     }
     let report = |date| Words::try_parse_from(["ralph", "report", "--since", date]);
     assert!(report("yesterday").unwrap_err().to_string().contains("like 2026-11-15"));

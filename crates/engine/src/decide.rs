@@ -225,6 +225,13 @@ fn out_of_iterations(facts: &Facts) -> Next {
 
 fn cancelled(facts: &Facts) -> Next {
     let by = match facts.stop.map(|stop| stop.by) {
+        // Its worktree goes with the race, so that there is nothing to go on with.
+        Some(crate::event::StopBy::Race { winner }) => {
+            let winner = winner.short();
+            let details =
+                format!("lost the race: loop {winner} was verified first; `ralph diff` shows what this one did");
+            return abort(AbortReason::Cancelled, details);
+        }
         Some(crate::event::StopBy::Keyboard) => "from the keyboard",
         Some(crate::event::StopBy::Signal) => "by a signal",
         Some(crate::event::StopBy::Request) | None => "on request",

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use ralph_model::{
-    AgentRun, AgentSpec, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, OutputRef, Pin, Timestamp,
-    TreeHash, Tripwire, Trouble, Verdict, Violation,
+    AgentRun, AgentSpec, Attempt, Best, Cost, Iteration, LoopConfig, LoopId, Millis, Money, Outcome, OutputRef, Pin,
+    Timestamp, TreeHash, Tripwire, Trouble, Verdict, Violation,
 };
 
 /// The version of the events that are written now. A reader refuses newer ones rather than guess.
@@ -116,6 +116,11 @@ pub enum StopBy {
     Request,
     /// A signal to Ralph's process.
     Signal,
+    /// Another candidate of its race was verified first.
+    Race {
+        /// Which.
+        winner: LoopId,
+    },
 }
 
 /// A request to stop.

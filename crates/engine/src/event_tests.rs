@@ -48,6 +48,12 @@ fn names_and_figures_stand_in_the_journal_as_scripts_know_them() {
     );
     let stop = Event::StopRequested { stop: Stop { when: StopWhen::AfterIteration, by: StopBy::Keyboard } };
     assert_eq!(stop.encode().unwrap(), r#"{"kind":"stopRequested","stop":{"when":"afterIteration","by":"keyboard"}}"#);
+    let winner = "00000000-0000-0000-0000-000000000007".parse().unwrap();
+    let lost = Event::StopRequested { stop: Stop { when: StopWhen::Now, by: StopBy::Race { winner } } };
+    let text = lost.encode().unwrap();
+    let by = r#"{"race":{"winner":"00000000-0000-0000-0000-000000000007"}}"#;
+    assert_eq!(text, format!(r#"{{"kind":"stopRequested","stop":{{"when":"now","by":{by}}}}}"#));
+    assert_eq!(Event::decode(EVENT_VERSION, &text).unwrap(), lost);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use ralph_model::{AbortReason, AgentRun, Attempt, Cost, Ended, Expectation, Keep
 
 use super::*;
 use crate::fixtures::*;
-use crate::{DayBudget, Limits, Lost, Refusal, StopWhen};
+use crate::{DayBudget, Limits, Lost, Refusal, Stop, StopBy, StopWhen};
 
 const VERIFIED: Outcome = Outcome::Completed { verified: true };
 
@@ -81,6 +81,17 @@ fn a_stop_between_two_iterations_starts_no_other_even_when_it_comes_late() {
         assert_eq!(scene.reason(), AbortReason::Cancelled);
         assert_eq!((scene.agents(), scene.run.facts().iterations.len()), (0, 0));
     }
+}
+
+#[test]
+fn a_lost_race_names_the_winner_and_sends_nobody_to_go_on() {
+    let winner = "00000000-0000-0000-0000-0000abcdef01".parse().unwrap();
+    let mut scene = in_phase("pausing");
+    scene.event(Event::StopRequested { stop: Stop { when: StopWhen::Now, by: StopBy::Race { winner } } });
+    scene.refuse(Refusal::Stopped);
+    assert_eq!(scene.reason(), AbortReason::Cancelled);
+    assert!(scene.details().contains("lost the race: loop abcdef01 was verified first"), "{}", scene.details());
+    assert!(!scene.details().contains("resume"), "{}", scene.details());
 }
 
 #[test]

@@ -30,5 +30,5 @@ pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};
 pub use race::{Candidate, OpenedRace, RaceResult, begin_race};
-pub use result::LoopResult;
+pub use result::{LoopResult, branch_of};
 pub use stops::{Stopper, Stops, stops};

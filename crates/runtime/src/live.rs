@@ -111,7 +111,10 @@ fn summary(run: &Loop) -> LoopSummary {
         cost: facts.spent,
         verified,
         finished_at: run.outcome().map(|_| facts.last),
-        details: facts.config.origin.as_ref().map(|origin| serde_json::json!({ "origin": origin }).to_string()),
+        details: facts.config.origin.as_ref().map(|origin| {
+            let race = facts.config.race.as_ref().map(|race| &race.id);
+            serde_json::json!({ "origin": origin, "race": race }).to_string()
+        }),
     }
 }
 

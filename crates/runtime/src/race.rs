@@ -112,6 +112,10 @@ impl OpenedRace {
         let winner = results.iter().position(|(number, _)| Some(*number) == first);
         if winner.is_some() {
             clear_losers(&machinery, &workspace, &results, winner).await;
+        } else {
+            // Of whoever changed nothing there is nothing to keep.
+            let idle: Vec<_> = results.iter().filter(|(_, result)| result.is_unchanged).cloned().collect();
+            clear_losers(&machinery, &workspace, &idle, None).await;
         }
         let counts = winner.unwrap_or_else(|| furthest(&results));
         let told: Money = results.iter().map(|(_, result)| result.cost()).sum();
@@ -124,7 +128,10 @@ impl OpenedRace {
             .enumerate()
             .map(|(place, (number, result))| candidate(&titles[*number], result, Some(place) == winner))
             .collect();
-        let (_, best) = results.swap_remove(counts);
+        let (_, mut best) = results.swap_remove(counts);
+        if winner.is_none() && best.is_unchanged {
+            best = of_nothing(best);
+        }
         Ok(RaceResult { result: LoopResult { cost_usd: spent.to_json_number(), ..best }, race })
     }
 }
@@ -183,7 +190,8 @@ async fn referee(
                 Some(Ok((_, (number, Ok(result))))) => {
                     if result.verified {
                         // The winner is over and does not mind.
-                        stoppers.iter().for_each(|stopper| stopper.stop(StopWhen::Now, StopBy::Request));
+                        let by = StopBy::Race { winner: result.loop_id };
+                        stoppers.iter().for_each(|stopper| stopper.stop(StopWhen::Now, by));
                     }
                     results.push((number, result));
                 }
@@ -226,11 +234,18 @@ fn tagged(machinery: &Machinery, number: usize, agent: &str) -> Machinery {
     Machinery { watcher: Arc::new(tag), ..machinery.clone() }
 }
 
-/// Of those that did not make it, the place of the one with the fewest failures.
+/// The result of a candidate that is not kept, because it did nothing: it cannot go on.
+fn of_nothing(result: LoopResult) -> LoopResult {
+    let details = result.details.replace("`ralph resume` goes on", "start again with `ralph run`");
+    let details = format!("{details}; it changed nothing, so its worktree was removed");
+    LoopResult { details, best: None, branch: None, ..result }
+}
+
+/// Of those that did not make it, the place of the one with the fewest failures; of equals, of one that did something.
 fn furthest(results: &[(usize, LoopResult)]) -> usize {
     let failing = |result: &LoopResult| result.best.as_ref().map_or(u32::MAX, |best| best.failing);
     let places = results.iter().enumerate();
-    places.min_by_key(|(_, (_, result))| failing(result)).map_or(0, |(place, _)| place)
+    places.min_by_key(|(_, (_, result))| (failing(result), result.is_unchanged)).map_or(0, |(place, _)| place)
 }
 
 fn candidate(agent: &str, result: &LoopResult, won: bool) -> Candidate {

@@ -1,6 +1,7 @@
 //! The result of a loop, as scripts and people see it.
 
-use ralph_model::{AbortReason, Best, LoopId, Outcome, Tripwire, Verdict};
+use ralph_engine::Facts;
+use ralph_model::{AbortReason, Best, Isolation, LoopId, Outcome, Tripwire, Verdict};
 use serde::Serialize;
 
 use crate::live::Live;
@@ -58,6 +59,9 @@ pub struct LoopResult {
     /// The state that the workspace was put back to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Best>,
+    /// The branch that the work is on, where it has one of its own or was committed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// The commit of the verified work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
@@ -79,6 +83,16 @@ pub struct LoopResult {
     /// The exit code of the program.
     #[serde(skip)]
     pub exit_code: u8,
+    /// The workspace is as it was at the start.
+    #[serde(skip)]
+    pub(crate) is_unchanged: bool,
+}
+
+/// The branch that a loop's work is on: that of its worktree, or the one that it was committed on.
+#[must_use]
+pub fn branch_of(facts: &Facts) -> Option<String> {
+    let has_one = facts.config.isolation == Isolation::Worktree || facts.commit.is_some();
+    facts.start.branch.clone().filter(|_| has_one)
 }
 
 impl LoopResult {
@@ -122,6 +136,7 @@ impl LoopResult {
             },
             best: facts.best().filter(|_| !verified),
             kept: facts.kept.clone(),
+            branch: branch_of(facts),
             commit: facts.commit.clone(),
             commit_problem: facts.commit_problem.clone(),
             patch: facts.patch.clone(),
@@ -130,6 +145,7 @@ impl LoopResult {
             chain_head: live.head.hash.to_string(),
             from_keyboard,
             exit_code,
+            is_unchanged: facts.tree == facts.start.tree,
         }
     }
 
@@ -152,7 +168,7 @@ impl LoopResult {
     }
 }
 
-fn details(outcome: &Outcome, facts: &ralph_engine::Facts) -> String {
+fn details(outcome: &Outcome, facts: &Facts) -> String {
     match outcome {
         Outcome::Aborted { details, .. } => details.clone(),
         // Whoever decided on the error may have said already how to go on.

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use ralph_agents::{PROGRAMS, Program, command_line};
-use ralph_model::{AgentKind, AgentSpec, PriceList};
+use ralph_agents::command_line;
+use ralph_model::{AgentSpec, PriceList};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::prepare::user_settings;
 use crate::screen::Screen;
-use crate::settings::agents::{USUAL_ORDER, configured, prices};
+use crate::settings::agents::prices;
+use crate::settings::listed::{Readiness, advice, listed, note};
 use crate::surroundings::Surroundings;
 use crate::words::AgentsWords;
 
@@ -22,51 +23,24 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// What is known of one agent on this computer.
 struct Seen {
     spec: AgentSpec,
-    known: Option<&'static Program>,
+    readiness: Readiness,
     program: Option<PathBuf>,
     version: Option<String>,
-    logged_in: bool,
     call: String,
 }
 
-/// How usable an agent is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    Usable,
-    /// The program is here, and neither a key nor the trace of a login.
-    NotLoggedIn,
-    Missing,
-}
-
-impl State {
-    const fn word(self) -> &'static str {
-        match self {
-            Self::Usable => "usable",
-            Self::NotLoggedIn => "no login",
-            Self::Missing => "missing",
-        }
-    }
-}
-
 impl Seen {
-    const fn state(&self) -> State {
-        match (&self.program, self.logged_in) {
-            (None, _) => State::Missing,
-            (Some(_), true) => State::Usable,
-            (Some(_), false) => State::NotLoggedIn,
+    const fn word(&self) -> &'static str {
+        match self.readiness {
+            Readiness::Usable => "usable",
+            Readiness::NoLogin => "no login",
+            Readiness::Missing => "missing",
         }
     }
 
     /// What a person can do about it.
     fn advice(&self) -> Option<String> {
-        match (self.state(), self.known) {
-            (State::Usable, _) => None,
-            (State::NotLoggedIn, known) => known.map(|known| known.login.to_owned()),
-            (State::Missing, Some(known)) if self.spec.kind.program() == Some(known.name) => {
-                Some(format!("install it with `{}`", known.install))
-            }
-            (State::Missing, _) => Some("its program is not in PATH".to_owned()),
-        }
+        advice(&self.spec, self.readiness)
     }
 }
 
@@ -80,19 +54,7 @@ pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &
     if words.prices {
         return list_prices(&prices, words.json, screen);
     }
-    let order = user.agent_order.clone().unwrap_or_else(|| USUAL_ORDER.map(str::to_owned).to_vec());
-    let mut specs: Vec<AgentSpec> = Vec::new();
-    for program in &PROGRAMS {
-        if !user.agents.contains_key(program.name)
-            && let Some(kind) = AgentKind::of_program(program.name, program.name.to_owned())
-        {
-            specs.push(AgentSpec::new(program.name, kind));
-        }
-    }
-    for (name, agent) in &user.agents {
-        specs.push(configured(name, agent.clone())?);
-    }
-    specs.sort_by_key(|spec| order.iter().position(|name| *name == spec.name).unwrap_or(usize::MAX));
+    let specs = listed(&user)?;
     let mut asking = tokio::task::JoinSet::new();
     for (place, spec) in specs.iter().enumerate() {
         if let Some(program) = around.program_of(spec).filter(|_| spec.kind.program().is_some()) {
@@ -109,7 +71,7 @@ pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &
     let default = around.usable_agents(&user).into_iter().next();
     let seen: Vec<Seen> = specs.into_iter().zip(versions).map(|(spec, version)| look(spec, version, around)).collect();
     if words.json {
-        let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref())).collect();
+        let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect();
         screen.json(&json!({ "agents": list, "default": default, "pricesAsOf": prices.as_of() }))?;
     } else {
         screen.result(&as_text(&seen, default.as_deref(), &prices))?;
@@ -118,16 +80,8 @@ pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &
 }
 
 fn look(spec: AgentSpec, version: Option<String>, around: &Surroundings) -> Seen {
-    let known = Program::of(&spec.kind);
     let call = command_line(&spec).unwrap_or_else(|error| format!("cannot be called: {error}"));
-    Seen {
-        program: around.program_of(&spec),
-        logged_in: known.is_none_or(|known| around.is_logged_in(known)),
-        known,
-        version,
-        call,
-        spec,
-    }
+    Seen { readiness: around.readiness(&spec), program: around.program_of(&spec), version, call, spec }
 }
 
 async fn version(program: &Path, environment: Vec<(std::ffi::OsString, std::ffi::OsString)>) -> Option<String> {
@@ -147,15 +101,15 @@ async fn version(program: &Path, environment: Vec<(std::ffi::OsString, std::ffi:
     text.split_whitespace().find(is_version).map(str::to_owned)
 }
 
-fn as_json(seen: &Seen, default: Option<&str>) -> Value {
+fn as_json(seen: &Seen, default: Option<&str>, prices: &PriceList) -> Value {
     let spec = &seen.spec;
     json!({
         "name": spec.name,
         "kind": spec.kind.name(),
-        "state": match seen.state() {
-            State::Usable => "usable",
-            State::NotLoggedIn => "notLoggedIn",
-            State::Missing => "missing",
+        "state": match seen.readiness {
+            Readiness::Usable => "usable",
+            Readiness::NoLogin => "notLoggedIn",
+            Readiness::Missing => "missing",
         },
         "default": default == Some(spec.name.as_str()),
         "program": seen.program,
@@ -163,6 +117,7 @@ fn as_json(seen: &Seen, default: Option<&str>) -> Value {
         "model": spec.model,
         "call": seen.call,
         "advice": seen.advice(),
+        "note": note(spec, prices),
     })
 }
 
@@ -173,10 +128,13 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> String {
         let mark = if default == Some(spec.name.as_str()) { "*" } else { " " };
         let version = seen.version.as_deref().unwrap_or("");
         let place = seen.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let _ = writeln!(text, "{mark} {:10} {:9} {version:10} {place}", spec.title(), seen.state().word());
+        let _ = writeln!(text, "{mark} {:10} {:9} {version:10} {place}", spec.title(), seen.word());
         let _ = writeln!(text, "    called as  {}", seen.call);
         if let Some(advice) = seen.advice() {
             let _ = writeln!(text, "    to use it  {advice}");
+        }
+        if let Some(note) = note(spec, prices) {
+            let _ = writeln!(text, "    model      {note}");
         }
     }
     let _ = match default {

@@ -35,6 +35,9 @@ pub(crate) async fn run(words: DiffWords, around: &Surroundings, screen: &mut Sc
     // The workspace of a candidate that lost its race is gone, and what it did can be looked at all the same.
     let state = around.home().workspace(Path::new(&entry.workspace));
     let patch = Workspace::diff_kept(&state, &around.git()?, &from, &to)?;
+    if patch.is_empty() {
+        screen.say("nothing changed")?;
+    }
     // A patch is data for other programs when it goes to one, and text for a person when it goes to a terminal.
     if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
         screen.result(&String::from_utf8_lossy(&patch))?;

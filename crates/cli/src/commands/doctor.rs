@@ -1,6 +1,7 @@
 //! `ralph doctor`: looks at everything a loop needs and says what to do about what is missing. Changes nothing but
 //! throwaway files of its own.
 
+mod agents;
 mod machine;
 mod workspace;
 
@@ -9,13 +10,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
-use ralph_model::exit_code;
+use ralph_model::{AgentSpec, exit_code};
 use ralph_process::ReaperProgram;
 use serde::Serialize;
 use serde_json::json;
 
 use crate::places::Places;
 use crate::screen::Screen;
+use crate::settings::listed::Readiness;
 use crate::words::DoctorWords;
 
 /// What the examination rests on: values, so that it can be tried on any machine.
@@ -32,6 +34,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) level: ralph_process::Level,
     /// What processes get.
     pub(crate) environment: Vec<(OsString, OsString)>,
+    /// How usable an agent is here.
+    pub(crate) readiness: Box<dyn Fn(&AgentSpec) -> Readiness + 'a>,
     /// Where a person can be shown something.
     pub(crate) terminal: Terminal,
 }
@@ -103,6 +107,7 @@ async fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     findings.push(machine::reaper(subject).await);
     findings.push(machine::sandbox(subject));
     findings.push(machine::configuration(subject));
+    findings.extend(agents::finding(subject));
     findings.extend(workspace::findings(subject, git.as_deref()).await);
     findings.push(machine::terminal(subject));
     findings
@@ -122,7 +127,9 @@ fn table(findings: &[Finding], worst: Level) -> String {
             let _ = writeln!(text, "{:1$}-> {advice}", "", width + 8);
         }
     }
+    let nobody = findings.iter().any(|finding| finding.name == agents::NAME && finding.level == Level::Warn);
     text.push_str(match worst {
+        Level::Warn if nobody => "\nA loop needs an agent that can work; see the warnings.",
         Level::Ok => "\nEverything is ready.",
         Level::Warn => "\nLoops can run; see the warnings.",
         Level::Fail => "\nSomething has to be mended first.",

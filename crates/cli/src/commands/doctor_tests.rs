@@ -8,6 +8,8 @@ use super::*;
 struct Scene {
     folder: tempfile::TempDir,
     places: Places,
+    claude: Readiness,
+    codex: Readiness,
 }
 
 impl Scene {
@@ -15,7 +17,7 @@ impl Scene {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
         let places = Places { config: folder.path().join("config"), state: folder.path().join("state") };
-        Self { folder, places }
+        Self { folder, places, claude: Readiness::Usable, codex: Readiness::Missing }
     }
 
     async fn examine(&self) -> Vec<Finding> {
@@ -28,6 +30,11 @@ impl Scene {
             reaper: ReaperProgram { program: PathBuf::from("/nonexistent/ralph"), arguments: vec![] },
             level: ralph_process::Level::none("not tried here"),
             environment: vec![],
+            readiness: Box::new(|spec| match spec.name.as_str() {
+                "claude" => self.claude,
+                "codex" => self.codex,
+                _ => Readiness::Missing,
+            }),
             terminal: Terminal::None,
         };
         examine(&subject).await
@@ -103,6 +110,54 @@ async fn a_broken_database_and_a_broken_configuration_fail() {
 }
 
 #[tokio::test]
+async fn whoever_could_do_the_work_is_told_and_nobody_is_a_warning() {
+    let mut scene = Scene::new();
+    let (level, text) = scene.level("agents").await;
+    assert_eq!(level, Level::Ok);
+    for part in ["usable: claude", "missing: codex, opencode, gemini", "claude is taken when none is named"] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    (scene.claude, scene.codex) = (Readiness::Missing, Readiness::NoLogin);
+    let (level, text) = scene.level("agents").await;
+    assert_eq!(level, Level::Warn);
+    assert!(text.contains("no login: codex") && text.contains("codex login"), "{text}");
+    scene.codex = Readiness::Missing;
+    let (level, text) = scene.level("agents").await;
+    assert_eq!(level, Level::Warn);
+    assert!(text.contains("npm install -g") && text.contains("--agent-command"), "{text}");
+    let findings = scene.examine().await;
+    assert!(!table(&findings, Level::Warn).contains("Loops can run"), "{findings:?}");
+
+    // A command needs none of them, whoever names it.
+    fs::create_dir_all(&scene.places.config).unwrap();
+    fs::write(scene.places.config_file(), "agent = 'claude'").unwrap();
+    assert_eq!(scene.level("agents").await.0, Level::Warn, "a name alone is not there");
+    fs::write(scene.places.config_file(), "agent_command = './x'").unwrap();
+    assert_eq!(scene.level("agents").await.0, Level::Ok);
+    fs::write(scene.places.config_file(), "").unwrap();
+    fs::write(scene.folder.path().join("work/ralph.toml"), "agent_command = './x'").unwrap();
+    assert_eq!(scene.level("agents").await.0, Level::Ok);
+}
+
+#[tokio::test]
+async fn what_ralph_agents_refuses_fails_here_too() {
+    let scene = Scene::new();
+    fs::create_dir_all(&scene.places.config).unwrap();
+    let cases = [
+        ("[agents.x]\nkind = 'foo'", "[agents.x] has the kind `foo`"),
+        ("[agents.x]\nkind = 'acp'", "has no `command`"),
+        ("agent_order = ['cluade']", "did you mean `claude`?"),
+        ("[prices.m]\ninput = 2", "needs both `input` and `output`"),
+    ];
+    for (file, wanted) in cases {
+        fs::write(scene.places.config_file(), file).unwrap();
+        let (level, text) = scene.level("configuration").await;
+        assert_eq!(level, Level::Fail, "{file}");
+        assert!(text.contains(wanted), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn an_unapproved_file_names_the_command_that_approves() {
     let scene = Scene::new();
     let path = scene.folder.path().join("work/ralph.toml");
@@ -128,6 +183,7 @@ async fn json_and_exit_code_agree() {
         reaper: ReaperProgram { program: PathBuf::from("/nonexistent/ralph"), arguments: vec![] },
         level: ralph_process::Level::none("not tried here"),
         environment: vec![],
+        readiness: Box::new(|_| Readiness::Usable),
         terminal: Terminal::None,
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());

@@ -1,20 +1,22 @@
 //! Runs a loop to its end while a person or a script watches: signals, live view, result.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_engine::{StopBy, StopWhen};
-use ralph_model::{AbortReason, LoopConfig, LoopId, exit_code};
+use ralph_model::{AbortReason, LoopConfig, LoopId, Money, exit_code};
 use ralph_runtime::{
-    Candidate, Error, LoopResult, Machinery, Notice, Opened, OpenedRace, RaceResult, Resume, Stopper, Stops, Watcher,
-    begin, begin_race, resume, stops,
+    Candidate, Error, Home, LoopResult, Machinery, Notice, Opened, OpenedRace, RaceResult, Resume, Stopper, Stops,
+    Watcher, begin, begin_race, resume, stops,
 };
 use ralph_store::Store;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::places::shell_word;
 use crate::screen::{Screen, counted};
 use crate::surroundings::{Surroundings, Wants};
 use crate::view::{Live, Mode};
@@ -161,7 +163,7 @@ async fn follow(
     listening.abort();
     live.close();
     let code = match result {
-        Ok(result) => tell(&result, words, hints, screen)?,
+        Ok(result) => tell(&result, words, hints, &around.home(), screen)?,
         Err(error) => {
             screen.say(&format!("error: {}", error.chain()))?;
             match error {
@@ -265,16 +267,33 @@ async fn listen(stopper: Stopper, asked: watch::Sender<Option<StopBy>>) {
     }
 }
 
-fn tell(ended: &RaceResult, words: ScreenWords, hints: Hints, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+fn tell(
+    ended: &RaceResult,
+    words: ScreenWords,
+    hints: Hints,
+    home: &Home,
+    screen: &mut Screen<'_>,
+) -> anyhow::Result<u8> {
     if words.json {
         screen.json(&serde_json::to_value(ended)?)?;
     } else {
-        let mut text = summary(&ended.result, hints);
+        // What the race cost is the sum; the line about the loop tells its own.
+        let own = ended.race.iter().find(|candidate| candidate.loop_id == ended.result.loop_id);
+        let mut text = summary(&ended.result, own.map_or(ended.result.cost(), cost_of), hints);
+        let winner = ended.race.iter().find(|candidate| candidate.won);
         for (number, candidate) in ended.race.iter().enumerate() {
-            text.push_str(&standing(number + 1, candidate));
+            text.push_str(&standing(number + 1, candidate, winner));
         }
-        if let Some(winner) = ended.race.iter().find(|candidate| candidate.won) {
-            text.push_str(&format!("\n  take it over with: git merge ralph/{}", winner.loop_id.short()));
+        if !ended.race.is_empty() {
+            text.push_str(&format!("\n  the race cost {} in all", ended.result.cost()));
+        }
+        if let Some(winner) = winner {
+            let branch = format!("ralph/{}", winner.loop_id.short());
+            let worktree = shell_word(&home.worktree(winner.loop_id));
+            text.push_str(&format!("\n  take it over with: git merge {branch}"));
+            text.push_str(&format!(
+                "\n  clean up after that: git worktree remove {worktree} && git branch -d {branch}"
+            ));
         }
         screen.result(&text)?;
     }
@@ -282,18 +301,25 @@ fn tell(ended: &RaceResult, words: ScreenWords, hints: Hints, screen: &mut Scree
 }
 
 /// One line about a candidate.
-fn standing(number: usize, candidate: &Candidate) -> String {
-    let Candidate { loop_id, agent, status, won, iterations, cost_usd, .. } = candidate;
-    let mark = if *won { "won" } else { status };
-    let cost = ralph_model::Money::from_number(*cost_usd).unwrap_or_default();
+fn standing(number: usize, candidate: &Candidate, winner: Option<&Candidate>) -> String {
+    let Candidate { loop_id, agent, status, won, iterations, .. } = candidate;
+    let mark = match (won, winner) {
+        (true, _) => "won".to_owned(),
+        (false, Some(winner)) if *status == "ABORTED" => format!("lost against {}", winner.loop_id.short()),
+        (false, _) => (*status).to_owned(),
+    };
+    let cost = cost_of(candidate);
     let iterations = counted(usize::try_from(*iterations).unwrap_or(usize::MAX), "iteration", "iterations");
     format!("\n  candidate {number} ({agent}), loop {}: {mark}, {iterations}, {cost}", loop_id.short())
 }
 
-fn summary(result: &LoopResult, hints: Hints) -> String {
+fn cost_of(candidate: &Candidate) -> Money {
+    Money::from_number(candidate.cost_usd).unwrap_or_default()
+}
+
+fn summary(result: &LoopResult, cost: Money, hints: Hints) -> String {
     let short = result.loop_id.short();
     let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
-    let cost = result.cost();
     let seconds = ralph_model::Millis(std::time::Duration::from_secs_f64(result.duration_seconds).as_millis() as u64);
     let mut lines = vec![result.headline(), format!("  loop {short}: {iterations}, {cost}, {seconds}")];
     if result.false_claims > 0 {
@@ -335,7 +361,10 @@ fn summary(result: &LoopResult, hints: Hints) -> String {
         lines.push(format!("  not committed: {problem}"));
     }
     if hints == Hints::Shown {
-        lines.push(format!("  workspace: {}", result.workspace));
+        // That of a candidate that did nothing is gone.
+        if Path::new(&result.workspace).is_dir() {
+            lines.push(format!("  workspace: {}", result.workspace));
+        }
         lines.push(format!("  see also: ralph show {short}, ralph logs {short}, ralph diff {short}"));
     }
     lines.join("\n")

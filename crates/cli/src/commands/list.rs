@@ -54,12 +54,31 @@ pub(crate) async fn of_workspace(
     status: Option<LoopStatus>,
 ) -> anyhow::Result<Vec<LoopEntry>> {
     let folder = folder.to_string_lossy();
-    let started_here = |entry: &LoopEntry| {
-        let details = entry.details.as_deref().and_then(|details| serde_json::from_str::<Value>(details).ok());
-        details.is_some_and(|details| details["origin"] == *folder)
-    };
+    let started_here = |entry: &LoopEntry| detail(entry, "origin").is_some_and(|origin| origin == folder);
     let loops = store.loops(&Filter { status, ..Filter::default() }).await?.into_iter();
     Ok(loops.filter(|entry| entry.workspace == folder || started_here(entry)).collect())
+}
+
+/// The candidates of the race that a loop belongs to, itself included, in their order; none where it raced against nobody.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(crate) async fn of_race(store: &Store, entry: &LoopEntry) -> anyhow::Result<Vec<LoopEntry>> {
+    let Some(race) = race_of(entry) else { return Ok(Vec::new()) };
+    let loops = store.loops(&Filter::default()).await?.into_iter();
+    let mut candidates: Vec<LoopEntry> = loops.filter(|other| race_of(other).as_ref() == Some(&race)).collect();
+    candidates.sort_by_key(|candidate| candidate.id);
+    Ok(candidates)
+}
+
+/// What the candidates of one race have in common.
+pub(crate) fn race_of(entry: &LoopEntry) -> Option<String> {
+    detail(entry, "race")
+}
+
+fn detail(entry: &LoopEntry, name: &str) -> Option<String> {
+    let details = serde_json::from_str::<Value>(entry.details.as_deref()?).ok()?;
+    details[name].as_str().map(str::to_owned)
 }
 
 const fn stored(word: StatusWord) -> LoopStatus {

@@ -9,10 +9,11 @@ use ralph_runtime::{Home, Resume};
 use ralph_store::{Broken, LoopEntry, LoopStatus, Seq, Store};
 
 use super::follow::{self, Following, Hints};
-use super::list::{is_interrupted, of_workspace};
+use super::list::{is_interrupted, of_workspace, race_of};
+use super::run::missing_logins;
 use crate::journal::started_with;
 use crate::prepare::user_settings;
-use crate::screen::Screen;
+use crate::screen::{Screen, counted};
 use crate::settings;
 use crate::surroundings::{Surroundings, Wants, find_loop};
 use crate::words::ResumeWords;
@@ -40,6 +41,9 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
         bail!("{}", how_to_go_on(&entry, &broken));
     }
     let started = started_with(&store, entry.id).await?;
+    for caution in missing_logins(&started, around) {
+        screen.say(&format!("warning: {caution}"))?;
+    }
     let agents = started.agents().map(|agent| agent.kind.clone()).collect();
     let LoopConfig { env, workspace, origin, .. } = started;
     store.close().await?;
@@ -96,7 +100,19 @@ async fn newest_unfinished(store: &Store, around: &Surroundings) -> anyhow::Resu
     let loops = of_workspace(store, &current, None).await?;
     // Of a race only the winner's worktree is left.
     let can_go_on = |entry: &LoopEntry| entry.status != LoopStatus::Completed && Path::new(&entry.workspace).is_dir();
-    match loops.into_iter().find(can_go_on) {
+    let open: Vec<LoopEntry> = loops.into_iter().filter(can_go_on).collect();
+    let race = open.first().and_then(race_of);
+    let candidates: Vec<&LoopEntry> = open.iter().filter(|entry| race.is_some() && race_of(entry) == race).collect();
+    if candidates.len() > 1 {
+        let line = |entry: &&LoopEntry| {
+            let iterations =
+                counted(usize::try_from(entry.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
+            format!("ralph resume {}  ({}, {iterations}, {})", entry.id.short(), entry.agent, entry.cost)
+        };
+        let lines: Vec<String> = candidates.iter().rev().map(line).collect();
+        bail!("{} candidates of a race without a winner can go on, name one:\n  {}", lines.len(), lines.join("\n  "));
+    }
+    match open.into_iter().next() {
         Some(entry) => Ok(entry),
         None => bail!("no unfinished loop in {}: name one, `ralph list --all` shows them", current.display()),
     }

@@ -11,6 +11,7 @@ use super::explain;
 use super::follow::{self, Following, Hints};
 use crate::prepare::{self, Context};
 use crate::screen::{Asking, Screen, ask_at_terminal, told};
+use crate::settings::listed::{Readiness, advice};
 use crate::surroundings::{Surroundings, Wants, find_program, is_interactive, now};
 use crate::words::RunWords;
 
@@ -39,7 +40,8 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
     if words.explain {
         return explain::explain(&resolved.config, &wants, around, words.screen, screen);
     }
-    for caution in cautions(&resolved.config, &around.git()?) {
+    let cautions = cautions(&resolved.config, &around.git()?);
+    for caution in cautions.into_iter().chain(missing_logins(&resolved.config, around)) {
         screen.say(&format!("warning: {caution}"))?;
     }
     let following = Following { around, wants, words: words.screen, hints: Hints::Shown };
@@ -47,6 +49,19 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
         Some(candidates) => follow::start_race(following, resolved.config, candidates, screen).await,
         None => follow::start(following, resolved.config, screen).await,
     }
+}
+
+/// Agents that nobody seems to be logged in to. They are started all the same: there are logins that cannot be seen from here.
+pub(super) fn missing_logins(config: &LoopConfig, around: &Surroundings) -> Vec<String> {
+    let mut told = Vec::new();
+    for agent in config.agents().filter(|agent| around.readiness(agent) == Readiness::NoLogin) {
+        let login = advice(agent, Readiness::NoLogin).unwrap_or_default();
+        let caution = format!("{}: no login was found; {login}", agent.name);
+        if !told.contains(&caution) {
+            told.push(caution);
+        }
+    }
+    told
 }
 
 /// What somebody should know before this loop runs.
@@ -192,12 +207,17 @@ fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Resu
     let missing = first_word_missing(command, path, workspace).map(|missing| missing.to_string()).or_else(|| {
         (is_path && !workspace.join(first).exists()).then(|| format!("`{first}` is not in {}", workspace.display()))
     });
-    match missing {
-        Some(problem) => {
-            Err(ConfigError::new("--agent-command", problem, "a program that reads its prompt from standard input"))
-        }
-        None => Ok(()),
+    let Some(problem) = missing else { return Ok(()) };
+    let allowed = match &agent.kind {
+        AgentKind::Acp { .. } => "a program that speaks the Agent Client Protocol",
+        _ => "a program that reads its prompt from standard input",
+    };
+    // Without a name of its own it is the command of the flag or of the key of that name.
+    if agent.name == "command" {
+        return Err(ConfigError::new("--agent-command", problem, allowed));
     }
+    let key = format!("`command` in [agents.{}]", agent.name);
+    Err(ConfigError::new("--agent", format!("{key}: {problem}"), format!("{allowed}: mend {key}")))
 }
 
 /// OpenCode starts the plugins of a repository whatever it is told, so that they would run without anybody's approval. Looked for
@@ -224,12 +244,13 @@ const MOST_CANDIDATES: u32 = 8;
 
 fn refuse_impossible_race(candidates: u32, config: &LoopConfig) -> Result<(), ConfigError> {
     let allowed = format!("2 to {MOST_CANDIDATES}");
-    if !(2..=MOST_CANDIDATES).contains(&candidates) {
-        return Err(ConfigError::new(
-            "--race",
-            format!("{candidates} candidates are no race that can be run"),
-            allowed,
-        ));
+    let problem = match candidates {
+        0 | 1 => Some(format!("{candidates} is too few: a race needs at least 2 candidates")),
+        2..=MOST_CANDIDATES => None,
+        _ => Some(format!("{candidates} is too many: each candidate is a worktree and a set of processes")),
+    };
+    if let Some(problem) = problem {
+        return Err(ConfigError::new("--race", problem, allowed));
     }
     if config.verification_commands.is_empty() {
         let problem = "needs a check: without one nobody can win";

@@ -1,12 +1,15 @@
 //! `ralph show`: one loop, as its journal tells it.
 
+use std::path::Path;
+
 use anyhow::{Context as _, bail};
 use ralph_engine::{IterationRecord, Loop};
-use ralph_model::{Iteration, Verdict};
-use ralph_runtime::Home;
+use ralph_model::{Iteration, LoopId, Verdict};
+use ralph_runtime::{Home, branch_of};
+use ralph_store::LoopEntry;
 use serde_json::{Value, json};
 
-use super::list::{columns, state};
+use super::list::{columns, of_race, state};
 use crate::journal::read;
 use crate::screen::Screen;
 use crate::surroundings::{Surroundings, find_loop};
@@ -31,15 +34,68 @@ pub(crate) async fn run(words: ShowWords, around: &Surroundings, screen: &mut Sc
         return Ok(0);
     }
     let run = read(&store, entry.id).await?;
+    let race = Raced { candidates: of_race(&store, &entry).await? };
     if words.json {
-        screen.json(&as_json(&entry, &run, &around.home()))?;
+        screen.json(&as_json(&entry, &run, &race, &around.home()))?;
     } else {
-        screen.result(&as_text(&entry, &run, &around.home()))?;
+        screen.result(&as_text(&entry, &run, &race, &around.home()))?;
     }
     Ok(0)
 }
 
-fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
+/// The candidates of a loop's race, itself included; none where it raced against nobody.
+struct Raced {
+    candidates: Vec<LoopEntry>,
+}
+
+impl Raced {
+    /// The first that was verified.
+    fn winner(&self) -> Option<LoopId> {
+        let verified = self.candidates.iter().filter(|candidate| candidate.verified);
+        verified.min_by_key(|candidate| candidate.finished_at).map(|winner| winner.id)
+    }
+
+    /// The branch of one that is not kept is gone.
+    fn branch(&self, entry: &LoopEntry, run: &Loop) -> Option<String> {
+        let kept = self.candidates.is_empty() || entry.verified || Path::new(&entry.workspace).is_dir();
+        branch_of(run.facts()).filter(|_| kept)
+    }
+
+    fn as_text(&self, entry: &LoopEntry, home: &Home) -> String {
+        let id = entry.id;
+        let standing = match self.winner() {
+            Some(winner) if winner == id => "won".to_owned(),
+            Some(winner) => format!("lost against {}", winner.short()),
+            None => "nobody has won".to_owned(),
+        };
+        let gone = if Path::new(&entry.workspace).is_dir() { "" } else { "; its worktree is gone" };
+        let others = self.candidates.iter().filter(|candidate| candidate.id != id);
+        let others = others.map(|other| {
+            format!("             against {} ({}): {}\n", other.id.short(), other.agent, state(other, home))
+        });
+        format!("  race       {standing}{gone}\n{}", others.collect::<String>())
+    }
+
+    fn as_json(&self) -> Value {
+        let winner = self.winner();
+        let candidates: Vec<Value> = self
+            .candidates
+            .iter()
+            .map(|one| {
+                json!({
+                    "loopId": one.id,
+                    "agent": one.agent,
+                    "status": one.status.name(),
+                    "reason": one.reason,
+                    "won": winner == Some(one.id),
+                })
+            })
+            .collect();
+        json!({ "winner": winner, "candidates": candidates })
+    }
+}
+
+fn as_text(entry: &LoopEntry, run: &Loop, race: &Raced, home: &Home) -> String {
     let facts = run.facts();
     let config = &facts.config;
     let mut text = format!(
@@ -58,6 +114,15 @@ fn as_text(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> String {
             format!("{} of {}", facts.spent, config.max_cost)
         },
     );
+    if let Some(branch) = race.branch(entry, run) {
+        text.push_str(&format!("  branch     {branch}\n"));
+    }
+    if let Some(commit) = &facts.commit {
+        text.push_str(&format!("  commit     {commit}\n"));
+    }
+    if !race.candidates.is_empty() {
+        text.push_str(&race.as_text(entry, home));
+    }
     for command in &config.verification_commands {
         text.push_str(&format!("  check      {command}\n"));
     }
@@ -128,7 +193,7 @@ fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn as_json(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> Value {
+fn as_json(entry: &LoopEntry, run: &Loop, race: &Raced, home: &Home) -> Value {
     let facts = run.facts();
     let iterations: Vec<Value> = facts
         .iterations
@@ -159,6 +224,9 @@ fn as_json(entry: &ralph_store::LoopEntry, run: &Loop, home: &Home) -> Value {
         "reason": entry.reason,
         "objective": facts.config.objective,
         "workspace": entry.workspace,
+        "branch": race.branch(entry, run),
+        "commit": facts.commit,
+        "race": (!race.candidates.is_empty()).then(|| race.as_json()),
         "config": facts.config,
         "start": facts.start,
         "phase": run.phase().name(),

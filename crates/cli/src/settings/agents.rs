@@ -3,6 +3,7 @@
 use ralph_model::{AgentKind, AgentSpec, ConfigError, Price, PriceList, Rates, Turns};
 
 use super::choose::Chooser;
+use super::keys::meant;
 use super::layer::{NamedAgent, PriceTable, Whose};
 use super::resolve::{Origin, Source};
 use super::{Key, Layer};
@@ -71,6 +72,7 @@ impl Chooser<'_> {
             }
             None => vec![self.usual(installed)?],
         };
+        refuse_without_effect(flags, &agents)?;
         for agent in &mut agents {
             agent.unmetered |= unmetered;
             agent.args.extend(args.iter().cloned());
@@ -124,14 +126,23 @@ impl Chooser<'_> {
         if let Some(agent) = self.known(name)? {
             return Ok(agent);
         }
-        if let Some((front, model)) = name.split_once(':')
-            && !model.trim().is_empty()
-            && let Some(agent) = self.known(front)?
-        {
-            return Ok(AgentSpec { model: Some(model.trim().to_owned()), ..agent });
+        let (front, model) = name.split_once(':').map_or((name, None), |(front, model)| (front, Some(model.trim())));
+        match (model, self.known(front)?) {
+            (Some(""), Some(_)) => {
+                let problem = format!("`{name}` has no model after the colon");
+                let allowed = format!("{front}:MODEL, or {front} for the model that it uses by itself");
+                return Err(ConfigError::new("--agent", problem, allowed));
+            }
+            (Some(model), Some(agent)) => return Ok(AgentSpec { model: Some(model.to_owned()), ..agent }),
+            (_, _) => {}
         }
+        let own = self.layers.each().flat_map(|(layer, _)| layer.agents.keys().map(String::as_str));
+        let hint = match meant(USUAL_ORDER.into_iter().chain(own), front) {
+            Some(meant) => format!(": did you mean `{}`?", name.replacen(front, meant, 1)),
+            None => String::new(),
+        };
         let allowed = format!("one of {}{}", USUAL_ORDER.join(", "), self.configured());
-        Err(ConfigError::new("--agent", format!("`{name}` is not a known agent"), allowed))
+        Err(ConfigError::new("--agent", format!("`{name}` is not a known agent{hint}"), allowed))
     }
 
     fn known(&mut self, name: &str) -> Result<Option<AgentSpec>, ConfigError> {
@@ -178,6 +189,30 @@ impl Chooser<'_> {
             [] => " (none is configured besides: add `[agents.NAME]` to your configuration)".to_owned(),
             names => format!(" (configured: {})", names.join(", ")),
         }
+    }
+}
+
+/// Whoever types an option wants something of it: one that would do nothing is refused.
+fn refuse_without_effect(flags: &RunWords, agents: &[AgentSpec]) -> Result<(), ConfigError> {
+    if let (Some(model), true) = (&flags.model, agents.iter().all(|agent| agent.model.is_some())) {
+        let taken: Vec<String> = agents.iter().map(AgentSpec::title).collect();
+        let names: Vec<String> = agents.iter().map(|agent| format!("--agent {}:{model}", agent.name)).collect();
+        let problem = format!("`{model}` would have no effect: {} has a model already", taken.join(", "));
+        let allowed = format!("one of the two: {}, or no --model", names.join(" "));
+        return Err(ConfigError::new("--model", problem, allowed));
+    }
+    let flag = match (flags.rotate, flags.escalate_after) {
+        (true, _) => "--rotate",
+        (false, Some(_)) => "--escalate-after",
+        (false, None) => return Ok(()),
+    };
+    match agents {
+        [only] => {
+            let problem = format!("there is nobody to take turns with {}", only.title());
+            let allowed = format!("several agents: name each with an --agent of its own, or leave {flag} out");
+            Err(ConfigError::new(flag, problem, allowed))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -260,8 +295,12 @@ pub(crate) fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Resu
     for agent in agents.iter().filter(|agent| !agent.unmetered && agent.kind.never_tells_its_cost()) {
         if let Some(model) = agent.model.as_ref().filter(|model| prices.of(model).is_none()) {
             let problem = format!("there is no price for `{model}`, so nobody could say what {} costs", agent.name);
+            let several = match agents {
+                [_] => "",
+                _ => "a model for each agent, as --agent NAME:MODEL; ",
+            };
             let allowed = format!(
-                "a model with a price (`ralph agents --prices` lists them); [prices.\"{model}\"] with `input` and `output` in \
+                "{several}a model with a price (`ralph agents --prices` lists them); [prices.\"{model}\"] with `input` and `output` in \
                  dollars per million tokens in your configuration; or --unmetered"
             );
             return Err(ConfigError::new("--model", problem, allowed));

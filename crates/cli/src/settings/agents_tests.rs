@@ -43,9 +43,9 @@ fn a_name_can_carry_a_model_and_come_several_times() {
     let agents = chosen(&["--agent", "claude:haiku", "--agent", "claude:opus", "--agent", "codex"], "", &[]).unwrap();
     assert_eq!(titles(&agents), ["claude:haiku", "claude:opus", "codex"]);
     assert_eq!(agents.turns, Turns::Escalate { after: 2 });
-    let turned = chosen(&["--agent", "claude", "--rotate"], "escalate_after = 5", &[]).unwrap();
+    let turned = chosen(&["--agent", "claude", "--agent", "codex", "--rotate"], "escalate_after = 5", &[]).unwrap();
     assert_eq!(turned.turns, Turns::Rotate);
-    let after = chosen(&["--agent", "claude", "--escalate-after", "3"], "rotate = true", &[]).unwrap();
+    let after = chosen(&["--escalate-after", "3"], "rotate = true\nagent = ['claude', 'codex']", &[]).unwrap();
     assert_eq!(after.turns, Turns::Escalate { after: 3 });
     let model = chosen(&["--agent", "claude:haiku", "--agent", "codex", "--model", "gpt-5.5"], "", &[]).unwrap();
     assert_eq!(titles(&model), ["claude:haiku", "codex:gpt-5.5"], "a model of its own weighs more");
@@ -105,6 +105,43 @@ fn what_makes_no_sense_is_refused_with_the_way_out() {
 }
 
 #[test]
+fn an_option_without_effect_is_refused_and_a_standing_one_waits_for_its_use() {
+    let cases = [
+        (&["--agent", "claude:opus", "--model", "haiku"][..], "", "--agent claude:haiku"),
+        (&["--agent", "own", "--model", "haiku"], "[agents.own]\nkind = 'claude'\nmodel = 'opus'", "--agent own:haiku"),
+        (&["--model", "haiku"], "agent = 'claude:opus'", "claude:opus has a model already"),
+        (&["--agent", "claude", "--rotate"], "", "--rotate: there is nobody to take turns with claude"),
+        (&["--agent", "claude", "--escalate-after", "3"], "", "leave --escalate-after out"),
+        (&["--agent-command", "./x", "--rotate"], "", "nobody to take turns"),
+        (&["--rotate"], "", "nobody to take turns with codex"),
+    ];
+    for (words, file, wanted) in cases {
+        let error = chosen(words, file, &["codex"]).unwrap_err();
+        assert!(error.contains(wanted), "{words:?} {file}: {error}");
+    }
+    let standing = "rotate = true\nescalate_after = 3\nmodel = 'opus'";
+    assert_eq!(titles(&chosen(&["--agent", "claude:haiku"], standing, &[]).unwrap()), ["claude:haiku"]);
+}
+
+#[test]
+fn a_misspelt_agent_is_guessed() {
+    let cases = [
+        ("cluade", "`cluade` is not a known agent: did you mean `claude`?"),
+        ("cluade:opus", "did you mean `claude:opus`?"),
+        ("Codex", "did you mean `codex`?"),
+        ("helpr", "did you mean `helper`?"),
+        ("claude:", "`claude:` has no model after the colon"),
+        ("helper: ", "`helper: ` has no model after the colon"),
+    ];
+    for (name, wanted) in cases {
+        let error = chosen(&["--agent", name], "[agents.helper]\ncommand = 'x'", &[]).unwrap_err();
+        assert!(error.contains(wanted), "{error}");
+    }
+    let far = chosen(&["--agent", "aider"], "", &[]).unwrap_err();
+    assert!(far.contains("`aider` is not a known agent") && !far.contains("did you mean"), "{far}");
+}
+
+#[test]
 fn arguments_are_split_as_a_shell_would() {
     let agents = chosen(
         &["--agent", "claude", "--agent-args", "--max-turns 30", "--agent-args", "--append 'two words'"],
@@ -137,4 +174,7 @@ fn a_model_without_a_price_is_refused_where_nobody_else_says_what_it_costs() {
     assert!(!refused(&spec("claude", "mystery-1")), "it says itself what it costs");
     assert!(!refused(&AgentSpec { unmetered: true, ..spec("codex", "mystery-1") }));
     assert!(!refused(&AgentSpec { model: None, ..spec("codex", "") }), "the model shows when it runs");
+    let both = [&spec("claude", "haiku"), &spec("codex", "haiku")];
+    let said = refuse_unpriced(&both, &PriceList::default()).unwrap_err().to_string();
+    assert!(said.contains("--agent NAME:MODEL"), "{said}");
 }

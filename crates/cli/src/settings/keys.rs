@@ -188,6 +188,16 @@ impl Key {
     }
 }
 
+/// The one of `names` that was probably meant; none where all of them are quite another word.
+pub(crate) fn meant<'a>(names: impl IntoIterator<Item = &'a str>, typed: &str) -> Option<&'a str> {
+    let typed = plain(typed);
+    let apart = names.into_iter().map(|name| (distance(&plain(name), &typed), name));
+    apart
+        .min_by_key(|(edits, _)| *edits)
+        .filter(|(edits, name)| *edits <= 2 && *edits < name.len())
+        .map(|(_, name)| name)
+}
+
 /// `maxIterations`, `max-iterations` and `max_iterations` are one spelling.
 fn plain(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()

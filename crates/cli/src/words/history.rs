@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use ralph_model::Money;
 
 use super::ScreenWords;
+use super::run::count;
 
 /// The words of `ralph resume`.
 #[derive(Debug, Args)]
@@ -21,7 +22,7 @@ pub(crate) struct ResumeWords {
     pub(crate) loop_name: Option<String>,
 
     /// A new limit of agent runs, counted from the loop's start
-    #[arg(long = "max", value_name = "N", allow_negative_numbers = true)]
+    #[arg(long = "max", value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) max_iterations: Option<u32>,
 
     /// A new limit of money in US dollars, counted from the loop's start

@@ -1,6 +1,7 @@
 //! The words of `ralph run`. A value that is not given here is looked for in the configuration files, so that hardly
 //! anything has a default at this place.
 
+use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -26,7 +27,7 @@ pub(crate) struct RunWords {
     pub(crate) objective_file: Option<PathBuf>,
 
     /// At most this many agent runs; required here or in a configuration file
-    #[arg(long = "max", value_name = "N", allow_negative_numbers = true, help_heading = "Limits")]
+    #[arg(long = "max", value_name = "N", value_parser = count, allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) max_iterations: Option<u32>,
 
     /// At most this much money in US dollars; required here or in a configuration file
@@ -34,31 +35,31 @@ pub(crate) struct RunWords {
     pub(crate) max_cost: Option<Money>,
 
     /// At most this much time for the whole loop, such as 2h
-    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    #[arg(long, allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
     pub(crate) max_duration: Option<Millis>,
 
     /// At most this much time for one agent run [default: 30m]
-    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    #[arg(long, allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
     pub(crate) iteration_timeout: Option<Millis>,
 
     /// At most this much time for one check [default: 10m]
-    #[arg(long = "verify-timeout", value_name = "SPAN", help_heading = "Limits")]
+    #[arg(long = "verify-timeout", allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
     pub(crate) verification_timeout: Option<Millis>,
 
     /// End a process that neither prints nor works for this long; 0 never does [default: 10m]
-    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    #[arg(long, allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
     pub(crate) idle_timeout: Option<Millis>,
 
     /// At most this much time to wait for a service that refuses for now, at once; 0 never waits [default: 24h]
-    #[arg(long, value_name = "SPAN", help_heading = "Limits")]
+    #[arg(long, allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
     pub(crate) max_wait: Option<Millis>,
 
     /// Iterations without progress that make a stall [default: 5]
-    #[arg(long = "stall", value_name = "N", help_heading = "Limits")]
+    #[arg(long = "stall", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits")]
     pub(crate) stall_threshold: Option<u32>,
 
     /// Equal failures in a row that end the loop [default: 5]
-    #[arg(long = "same-error", value_name = "N", help_heading = "Limits")]
+    #[arg(long = "same-error", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits")]
     pub(crate) same_error_threshold: Option<u32>,
 
     /// A command that fails until the work is done; may be repeated, all of them have to pass
@@ -91,7 +92,7 @@ pub(crate) struct RunWords {
     pub(crate) agent_args: Vec<String>,
 
     /// Of several agents, go on with the next one after this many failed iterations [default: 2]
-    #[arg(long, value_name = "K", conflicts_with = "rotate", help_heading = "Agent")]
+    #[arg(long, allow_negative_numbers = true, value_name = "K", value_parser = count, conflicts_with = "rotate", help_heading = "Agent")]
     pub(crate) escalate_after: Option<u32>,
 
     /// Of several agents, take another one each iteration
@@ -99,7 +100,7 @@ pub(crate) struct RunWords {
     pub(crate) rotate: bool,
 
     /// Run this many candidates at once, each in a git worktree of its own, under one budget; the first that verifies wins
-    #[arg(long, value_name = "N", help_heading = "Agent")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Agent")]
     pub(crate) race: Option<u32>,
 
     /// A program that reads its prompt from standard input, or from the file that {prompt_file} stands for
@@ -131,7 +132,7 @@ pub(crate) struct RunWords {
     pub(crate) env: Vec<String>,
 
     /// The rest between two iterations, in milliseconds or as a span [default: 500]
-    #[arg(long, value_name = "MS", value_parser = pause, help_heading = "Agent")]
+    #[arg(long, allow_negative_numbers = true, value_name = "MS", value_parser = pause, help_heading = "Agent")]
     pub(crate) pause: Option<Millis>,
 
     /// The folder to work in [default: the current one]
@@ -168,7 +169,7 @@ pub(crate) struct RunWords {
     pub(crate) setup: Vec<String>,
 
     /// Run a failing check again, up to N times, to tell a flake from a failure [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Checks")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Checks")]
     pub(crate) retries: Option<u32>,
 
     /// Do not plant failing tests to see whether the checks can still fail
@@ -219,6 +220,14 @@ pub(crate) struct ScreenWords {
     /// Show plain lines instead of the live view
     #[arg(long)]
     pub(crate) plain: bool,
+}
+
+/// How many of something: what a person mistypes is said in a person's words.
+pub(super) fn count(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|error: ParseIntError| match error.kind() {
+        IntErrorKind::PosOverflow => format!("that is too many: at most {}", u32::MAX),
+        _ => "expected a whole number, such as 3".to_owned(),
+    })
 }
 
 /// A bare number counts milliseconds, because that is what `pauseMs` is called after.

@@ -164,6 +164,15 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
     assert!(listed.contains(&format!("branch refs/heads/{branch}")), "{listed}");
 
     assert_eq!(scene.repo.git(["show", &format!("{branch}:done")]).trim(), "quick", "it can be merged");
+    let commit = scene.repo.git(["rev-parse", &branch]).trim().to_owned();
+    assert_eq!((text(&result["branch"]), text(&result["commit"])), (branch.as_str(), commit.as_str()));
+    let shown = scene.user.show(text(&result["loopId"]));
+    assert_eq!((&shown["branch"], &shown["commit"]), (&result["branch"], &result["commit"]), "{shown}");
+    assert_eq!(shown["race"]["winner"], result["loopId"], "{shown}");
+    let told = scene.user.ralph(scene.repo.path(), ["show", text(&result["loopId"])]).ok().stdout;
+    for part in ["  race       won\n", &format!("  branch     {branch}\n"), &format!("  commit     {commit}\n")] {
+        assert!(told.contains(part), "{part} is not in {told}");
+    }
 
     // The user's own checkout is as it was; git knows one branch with one commit and one worktree more.
     assert_eq!(state_of(&scene.repo), state);
@@ -178,6 +187,14 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
     for loser in [&race[0], &race[2]] {
         let shown = scene.user.show(text(&loser["loopId"]));
         assert_eq!(shown["reason"], "CANCELLED", "{shown}");
+        let short = branch.trim_start_matches("ralph/");
+        let why = text(&shown["outcome"]["details"]);
+        assert!(why.contains(&format!("lost the race: loop {short} was verified first")), "{why}");
+        assert!(!why.contains("resume") && shown["branch"].is_null(), "{shown}");
+        assert_eq!(shown["race"]["candidates"].as_array().unwrap().len(), 3, "{shown}");
+        let told = scene.user.ralph(scene.repo.path(), ["show", text(&loser["loopId"])]).ok().stdout;
+        assert!(told.contains(&format!("lost against {short}; its worktree is gone")), "{told}");
+        assert!(told.contains(&format!("against {short} (quick): COMPLETED")), "{told}");
         let diff = scene.user.ralph(scene.repo.path(), ["diff", text(&loser["loopId"])]).ok().stdout;
         assert!(diff.contains(&format!("+{}", text(&loser["agent"]))), "{diff}");
         let gone = scene.user.ralph(scene.repo.path(), ["resume", text(&loser["loopId"])]).with_code(1).stderr;
@@ -185,6 +202,7 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
     }
     let nothing = scene.user.ralph(scene.repo.path(), ["resume"]).with_code(1).stderr;
     assert!(nothing.contains("no unfinished loop"), "{nothing}");
+    assert!(!ended.stderr.contains("`ralph resume` goes on"), "nobody can go on: {}", ended.stderr);
     scene.user.ralph(scene.repo.path(), ["verify-run", text(&result["loopId"])]).ok();
     let metrics = scene.repo.read(".ralph/metrics/ralph-loops.jsonl");
     let counted: Vec<Value> = metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -213,6 +231,67 @@ fn without_a_winner_everything_is_kept_and_the_end_is_that_of_a_loop() {
     for line in ["candidate 1 (one), loop ", "candidate 2 (two), loop "] {
         assert!(shown.contains(line) && shown.contains("1 iteration, $0.01"), "{shown}");
     }
+    assert!(shown.contains("the race cost $0.02 in all") && !shown.contains("1 iteration, $0.02"), "{shown}");
+    // Nobody guesses which of them is meant.
+    let several = scene.user.ralph(scene.repo.path(), ["resume"]).with_code(1).stderr;
+    let listed = scene.user.ralph(scene.repo.path(), ["list", "--json"]).ok().json();
+    let shorts: Vec<&str> = listed.as_array().unwrap().iter().map(|one| text(&one["short"])).collect();
+    assert_eq!(shorts.len(), 5, "{listed}");
+    assert!(several.contains("2 candidates of a race without a winner"), "{several}");
+    for (place, short) in shorts.iter().enumerate() {
+        assert_eq!(several.contains(&format!("ralph resume {short}")), place < 2, "the newest race alone: {several}");
+    }
+}
+
+#[test]
+fn the_winner_can_be_taken_over_and_cleaned_up_with_the_words_that_are_printed() {
+    let user = User::new();
+    let quick = std::iter::once(Step::wait_for_file(user.home().join("slow"))).chain(done("quick"));
+    let agents = vec![("quick", Script::new().run(quick)), ("slow", Script::new().run(works_for_ever(&user, "slow")))];
+    let scene = Scene::new(Repo::init(), user, agents);
+    let line = words(&["quick", "slow"], 2, &[&["--race", "2", "--worktree", "--commit"], &CHECK[..]].concat());
+    let shown = scene.user.ralph(scene.repo.path(), line.iter().filter(|word| *word != "--json")).ok().stdout;
+    let after = |begin: &str| {
+        let found = shown.lines().find_map(|line| line.trim().strip_prefix(begin));
+        found.unwrap_or_else(|| panic!("{begin} is not in {shown}")).trim().to_owned()
+    };
+    assert!(shown.contains(": 1 iteration, $0.03, ") && shown.contains("the race cost $0.05 in all"), "{shown}");
+    assert!(shown.contains("(slow), loop ") && shown.contains(": lost against "), "{shown}");
+    for line in [after("take it over with:"), after("clean up after that:")] {
+        let done =
+            std::process::Command::new("sh").args(["-c", &line]).current_dir(scene.repo.path()).output().unwrap();
+        assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+    }
+    assert_eq!(scene.repo.read("done"), "quick\n");
+    assert_eq!((scene.worktrees(), scene.branches()), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn whoever_changed_nothing_leaves_nothing_behind() {
+    let idle = Script::new().run([Step::cost(10_000)]);
+    let busy = Script::new().run([Step::append("notes.txt", "busy\n"), Step::cost(10_000)]);
+    let scene = Scene::new(Repo::init(), User::new(), vec![("idle", idle), ("busy", busy)]);
+    let result = scene.run(2, &["idle", "busy"], 1, &CHECK).with_code(10).json();
+    let race = result["race"].as_array().unwrap();
+    assert_eq!((&result["loopId"], scene.branches().len()), (&race[1]["loopId"], 1), "{result}");
+    assert_eq!(scene.worktrees(), [Path::new(text(&race[1]["workspace"]))]);
+    let nothing = scene.user.ralph(scene.repo.path(), ["diff", text(&race[0]["loopId"])]).ok();
+    assert_eq!((nothing.stdout.as_str(), nothing.stderr.trim()), ("", "nothing changed"));
+    let shown = scene.user.ralph(scene.repo.path(), ["show", text(&race[0]["loopId"])]).ok().stdout;
+    assert!(shown.contains("nobody has won; its worktree is gone"), "{shown}");
+
+    // Stopped before anybody did anything: there is nothing at all, and nobody is sent to it.
+    let user = User::new();
+    let waits = |name: &str| Script::new().run([Step::write(user.home().join(name), ""), Step::sleep(NEVER)]);
+    let agents = vec![("one", waits("one")), ("two", waits("two"))];
+    let scene = Scene::new(Repo::init(), user, agents);
+    let child = scene.start(2, &["one", "two"], 2, &CHECK);
+    scene.wait_for(&["one", "two"]);
+    signal(&child, Signal::TERM);
+    let result = finish(child).with_code(19).json();
+    assert_eq!((scene.worktrees().len(), scene.branches().len()), (0, 0), "{result}");
+    let details = text(&result["details"]);
+    assert!(details.contains("changed nothing") && !details.contains("ralph resume"), "{details}");
 }
 
 #[test]

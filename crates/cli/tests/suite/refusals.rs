@@ -93,12 +93,34 @@ fn table() -> Vec<Wrong> {
                 &["--model:", "no price for `mystery-1`", "[prices.\"mystery-1\"]", "--unmetered"],
             )
         },
+        Wrong {
+            config: "[agents.odd]\nkind = 'acp'\ncommand = 'nothere --acp'\n",
+            ..wrong(
+                "a server that is not there",
+                &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "odd"],
+                &["--agent:", "`command` in [agents.odd]", "`nothere`", "Agent Client Protocol"],
+            )
+        },
         wrong(
             "an agent that is not installed",
             &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "lost"],
             &["--agent:", "lost"],
         ),
-        but("a race of one", &["--race", "1", "--criteria", "false"], &["--race:", "2 to 8"]),
+        but("a race of one", &["--race", "1", "--criteria", "false"], &["--race:", "at least 2 candidates", "2 to 8"]),
+        but("a race in words", &["--race", "two"], &["'--race <N>'", "a whole number", "example:"]),
+        but("a negative span", &["--max-wait", "-1"], &["'--max-wait <SPAN>'", "not a span of time", "example:"]),
+        but("turns of one", &["--rotate"], &["--rotate:", "nobody to take turns", "--agent of its own", EXAMPLE]),
+        but("one to go on with", &["--escalate-after", "2"], &["--escalate-after:", "nobody to take turns"]),
+        wrong(
+            "two models",
+            &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "claude:opus", "--model", "haiku"],
+            &["--model:", "claude:opus", "--agent claude:haiku", EXAMPLE],
+        ),
+        configured(
+            "an order of unknown agents",
+            "agent_order = ['cluade']\n",
+            &["config.toml:1:", "`agent_order`", "`cluade`", "did you mean `claude`", "codex", "example:"],
+        ),
         but("a race without a check", &["--race", "2"], &["--race:", "--criteria"]),
         but("arguments for a command", &["--agent-args", "--x"], &["`command` is a command of your own"]),
         wrong(

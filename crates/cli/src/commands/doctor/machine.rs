@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use ralph_model::{Ended, Millis};
+use ralph_model::{ConfigError, Ended, Millis};
 use ralph_process::{Files, NetworkLevel, Redactor, Spec, Stdin, Supervisor};
 use ralph_store::Store;
 
 use super::{Finding, Subject, Terminal};
 use crate::prepare::user_settings;
+use crate::settings::agents::prices;
+use crate::settings::listed::listed;
 use crate::surroundings::find_program;
 
 /// The oldest git that knows every option that Ralph uses.
@@ -175,10 +177,20 @@ pub(super) fn sandbox(subject: &Subject<'_>) -> Finding {
 /// Whether the user's own configuration is understood.
 pub(super) fn configuration(subject: &Subject<'_>) -> Finding {
     let path = subject.places.config_file();
-    match user_settings(subject.places) {
-        Ok(_) if path.exists() => Finding::ok("configuration", path.display().to_string()),
-        Ok(_) => Finding::ok("configuration", format!("none at {}", path.display())),
-        Err(error) => Finding::fail("configuration", error.to_string(), "mend that line"),
+    let user = match user_settings(subject.places) {
+        Ok(user) => user,
+        Err(error) => return Finding::fail("configuration", error.to_string(), "mend that line"),
+    };
+    // What no loop has asked for yet is looked at all the same.
+    if let Err(ConfigError { problem, allowed, .. }) =
+        listed(&user).map(|_| ()).and_then(|()| prices(&user).map(|_| ()))
+    {
+        let advice = format!("write there: {allowed}");
+        return Finding::fail("configuration", format!("{}: {problem}", path.display()), advice);
+    }
+    match path.exists() {
+        true => Finding::ok("configuration", path.display().to_string()),
+        false => Finding::ok("configuration", format!("none at {}", path.display())),
     }
 }
 

@@ -119,6 +119,14 @@ fn agents_of_the_users_own_are_listed_too() {
     let state = |name: &str| of(&listed, name)["state"].as_str().unwrap();
     assert_eq!((state("mine"), state("gone"), state("other")), ("usable", "missing", "notLoggedIn"));
     assert_eq!((&of(&listed, "other")["version"], &of(&listed, "other")["model"]), (&"3.0.0".into(), &"haiku".into()));
+    let advice = of(&listed, "gone")["advice"].as_str().unwrap();
+    assert!(advice.contains("`nowhere` is not in PATH") && advice.contains("`command` in [agents.gone]"), "{advice}");
+    assert!(of(&listed, "codex")["note"].as_str().unwrap().contains("codex:gpt-6-sol"), "{listed}");
+    let text = scene.agents(&[], &[]).stdout;
+    assert!(
+        text.contains("    to use it  `nowhere`") && text.contains("    model      its own default model"),
+        "{text}"
+    );
     // One that does not say its version is there all the same.
     assert_eq!((state("claude"), &of(&listed, "claude")["version"]), ("notLoggedIn", &Value::Null));
 }
@@ -160,4 +168,25 @@ fn a_run_that_names_no_agent_takes_the_one_that_the_list_marks() {
     let ended = Ended::from(command.env("PATH", &path).output().unwrap()).ok();
     let shown = user.show(ended.json()["loopId"].as_str().unwrap());
     assert_eq!((&shown["iterations"][0]["agent"], fake.runs()), (&"claude".into(), 1), "{shown}");
+}
+
+#[test]
+fn a_login_that_nobody_finds_is_a_warning_before_the_first_run_and_before_going_on() {
+    let (user, repo) = (User::new(), Repo::init());
+    let fake =
+        Fake::new(&user, [Run::new().ends(10_000, "Not yet."), Run::new().does("touch done").ends(10_000, "Done.")]);
+    user.configure(&format!("{}{}", fake.configured_as("mine"), prices()));
+    let line = words(&["mine", "mine:haiku"], 1, &["--criteria", "test -e done"]);
+    let ended = user.ralph(repo.path(), &line).with_code(10);
+    let warning = "warning: mine: no login was found; run `claude` and type /login, or set ANTHROPIC_API_KEY";
+    assert_eq!((ended.stderr.matches(warning).count(), fake.runs()), (1, 1), "{}", ended.stderr);
+    let id = ended.json()["loopId"].as_str().unwrap().to_owned();
+    let resume = ["resume", &id, "--max", "2"];
+    let resumed = user.ralph(repo.path(), resume).ok();
+    assert!(resumed.stderr.contains(warning), "{}", resumed.stderr);
+    // With a key nobody is bothered.
+    let again = Repo::init();
+    let mut command = user.command(again.path(), &line);
+    let ended = Ended::from(command.env("ANTHROPIC_API_KEY", "a-key-of-nobody").output().unwrap()).ok();
+    assert!(!ended.stderr.contains("no login"), "{}", ended.stderr);
 }

@@ -63,7 +63,7 @@ fn doctor_looks_at_everything_and_says_what_to_do() {
     assert_eq!(healthy["ok"], true);
     let names: Vec<&str> =
         healthy["checks"].as_array().unwrap().iter().map(|check| check["name"].as_str().unwrap()).collect();
-    for name in ["git", "state", "database", "workspace"] {
+    for name in ["git", "state", "database", "agents", "workspace"] {
         assert!(names.contains(&name), "{names:?}");
     }
     assert!(!user.state().exists(), "doctor made a state folder");
