@@ -176,66 +176,6 @@ fn a_long_id_is_known_again() {
 }
 
 #[test]
-fn a_first_answer_that_nobody_waited_for_is_charged_as_a_usual_one() {
-    let broken = Trouble { message: "socket hang up".into(), ..trouble(TroubleKind::Unreachable) };
-    let usual = Cost::Known { amount: Money::from_micros(20_100 + 40_000) };
-    let run = || {
-        let mut told = golden::transcript().prompted(300);
-        told.model("scripted-1");
-        told
-    };
-    assert_eq!(run().finish(&Ended::Stopped, false).cost, usual);
-    assert_eq!(run().finish(&Ended::TimedOut { after: Millis(9) }, false).cost, usual);
-    assert_eq!(run().finish(&DONE, false).cost, Cost::Unknown, "one that ends by itself should have told");
-    let mut broke_off = run();
-    broke_off.trouble(broken.clone());
-    assert_eq!(broke_off.finish(&Ended::Exited { code: 1 }, false).cost, usual);
-    // With calls before it there were other answers, which nobody counted either.
-    for ended in [Ended::Exited { code: 1 }, Ended::Stopped] {
-        let mut busy = run();
-        busy.call("1", "Bash", "npm test");
-        busy.call_ended("1", "Bash", CallEnd::Done);
-        busy.trouble(broken.clone());
-        assert_eq!(busy.finish(&ended, false).cost, Cost::Unknown, "{ended}");
-    }
-    assert_eq!(golden::transcript().finish(&Ended::Stopped, false).cost, Cost::Unknown, "of which model?");
-    let mut unheard = golden::transcript();
-    unheard.asked_nobody();
-    assert_eq!(unheard.finish(&Ended::Stopped, false).cost, Cost::Known { amount: Money::ZERO });
-}
-
-#[test]
-fn a_run_that_shows_no_usage_is_given_up() {
-    let mut told = golden::transcript();
-    for number in 0..MANY_UNSEEN {
-        told.call_ended(&number.to_string(), "Bash", CallEnd::Done);
-    }
-    assert!(!told.shows_no_usage(), "it may come soon");
-    told.tick(Timestamp(golden::NOW.0 + i64::try_from(LONG_UNSEEN.0).unwrap()));
-    assert!(told.shows_no_usage());
-    told.cannot_be_watched("nothing is told");
-    told.cannot_be_watched("nothing is told");
-    assert!(told.is_hopeless());
-    assert_eq!(told.take_activities().len(), 1, "it is said once");
-    told.request("1", None, Tokens { output: 1, ..Tokens::default() });
-    assert!(!told.shows_no_usage());
-}
-
-#[test]
-fn what_has_no_figure_is_admitted_once() {
-    let is_admission = |activity: &Activity| *activity == Activity::Uncounted;
-    let mut told = golden::transcript();
-    told.request("1", Some("scripted-1"), Tokens { output: 1, ..Tokens::default() });
-    told.admit_uncounted();
-    assert!(!told.take_activities().iter().any(is_admission));
-    told.request("2", Some("nobody-knows-it"), Tokens { output: 1, ..Tokens::default() });
-    told.admit_uncounted();
-    told.admit_uncounted();
-    assert_eq!(told.take_activities().iter().filter(|activity| is_admission(activity)).count(), 1);
-    assert_eq!(told.finish(&DONE, false).cost, Cost::Unknown);
-}
-
-#[test]
 fn a_sandbox_is_blamed_only_where_there_is_one() {
     let run = |mut told: Transcript| {
         told.call_ended("1", "Bash", CallEnd::Failed("exit code 1:\n sh: /etc/x: Permission denied".into()));
@@ -245,20 +185,4 @@ fn a_sandbox_is_blamed_only_where_there_is_one() {
     assert_eq!(run(golden::transcript()), []);
     let detail = "sh: /etc/x: Permission denied".to_owned();
     assert_eq!(run(golden::transcript().confined(true)), [Fault { kind: FaultKind::SandboxRefused, detail }]);
-}
-
-#[test]
-fn what_is_at_stake_is_told_before_anything_is_counted_and_once() {
-    let mut told = golden::transcript().prompted(300);
-    told.tell_stake();
-    assert_eq!(told.take_activities(), [], "of which model?");
-    told.model("scripted-1");
-    told.tell_stake();
-    told.tell_stake();
-    assert_eq!(told.take_activities(), [Activity::Stake(Money::from_micros(60_100))]);
-    let mut counted = golden::transcript();
-    counted.request("1", Some("scripted-1"), Tokens { output: 1, ..Tokens::default() });
-    counted.take_activities();
-    counted.tell_stake();
-    assert_eq!(counted.take_activities(), []);
 }

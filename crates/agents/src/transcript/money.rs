@@ -1,0 +1,155 @@
+//! What a run costs, as far as its transcript knows, and whether anybody can watch it. Reads nothing.
+
+use ralph_model::{Cost, Ended, Millis, Money, Tokens, Trouble, TroubleKind};
+
+use super::Transcript;
+use crate::request::Activity;
+
+/// About as many bytes of a prompt are one token.
+const BYTES_OF_A_TOKEN: usize = 3;
+/// Tokens that agents send with a prompt: their own instructions and tools. And those of a long answer.
+const USUAL_INPUT: u64 = 20_000;
+const USUAL_OUTPUT: u64 = 4_000;
+
+/// So many calls in so many milliseconds without a token of the model that made them: nobody counts.
+const MANY_UNSEEN: usize = 20;
+const LONG_UNSEEN: Millis = Millis(30_000);
+
+/// What to do where a program names no model but only its own choice of one.
+const NAME_A_MODEL: &str =
+    "name a model with a price: --agent NAME:MODEL (`ralph agents --prices` lists them), or say --unmetered";
+
+impl Transcript {
+    /// Something was used that cannot be counted: what the run costs is unknown, and nobody can watch it any more.
+    pub(crate) fn lost_count(&mut self, why: &'static str) {
+        self.meter.lose_count();
+        self.lost_count.get_or_insert(why);
+    }
+
+    /// A request is under way that nobody will tell the tokens of any more: it is charged as one of a usual size.
+    pub(crate) fn broke_off_request(&mut self) {
+        let usual = self.usual();
+        self.meter.guess(usual);
+    }
+
+    /// The dearer of two models.
+    pub(crate) fn dearer<'a>(&self, one: &'a str, other: &'a str) -> &'a str {
+        self.meter.dearer(one, other, self.usual())
+    }
+
+    /// What is known to be spent so far, at least.
+    pub(crate) fn spent(&self) -> Money {
+        self.meter.so_far()
+    }
+
+    /// Says that nobody can watch what a model costs, and gives up.
+    pub(crate) fn has_no_price(&mut self, model: &str) {
+        if self.unwatched {
+            return;
+        }
+        let message = format!("there is no price for {model}, so nobody can watch what it costs");
+        let advice = format!(
+            "add [prices.\"{model}\"] with `input` and `output` in dollars per million tokens to your configuration, choose \
+             another with --model (`ralph agents --prices` lists them), or say --unmetered"
+        );
+        // What a program calls its own choice is no model that a price could be for.
+        let is_choice = ["auto", "default"].iter().any(|word| model.eq_ignore_ascii_case(word));
+        let advice = if is_choice { NAME_A_MODEL.to_owned() } else { advice };
+        self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice: Some(advice) });
+        self.unwatched = true;
+    }
+
+    /// Whether it has worked for a while and nobody has seen what it uses.
+    pub(crate) fn shows_no_usage(&self) -> bool {
+        let is_long = self.now.since(self.began) >= LONG_UNSEEN;
+        is_long && self.calls.len() >= MANY_UNSEEN && self.meter.has_seen_nothing()
+    }
+
+    /// Why nobody can watch any more what it costs, if so.
+    pub(crate) const fn why_lost_count(&self) -> Option<&'static str> {
+        self.lost_count
+    }
+
+    /// Says that nobody sees what it uses, and gives up.
+    pub(crate) fn cannot_be_watched(&mut self, why: &str) {
+        if self.unwatched {
+            return;
+        }
+        let message = format!("{why}, so nobody can watch what it costs");
+        let advice = Some("see why, or say --unmetered, which counts no money at all".to_owned());
+        self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice });
+        self.unwatched = true;
+    }
+
+    /// A model that is used, has no price, and whose cost nobody else tells.
+    pub(crate) fn blind(&self) -> Option<String> {
+        self.meter.blind()
+    }
+
+    /// The model that was named last, if it has no price.
+    pub(crate) fn unpriced_model(&self) -> Option<String> {
+        self.meter.unpriced_model().map(str::to_owned)
+    }
+
+    /// Tells, once, what is at stake before anything is counted.
+    pub(crate) fn tell_stake(&mut self) {
+        if !self.stake_told
+            && self.shown == Money::ZERO
+            && let Some(stake) = self.meter.estimate(self.usual())
+        {
+            self.stake_told = true;
+            self.activities.push(Activity::Stake(stake));
+        }
+    }
+
+    /// Tells, once, that something was used that has no figure.
+    pub(crate) fn admit_uncounted(&mut self) {
+        if !self.uncounted && self.meter.is_incomplete() {
+            self.uncounted = true;
+            self.activities.push(Activity::Uncounted);
+        }
+    }
+
+    /// What the run cost. A first answer that broke off, or that nobody waited for, before anybody counted it is charged as one
+    /// of a usual size: neither for nothing, nor with all that there is. Where calls were made there were more answers than that.
+    pub(super) fn cost(&self, ended: &Ended, refused: bool) -> Cost {
+        let cost = self.meter.cost(ended, refused);
+        let broke_off = self.trouble.as_ref().is_some_and(may_have_sold) || was_cut_short(ended);
+        if cost != Cost::Unknown || !broke_off || !self.calls.is_empty() || self.meter.is_incomplete() {
+            return cost;
+        }
+        self.meter.estimate(self.usual()).map_or(Cost::Unknown, |amount| Cost::Known { amount })
+    }
+
+    /// A request of a usual size.
+    fn usual(&self) -> Tokens {
+        let read = u64::try_from(self.prompt / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
+        Tokens { input: read.saturating_add(USUAL_INPUT), output: USUAL_OUTPUT, ..Tokens::default() }
+    }
+}
+
+/// Whether a service may have begun to answer before this trouble came: a connection that broke off is told from one that was
+/// never made.
+pub(super) fn may_have_sold(trouble: &Trouble) -> bool {
+    const NEVER_MADE: [&str; 8] = [
+        "refused",
+        "fetch failed",
+        "enotfound",
+        "unable to connect",
+        "failed to connect",
+        "dns",
+        "getaddrinfo",
+        "error sending request",
+    ];
+    let words = trouble.message.to_ascii_lowercase();
+    trouble.kind == TroubleKind::Unreachable && !NEVER_MADE.iter().any(|sign| words.contains(sign))
+}
+
+/// Whether a run was ended from outside.
+const fn was_cut_short(ended: &Ended) -> bool {
+    matches!(ended, Ended::Stopped | Ended::TimedOut { .. } | Ended::Idle { .. } | Ended::Signalled { .. })
+}
+
+#[cfg(test)]
+#[path = "money_tests.rs"]
+mod tests;
