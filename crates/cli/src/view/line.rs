@@ -1,10 +1,10 @@
 //! One plain line for a notice. The same words go to a log of plain lines and above the live view.
 
 use ralph_engine::StopWhen;
-use ralph_model::{AgentSpec, Ended, TestTally};
+use ralph_model::{AgentSpec, CheckOutcome, Ended, Fault, Millis, Money, TestTally};
 use ralph_runtime::Notice;
 
-use crate::screen::counted;
+use crate::screen::{counted, dollars};
 
 use super::text::flat;
 
@@ -58,27 +58,12 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
         Notice::Said { words } => (Passing, format!("  | {words}")),
         Notice::Did { what } => (Passing, format!("  > {what}")),
         Notice::AgentFinished { iteration, ended, faults, changed, charged, duration } => {
-            let ended = match (ended, faults.first()) {
-                (_, Some(fault)) => fault.to_string(),
-                (Ended::Exited { code: 0 }, None) => "done".to_owned(),
-                (ended, None) => ended.to_string(),
-            };
-            (
-                Passing,
-                format!(
-                    "iteration {iteration}: agent {ended} after {duration}, {}, {charged}",
-                    counted(*changed, "file changed", "files changed")
-                ),
-            )
+            let found = agent_found(ended, faults, *changed, *charged, *duration);
+            (Passing, format!("iteration {iteration}: agent {found}"))
         }
         Notice::CheckStarted { command } => (Passing, format!("check: {command}")),
         Notice::CheckFinished { outcome } => {
-            let how = match (&outcome.tests, outcome.passed) {
-                (Some(TestTally { passed, failed, .. }), _) => format!("{passed} passing, {failed} failing"),
-                (None, true) => "passes".to_owned(),
-                (None, false) => outcome.ended.to_string(),
-            };
-            (Passing, format!("check: {}: {how} ({})", outcome.command, outcome.duration))
+            (Passing, format!("check: {}: {} ({})", outcome.command, check_found(outcome), outcome.duration))
         }
         Notice::Tampered { tampered } => {
             let named: Vec<String> = tampered.iter().take(3).map(ToString::to_string).collect();
@@ -110,6 +95,26 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
         Notice::Finished(result) => (Passing, result.headline()),
     };
     Some((weight, flat(&text)))
+}
+
+/// How a run of an agent ended: what it came to first, what was wrong with it last, because that has words of its own.
+pub(crate) fn agent_found(ended: &Ended, faults: &[Fault], changed: usize, charged: Money, duration: Millis) -> String {
+    let files = counted(changed, "file changed", "files changed");
+    let came_to = format!("after {duration}, {files}, {}", dollars(charged));
+    match (ended, faults.first()) {
+        (_, Some(fault)) => format!("ended {came_to}: {fault}"),
+        (Ended::Exited { code: 0 }, None) => format!("done {came_to}"),
+        (ended, None) => format!("ended {came_to}: {ended}"),
+    }
+}
+
+/// What a check found.
+pub(crate) fn check_found(outcome: &CheckOutcome) -> String {
+    match (&outcome.tests, outcome.passed) {
+        (Some(TestTally { passed, failed, .. }), _) => format!("{passed} passing, {failed} failing"),
+        (None, true) => "passes".to_owned(),
+        (None, false) => outcome.ended.to_string(),
+    }
 }
 
 /// What an iteration came to.
