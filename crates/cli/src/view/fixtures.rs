@@ -77,7 +77,13 @@ impl Terminal {
         self.0.lock().unwrap().lines.iter().map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// Becomes narrower, and wraps what is there as terminals do.
+    /// Shows what a person types, where the cursor is, as terminals do. A key such as Ctrl-C is two characters.
+    pub(super) fn echo(&self, text: &str) {
+        let mut inside = self.0.lock().unwrap();
+        text.chars().for_each(|c| inside.put(c));
+    }
+
+    /// Becomes narrower, and wraps what is there as terminals do: the cursor stays at the character that it was at.
     pub(super) fn resize(&self, columns: usize) {
         let mut inside = self.0.lock().unwrap();
         let wrap = |line: &String| -> Vec<String> {
@@ -87,8 +93,11 @@ impl Terminal {
             }
             characters.chunks(columns).map(|chunk| chunk.iter().collect()).collect()
         };
+        let above: usize = inside.lines[..inside.row].iter().map(|line| wrap(line).len()).sum();
         inside.lines = inside.lines.iter().flat_map(wrap).collect();
-        (inside.row, inside.columns) = (inside.lines.len() - 1, columns);
+        inside.row = above + inside.column / columns;
+        inside.column %= columns;
+        inside.columns = columns;
     }
 }
 

@@ -49,14 +49,19 @@ impl<W: Write> Painter<W> {
         let plain = render(view, width, now, Colours::Off);
         self.painted = plain.iter().take(lines.len()).map(|line| columns(line)).collect();
         text.extend_from_slice(lines.join("\r\n").as_bytes());
+        // The terminal shows a pressed Ctrl-C where the cursor is. At the end of a full line it would wrap, and nobody would
+        // know that the view begins a row higher.
+        text.push(b'\r');
         self.out.write_all(&text)?;
         self.out.flush()
     }
 
-    /// Goes to where the view began and clears from there. A terminal that became narrower has wrapped its lines.
+    /// Goes from the start of the last line to where the view began and clears from there. A terminal that became narrower
+    /// has wrapped its lines.
     fn erase(&self, text: &mut Vec<u8>, size: Size) -> io::Result<()> {
-        let rows: usize = self.painted.iter().map(|width| width.div_ceil(size.columns.max(1)).max(1)).sum();
-        let up = rows.saturating_sub(1).min(size.rows.saturating_sub(1));
+        let above = self.painted.split_last().map_or(&[][..], |(_, above)| above);
+        let rows: usize = above.iter().map(|width| width.div_ceil(size.columns.max(1)).max(1)).sum();
+        let up = rows.min(size.rows.saturating_sub(1));
         if let Ok(up @ 1..) = u16::try_from(up) {
             queue!(text, MoveUp(up))?;
         }
