@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod fixtures;
 mod line;
+mod lines;
 mod live;
 mod painter;
 mod render;

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ralph_engine::{StopBy, StopWhen};
 use ralph_model::{AbortReason, LoopConfig, LoopId, exit_code};
@@ -15,13 +15,16 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::screen::{Screen, counted};
+use crate::screen::{Screen, counted, dollars};
 use crate::surroundings::{Surroundings, Wants};
 use crate::view::{Live, Mode};
 use crate::words::ScreenWords;
 
 /// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Signals that are closer together are one press: no finger is that quick.
+const ECHO: Duration = Duration::from_millis(100);
 
 /// What following a loop needs besides the loop.
 pub(crate) struct Following<'a> {
@@ -237,6 +240,26 @@ fn stopped_before(by: StopBy, words: ScreenWords, screen: &mut Screen<'_>) -> an
     Ok(if by == StopBy::Keyboard { exit_code::KEYBOARD } else { AbortReason::Cancelled.exit_code() })
 }
 
+/// Ctrl-C as it was pressed: a wrapper such as `timeout` passes on what the terminal has already sent, so that one press
+/// comes twice.
+#[derive(Debug, Default)]
+struct Presses {
+    last: Option<Instant>,
+}
+
+impl Presses {
+    /// What a signal asks for; none when it is an echo of a press.
+    fn press(&mut self, at: Instant) -> Option<StopWhen> {
+        match self.last {
+            Some(last) if at.saturating_duration_since(last) < ECHO => None,
+            earlier => {
+                self.last = Some(at);
+                Some(if earlier.is_none() { StopWhen::AfterIteration } else { StopWhen::Now })
+            }
+        }
+    }
+}
+
 /// Ctrl-C once stops after the iteration, twice now; other signals stop now.
 async fn listen(stopper: Stopper, asked: watch::Sender<Option<StopBy>>) {
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
@@ -244,12 +267,11 @@ async fn listen(stopper: Stopper, asked: watch::Sender<Option<StopBy>>) {
     else {
         return;
     };
-    let mut pressed = 0_u32;
+    let mut presses = Presses::default();
     loop {
         tokio::select! {
             _ = interrupt.recv() => {
-                pressed += 1;
-                let when = if pressed == 1 { StopWhen::AfterIteration } else { StopWhen::Now };
+                let Some(when) = presses.press(Instant::now()) else { continue };
                 stopper.stop(when, StopBy::Keyboard);
                 asked.send_replace(Some(StopBy::Keyboard));
             }
@@ -285,7 +307,7 @@ fn tell(ended: &RaceResult, words: ScreenWords, hints: Hints, screen: &mut Scree
 fn standing(number: usize, candidate: &Candidate) -> String {
     let Candidate { loop_id, agent, status, won, iterations, cost_usd, .. } = candidate;
     let mark = if *won { "won" } else { status };
-    let cost = ralph_model::Money::from_number(*cost_usd).unwrap_or_default();
+    let cost = dollars(ralph_model::Money::from_number(*cost_usd).unwrap_or_default());
     let iterations = counted(usize::try_from(*iterations).unwrap_or(usize::MAX), "iteration", "iterations");
     format!("\n  candidate {number} ({agent}), loop {}: {mark}, {iterations}, {cost}", loop_id.short())
 }
@@ -293,7 +315,7 @@ fn standing(number: usize, candidate: &Candidate) -> String {
 fn summary(result: &LoopResult, hints: Hints) -> String {
     let short = result.loop_id.short();
     let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
-    let cost = result.cost();
+    let cost = dollars(result.cost());
     let seconds = ralph_model::Millis(std::time::Duration::from_secs_f64(result.duration_seconds).as_millis() as u64);
     let mut lines = vec![result.headline(), format!("  loop {short}: {iterations}, {cost}, {seconds}")];
     if result.false_claims > 0 {
@@ -344,3 +366,7 @@ fn summary(result: &LoopResult, hints: Hints) -> String {
 fn target(best: &ralph_model::Best) -> String {
     if best.iteration.0 == 0 { "start".to_owned() } else { best.iteration.to_string() }
 }
+
+#[cfg(test)]
+#[path = "follow_tests.rs"]
+mod tests;

@@ -2,6 +2,8 @@
 
 use ralph_model::{Money, Timestamp};
 
+use crate::screen::dollars;
+
 use super::sparkline::sparkline;
 use super::state::{Phase, Verdict, View};
 use super::text::{columns, fit, spread};
@@ -86,7 +88,7 @@ fn failing(view: &View, width: usize) -> String {
 
 fn cost(view: &View, width: usize, colours: Colours) -> String {
     let spent = view.spent + view.running;
-    let text = format!("{spent} of {}", view.max_cost);
+    let text = format!("{} of {}", dollars(spent), dollars(view.max_cost));
     let room = width.saturating_sub(NAMES + columns(&text) + 2).min(30);
     let filled = share(spent, view.max_cost, room);
     let bar = format!("{}{}", "█".repeat(filled), "░".repeat(room - filled));

@@ -8,7 +8,7 @@ use ralph_testkit::{Repo, Script, Step, shell_quoted};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::aid::{Agent, extended, finish, kinds, signal, unsettled, wait_for_file, wait_until};
+use crate::aid::{APART, Agent, extended, finish, kinds, signal, unsettled, wait_for_file, wait_until};
 use crate::harness::{Ended, User, run_words_with};
 
 /// Long enough that a loop that waits for it cannot pass for one that does not.
@@ -106,6 +106,7 @@ fn ctrl_c_twice_ends_the_agent_at_once() {
     scene.wait_for("working");
     signal(&child, Signal::INT);
     scene.wait_for_request();
+    std::thread::sleep(APART);
     let start = Instant::now();
     signal(&child, Signal::INT);
     scene.assert_cancelled(finish(child), 130);
@@ -123,6 +124,7 @@ fn ctrl_c_twice_ends_an_agent_that_will_not_listen() {
     scene.wait_for("working");
     signal(&child, Signal::INT);
     scene.wait_for_request();
+    std::thread::sleep(APART);
     signal(&child, Signal::INT);
     scene.assert_cancelled(finish(child), 130);
 }
@@ -296,6 +298,7 @@ fn ctrl_c_twice_on_a_terminal_ends_at_once_and_leaves_the_terminal_usable() {
     scene.wait_for("working");
     typist.press_ctrl_c();
     scene.wait_for_request();
+    std::thread::sleep(APART);
     typist.press_ctrl_c();
     let ended = finish(typist.script).with_code(130);
     let (hidden, shown) = (ended.stdout.rfind("\u{1b}[?25l"), ended.stdout.rfind("\u{1b}[?25h"));
