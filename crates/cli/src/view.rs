@@ -1,4 +1,4 @@
-//! What people see of a running loop: a live view on a terminal, plain lines elsewhere. Watches; never steers the loop.
+//! What people see of a running loop or race: a live view on a terminal, plain lines elsewhere. Watches; never steers the loop.
 
 #[cfg(test)]
 mod fixtures;
@@ -7,6 +7,7 @@ mod lines;
 mod live;
 mod painter;
 mod render;
+mod scene;
 mod sparkline;
 mod state;
 mod text;

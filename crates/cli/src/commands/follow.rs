@@ -63,13 +63,11 @@ pub(crate) async fn start(following: Following<'_>, config: LoopConfig, screen: 
 /// # Errors
 /// When the surroundings lack something.
 pub(crate) async fn start_race(
-    mut following: Following<'_>,
+    following: Following<'_>,
     config: LoopConfig,
     candidates: u32,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    // One view shows one loop.
-    following.words.plain = !following.words.quiet;
     let open = async |machinery, stops| {
         begin_race(machinery, config, candidates, stops).await.map(|opened| Ready::Race(Box::new(opened)))
     };

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use ralph_model::{
-    AgentSpec, CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, OutputRef, TestTally, TreeHash,
-    Verdict,
+    AbortReason, AgentSpec, CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, OutputRef, TestTally,
+    TreeHash, Verdict,
 };
-use ralph_runtime::Notice;
+use ralph_runtime::{LoopResult, Notice};
 
 pub(super) fn opened(objective: &str) -> Notice {
     let agent = AgentSpec::command("helper", "./helper");
@@ -54,6 +54,45 @@ pub(super) fn decided(iteration: u32, tally: (u32, u32), spent: i64) -> Notice {
         claimed: iteration == 2,
         spent: Money::from_micros(spent),
     }
+}
+
+/// A notice of one candidate of a race.
+pub(super) fn of(number: usize, agent: &str, notice: Notice) -> Notice {
+    Notice::OfCandidate { number, agent: agent.to_owned(), notice: Box::new(notice) }
+}
+
+/// The end of a loop: verified without a reason, aborted with one.
+pub(super) fn finished(reason: Option<AbortReason>) -> Notice {
+    let verified = reason.is_none();
+    Notice::Finished(Box::new(LoopResult {
+        status: if verified { "COMPLETED" } else { "ABORTED" },
+        reason,
+        loop_id: "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap(),
+        iterations: 1,
+        cost_usd: 0.0,
+        duration_seconds: 1.0,
+        verified,
+        verdict: None,
+        false_claims: 0,
+        tampered: 0,
+        flakes: 0,
+        sandbox: String::new(),
+        replaced: None,
+        details: "details".into(),
+        output: None,
+        last_output: None,
+        error: None,
+        best: None,
+        kept: None,
+        commit: None,
+        commit_problem: None,
+        patch: None,
+        workspace: "/work".into(),
+        folder: "/state".into(),
+        chain_head: String::new(),
+        from_keyboard: false,
+        exit_code: 0,
+    }))
 }
 
 /// A small terminal: enough of one to see what a person would see.

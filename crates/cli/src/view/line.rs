@@ -52,7 +52,7 @@ pub(super) fn line(notice: &Notice, now: Timestamp) -> Option<(Weight, String)> 
             let Trouble { kind, message, .. } = trouble;
             let what = match message.as_str() {
                 "" => kind.words().to_owned(),
-                message => format!("{}: {message}", kind.words()),
+                message => format!("{}: {}", kind.words(), message.trim_end_matches('.')),
             };
             let (clock, left) = (clock(*until, now), until.since(now));
             (Lasting, format!("waiting until {clock} ({left}): {what}; this is not counted as an iteration"))

@@ -48,7 +48,7 @@ fn a_wait_names_its_end_once_and_to_the_second() {
         said(&Notice::Waiting { until, trouble }, now)
     };
     assert_eq!(
-        waiting(Timestamp(now.0 + 130_000), "too many requests"),
+        waiting(Timestamp(now.0 + 130_000), "too many requests."),
         "waiting until 18:48:05 UTC (2m 10s): rate or usage limit: too many requests; this is not counted as an iteration"
     );
     assert_eq!(

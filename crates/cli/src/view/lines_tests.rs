@@ -18,7 +18,7 @@ fn started(iteration: u32) -> Notice {
 }
 
 fn of(number: usize, notice: Notice) -> Notice {
-    Notice::OfCandidate { number, agent: format!("agent-{number}"), notice: Box::new(notice) }
+    super::super::fixtures::of(number, &format!("agent-{number}"), notice)
 }
 
 #[test]

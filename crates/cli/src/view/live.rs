@@ -2,7 +2,7 @@
 //! terminal never slows the loop.
 //!
 //! ```text
-//!   loop ──notice──► queue (bounded) ──► painting thread: View ──at most ten times a second──► Painter
+//!   loop ──notice──► queue (bounded) ──► painting thread: Scene ──at most ten times a second──► Painter
 //! ```
 //!
 //! When the queue is full, an agent's chatter is dropped and nothing else is.
@@ -21,7 +21,7 @@ use super::line::Weight;
 use super::lines::Lines;
 use super::painter::{Painter, Size};
 use super::render::Colours;
-use super::state::View;
+use super::scene::Scene;
 
 /// The time between two paintings.
 const FRAME: Duration = Duration::from_millis(100);
@@ -138,7 +138,7 @@ impl Counted {
 }
 
 fn paint(notices: &Counted, mut painter: Painter<impl Write>, now: fn() -> Timestamp, size: fn() -> Size) {
-    let (mut view, mut lines, mut lasting) = (View::default(), Lines::default(), Vec::new());
+    let (mut scene, mut lines, mut lasting) = (Scene::default(), Lines::default(), Vec::new());
     let mut next_frame = Instant::now();
     let mut patience = CLOCK;
     loop {
@@ -146,7 +146,7 @@ fn paint(notices: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
         match &received {
             Ok(notice) => {
                 let now = now();
-                view.take(notice, now);
+                scene.take(notice, now);
                 let told = lines.take(notice, now).into_iter().filter(|(weight, _)| *weight == Weight::Lasting);
                 lasting.extend(told.map(|(_, text)| text));
                 if let Some(wait) = next_frame.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero()) {
@@ -157,7 +157,7 @@ fn paint(notices: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         // A terminal that is gone cannot be painted on; the loop goes on without it.
-        if view.opened_at.is_some() && painter.paint(&lasting, &view, size(), now()).is_err() {
+        if scene.is_open() && painter.paint(&lasting, &scene, size(), now()).is_err() {
             return;
         }
         lasting.clear();

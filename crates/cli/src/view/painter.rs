@@ -8,8 +8,8 @@ use crossterm::queue;
 use crossterm::terminal::{Clear, ClearType};
 use ralph_model::Timestamp;
 
-use super::render::{Colours, render};
-use super::state::View;
+use super::render::Colours;
+use super::scene::Scene;
 use super::text::columns;
 
 /// The size of a terminal.
@@ -33,11 +33,11 @@ impl<W: Write> Painter<W> {
         Self { out, colours, painted: Vec::new() }
     }
 
-    /// Paints the view anew, below lines that stay.
-    pub(super) fn paint(&mut self, lasting: &[String], view: &View, size: Size, now: Timestamp) -> io::Result<()> {
+    /// Paints the scene anew, below lines that stay.
+    pub(super) fn paint(&mut self, lasting: &[String], scene: &Scene, size: Size, now: Timestamp) -> io::Result<()> {
         // The last column stays free: some terminals wrap as soon as it is used.
         let width = size.columns.saturating_sub(1).max(1);
-        let mut lines = render(view, width, now, self.colours);
+        let mut lines = scene.lines(width, now, self.colours);
         lines.truncate(size.rows.saturating_sub(1).max(1));
         // One write for all of it, so that the screen never shows half a view.
         let mut text: Vec<u8> = Vec::new();
@@ -46,7 +46,7 @@ impl<W: Write> Painter<W> {
             text.extend_from_slice(line.as_bytes());
             text.extend_from_slice(b"\r\n");
         }
-        let plain = render(view, width, now, Colours::Off);
+        let plain = scene.lines(width, now, Colours::Off);
         self.painted = plain.iter().take(lines.len()).map(|line| columns(line)).collect();
         text.extend_from_slice(lines.join("\r\n").as_bytes());
         // The terminal shows a pressed Ctrl-C where the cursor is. At the end of a full line it would wrap, and nobody would

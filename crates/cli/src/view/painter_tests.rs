@@ -4,8 +4,8 @@ use ralph_runtime::Notice;
 use super::super::fixtures::{Terminal, baseline, decided, opened};
 use super::*;
 
-fn view() -> View {
-    let mut view = View::default();
+fn view() -> Scene {
+    let mut view = Scene::default();
     view.take(&opened("Fix it"), Timestamp(0));
     view
 }
