@@ -397,3 +397,18 @@ fn exactly_the_allowed_agents_run_wherever_two_crashes_come() {
         }
     }
 }
+
+#[test]
+fn the_pause_before_a_resume_is_no_work_on_a_pass() {
+    let worked = |scene: &Scene| scene.run.facts().last_iteration().unwrap().worked;
+    let mut scene = in_phase("verifying");
+    assert_eq!(worked(&scene), Millis(1000), "the agent");
+    scene.wait(Millis::minutes(3)).resume().checks(red(&["a"]));
+    assert_eq!(worked(&scene), Millis(2000), "agent and checks");
+    // The rest between two passes belongs to neither.
+    scene.wait(Millis::minutes(3)).begin();
+    assert_eq!(scene.run.facts().iterations[0].worked, Millis(2000));
+    // A pass that died with its process: nothing is known of its end.
+    scene.wait(Millis::minutes(3)).resume();
+    assert_eq!((worked(&scene), scene.run.facts().last_iteration().unwrap().interrupted), (Millis(0), true));
+}

@@ -236,11 +236,19 @@ fn a_stop_during_the_checks_is_patient_once_and_urgent_twice() {
     let (scene, child) = start_checking();
     signal(&child, Signal::TERM);
     scene.assert_cancelled(finish(child), 19);
+    let stopped = Instant::now();
     assert!(scene.shown()["iterations"][0]["verdict"].is_null(), "checks that were cut short say nothing");
     // The work is there and was never looked at: it is looked at first, and no agent run is spent on it.
     scene.repo.remove("slow");
+    let pause = stopped.elapsed();
     scene.assert_resumable();
-    assert!(!scene.shown()["iterations"][0]["verdict"].is_null(), "unseen work is verified when the loop goes on");
+    let iteration = &scene.shown()["iterations"][0];
+    assert!(!iteration["verdict"].is_null(), "unseen work is verified when the loop goes on");
+    // Nobody worked between the two.
+    let time = |name: &str| iteration[name].as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    let worked = iteration["workedSeconds"].as_f64().unwrap();
+    let passed = (time("endedAt") - time("startedAt")) as f64 / 1000.0;
+    assert!(worked > 0.0 && worked + pause.as_secs_f64() <= passed + 0.002, "{pause:?}: {iteration}");
 }
 
 /// A real terminal: Ctrl-C is typed, the kernel sends the signal, and only to Ralph.
