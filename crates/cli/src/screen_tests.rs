@@ -39,3 +39,22 @@ fn a_cause_is_said_once() {
     let other = anyhow::anyhow!("no such file").context("could not read x");
     assert_eq!(told(&other), "could not read x: no such file");
 }
+
+#[test]
+fn money_on_the_screen_has_at_most_four_digits_and_is_rounded_up() {
+    let table = [
+        (0, "$0.00"),
+        (1, "$0.0001"),
+        (4_020, "$0.0041"),
+        (5_000, "$0.005"),
+        (333_334, "$0.3334"),
+        (333_300, "$0.3333"),
+        (999_999, "$1.00"),
+        (1_000_000, "$1.00"),
+        (12_345_678, "$12.3457"),
+        (i64::MAX, "$9223372036854.775807"),
+    ];
+    for (micros, wanted) in table {
+        assert_eq!(dollars(Money::from_micros(micros)), wanted);
+    }
+}

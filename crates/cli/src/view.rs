@@ -1,13 +1,16 @@
-//! What people see of a running loop: a live view on a terminal, plain lines elsewhere. Watches; never steers the loop.
+//! What people see of a running loop or race: a live view on a terminal, plain lines elsewhere. Watches; never steers the loop.
 
 #[cfg(test)]
 mod fixtures;
 mod line;
+mod lines;
 mod live;
 mod painter;
 mod render;
+mod scene;
 mod sparkline;
 mod state;
 mod text;
 
+pub(crate) use line::{agent_found, check_found};
 pub(crate) use live::{Live, Mode};

@@ -99,8 +99,12 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
     if facts.waits >= MOST_WAITS {
         return give_up(format!("it was waited for {MOST_WAITS} times in a row"));
     }
-    if wait > facts.config.max_wait {
-        return give_up(format!("waiting {wait} is longer than --max-wait {}", facts.config.max_wait));
+    match facts.config.max_wait {
+        Millis(0) if wait > Millis(0) => {
+            return give_up("it is not waited for, because of --max-wait 0".to_owned());
+        }
+        most if wait > most => return give_up(format!("waiting {wait} is longer than --max-wait {most}")),
+        _ => {}
     }
     if let Some(limit) = facts.config.max_duration.filter(|limit| facts.active.plus(wait) >= *limit) {
         let details = format!("{trouble}; waiting {wait} would pass the time limit of {limit}");
@@ -202,7 +206,10 @@ fn iterations_left(facts: &Facts) -> bool {
 
 fn out_of_iterations(facts: &Facts) -> Next {
     let max = facts.config.max_iterations;
-    let mut details = format!("all {max} iterations are used");
+    let mut details = match max {
+        1 => "the only iteration is used".to_owned(),
+        max => format!("all {max} iterations are used"),
+    };
     if let Some(best) = facts.best() {
         details.push_str(&format!("; the best state had {} failing, after iteration {}", best.failing, best.iteration));
     }

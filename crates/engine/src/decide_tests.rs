@@ -216,7 +216,11 @@ fn the_iterations_run_out_with_the_best_state_named() {
     scene.pass(run("b"), red(&["a"])).pass(run("c"), red(&["a", "b"]));
     assert_eq!(scene.reason(), AbortReason::MaxIterations);
     assert!(scene.details().contains("the best state had 1 failing, after iteration 1"), "{}", scene.details());
+    assert!(scene.details().starts_with("all 2 iterations are used; "), "{}", scene.details());
     assert_eq!(scene.agents(), 2);
+    let mut scene = Scene::red(LoopConfig { max_iterations: 1, ..config() });
+    scene.pass(run("b"), red(&["a"]));
+    assert!(scene.details().starts_with("the only iteration is used; "), "{}", scene.details());
 }
 
 #[test]

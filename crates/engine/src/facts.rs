@@ -20,6 +20,10 @@ pub struct IterationRecord {
     pub started: Timestamp,
     /// When the pass was decided.
     pub ended: Option<Timestamp>,
+    /// Time that a Ralph process worked on the loop before it.
+    pub active_before: Millis,
+    /// Time that a Ralph process worked on it, once it was decided: without what lies between a stop and the resume.
+    pub worked: Millis,
     /// The workspace before the agent.
     pub before: TreeHash,
     /// What the agent did; none when the pass was interrupted.
@@ -507,6 +511,14 @@ impl Facts {
         self.active = self.active.plus(at.since(self.last));
         // A clock that was set back counts from there: the time until it is where it was before is time all the same.
         self.last = if self.start.behaviour >= FORBEARS { at } else { self.last.max(at) };
+    }
+
+    /// The last pass is over, or over again: what nobody had looked at may be looked at after a resume.
+    pub(crate) fn end_pass(&mut self, at: Timestamp) {
+        if let Some(record) = self.iterations.last_mut() {
+            record.ended = Some(at);
+            record.worked = self.active.less(record.active_before);
+        }
     }
 
     pub(crate) fn due_alerts(&mut self) -> Vec<Alert> {

@@ -429,3 +429,18 @@ fn the_larger_of_what_is_remembered_and_what_is_booked_is_spent() {
     scene.begin().event(resumed(None, 5));
     assert_eq!(scene.reason(), AbortReason::CostLimit);
 }
+
+#[test]
+fn the_pause_before_a_resume_is_no_work_on_a_pass() {
+    let worked = |scene: &Scene| scene.run.facts().last_iteration().unwrap().worked;
+    let mut scene = in_phase("verifying");
+    assert_eq!(worked(&scene), Millis(1000), "the agent");
+    scene.wait(Millis::minutes(3)).resume().checks(red(&["a"]));
+    assert_eq!(worked(&scene), Millis(2000), "agent and checks");
+    // The rest between two passes belongs to neither.
+    scene.wait(Millis::minutes(3)).begin();
+    assert_eq!(scene.run.facts().iterations[0].worked, Millis(2000));
+    // A pass that died with its process: nothing is known of its end.
+    scene.wait(Millis::minutes(3)).resume();
+    assert_eq!((worked(&scene), scene.run.facts().last_iteration().unwrap().interrupted), (Millis(0), true));
+}

@@ -212,6 +212,10 @@ fn a_wait_that_is_too_long_is_not_begun() {
     scene.begin().agent(refused("start", TroubleKind::RateLimit, until));
     assert!(error(&scene).contains("longer than --max-wait 24h 00m"), "{}", error(&scene));
 
+    let mut scene = Scene::red(LoopConfig { max_wait: Millis(0), ..config() });
+    scene.begin().agent(refused("start", TroubleKind::RateLimit, None));
+    assert!(error(&scene).contains("it is not waited for, because of --max-wait 0;"), "{}", error(&scene));
+
     let mut scene = Scene::red(LoopConfig { max_duration: Some(Millis::minutes(60)), ..config() });
     let until = far(&scene, 2);
     scene.begin().agent(refused("start", TroubleKind::RateLimit, until));

@@ -49,7 +49,7 @@ pub(crate) fn alerts(summary: &Summary) -> Vec<Alert> {
     let of_all = |part| Rate { part, whole: summary.loops };
     let mut alerts = Vec::new();
     let completion = summary.completion();
-    if summary.loops > 0 && !completion.is_over(COMPLETION_TARGET) {
+    if completion.whole > 0 && !completion.is_over(COMPLETION_TARGET) {
         alerts.push(Alert::Completion(completion));
     }
     if summary.loops > 0 && !summary.stall().is_under(STALL_TARGET) {
@@ -65,9 +65,10 @@ pub(crate) fn alerts(summary: &Summary) -> Vec<Alert> {
         (summary.regressions, Alert::Regressions(of_all(summary.regressions))),
     ];
     alerts.extend(counted.into_iter().filter(|(count, _)| *count > 0).map(|(_, alert)| alert));
-    let weak = |group: &&Group| group.loops >= ENOUGH && group.completion().is_under(50);
-    alerts
-        .extend(summary.by_skill.iter().filter(weak).map(|skill| Alert::Skill(skill.name.clone(), skill.completion())));
+    let weak = |group: &&Group| group.completion().whole >= ENOUGH && group.completion().is_under(50);
+    // Loops without a skill say nothing about one.
+    let skills = summary.by_skill.iter().filter(|skill| !skill.name.is_empty());
+    alerts.extend(skills.filter(weak).map(|skill| Alert::Skill(skill.name.clone(), skill.completion())));
     alerts
         .extend(summary.by_agent.iter().filter(weak).map(|agent| Alert::Agent(agent.name.clone(), agent.completion())));
     alerts

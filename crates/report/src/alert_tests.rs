@@ -63,3 +63,23 @@ fn a_weak_agent_is_named_once_there_are_enough_loops() {
     assert_eq!(weak(4), []);
     assert_eq!(weak(5), [Alert::Agent("slow".to_owned(), Rate { part: 0, whole: 5 })]);
 }
+
+#[test]
+fn loops_without_a_skill_are_no_weak_skill() {
+    let mut records = some(40, 0);
+    records.extend((0..13).map(|n| Record { skill: None, ..aborted(500 + n, "MAX_ITERATIONS") }));
+    assert_eq!(alerts_of(&records), []);
+}
+
+#[test]
+fn what_somebody_cancelled_counts_against_nobody() {
+    let mut records = some(5, 0);
+    records.extend((0..20).map(|n| Record { agent: "slow".to_owned(), ..aborted(500 + n, "CANCELLED") }));
+    assert_eq!(alerts_of(&records), []);
+    assert_eq!(Summary::of(&records).completion(), Rate { part: 5, whole: 5 });
+    assert_eq!(alerts_of(&records[5..]), [], "nothing but cancelled loops misses no target");
+    records.push(aborted(900, "MAX_ITERATIONS"));
+    records.push(aborted(901, "MAX_ITERATIONS"));
+    records.push(aborted(902, "MAX_ITERATIONS"));
+    assert_eq!(alerts_of(&records), [Alert::Completion(Rate { part: 5, whole: 8 })]);
+}

@@ -70,7 +70,11 @@ fn alerts(out: &mut String, summary: &Summary, broken: usize) -> std::fmt::Resul
 fn totals(out: &mut String, summary: &Summary) -> std::fmt::Result {
     let (iterations, cost, duration) = (summary.iterations, summary.cost_micros, summary.duration_millis);
     let tenths = iterations.mean_tenths();
-    let completion = format!("{} (target > {COMPLETION_TARGET} %)", summary.completion());
+    let left_out = match summary.cancelled {
+        0 => String::new(),
+        cancelled => format!(", without {}", plural(cancelled, "cancelled loop")),
+    };
+    let completion = format!("{} (target > {COMPLETION_TARGET} %{left_out})", summary.completion());
     let stall = format!("{} (target < {STALL_TARGET} %)", summary.stall());
     let rows = [
         ("Loops", summary.loops.to_string()),
@@ -117,7 +121,7 @@ fn groups(out: &mut String, title: &str, column: &str, groups: &[Group]) -> std:
     writeln!(out, "## {title}\n\n| {column} | loops | completed | rate | verified | iterations | cost |")?;
     writeln!(out, "|---|---:|---:|---:|---:|---:|---:|")?;
     for group in groups.iter().take(ROWS) {
-        let Group { name, loops, completed, verified, iterations, cost } = group;
+        let Group { name, loops, completed, verified, iterations, cost, cancelled: _ } = group;
         let (name, rate, cost) = (named(name), group.completion(), cents(cost.micros().unsigned_abs()));
         writeln!(out, "| {name} | {loops} | {completed} | {rate} | {verified} | {iterations} | {cost} |")?;
     }

@@ -18,6 +18,8 @@ pub struct Summary {
     pub completed: u64,
     /// Those that were aborted.
     pub aborted: u64,
+    /// Of those, the ones that somebody cancelled, the losers of races among them.
+    pub cancelled: u64,
     /// Those in which Ralph itself failed.
     pub errors: u64,
     /// Completed loops whose checks passed.
@@ -73,6 +75,8 @@ pub struct Group {
     pub completed: u64,
     /// Those that completed and whose checks passed.
     pub verified: u64,
+    /// Those that somebody cancelled.
+    pub cancelled: u64,
     /// Agent runs of all its loops.
     pub iterations: u64,
     /// What they cost.
@@ -80,16 +84,17 @@ pub struct Group {
 }
 
 impl Group {
-    /// How many of its loops completed.
+    /// How many of its loops completed. Those that somebody cancelled show nothing of what they would have come to.
     #[must_use]
     pub const fn completion(&self) -> Rate {
-        Rate { part: self.completed, whole: self.loops }
+        Rate { part: self.completed, whole: self.loops - self.cancelled }
     }
 
     fn add(&mut self, record: &Record) {
         self.loops += 1;
         self.completed += u64::from(record.status == Status::Completed);
         self.verified += u64::from(is_verified(record));
+        self.cancelled += u64::from(is_aborted_for(record, AbortReason::Cancelled));
         self.iterations += u64::from(record.iterations);
         self.cost += record.cost;
     }
@@ -171,10 +176,10 @@ impl Summary {
         summary
     }
 
-    /// How many loops completed.
+    /// How many loops completed. Those that somebody cancelled show nothing of what they would have come to.
     #[must_use]
     pub const fn completion(&self) -> Rate {
-        Rate { part: self.completed, whole: self.loops }
+        Rate { part: self.completed, whole: self.loops - self.cancelled }
     }
 
     /// How many loops stalled.
@@ -184,9 +189,7 @@ impl Summary {
     }
 
     fn add(&mut self, record: &Record) {
-        let aborted_for = |reason: AbortReason| {
-            u64::from(record.status == Status::Aborted && record.abort_reason.as_deref() == Some(reason.name()))
-        };
+        let aborted_for = |reason: AbortReason| u64::from(is_aborted_for(record, reason));
         self.loops += 1;
         match record.status {
             Status::Completed => self.completed += 1,
@@ -195,6 +198,7 @@ impl Summary {
         }
         self.verified += u64::from(is_verified(record));
         self.unverified += u64::from(record.status == Status::Completed && !record.verification_passed);
+        self.cancelled += aborted_for(AbortReason::Cancelled);
         self.stalled += aborted_for(AbortReason::Stall);
         self.prohibited += aborted_for(AbortReason::ProhibitedPath);
         self.regressions += u64::from(record.tests_fixed < 0);
@@ -206,6 +210,10 @@ impl Summary {
         self.input_tokens = self.input_tokens.saturating_add(record.input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(record.output_tokens);
     }
+}
+
+fn is_aborted_for(record: &Record, reason: AbortReason) -> bool {
+    record.status == Status::Aborted && record.abort_reason.as_deref() == Some(reason.name())
 }
 
 fn is_verified(record: &Record) -> bool {

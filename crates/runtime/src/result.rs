@@ -85,7 +85,7 @@ pub struct LoopResult {
     pub exit_code: u8,
     /// The workspace is as it was at the start.
     #[serde(skip)]
-    pub(crate) is_unchanged: bool,
+    pub is_unchanged: bool,
 }
 
 /// The branch that a loop's work is on: that of its worktree, or the one that it was committed on.

@@ -3,7 +3,7 @@
 use std::io::IsTerminal as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ralph_engine::{StopBy, StopWhen};
 use ralph_model::{AbortReason, LoopConfig, LoopId, Money, exit_code};
@@ -17,13 +17,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::places::shell_word;
-use crate::screen::{Screen, counted};
+use crate::screen::{Screen, counted, dollars};
 use crate::surroundings::{Surroundings, Wants};
 use crate::view::{Live, Mode};
 use crate::words::ScreenWords;
 
 /// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Signals that are closer together are one press: no finger is that quick.
+const ECHO: Duration = Duration::from_millis(100);
 
 /// What following a loop needs besides the loop.
 pub(crate) struct Following<'a> {
@@ -62,13 +65,11 @@ pub(crate) async fn start(following: Following<'_>, config: LoopConfig, screen: 
 /// # Errors
 /// When the surroundings lack something.
 pub(crate) async fn start_race(
-    mut following: Following<'_>,
+    following: Following<'_>,
     config: LoopConfig,
     candidates: u32,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    // One view shows one loop.
-    following.words.plain = !following.words.quiet;
     let open = async |machinery, stops| {
         begin_race(machinery, config, candidates, stops).await.map(|opened| Ready::Race(Box::new(opened)))
     };
@@ -239,6 +240,26 @@ fn stopped_before(by: StopBy, words: ScreenWords, screen: &mut Screen<'_>) -> an
     Ok(if by == StopBy::Keyboard { exit_code::KEYBOARD } else { AbortReason::Cancelled.exit_code() })
 }
 
+/// Ctrl-C as it was pressed: a wrapper such as `timeout` passes on what the terminal has already sent, so that one press
+/// comes twice.
+#[derive(Debug, Default)]
+struct Presses {
+    last: Option<Instant>,
+}
+
+impl Presses {
+    /// What a signal asks for; none when it is an echo of a press.
+    fn press(&mut self, at: Instant) -> Option<StopWhen> {
+        match self.last {
+            Some(last) if at.saturating_duration_since(last) < ECHO => None,
+            earlier => {
+                self.last = Some(at);
+                Some(if earlier.is_none() { StopWhen::AfterIteration } else { StopWhen::Now })
+            }
+        }
+    }
+}
+
 /// Ctrl-C once stops after the iteration, twice now; other signals stop now.
 async fn listen(stopper: Stopper, asked: watch::Sender<Option<StopBy>>) {
     let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
@@ -246,12 +267,11 @@ async fn listen(stopper: Stopper, asked: watch::Sender<Option<StopBy>>) {
     else {
         return;
     };
-    let mut pressed = 0_u32;
+    let mut presses = Presses::default();
     loop {
         tokio::select! {
             _ = interrupt.recv() => {
-                pressed += 1;
-                let when = if pressed == 1 { StopWhen::AfterIteration } else { StopWhen::Now };
+                let Some(when) = presses.press(Instant::now()) else { continue };
                 stopper.stop(when, StopBy::Keyboard);
                 asked.send_replace(Some(StopBy::Keyboard));
             }
@@ -308,7 +328,7 @@ fn standing(number: usize, candidate: &Candidate, winner: Option<&Candidate>) ->
         (false, Some(winner)) if *status == "ABORTED" => format!("lost against {}", winner.loop_id.short()),
         (false, _) => (*status).to_owned(),
     };
-    let cost = cost_of(candidate);
+    let cost = dollars(cost_of(candidate));
     let iterations = counted(usize::try_from(*iterations).unwrap_or(usize::MAX), "iteration", "iterations");
     format!("\n  candidate {number} ({agent}), loop {}: {mark}, {iterations}, {cost}", loop_id.short())
 }
@@ -320,6 +340,7 @@ fn cost_of(candidate: &Candidate) -> Money {
 fn summary(result: &LoopResult, cost: Money, hints: Hints) -> String {
     let short = result.loop_id.short();
     let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
+    let cost = dollars(cost);
     let seconds = ralph_model::Millis(std::time::Duration::from_secs_f64(result.duration_seconds).as_millis() as u64);
     let mut lines = vec![result.headline(), format!("  loop {short}: {iterations}, {cost}, {seconds}")];
     if result.false_claims > 0 {
@@ -373,3 +394,7 @@ fn summary(result: &LoopResult, cost: Money, hints: Hints) -> String {
 fn target(best: &ralph_model::Best) -> String {
     if best.iteration.0 == 0 { "start".to_owned() } else { best.iteration.to_string() }
 }
+
+#[cfg(test)]
+#[path = "follow_tests.rs"]
+mod tests;

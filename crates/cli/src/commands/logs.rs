@@ -1,25 +1,23 @@
 //! `ralph logs`: what an agent or a check printed, as it was written down.
 
+mod follow;
+mod output;
+
 use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use ralph_agents::Readable;
 use ralph_engine::Loop;
 use ralph_model::Verdict;
 use ralph_process::{InertStream, Redactor};
-use ralph_store::{LoopStatus, Store};
 
-use super::list::is_interrupted;
 use crate::journal::read;
 use crate::screen::Screen;
 use crate::surroundings::{Surroundings, find_loop};
 use crate::words::LogsWords;
-
-const LOOK: Duration = Duration::from_millis(200);
 
 /// Prints one output, and goes on with it while the loop runs when that is asked for.
 ///
@@ -30,7 +28,7 @@ pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Sc
     let entry = find_loop(&store, &words.loop_name).await?;
     let folder = around.home().loop_folder(entry.id);
     if words.follow {
-        return follow(&store, entry.id, around, words.raw, screen).await;
+        return follow::follow(&store, entry.id, around, words.raw, screen).await;
     }
     let run = read(&store, entry.id).await?;
     let raw = words.raw;
@@ -89,54 +87,6 @@ fn check_log(verdict: Option<&Verdict>, check: u32) -> Option<String> {
 fn newest(logs: &Path) -> Option<PathBuf> {
     let files = std::fs::read_dir(logs).ok()?.flatten();
     files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path()))).max().map(|(_, path)| path)
-}
-
-/// Prints whatever is written last, file after file, until the loop is over.
-async fn follow(
-    store: &Store,
-    loop_id: ralph_model::LoopId,
-    around: &Surroundings,
-    raw: bool,
-    screen: &mut Screen<'_>,
-) -> anyhow::Result<u8> {
-    let (home, redactor) = (around.home(), around.redactor());
-    let logs = home.loop_folder(loop_id).logs();
-    let mut current: Option<(PathBuf, Shown)> = None;
-    loop {
-        let entry = store.get(loop_id).await?;
-        let over = entry.status != LoopStatus::Running || is_interrupted(&entry, &home);
-        if let Some((_, shown)) = &mut current {
-            shown.drain(screen)?;
-        }
-        if let Some(path) = newest(&logs)
-            && current.as_ref().is_none_or(|(known, _)| *known != path)
-        {
-            if let Some((_, shown)) = &mut current {
-                shown.finish(screen)?;
-            }
-            screen.say(&format!("==> {} <==", path.file_name().unwrap_or_default().to_string_lossy()))?;
-            let mut file = File::open(&path)?;
-            if current.is_none() {
-                // A long output is shown from near its end, as `tail` does.
-                let length = file.metadata()?.len();
-                file.seek(SeekFrom::Start(length.saturating_sub(16 * 1024)))?;
-            }
-            let readable = match raw {
-                true => None,
-                false => readable(&read(store, loop_id).await?, &path, &redactor),
-            };
-            let mut shown = Shown::new(file, readable);
-            shown.drain(screen)?;
-            current = Some((path, shown));
-        }
-        if over {
-            if let Some((_, shown)) = &mut current {
-                shown.finish(screen)?;
-            }
-            return Ok(0);
-        }
-        tokio::time::sleep(LOOK).await;
-    }
 }
 
 /// An output on its way to the screen. It was made inert when it was written, and is again: whoever can write to the state

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use ralph_engine::{IterationRecord, Loop};
-use ralph_model::{Iteration, LoopId, Verdict};
+use ralph_model::{Iteration, LoopId, Millis, Verdict};
 use ralph_runtime::{Home, branch_of};
 use ralph_store::LoopEntry;
 use serde_json::{Value, json};
@@ -175,7 +175,11 @@ fn row(record: &IterationRecord) -> [String; 9] {
         tally.map_or_else(String::new, |(_, failing)| failing.to_string()),
         record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string()),
         record.charged.to_string(),
-        record.ended.map_or_else(String::new, |ended| ended.since(record.started).to_string()),
+        match record.ended {
+            // Of a pass that died with Ralph nobody knows how long it worked.
+            Some(_) if record.worked > Millis(0) => record.worked.to_string(),
+            Some(_) | None => String::new(),
+        },
         record.agent.clone(),
         notes.join("; "),
     ]
@@ -204,6 +208,7 @@ fn as_json(entry: &LoopEntry, run: &Loop, race: &Raced, home: &Home) -> Value {
                 "status": run.status(record),
                 "startedAt": record.started.rfc3339(),
                 "endedAt": record.ended.map(ralph_model::Timestamp::rfc3339),
+                "workedSeconds": record.worked.as_seconds(),
                 "costUSD": record.charged.to_json_number(),
                 "claimed": record.claimed,
                 "falseClaim": record.is_false_claim(),

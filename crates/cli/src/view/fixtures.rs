@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use ralph_model::{
-    AgentSpec, CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, OutputRef, TestTally, TreeHash,
-    Verdict,
+    AbortReason, AgentSpec, CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, OutputRef, TestTally,
+    TreeHash, Verdict,
 };
-use ralph_runtime::Notice;
+use ralph_runtime::{LoopResult, Notice};
 
 pub(super) fn opened(objective: &str) -> Notice {
     let agent = AgentSpec::command("helper", "./helper");
@@ -56,6 +56,47 @@ pub(super) fn decided(iteration: u32, tally: (u32, u32), spent: i64) -> Notice {
     }
 }
 
+/// A notice of one candidate of a race.
+pub(super) fn of(number: usize, agent: &str, notice: Notice) -> Notice {
+    Notice::OfCandidate { number, agent: agent.to_owned(), notice: Box::new(notice) }
+}
+
+/// The end of a loop: verified without a reason, aborted with one.
+pub(super) fn finished(reason: Option<AbortReason>) -> Notice {
+    let verified = reason.is_none();
+    Notice::Finished(Box::new(LoopResult {
+        status: if verified { "COMPLETED" } else { "ABORTED" },
+        reason,
+        loop_id: "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap(),
+        iterations: 1,
+        cost_usd: 0.0,
+        duration_seconds: 1.0,
+        verified,
+        verdict: None,
+        false_claims: 0,
+        tampered: 0,
+        flakes: 0,
+        sandbox: String::new(),
+        replaced: None,
+        details: "details".into(),
+        output: None,
+        last_output: None,
+        error: None,
+        best: None,
+        kept: None,
+        commit: None,
+        commit_problem: None,
+        patch: None,
+        workspace: "/work".into(),
+        folder: "/state".into(),
+        chain_head: String::new(),
+        from_keyboard: false,
+        branch: None,
+        is_unchanged: false,
+        exit_code: 0,
+    }))
+}
+
 /// A small terminal: enough of one to see what a person would see.
 #[derive(Debug, Clone)]
 pub(super) struct Terminal(Arc<Mutex<Inside>>);
@@ -77,7 +118,13 @@ impl Terminal {
         self.0.lock().unwrap().lines.iter().map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// Becomes narrower, and wraps what is there as terminals do.
+    /// Shows what a person types, where the cursor is, as terminals do. A key such as Ctrl-C is two characters.
+    pub(super) fn echo(&self, text: &str) {
+        let mut inside = self.0.lock().unwrap();
+        text.chars().for_each(|c| inside.put(c));
+    }
+
+    /// Becomes narrower, and wraps what is there as terminals do: the cursor stays at the character that it was at.
     pub(super) fn resize(&self, columns: usize) {
         let mut inside = self.0.lock().unwrap();
         let wrap = |line: &String| -> Vec<String> {
@@ -87,8 +134,11 @@ impl Terminal {
             }
             characters.chunks(columns).map(|chunk| chunk.iter().collect()).collect()
         };
+        let above: usize = inside.lines[..inside.row].iter().map(|line| wrap(line).len()).sum();
         inside.lines = inside.lines.iter().flat_map(wrap).collect();
-        (inside.row, inside.columns) = (inside.lines.len() - 1, columns);
+        inside.row = above + inside.column / columns;
+        inside.column %= columns;
+        inside.columns = columns;
     }
 }
 

@@ -1,12 +1,10 @@
 //! One plain line for a notice. The same words go to a log of plain lines and above the live view.
 
 use ralph_engine::StopWhen;
-use ralph_model::{AgentSpec, Ended, TestTally};
+use ralph_model::{AgentSpec, CheckOutcome, Ended, Fault, Millis, Money, TestTally, Timestamp, Trouble};
 use ralph_runtime::Notice;
 
-use crate::screen::counted;
-
-use super::text::flat;
+use crate::screen::{counted, dollars};
 
 /// How lasting a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,16 +15,15 @@ pub(super) enum Weight {
     Passing,
 }
 
-/// What a notice says in one line; none for what a program prints, which has its log.
-pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
+/// What a notice says in one line, still to be made harmless; none for what a program prints, which has its log.
+pub(super) fn line(notice: &Notice, now: Timestamp) -> Option<(Weight, String)> {
     use Weight::{Lasting, Passing};
     let (weight, text) = match notice {
         Notice::LoopOpened { loop_id, done, spent, config, .. } => {
-            let iterations = if config.max_iterations == 1 { "iteration" } else { "iterations" };
-            let limits = format!("up to {} {iterations} and {}", config.max_iterations, config.max_cost);
+            let limits = format!("{} and {}", up_to(config.max_iterations), dollars(config.max_cost));
             let before = match done.0 {
                 0 => String::new(),
-                done => format!(", goes on after iteration {done} and {spent}"),
+                done => format!(", goes on after iteration {done} and {}", dollars(*spent)),
             };
             let objective = first_line(&config.objective);
             let agents = config.agents().map(AgentSpec::title).collect::<Vec<_>>().join(", ");
@@ -51,34 +48,26 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
         }
         Notice::IterationStarted { iteration, agent } => (Passing, format!("iteration {iteration}: {agent} works")),
         Notice::Waiting { until, trouble } => {
-            (Lasting, format!("waiting until {}: {trouble}; this is not counted as an iteration", until.rfc3339()))
+            // Not the trouble's own sentence: that names the time once more, to the millisecond.
+            let Trouble { kind, message, .. } = trouble;
+            let what = match message.as_str() {
+                "" => kind.words().to_owned(),
+                message => format!("{}: {}", kind.words(), message.trim_end_matches('.')),
+            };
+            let (clock, left) = (clock(*until, now), until.since(now));
+            (Lasting, format!("waiting until {clock} ({left}): {what}; this is not counted as an iteration"))
         }
         Notice::Activity { .. } | Notice::Spending { .. } => return None,
         // Marked, so that no words of an agent look like Ralph's own.
         Notice::Said { words } => (Passing, format!("  | {words}")),
         Notice::Did { what } => (Passing, format!("  > {what}")),
         Notice::AgentFinished { iteration, ended, faults, changed, charged, duration } => {
-            let ended = match (ended, faults.first()) {
-                (_, Some(fault)) => fault.to_string(),
-                (Ended::Exited { code: 0 }, None) => "done".to_owned(),
-                (ended, None) => ended.to_string(),
-            };
-            (
-                Passing,
-                format!(
-                    "iteration {iteration}: agent {ended} after {duration}, {}, {charged}",
-                    counted(*changed, "file changed", "files changed")
-                ),
-            )
+            let found = agent_found(ended, faults, *changed, *charged, *duration);
+            (Passing, format!("iteration {iteration}: agent {found}"))
         }
         Notice::CheckStarted { command } => (Passing, format!("check: {command}")),
         Notice::CheckFinished { outcome } => {
-            let how = match (&outcome.tests, outcome.passed) {
-                (Some(TestTally { passed, failed, .. }), _) => format!("{passed} passing, {failed} failing"),
-                (None, true) => "passes".to_owned(),
-                (None, false) => outcome.ended.to_string(),
-            };
-            (Passing, format!("check: {}: {how} ({})", outcome.command, outcome.duration))
+            (Passing, format!("check: {}: {} ({})", outcome.command, check_found(outcome), outcome.duration))
         }
         Notice::Tampered { tampered } => {
             let named: Vec<String> = tampered.iter().take(3).map(ToString::to_string).collect();
@@ -90,7 +79,7 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
         Notice::TripwireFinished { tripwire } => (Lasting, format!("tripwire: {tripwire}")),
         Notice::IterationDecided { iteration, tally, passed, doubt, claimed, spent } => {
             let found = verdict(*tally, *passed, doubt.as_deref(), *claimed);
-            (Lasting, format!("iteration {iteration}: {found}, {spent} spent"))
+            (Lasting, format!("iteration {iteration}: {found}, {} spent", dollars(*spent)))
         }
         Notice::Undone { iteration } => (Lasting, format!("iteration {iteration} made things worse and was undone")),
         Notice::Escalated { skill } => (Lasting, format!("stalled: going on with the skill {skill}")),
@@ -101,15 +90,47 @@ pub(super) fn line(notice: &Notice) -> Option<(Weight, String)> {
             }
             StopWhen::Now => (Lasting, "stopping now".to_owned()),
         },
-        Notice::OfCandidate { number, agent, notice } => {
-            let (weight, text) = line(notice)?;
-            (weight, format!("[{number} {agent}] {text}"))
+        Notice::OfCandidate { number, notice, .. } => {
+            let (weight, text) = line(notice, now)?;
+            (weight, format!("[{number}] {text}"))
         }
         Notice::Warning(text) => (Lasting, format!("warning: {text}")),
         // Whoever started the loop prints its result, so the live view need not keep it.
         Notice::Finished(result) => (Passing, result.headline()),
     };
-    Some((weight, flat(&text)))
+    Some((weight, text))
+}
+
+/// `up to 10 iterations`
+pub(super) fn up_to(iterations: u32) -> String {
+    format!("up to {}", counted(usize::try_from(iterations).unwrap_or(usize::MAX), "iteration", "iterations"))
+}
+
+/// A time to wait for: to the second, with the day only where it is another.
+fn clock(at: Timestamp, now: Timestamp) -> String {
+    let text = at.rfc3339();
+    let time = text.get(11..19).unwrap_or(&text);
+    if at.utc_date() == now.utc_date() { format!("{time} UTC") } else { format!("{} {time} UTC", at.utc_date()) }
+}
+
+/// How a run of an agent ended: what it came to first, what was wrong with it last, because that has words of its own.
+pub(crate) fn agent_found(ended: &Ended, faults: &[Fault], changed: usize, charged: Money, duration: Millis) -> String {
+    let files = counted(changed, "file changed", "files changed");
+    let came_to = format!("after {duration}, {files}, {}", dollars(charged));
+    match (ended, faults.first()) {
+        (_, Some(fault)) => format!("ended {came_to}: {fault}"),
+        (Ended::Exited { code: 0 }, None) => format!("done {came_to}"),
+        (ended, None) => format!("ended {came_to}: {ended}"),
+    }
+}
+
+/// What a check found.
+pub(crate) fn check_found(outcome: &CheckOutcome) -> String {
+    match (&outcome.tests, outcome.passed) {
+        (Some(TestTally { passed, failed, .. }), _) => format!("{passed} passing, {failed} failing"),
+        (None, true) => "passes".to_owned(),
+        (None, false) => outcome.ended.to_string(),
+    }
 }
 
 /// What an iteration came to.
@@ -134,3 +155,7 @@ pub(super) fn verdict(tally: Option<(u32, u32)>, passed: bool, doubt: Option<&st
 pub(super) fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

@@ -2,7 +2,7 @@
 //! terminal never slows the loop.
 //!
 //! ```text
-//!   loop ──notice──► queue (bounded) ──► painting thread: View ──at most ten times a second──► Painter
+//!   loop ──notice──► queue (bounded) ──► painting thread: Scene ──at most ten times a second──► Painter
 //! ```
 //!
 //! When the queue is full, an agent's chatter is dropped and nothing else is.
@@ -17,10 +17,11 @@ use std::time::{Duration, Instant};
 use ralph_model::Timestamp;
 use ralph_runtime::Notice;
 
-use super::line::{Weight, line};
+use super::line::Weight;
+use super::lines::Lines;
 use super::painter::{Painter, Size};
 use super::render::Colours;
-use super::state::View;
+use super::scene::Scene;
 
 /// The time between two paintings.
 const FRAME: Duration = Duration::from_millis(100);
@@ -68,7 +69,7 @@ impl Live {
         let work = move || match mode {
             Mode::Painted => paint(&counted, Painter::new(out, Colours::On), now, size),
             Mode::PaintedWithoutColour => paint(&counted, Painter::new(out, Colours::Off), now, size),
-            Mode::Plain => print(&counted, out),
+            Mode::Plain => print(&counted, out, now),
             Mode::Silent => {}
         };
         // A machine that has no thread left for a view may still finish the loop.
@@ -137,15 +138,17 @@ impl Counted {
 }
 
 fn paint(notices: &Counted, mut painter: Painter<impl Write>, now: fn() -> Timestamp, size: fn() -> Size) {
-    let (mut view, mut lasting) = (View::default(), Vec::new());
+    let (mut scene, mut lines, mut lasting) = (Scene::default(), Lines::default(), Vec::new());
     let mut next_frame = Instant::now();
     let mut patience = CLOCK;
     loop {
         let received = notices.next(Some(patience));
         match &received {
             Ok(notice) => {
-                view.take(notice, now());
-                lasting.extend(line(notice).filter(|(weight, _)| *weight == Weight::Lasting).map(|(_, text)| text));
+                let now = now();
+                scene.take(notice, now);
+                let told = lines.take(notice, now).into_iter().filter(|(weight, _)| *weight == Weight::Lasting);
+                lasting.extend(told.map(|(_, text)| text));
                 if let Some(wait) = next_frame.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero()) {
                     patience = wait;
                     continue;
@@ -154,7 +157,7 @@ fn paint(notices: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         // A terminal that is gone cannot be painted on; the loop goes on without it.
-        if view.opened_at.is_some() && painter.paint(&lasting, &view, size(), now()).is_err() {
+        if scene.is_open() && painter.paint(&lasting, &scene, size(), now()).is_err() {
             return;
         }
         lasting.clear();
@@ -165,12 +168,14 @@ fn paint(notices: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
     }
 }
 
-fn print(notices: &Counted, mut out: impl Write) {
+fn print(notices: &Counted, mut out: impl Write, now: fn() -> Timestamp) {
+    let mut lines = Lines::default();
     while let Ok(notice) = notices.next(None) {
-        let Some((_, text)) = line(&notice) else { continue };
-        // Whole lines: several loops may write to one log.
-        if out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush()).is_err() {
-            return;
+        for (_, text) in lines.take(&notice, now()) {
+            // Whole lines: several loops may write to one log.
+            if out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush()).is_err() {
+                return;
+            }
         }
     }
 }

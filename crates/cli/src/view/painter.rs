@@ -8,8 +8,8 @@ use crossterm::queue;
 use crossterm::terminal::{Clear, ClearType};
 use ralph_model::Timestamp;
 
-use super::render::{Colours, render};
-use super::state::View;
+use super::render::Colours;
+use super::scene::Scene;
 use super::text::columns;
 
 /// The size of a terminal.
@@ -33,11 +33,11 @@ impl<W: Write> Painter<W> {
         Self { out, colours, painted: Vec::new() }
     }
 
-    /// Paints the view anew, below lines that stay.
-    pub(super) fn paint(&mut self, lasting: &[String], view: &View, size: Size, now: Timestamp) -> io::Result<()> {
+    /// Paints the scene anew, below lines that stay.
+    pub(super) fn paint(&mut self, lasting: &[String], scene: &Scene, size: Size, now: Timestamp) -> io::Result<()> {
         // The last column stays free: some terminals wrap as soon as it is used.
         let width = size.columns.saturating_sub(1).max(1);
-        let mut lines = render(view, width, now, self.colours);
+        let mut lines = scene.lines(width, now, self.colours);
         lines.truncate(size.rows.saturating_sub(1).max(1));
         // One write for all of it, so that the screen never shows half a view.
         let mut text: Vec<u8> = Vec::new();
@@ -46,17 +46,22 @@ impl<W: Write> Painter<W> {
             text.extend_from_slice(line.as_bytes());
             text.extend_from_slice(b"\r\n");
         }
-        let plain = render(view, width, now, Colours::Off);
+        let plain = scene.lines(width, now, Colours::Off);
         self.painted = plain.iter().take(lines.len()).map(|line| columns(line)).collect();
         text.extend_from_slice(lines.join("\r\n").as_bytes());
+        // The terminal shows a pressed Ctrl-C where the cursor is. At the end of a full line it would wrap, and nobody would
+        // know that the view begins a row higher.
+        text.push(b'\r');
         self.out.write_all(&text)?;
         self.out.flush()
     }
 
-    /// Goes to where the view began and clears from there. A terminal that became narrower has wrapped its lines.
+    /// Goes from the start of the last line to where the view began and clears from there. A terminal that became narrower
+    /// has wrapped its lines.
     fn erase(&self, text: &mut Vec<u8>, size: Size) -> io::Result<()> {
-        let rows: usize = self.painted.iter().map(|width| width.div_ceil(size.columns.max(1)).max(1)).sum();
-        let up = rows.saturating_sub(1).min(size.rows.saturating_sub(1));
+        let above = self.painted.split_last().map_or(&[][..], |(_, above)| above);
+        let rows: usize = above.iter().map(|width| width.div_ceil(size.columns.max(1)).max(1)).sum();
+        let up = rows.min(size.rows.saturating_sub(1));
         if let Ok(up @ 1..) = u16::try_from(up) {
             queue!(text, MoveUp(up))?;
         }

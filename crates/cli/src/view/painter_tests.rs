@@ -4,8 +4,8 @@ use ralph_runtime::Notice;
 use super::super::fixtures::{Terminal, baseline, decided, opened};
 use super::*;
 
-fn view() -> View {
-    let mut view = View::default();
+fn view() -> Scene {
+    let mut view = Scene::default();
     view.take(&opened("Fix it"), Timestamp(0));
     view
 }
@@ -48,6 +48,26 @@ fn a_terminal_that_becomes_narrower_is_painted_clean() {
     assert_eq!(lines[0], "kept");
     assert_eq!(lines.len(), 5, "{lines:#?}");
     assert_eq!(lines.iter().filter(|line| line.starts_with("ralph ")).count(), 1, "{lines:#?}");
+}
+
+/// The terminal shows a pressed Ctrl-C by itself, at the cursor. It must not wrap there: the painter would not know.
+#[test]
+fn a_key_that_is_pressed_tears_nothing() {
+    for columns in [60, 120] {
+        let (terminal, size) = (Terminal::new(columns), Size { columns, rows: 24 });
+        let mut painter = Painter::new(terminal.clone(), Colours::On);
+        let mut view = view();
+        view.take(&Notice::Activity { line: "a limit is reached, ".repeat(20) }, Timestamp(0));
+        painter.paint(&["kept".into()], &view, size, Timestamp(0)).unwrap();
+        terminal.echo("^C");
+        painter.paint(&["stopping".into()], &view, size, Timestamp(0)).unwrap();
+        let lines = terminal.lines();
+        assert_eq!(lines[..2], ["kept", "stopping"], "{lines:#?}");
+        assert_eq!(lines.len(), 6, "{lines:#?}");
+        assert!(!lines.iter().any(|line| line.contains("^C")), "{lines:#?}");
+        drop(painter);
+        assert_eq!(terminal.lines().len(), 7, "{:#?}", terminal.lines());
+    }
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use ralph_model::{Money, Timestamp};
 
+use crate::screen::dollars;
+
 use super::sparkline::sparkline;
 use super::state::{Phase, Verdict, View};
 use super::text::{columns, fit, spread};
@@ -16,7 +18,7 @@ pub(super) enum Colours {
 }
 
 #[derive(Clone, Copy)]
-enum Style {
+pub(super) enum Style {
     Bold,
     Dim,
     Green,
@@ -30,16 +32,14 @@ const NAMES: usize = 11;
 /// The lines of the view, none wider than `width` columns.
 pub(super) fn render(view: &View, width: usize, now: Timestamp, colours: Colours) -> Vec<String> {
     let paint = |style, text: String| painted(style, text, colours);
-    let until = view.ended_at.unwrap_or(now);
-    let elapsed = view.opened_at.map(|opened| until.since(opened).to_string()).unwrap_or_default();
-    let head = format!("ralph {}  {}", view.loop_name, view.objective);
-    let mut lines = vec![paint(Style::Bold, spread(&head, &elapsed, width))];
+    let title = format!("ralph {}  {}", view.loop_name, view.objective);
+    let mut lines = vec![head(&title, view.opened_at, view.ended_at.unwrap_or(now), width, colours)];
     let iteration = format!("{}/{}  {}", view.iteration, view.max_iterations, doing(view, now));
     lines.push(named("iteration", &iteration, width));
     if !view.failing.is_empty() {
         lines.push(named("failing", &failing(view, width.saturating_sub(NAMES)), width));
     }
-    lines.push(cost(view, width, colours));
+    lines.push(cost(view.spent + view.running, view.max_cost, width, colours));
     match &view.verdict {
         Verdict::None => {}
         Verdict::Passed(text) => lines.push(paint(Style::Green, named("verdict", text, width))),
@@ -51,20 +51,34 @@ pub(super) fn render(view: &View, width: usize, now: Timestamp, colours: Colours
     lines
 }
 
+/// What it is about, and for how long.
+pub(super) fn head(title: &str, since: Option<Timestamp>, until: Timestamp, width: usize, colours: Colours) -> String {
+    let elapsed = since.map(|since| until.since(since).to_string()).unwrap_or_default();
+    painted(Style::Bold, spread(title, &elapsed, width), colours)
+}
+
 fn named(name: &str, text: &str, width: usize) -> String {
     fit(&format!("{name:NAMES$}{text}"), width)
 }
 
 fn doing(view: &View, now: Timestamp) -> String {
     let doing = match &view.phase {
-        Phase::Starting => "starting".to_owned(),
         Phase::Agent { since } => format!("{} works, {}", view.agent, now.since(*since)),
+        _ => phase(view, now),
+    };
+    if view.stopping && view.phase != Phase::Ended { format!("{doing} (stopping)") } else { doing }
+}
+
+/// What is going on, without the agent's name.
+pub(super) fn phase(view: &View, now: Timestamp) -> String {
+    match &view.phase {
+        Phase::Starting => "starting".to_owned(),
+        Phase::Agent { since } => format!("works {}", now.since(*since)),
         Phase::Check { command, since } => format!("check {}: {command}", now.since(*since)),
         Phase::Waiting { until, why } => format!("waits {}: {why}", until.since(now)),
         Phase::Between => "deciding".to_owned(),
         Phase::Ended => "ended".to_owned(),
-    };
-    if view.stopping && view.phase != Phase::Ended { format!("{doing} (stopping)") } else { doing }
+    }
 }
 
 /// Bars, and the numbers of the newest ones as far as there is room.
@@ -84,15 +98,15 @@ fn failing(view: &View, width: usize) -> String {
     format!("{bars}  {shown}")
 }
 
-fn cost(view: &View, width: usize, colours: Colours) -> String {
-    let spent = view.spent + view.running;
-    let text = format!("{spent} of {}", view.max_cost);
+/// A bar with what is spent of what may be.
+pub(super) fn cost(spent: Money, most: Money, width: usize, colours: Colours) -> String {
+    let text = format!("{} of {}", dollars(spent), dollars(most));
     let room = width.saturating_sub(NAMES + columns(&text) + 2).min(30);
-    let filled = share(spent, view.max_cost, room);
+    let filled = share(spent, most, room);
     let bar = format!("{}{}", "█".repeat(filled), "░".repeat(room - filled));
     let line = named("cost", &format!("{bar}  {text}"), width);
     // The same four fifths at which the loop gives its alert.
-    let near = view.max_cost > Money::ZERO && spent >= view.max_cost.percent(80);
+    let near = most > Money::ZERO && spent >= most.percent(80);
     if near { painted(Style::Yellow, line, colours) } else { line }
 }
 
@@ -108,7 +122,7 @@ fn share(part: Money, whole: Money, room: usize) -> usize {
     usize::try_from(columns).unwrap_or(room).clamp(1, room.saturating_sub(1).max(1))
 }
 
-fn painted(style: Style, text: String, colours: Colours) -> String {
+pub(super) fn painted(style: Style, text: String, colours: Colours) -> String {
     let code = match style {
         Style::Bold => 1,
         Style::Dim => 2,

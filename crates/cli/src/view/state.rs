@@ -16,6 +16,8 @@ pub(super) struct View {
     pub(super) max_cost: Money,
     pub(super) opened_at: Option<Timestamp>,
     pub(super) ended_at: Option<Timestamp>,
+    /// How it ended, in a word.
+    pub(super) ended_as: String,
     pub(super) iteration: u32,
     pub(super) phase: Phase,
     pub(super) stopping: bool,
@@ -118,8 +120,13 @@ impl View {
                 self.activity = "planting failing tests, which the checks have to report".to_owned();
             }
             Notice::Stopping(_) => self.stopping = true,
-            Notice::Finished(_) => {
+            Notice::Finished(result) => {
                 self.phase = Phase::Ended;
+                self.ended_as = match (result.verified, result.reason) {
+                    (true, _) => "verified".to_owned(),
+                    (false, Some(reason)) => reason.to_string(),
+                    (false, None) => result.status.to_owned(),
+                };
                 self.activity.clear();
                 self.ended_at = Some(now);
             }

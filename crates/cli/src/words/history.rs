@@ -118,7 +118,7 @@ pub(crate) struct LogsWords {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) check: Option<u32>,
 
-    /// Go on printing while the loop runs
+    /// Print every output of the loop in order, and go on while it runs
     #[arg(long, short)]
     pub(crate) follow: bool,
 

@@ -113,7 +113,7 @@ fn a_log_that_somebody_wrote_to_is_inert_on_the_screen() {
     std::fs::write(log, "hello\x1b]0;owned\x07 \u{202e}\n").unwrap();
     for words in [&["logs", &id][..], &["logs", &id, "--follow"]] {
         let shown = user.ralph(repo.path(), words).ok().stdout;
-        assert!(shown.starts_with("hello") && !shown.contains(['\x1b', '\x07', '\u{202e}']), "{shown:?}");
+        assert!(shown.contains("hello") && !shown.contains(['\x1b', '\x07', '\u{202e}']), "{shown:?}");
     }
 }
 

@@ -67,6 +67,9 @@ pub fn wait_for_file(path: &Path) {
     wait_until(&path.display().to_string(), || path.exists());
 }
 
+/// Ralph takes signals of the keyboard that come closer together for one press.
+pub const APART: Duration = Duration::from_millis(150);
+
 /// Sends a signal to a child that was not waited for.
 #[track_caller]
 pub fn signal(child: &Child, signal: Signal) {

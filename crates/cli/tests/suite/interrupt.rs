@@ -8,7 +8,9 @@ use ralph_testkit::{Repo, Script, Step, shell_quoted};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::aid::{Agent, extended, finish, kinds, signal, tamper, unsettled, wait_for_file, wait_until, while_locked};
+use crate::aid::{
+    APART, Agent, extended, finish, kinds, signal, tamper, unsettled, wait_for_file, wait_until, while_locked,
+};
 use crate::harness::{Ended, User, run_words_with};
 
 /// Long enough that a loop that waits for it cannot pass for one that does not.
@@ -106,6 +108,7 @@ fn ctrl_c_twice_ends_the_agent_at_once() {
     scene.wait_for("working");
     signal(&child, Signal::INT);
     scene.wait_for_request();
+    std::thread::sleep(APART);
     let start = Instant::now();
     signal(&child, Signal::INT);
     scene.assert_cancelled(finish(child), 130);
@@ -123,6 +126,7 @@ fn ctrl_c_twice_ends_an_agent_that_will_not_listen() {
     scene.wait_for("working");
     signal(&child, Signal::INT);
     scene.wait_for_request();
+    std::thread::sleep(APART);
     signal(&child, Signal::INT);
     scene.assert_cancelled(finish(child), 130);
 }
@@ -272,11 +276,19 @@ fn a_stop_during_the_checks_is_patient_once_and_urgent_twice() {
     let (scene, child) = start_checking();
     signal(&child, Signal::TERM);
     scene.assert_cancelled(finish(child), 19);
+    let stopped = Instant::now();
     assert!(scene.shown()["iterations"][0]["verdict"].is_null(), "checks that were cut short say nothing");
     // The work is there and was never looked at: it is looked at first, and no agent run is spent on it.
     scene.repo.remove("slow");
+    let pause = stopped.elapsed();
     scene.assert_resumable();
-    assert!(!scene.shown()["iterations"][0]["verdict"].is_null(), "unseen work is verified when the loop goes on");
+    let iteration = &scene.shown()["iterations"][0];
+    assert!(!iteration["verdict"].is_null(), "unseen work is verified when the loop goes on");
+    // Nobody worked between the two.
+    let time = |name: &str| iteration[name].as_str().unwrap().parse::<jiff::Timestamp>().unwrap().as_millisecond();
+    let worked = iteration["workedSeconds"].as_f64().unwrap();
+    let passed = (time("endedAt") - time("startedAt")) as f64 / 1000.0;
+    assert!(worked > 0.0 && worked + pause.as_secs_f64() <= passed + 0.002, "{pause:?}: {iteration}");
 }
 
 /// A real terminal: Ctrl-C is typed, the kernel sends the signal, and only to Ralph.
@@ -334,6 +346,7 @@ fn ctrl_c_twice_on_a_terminal_ends_at_once_and_leaves_the_terminal_usable() {
     scene.wait_for("working");
     typist.press_ctrl_c();
     scene.wait_for_request();
+    std::thread::sleep(APART);
     typist.press_ctrl_c();
     let ended = finish(typist.script).with_code(130);
     let (hidden, shown) = (ended.stdout.rfind("\u{1b}[?25l"), ended.stdout.rfind("\u{1b}[?25h"));

@@ -41,6 +41,8 @@ impl Pausing {
                     agent: title,
                     started: at,
                     ended: None,
+                    active_before: facts.active,
+                    worked: Millis(0),
                     before: tree,
                     run: None,
                     verdict: None,

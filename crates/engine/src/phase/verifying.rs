@@ -26,9 +26,7 @@ impl Verifying {
             Event::ChecksFinished { attempt, verdict, tree } if attempt == self.attempt => {
                 // Checks that were cut short by a stop say nothing; only a verdict that passes all the same counts.
                 if facts.stops_now() && !verdict.passed() {
-                    if let Some(record) = facts.iterations.last_mut() {
-                        record.ended = Some(at);
-                    }
+                    facts.end_pass(at);
                     return follow(facts, decide::before_iteration(facts));
                 }
                 if let (Some(tree), Some(run)) =
@@ -73,8 +71,8 @@ impl Verifying {
 /// Decides the pass whose verdict is complete.
 pub(super) fn conclude(facts: &mut Facts, at: Timestamp) -> Step {
     let tree = facts.tree.clone();
+    facts.end_pass(at);
     let Some(record) = facts.iterations.last_mut() else { return follow(facts, decide::before_iteration(facts)) };
-    record.ended = Some(at);
     let signature = record.signature();
     let verdict = record.verdict.as_ref();
     let (failing, set) = verdict.map_or((0, Vec::new()), |verdict| (verdict.failing(), verdict.failing_set()));

@@ -35,11 +35,11 @@ impl Working {
                 let claim = self.claim(facts, &run.final_message);
                 let refused = run.trouble.is_some();
                 let mut moved = true;
+                facts.end_pass(at);
                 if let Some(record) = facts.iterations.last_mut() {
                     record.claimed = claim.done;
                     record.blocked = claim.blocked;
                     record.charged = charged;
-                    record.ended = Some(at);
                     moved = run.tree != record.before;
                     record.run = Some(*run);
                     if !record.has_to_wait() {
@@ -137,10 +137,10 @@ impl Working {
         let cost = if self.unmetered { Cost::Unmetered } else { cost };
         let charged = cost.charge(self.reserved);
         facts.spent += charged;
+        facts.end_pass(at);
         if let Some(record) = facts.iterations.last_mut() {
             record.interrupted = true;
             record.charged = charged;
-            record.ended = Some(at);
         }
     }
 }

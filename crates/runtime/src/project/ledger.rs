@@ -68,7 +68,7 @@ fn render(live: &Live) -> String {
 fn row(record: &IterationRecord) -> String {
     let failing = record.verdict.as_ref().map_or_else(String::new, |verdict| verdict.failing().to_string());
     let files = record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string());
-    let time = record.ended.map_or_else(String::new, |ended| ended.since(record.started).to_string());
+    let time = record.ended.filter(|_| record.worked.0 > 0).map_or_else(String::new, |_| record.worked.to_string());
     let verdict = verdict(record.verdict.as_ref());
     let note = cell(&record.notes().join("; "));
     let (iteration, agent, charged) = (record.iteration, cell(&record.agent), record.charged);

@@ -144,8 +144,52 @@ fn logs_print_what_agents_and_checks_printed() {
     for words in [&["logs", &past.id, "7"][..], &["logs", &past.id, "1", "--check", "9"]] {
         past.ralph(words).with_code(1);
     }
-    // Of a loop that is over, there is only its last output to follow.
-    past.ralph(&["logs", &past.id, "--follow"]).ok();
+}
+
+#[test]
+fn logs_follow_shows_every_output_of_a_loop_that_is_over() {
+    let past = past();
+    let shown = past.ralph(&["logs", &past.id, "--follow"]).ok().stdout;
+    let lines: Vec<String> = shown.lines().map(without_times).collect();
+    let (it, second) = ("check 1 (sh check.sh it)", "check 2 (echo second check)");
+    let mut wanted = vec![
+        format!("==> before the first iteration, {it}: exit code 1 <=="),
+        "looking for it".to_owned(),
+        format!("==> before the first iteration, {second}: passes <=="),
+        "second check".to_owned(),
+    ];
+    for (number, name, files, it_ended) in [
+        (1, "first", "1 file", "exit code 1"),
+        (2, "second", "2 files", "exit code 1"),
+        (3, "third", "1 file", "passes"),
+    ] {
+        wanted.extend([
+            format!("==> iteration {number}, agent command: done after _, {files} changed, $0.0{number} <=="),
+            format!("agent: {name}"),
+            format!("==> iteration {number}, {it}: {it_ended} <=="),
+            "looking for it".to_owned(),
+            format!("==> iteration {number}, {second}: passes <=="),
+            "second check".to_owned(),
+        ]);
+    }
+    let on_start = "on the files of the start, where the checks have to fail";
+    let fails = "the checks still fail on the tree of the loop's start";
+    wanted.extend([
+        format!("==> iteration 3, tripwire: {it} {on_start}: {fails} <=="),
+        "looking for it".to_owned(),
+        format!("==> iteration 3, tripwire: {second} {on_start}: {fails} <=="),
+        "second check".to_owned(),
+        format!("==> loop {}: COMPLETED <==", &past.id[past.id.len() - 8..]),
+    ]);
+    assert_eq!(lines, wanted);
+}
+
+/// The line with every span of time as `_`.
+fn without_times(line: &str) -> String {
+    match line.split_once(" after ").and_then(|(before, rest)| Some((before, rest.split_once(',')?.1))) {
+        Some((before, rest)) => format!("{before} after _,{rest}"),
+        None => line.to_owned(),
+    }
 }
 
 #[test]
@@ -177,6 +221,20 @@ fn logs_follow_a_running_loop_to_its_end() {
     let followed = Ended::of(following).ok();
     assert!(followed.stdout.contains("hello from the agent\n"), "{}", followed.stdout);
     assert!(followed.stdout.contains("and goodbye\n"), "{}", followed.stdout);
+    // Whoever joins in the middle sees every output all the same, and what became of each.
+    let order = [
+        "==> before the first iteration, check 1 (test -e done.txt): exit code 1 <==\n",
+        "==> iteration 1, agent command <==\n",
+        "hello from the agent\n",
+        "<== iteration 1, agent command: done after ",
+        "==> iteration 1, check 1 (test -e done.txt)",
+        "iteration 1, check 1 (test -e done.txt): passes",
+        "==> iteration 1, tripwire: check 1 (test -e done.txt) on the files of the start, where the checks have to fail",
+        "the checks still fail on the tree of the loop's start",
+        ": COMPLETED <==\n",
+    ];
+    let places: Vec<_> = order.iter().map(|text| followed.stdout.find(text)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{}", followed.stdout);
 }
 
 #[test]
