@@ -11,7 +11,7 @@ use ralph_model::{
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewLoop, Recorded, Store};
-use ralph_workspace::repository::Need;
+use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
     Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, Workspace, exclude_ralph_folder,
 };
@@ -91,9 +91,11 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     }
     let root = PathBuf::from(&config.workspace);
     let site = Site::take(&machinery, loop_id, &root).await?;
+    let Site { lock, mut workspace, repository } = site;
+    let head = repository.as_ref().map(Repository::head).transpose()?;
+    let commits = CommitWatch::since(head.clone().unwrap_or_default());
     let folder = machinery.home.loop_folder(loop_id);
     folder.make()?;
-    let Site { lock, mut workspace, repository } = site;
     let (folders, asked, environment) = (folder.clone(), config.clone(), machinery.environment.clone());
     let looked = blocking(move || {
         let tree = workspace.snapshot(loop_id, "start")?.tree;
@@ -105,13 +107,12 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
             None
         };
         let checkout = checkout(&asked, &folders)?;
-        Ok((Ground { workspace, guard, baseline, pinned, checkout }, tree))
+        Ok((Ground { workspace, guard, baseline, commits, pinned, checkout }, tree))
     });
     let (ground, tree) = looked.await.inspect_err(|_| {
         // No loop came of it, so nobody would ever look there or clean up.
         let _ = fs::remove_dir_all(folder.root());
     })?;
-    let head = repository.as_ref().map(Repository::head).transpose()?;
     let pins = ground.pinned.as_ref().map(|pinned| pinned.list().to_vec()).unwrap_or_default();
     let start = StartPoint {
         tree,
@@ -240,6 +241,10 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
     let config = run.facts().config.clone();
     let guard = Guard::new(&config.prohibited_paths)?;
     let (start, pins) = (run.facts().start.tree.clone(), run.facts().start.pins.clone());
+    let commits = CommitWatch::since(repository::Head {
+        commit: run.facts().start.head.as_deref().and_then(CommitId::parse),
+        branch: run.facts().start.branch.clone(),
+    });
     let (folders, asked, environment) = (folder.clone(), config.clone(), machinery.environment.clone());
     let Site { lock, mut workspace, repository } = site;
     let seq = head.seq;
@@ -253,7 +258,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
             Some(Pinned::load(&pins, &start, &asked, &environment, &folders.pins())?)
         };
         let checkout = checkout(&asked, &folders)?;
-        Ok((Ground { workspace, guard, baseline, pinned, checkout }, tree))
+        Ok((Ground { workspace, guard, baseline, commits, pinned, checkout }, tree))
     })
     .await?;
     let mut context = Context::new(machinery, loop_id, config, ground, repository, &lock);
@@ -271,6 +276,9 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
 
 /// Declares what the former process left unanswered lost, and goes on.
 async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limits) -> Result<Vec<Effect>, Error> {
+    if live.run.outcome().is_some() {
+        refuse_committed(context, live).await?;
+    }
     let machinery = &context.machinery;
     let (lost, money) = live.lost(&context.folder).unzip();
     // Money held for a pass that never began is nobody's.
@@ -285,6 +293,23 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     let attempts = context.folder.highest_attempt();
     let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree) };
     live.record(machinery, resumed, money.flatten()).await
+}
+
+/// Files were put back at the end, but history is the user's: work on top of a commit that must not be there is in vain.
+async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
+    let committed = context.committed().await?;
+    let Some((path, commit)) = committed.iter().find_map(|found| Some((&found.path, found.commit.as_ref()?))) else {
+        return Ok(());
+    };
+    let way = match &live.run.facts().start.head {
+        Some(start) => {
+            format!("`git reset {start}` does, and leaves the files as they are; `git rebase -i` lets you choose")
+        }
+        None => "`git update-ref -d HEAD` does, and leaves the files as they are".to_owned(),
+    };
+    let hint =
+        format!("commit {commit} has {path}, which is prohibited; take it out of the history and resume then: {way}");
+    Err(Error::LimitStands { loop_id: live.loop_id, reason: AbortReason::ProhibitedPath, hint })
 }
 
 /// A loop as its journal tells it.

@@ -17,6 +17,7 @@ use ralph_model::Runner;
 use ralph_model::{AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Millis, Money, Sandboxing, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::MoneyChange;
+use ralph_workspace::repository::CommitWatch;
 use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, Workspace};
 use tokio::sync::watch;
 
@@ -51,6 +52,8 @@ pub(crate) struct Ground {
     pub(crate) workspace: Workspace,
     pub(crate) guard: Guard,
     pub(crate) baseline: Baseline,
+    /// What is committed while the loop runs.
+    pub(crate) commits: CommitWatch,
     /// What verdicts rest on; none in a loop that began before that was known, or that has nothing to check.
     pub(crate) pinned: Option<Pinned>,
     /// Where isolated checks run.

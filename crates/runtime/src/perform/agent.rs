@@ -13,6 +13,7 @@ use ralph_process::{Network, Sandbox, Stop};
 use ralph_workspace::{Guard, Repository};
 use tokio::sync::watch;
 
+use super::restore::with_committed;
 use super::{Answer, Context};
 use crate::cost_note::CostNote;
 use crate::error::Error;
@@ -219,9 +220,11 @@ impl Context {
 
     async fn look(&self, iteration: Iteration, before: TreeHash) -> Result<Left, Error> {
         let loop_id = self.loop_id;
+        let committed = self.committed().await?;
         self.on_ground(move |ground| {
             // Pinned files are looked at when the checks are about to run.
             let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
+            let violations = with_committed(violations, committed);
             let tree = ground.workspace.snapshot(loop_id, &format!("iteration-{iteration}"))?.tree;
             let changed = ground.workspace.changes(&before, &tree)?;
             Ok(Left { tree, changed, violations })

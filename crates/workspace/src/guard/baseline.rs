@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Guard;
 use super::walk::{Layer, Sort, walk};
-use crate::object::{Id, Kind};
+use crate::object::{Id, Kind, Mode};
 use crate::quote::{quote, unquote};
 use crate::store::{Batch, Durability, Store, create_private, make_private_folder};
 use crate::{Error, Workspace};
@@ -197,6 +197,22 @@ impl Baseline {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether a path was at the start what a tree of git's says that it is: the digits of its mode and its id, or nothing.
+    pub(crate) fn had(&self, path: &[u8], entry: Option<(&str, &str)>) -> bool {
+        let then = match self.records.get(path).map(|record| &record.what) {
+            Some(What::File(Content { mode, id: Some(id) })) => Some((Mode::of_permissions(*mode), *id)),
+            Some(What::Link { target, .. }) => Some((Mode::Link, Id::of(Kind::Blob, &target.0))),
+            // Not even Ralph may read it.
+            Some(What::File(_)) => return false,
+            Some(What::Folder { .. }) | None => None,
+        };
+        match (then, entry) {
+            (None, None) => true,
+            (Some((mode, id)), Some((now, digits))) => mode.digits() == now && id.hex() == digits,
+            _ => false,
+        }
     }
 
     /// Whether this very link was there at the start, so that it may be followed.

@@ -20,7 +20,7 @@ impl Offence {
     pub(super) fn into_violation(self) -> Violation {
         let record = self.before.or(self.now);
         let glob = record.map(|record| record.glob.to_string()).unwrap_or_default();
-        Violation { path: quote(&self.path), glob, kind: self.kind }
+        Violation { path: quote(&self.path), glob, kind: self.kind, commit: None }
     }
 }
 

@@ -24,6 +24,7 @@ pub use baseline::Baseline;
 pub(crate) use baseline::{Bytes, write_durably};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+pub(crate) use patch::keep as keep_patch;
 pub use pins::{Offence, PinBaseline, Pins};
 use ralph_model::Violation;
 pub(crate) use walk::Watch;
@@ -139,6 +140,11 @@ impl Guard {
     #[must_use]
     pub fn prohibits(&self, path: &str) -> Option<String> {
         self.covers(&unquote(path)).map(|cover| cover.glob.to_string())
+    }
+
+    /// The glob that prohibits a path relative to the workspace, as it is in a tree.
+    pub(crate) fn prohibits_bytes(&self, path: &[u8]) -> Option<String> {
+        self.covers(path).map(|cover| cover.glob.to_string())
     }
 
     /// The glob that covers a file.

@@ -29,6 +29,15 @@ pub(super) fn save(git: &Git, store: &Store, offences: &[Offence], path: &Path) 
     batch.finish(store)?;
     let mut sections = vec![notes(offences)];
     sections.extend(split(&patch(git, store, &before, &now)?));
+    add(sections, path)
+}
+
+/// Adds a patch that git made to what is kept already.
+pub(crate) fn keep(patch: &[u8], path: &Path) -> Result<(), Error> {
+    add(split(patch), path)
+}
+
+fn add(sections: Vec<Vec<u8>>, path: &Path) -> Result<(), Error> {
     let mut content = match fs::read(path) {
         Ok(content) => content,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

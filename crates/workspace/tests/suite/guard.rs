@@ -17,7 +17,7 @@ fn usual() -> Guard {
 }
 
 fn violation(path: &str, glob: &str, kind: ChangeKind) -> Violation {
-    Violation { path: path.to_owned(), glob: glob.to_owned(), kind }
+    Violation { path: path.to_owned(), glob: glob.to_owned(), kind, commit: None }
 }
 
 /// A guarded workspace.
