@@ -303,6 +303,13 @@ fn a_new_file() {
 }
 
 #[test]
+fn what_is_named_like_gits_own_folder_and_what_is_no_file() {
+    let repo = shop();
+    let line = "mkdir -p src/auth/.git && echo x > src/auth/.git/config && mkfifo src/auth/f";
+    caught(&repo, vec![Step::run(line)], &["src/auth/.git/config", "src/auth/f"], &[]);
+}
+
+#[test]
 fn a_moved_folder() {
     let repo = shop();
     let user = User::new();

@@ -4,7 +4,8 @@
 //! The guard sees what git does not: ignored and untracked files, files behind symbolic links, permissions. It compares
 //! with the loop's start, so that a change is a change whether it was committed, hard-linked or hidden by an ignore rule.
 //! A link is followed only while it is the link of the baseline: one that an agent made or moved is a violation itself,
-//! and what it leads to is neither watched nor touched.
+//! and what it leads to is neither watched nor touched. A git directory below a prohibited path is passed by only where it was
+//! there at the start, because every use of git changes it; pipes, sockets and devices count by being there.
 
 mod baseline;
 mod compare;
