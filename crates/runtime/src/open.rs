@@ -415,6 +415,12 @@ impl Site {
             workspace: root.to_string_lossy().into_owned(),
         };
         let lock = Lock::take(&state, &holder, PATIENCE)?;
+        // A Ralph that died could not do it itself.
+        let former = lock.former().map(|former| machinery.home.loop_folder(former).clear_attempts());
+        if let Some(Err(error)) = former {
+            machinery
+                .warn(format!("what an agent's program kept of a former run could not be removed: {}", error.chain()));
+        }
         if let Err(error) = exclude_ralph_folder(root) {
             machinery.warn(format!("`.ralph/` could not be excluded from git: {error}"));
         }

@@ -26,6 +26,7 @@ use crate::home::LoopFolder;
 use crate::machinery::Machinery;
 use crate::pinned::Pinned;
 pub(crate) use checks::Before;
+pub(crate) use place::remove_tree;
 pub(crate) use tripwire::Claimed;
 
 /// What the effects of one loop work with.

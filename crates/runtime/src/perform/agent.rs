@@ -106,7 +106,9 @@ impl Context {
             }
         };
         let kept = self.remember_settings(&agent).await?;
-        let observed = ralph_agents::run(&self.machinery.supervisor, &agent, request, stop, &mut observe).await?;
+        let observed = ralph_agents::run(&self.machinery.supervisor, &agent, request, stop, &mut observe).await;
+        self.clear_attempt(attempt).await;
+        let observed = observed?;
         if let Some(note) = &note {
             note.settled(observed.cost);
         }
@@ -199,6 +201,16 @@ impl Context {
             ));
         }
         Ok(())
+    }
+
+    /// Removes what the program kept for itself in the run's folder. It has nothing to do with what the run gave.
+    async fn clear_attempt(&self, attempt: Attempt) {
+        let folder = self.folder.clone();
+        let cleared = tokio::task::spawn_blocking(move || folder.clear_attempt(attempt)).await;
+        if let Ok(Err(error)) = cleared {
+            self.machinery
+                .warn(format!("what the agent's program kept of its run could not be removed: {}", error.chain()));
+        }
     }
 
     fn warn_of_unpriced(&self, models: &[String]) {
