@@ -112,7 +112,7 @@ pub(crate) fn taking_turns() -> LoopConfig {
 }
 
 pub(crate) fn touched(path: &str) -> Violation {
-    Violation { path: path.into(), glob: ".env*".into(), kind: ChangeKind::Modified }
+    Violation { path: path.into(), glob: ".env*".into(), kind: ChangeKind::Modified, commit: None }
 }
 
 pub(crate) fn check(command: &str, failing: &[&str]) -> CheckOutcome {

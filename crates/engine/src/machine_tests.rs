@@ -1,4 +1,4 @@
-use ralph_model::{AbortReason, AgentRun, Best, Iteration, Keep, LoopConfig, Millis, Money, Outcome};
+use ralph_model::{AbortReason, AgentRun, Best, Iteration, Keep, LoopConfig, Millis, Money, Outcome, Violation};
 
 use super::*;
 use crate::fixtures::*;
@@ -74,6 +74,18 @@ fn a_prohibited_change_by_a_run_is_put_back_before_anything_is_checked() {
     assert!(scene.details().starts_with("M .env (prohibited by .env*), M .env.local"), "{}", scene.details());
     assert_eq!(scene.run.facts().spent, cents(10), "the run is paid for");
     assert!(!scene.all.iter().any(|effect| matches!(effect, Effect::RunChecks { .. })));
+}
+
+#[test]
+fn a_prohibited_path_in_a_commit_is_named_with_what_to_do_about_it() {
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    let committed = Violation { commit: Some(commit.to_owned()), ..touched(".env") };
+    let mut scene = Scene::red(config());
+    scene.begin().agent(trespassing("b")).guard(vec![committed, touched(".env.local")]);
+    assert_eq!(scene.reason(), AbortReason::ProhibitedPath);
+    let details = scene.details();
+    assert!(details.starts_with("M .env (prohibited by .env*, in commit 0123456789ab), M .env.local"), "{details}");
+    assert!(details.contains("commit 0123456789ab still has it") && details.contains("`git "), "{details}");
 }
 
 #[test]

@@ -348,6 +348,9 @@ pub struct Violation {
     pub glob: String,
     /// In what way it differs.
     pub kind: ChangeKind,
+    /// The newest commit that has it, where the agent committed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
 }
 
 /// Something that was wrong with a run, as it was observed.

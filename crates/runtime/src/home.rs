@@ -10,6 +10,10 @@ use ralph_model::{Attempt, Iteration, LoopId};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
+use crate::perform::remove_tree;
+
+/// What an agent tells of its run, which is read again after a crash.
+const REPORT: &str = "result.json";
 
 /// Ralph's state folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +105,17 @@ fn make_private(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Empties the folder of a run, except for its report.
+fn clear(folder: &Path) -> Result<(), Error> {
+    let is_report =
+        |entry: &fs::DirEntry| entry.file_name() == REPORT && entry.file_type().is_ok_and(|kind| kind.is_file());
+    let mut cleared = Ok(());
+    for entry in fs::read_dir(folder).map_err(Error::file(folder))?.flatten().filter(|entry| !is_report(entry)) {
+        cleared = cleared.and(remove_tree(&entry.path()));
+    }
+    cleared
+}
+
 /// What belongs to one loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopFolder {
@@ -136,6 +151,19 @@ impl LoopFolder {
     #[must_use]
     pub fn attempt(&self, attempt: Attempt) -> PathBuf {
         self.root.join("attempts").join(attempt.to_string())
+    }
+
+    /// Removes what the runs of agents left in their folders, except for their reports: settings and records of the programs
+    /// can hold keys, and everything that counts was read from them. What cannot be removed is named.
+    pub(crate) fn clear_attempts(&self) -> Result<(), Error> {
+        let entries = fs::read_dir(self.root.join("attempts")).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        folders.map(|entry| clear(&entry.path())).fold(Ok(()), Result::and)
+    }
+
+    /// Does the same for one run.
+    pub(crate) fn clear_attempt(&self, attempt: Attempt) -> Result<(), Error> {
+        clear(&self.attempt(attempt))
     }
 
     /// Exists when the agent of an attempt may have run.

@@ -12,7 +12,7 @@ use ralph_model::{
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewLoop, Recorded, Store};
-use ralph_workspace::repository::Need;
+use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
     Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, Workspace, exclude_ralph_folder,
 };
@@ -92,9 +92,11 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
     }
     let root = PathBuf::from(&config.workspace);
     let site = Site::take(&machinery, loop_id, &root).await?;
+    let Site { lock, mut workspace, repository } = site;
+    let head = repository.as_ref().map(Repository::head).transpose()?;
+    let commits = CommitWatch::since(head.clone().unwrap_or_default());
     let folder = machinery.home.loop_folder(loop_id);
     folder.make()?;
-    let Site { lock, mut workspace, repository } = site;
     let (folders, asked, environment) = (folder.clone(), config.clone(), machinery.environment.clone());
     let looked = blocking(move || {
         let tree = workspace.snapshot(loop_id, "start")?.tree;
@@ -106,13 +108,12 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
             None
         };
         let checkout = checkout(&asked, &folders)?;
-        Ok((Ground { workspace, guard, baseline, pinned, checkout }, tree))
+        Ok((Ground { workspace, guard, baseline, commits, pinned, checkout }, tree))
     });
     let (ground, tree) = looked.await.inspect_err(|_| {
         // No loop came of it, so nobody would ever look there or clean up.
         let _ = fs::remove_dir_all(folder.root());
     })?;
-    let head = repository.as_ref().map(Repository::head).transpose()?;
     let pins = ground.pinned.as_ref().map(|pinned| pinned.list().to_vec()).unwrap_or_default();
     let start = StartPoint {
         tree,
@@ -242,6 +243,10 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
     let config = run.facts().config.clone();
     let guard = Guard::new(&config.prohibited_paths)?;
     let (start, pins) = (run.facts().start.tree.clone(), run.facts().start.pins.clone());
+    let commits = CommitWatch::since(repository::Head {
+        commit: run.facts().start.head.as_deref().and_then(CommitId::parse),
+        branch: run.facts().start.branch.clone(),
+    });
     let (folders, asked, environment) = (folder.clone(), config.clone(), machinery.environment.clone());
     let Site { lock, mut workspace, repository } = site;
     let seq = head.seq;
@@ -255,7 +260,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
             Some(Pinned::load(&pins, &start, &asked, &environment, &folders.pins())?)
         };
         let checkout = checkout(&asked, &folders)?;
-        Ok((Ground { workspace, guard, baseline, pinned, checkout }, tree))
+        Ok((Ground { workspace, guard, baseline, commits, pinned, checkout }, tree))
     })
     .await?;
     let mut context = Context::new(machinery, loop_id, config, ground, repository, &lock);
@@ -274,6 +279,9 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
 
 /// Declares what the former process left unanswered lost, and goes on.
 async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limits) -> Result<Vec<Effect>, Error> {
+    if live.run.outcome().is_some() {
+        refuse_committed(context, live).await?;
+    }
     let machinery = &context.machinery;
     let (mut lost, money) = live.lost(&context.folder).unzip();
     let mut money = money.flatten();
@@ -307,6 +315,23 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     let attempts = context.folder.highest_attempt();
     let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree), settled };
     live.record(machinery, resumed, money).await
+}
+
+/// Files were put back at the end, but history is the user's: work on top of a commit that must not be there is in vain.
+async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
+    let committed = context.committed().await?;
+    let Some((path, commit)) = committed.iter().find_map(|found| Some((&found.path, found.commit.as_ref()?))) else {
+        return Ok(());
+    };
+    let way = match &live.run.facts().start.head {
+        Some(start) => {
+            format!("`git reset {start}` does, and leaves the files as they are; `git rebase -i` lets you choose")
+        }
+        None => "`git update-ref -d HEAD` does, and leaves the files as they are".to_owned(),
+    };
+    let hint =
+        format!("commit {commit} has {path}, which is prohibited; take it out of the history and resume then: {way}");
+    Err(Error::LimitStands { loop_id: live.loop_id, reason: AbortReason::ProhibitedPath, hint })
 }
 
 /// A loop as its journal tells it.
@@ -412,6 +437,12 @@ impl Site {
             workspace: root.to_string_lossy().into_owned(),
         };
         let lock = Lock::take(&state, &holder, PATIENCE)?;
+        // A Ralph that died could not do it itself.
+        let former = lock.former().map(|former| machinery.home.loop_folder(former).clear_attempts());
+        if let Some(Err(error)) = former {
+            machinery
+                .warn(format!("what an agent's program kept of a former run could not be removed: {}", error.chain()));
+        }
         if let Err(error) = exclude_ralph_folder(root) {
             machinery.warn(format!("`.ralph/` could not be excluded from git: {error}"));
         }

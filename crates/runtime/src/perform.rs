@@ -19,6 +19,7 @@ use ralph_model::Runner;
 use ralph_model::{AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Millis, Money, Sandboxing, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::MoneyChange;
+use ralph_workspace::repository::CommitWatch;
 use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, Workspace};
 use tokio::sync::watch;
 
@@ -27,6 +28,7 @@ use crate::home::LoopFolder;
 use crate::machinery::Machinery;
 use crate::pinned::Pinned;
 pub(crate) use checks::Before;
+pub(crate) use place::remove_tree;
 pub(crate) use tripwire::Claimed;
 
 /// What the effects of one loop work with.
@@ -55,6 +57,8 @@ pub(crate) struct Ground {
     pub(crate) workspace: Workspace,
     pub(crate) guard: Guard,
     pub(crate) baseline: Baseline,
+    /// What is committed while the loop runs.
+    pub(crate) commits: CommitWatch,
     /// What verdicts rest on; none in a loop that began before that was known, or that has nothing to check.
     pub(crate) pinned: Option<Pinned>,
     /// Where isolated checks run.

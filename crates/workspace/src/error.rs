@@ -142,6 +142,15 @@ pub enum Error {
         /// The lock file.
         path: PathBuf,
     },
+    /// More was committed than can be looked through.
+    #[error(
+        "the branch has more commits since the loop's start than can be looked through for prohibited paths (at most {most}, in \
+         at most ten minutes); look at them with `git log`, and take them back with `git reset` before you go on"
+    )]
+    TooManyCommits {
+        /// How many are looked through.
+        most: usize,
+    },
     /// A path goes through a filter, which Ralph does not run.
     #[error(
         "`{path}` goes through the git filter `{filter}`, which Ralph does not run; commit it yourself with `git commit`"

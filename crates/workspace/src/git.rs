@@ -7,10 +7,10 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -103,6 +103,12 @@ impl Call {
         self
     }
 
+    /// Adds one argument.
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.command.arg(argument);
+        self
+    }
+
     /// Sets a variable.
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
@@ -141,7 +147,31 @@ impl Call {
     }
 
     /// Runs it to its end, whatever its exit code.
-    pub(crate) fn answer(mut self, action: &'static str) -> Result<Answer, Error> {
+    pub(crate) fn answer(self, action: &'static str) -> Result<Answer, Error> {
+        let mut output = Vec::new();
+        let answer = self.run(action, |pipe| pipe.read_to_end(&mut output).map(drop))?;
+        Ok(Answer { output, ..answer })
+    }
+
+    /// Runs it to its end, whatever its exit code, and hands out what it prints piece by piece, each without the zero that
+    /// ends it: of an output that may be larger than memory.
+    pub(crate) fn pieces(self, action: &'static str, mut take: impl FnMut(&[u8])) -> Result<Answer, Error> {
+        self.run(action, |pipe| {
+            let mut pipe = io::BufReader::new(pipe);
+            let mut piece = Vec::new();
+            while pipe.read_until(0, &mut piece)? > 0 {
+                take(piece.strip_suffix(b"\0").unwrap_or(&piece));
+                piece.clear();
+            }
+            Ok(())
+        })
+    }
+
+    fn run(
+        mut self,
+        action: &'static str,
+        read: impl FnOnce(&mut ChildStdout) -> io::Result<()>,
+    ) -> Result<Answer, Error> {
         if let Some(path) = &self.trap {
             let message = format!("{} is no ordinary file; put it back as git knows it", path.display());
             return Err(Error::Git { action, message });
@@ -161,16 +191,31 @@ impl Call {
             })
         });
         let watch = Watch::over(&child);
-        let output = child.wait_with_output();
+        let printed = child.stdout.take().map(|mut pipe| {
+            let complaints = child.stderr.take().map(|mut pipe| {
+                thread::spawn(move || {
+                    let mut message = Vec::new();
+                    let _ = pipe.read_to_end(&mut message);
+                    message
+                })
+            });
+            let read = read(&mut pipe);
+            // A pipe that nobody reads would keep git waiting.
+            drop(pipe);
+            (read, complaints.and_then(|thread| thread.join().ok()).unwrap_or_default())
+        });
+        let status = child.wait();
         drop(watch);
-        let output = output.map_err(|source| Error::NoGit { program: program.clone(), source })?;
+        let status = status.map_err(|source| Error::NoGit { program: program.clone(), source })?;
+        let (read, message) = printed.unwrap_or((Ok(()), Vec::new()));
+        read.map_err(|error| Error::Git { action, message: error.to_string() })?;
         match feeder.map(thread::JoinHandle::join) {
             None | Some(Ok(Ok(()))) => {}
             Some(Ok(Err(error))) => return Err(Error::Git { action, message: error.to_string() }),
             Some(Err(_)) => return Err(Error::Git { action, message: "its input could not be written".to_owned() }),
         }
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Ok(Answer { code: output.status.code(), output: output.stdout, message })
+        let message = String::from_utf8_lossy(&message).trim().to_owned();
+        Ok(Answer { code: status.code(), output: Vec::new(), message })
     }
 }
 

@@ -96,6 +96,7 @@ pub struct Lock {
     file: Arc<OwnedFd>,
     /// None where the file system locks no folders.
     folder: Option<Arc<OwnedFd>>,
+    former: Option<LoopId>,
 }
 
 impl Lock {
@@ -135,8 +136,15 @@ impl Lock {
             }
         }
         let folder = take_folder(Path::new(&holder.workspace), patience.min(ELSEWHERE))?;
+        let former = read(&mut file, &path)?.map(|record| record.holder.loop_id);
         write(&mut file, &path, holder)?;
-        Ok(Self { file: Arc::new(file.into()), folder })
+        Ok(Self { file: Arc::new(file.into()), folder, former })
+    }
+
+    /// The loop that held the workspace before. Nothing of it runs any more.
+    #[must_use]
+    pub const fn former(&self) -> Option<LoopId> {
+        self.former
     }
 
     /// The open files that are the lock. Whoever holds copies holds the workspace.

@@ -2,6 +2,7 @@
 
 mod asked;
 mod keys;
+mod leftovers;
 mod listing;
 mod pieces;
 mod plugins;

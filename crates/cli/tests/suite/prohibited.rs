@@ -208,6 +208,44 @@ fn a_change_that_the_agent_commits() {
 }
 
 #[test]
+fn a_change_that_the_agent_commits_and_takes_back_in_its_files() {
+    let (user, repo) = (User::new(), shop());
+    let start = repo.git(["rev-parse", "HEAD"]);
+    let line = "echo x > src/auth/a.rs && git add -A && git -c user.name=a -c user.email=a@b commit -qm x && \
+                git revert -n HEAD && echo done > done.txt";
+    let script = Script::new().run([Step::run(line)]).run([Step::write("more.txt", "x\n")]);
+    let result = run(&user, &repo, script, &[]).with_code(16).json();
+    assert_eq!((result["status"].as_str(), result["reason"].as_str()), (Some("ABORTED"), Some("PROHIBITED_PATH")));
+    // The commit is the user's to judge: it stays, and what to do about it is said.
+    let commit = repo.git(["rev-parse", "HEAD"]);
+    assert_eq!(repo.git(["show", "HEAD:src/auth/a.rs"]), "x");
+    let details = result["details"].as_str().unwrap();
+    for part in ["src/auth/a.rs", &commit[..12], &format!("git reset {}", &start[..12])] {
+        assert!(details.contains(part), "{part} in {details}");
+    }
+    repo.git(["apply", "--check", result["patch"].as_str().unwrap()]);
+    // It stands until somebody took it out of the history; the work is kept.
+    let id = result["loopId"].as_str().unwrap();
+    let refused = user.ralph(repo.path(), ["resume", id, "--json"]).with_code(2).stderr;
+    assert!(refused.contains(&commit) && refused.contains(&format!("git reset {start}")), "{refused}");
+    repo.git(["reset", "-q", &start]);
+    let resumed = user.ralph(repo.path(), ["resume", id, "--json"]).ok().json();
+    assert_eq!((resumed["status"].as_str(), repo.exists("done.txt")), (Some("COMPLETED"), true));
+    assert!(user.ralph(repo.path(), ["verify-run", id]).ok().stdout.contains("HOLDS"));
+}
+
+#[test]
+fn commits_that_leave_prohibited_paths_alone_are_welcome() {
+    let (user, repo) = (User::new(), shop());
+    let commit = "git add -A && git -c user.name=a -c user.email=a@b commit -qm";
+    let script = Script::new()
+        .run([Step::write("half.txt", "1\n"), Step::run(format!("{commit} half"))])
+        .run([Step::write("done.txt", "2\n"), Step::run(format!("{commit} done --amend"))]);
+    let result = run(&user, &repo, script, &[]).ok().json();
+    assert_eq!((result["status"].as_str(), result["iterations"].as_u64()), (Some("COMPLETED"), Some(2)));
+}
+
+#[test]
 fn a_change_that_git_is_told_not_to_see() {
     let repo = shop();
     let line = "git update-index --assume-unchanged src/auth/login.rs && echo '// x' >> src/auth/login.rs && \
@@ -262,6 +300,13 @@ fn a_new_file() {
         (repo.read("migrations/2.sql"), repo.read("migrations/deep/3.sql")),
         ("drop table a;\n".into(), "x\n".into())
     );
+}
+
+#[test]
+fn what_is_named_like_gits_own_folder_and_what_is_no_file() {
+    let repo = shop();
+    let line = "mkdir -p src/auth/.git && echo x > src/auth/.git/config && mkfifo src/auth/f";
+    caught(&repo, vec![Step::run(line)], &["src/auth/.git/config", "src/auth/f"], &[]);
 }
 
 #[test]

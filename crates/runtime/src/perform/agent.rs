@@ -12,6 +12,7 @@ use ralph_process::{Network, Sandbox, Stop};
 use ralph_workspace::{Guard, Repository};
 use tokio::sync::watch;
 
+use super::restore::with_committed;
 use super::{Answer, Context};
 use crate::cost_note::CostNote;
 use crate::error::Error;
@@ -111,6 +112,7 @@ impl Context {
         let settings = self.use_settings(&agent, attempt).await?;
         request.hold.extend(settings.as_ref().map(Shared::hold));
         let observed = ralph_agents::run(&self.machinery.supervisor, &agent, request, stop, &mut observe).await;
+        self.clear_attempt(attempt).await;
         if let (Ok(observed), Some(note)) = (&observed, &note) {
             note.settled(observed.cost);
         }
@@ -181,6 +183,16 @@ impl Context {
         Ok(Prohibited { matches: Arc::new(move |path| guard.forbids(&root, path)), globs, hook })
     }
 
+    /// Removes what the program kept for itself in the run's folder. It has nothing to do with what the run gave.
+    async fn clear_attempt(&self, attempt: Attempt) {
+        let folder = self.folder.clone();
+        let cleared = tokio::task::spawn_blocking(move || folder.clear_attempt(attempt)).await;
+        if let Ok(Err(error)) = cleared {
+            self.machinery
+                .warn(format!("what the agent's program kept of its run could not be removed: {}", error.chain()));
+        }
+    }
+
     fn warn_of_unpriced(&self, models: &[String]) {
         for model in models {
             self.machinery.warn(format!(
@@ -200,9 +212,11 @@ impl Context {
 
     async fn look(&self, iteration: Iteration, before: TreeHash) -> Result<Left, Error> {
         let loop_id = self.loop_id;
+        let committed = self.committed().await?;
         self.on_ground(move |ground| {
             // Pinned files are looked at when the checks are about to run.
             let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
+            let violations = with_committed(violations, committed);
             let tree = ground.workspace.snapshot(loop_id, &format!("iteration-{iteration}"))?.tree;
             let changed = ground.workspace.changes(&before, &tree)?;
             Ok(Left { tree, changed, violations })

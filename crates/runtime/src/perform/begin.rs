@@ -9,6 +9,7 @@ use ralph_store::{DayTotals, Pool};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::restore::with_committed;
 use super::{Answer, Context};
 use crate::error::Error;
 use crate::notice::Notice;
@@ -45,6 +46,7 @@ impl Context {
             _ = stop.wait_for(Option::is_some) => return refused(Refusal::Stopped),
         }
         let loop_id = self.loop_id;
+        let committed = self.committed().await?;
         let (violations, snapshot) = self
             .on_ground(move |ground| {
                 let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
@@ -52,6 +54,7 @@ impl Context {
                 Ok((violations, ground.workspace.snapshot(loop_id, &label)?))
             })
             .await?;
+        let violations = with_committed(violations, committed);
         if !violations.is_empty() {
             return refused(Refusal::Prohibited { violations });
         }

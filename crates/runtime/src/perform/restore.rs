@@ -1,10 +1,10 @@
 //! Puts files back, or commits them: everything that changes the workspace on the loop's own account.
 
 use ralph_engine::Event;
-use ralph_model::{Attempt, TreeHash, Verify};
+use ralph_model::{Attempt, TreeHash, Verify, Violation};
 
-use ralph_workspace::Repository;
 use ralph_workspace::repository::{Need, Work};
+use ralph_workspace::{Error as Failure, Repository};
 
 use super::checks::moved_work;
 use super::{Answer, Context};
@@ -14,15 +14,41 @@ impl Context {
     pub(super) async fn restore_prohibited(&self, attempt: Attempt) -> Result<Answer, Error> {
         let patch = self.folder.patch();
         let kept = patch.clone();
-        let loop_id = self.loop_id;
+        let (loop_id, repository) = (self.loop_id, self.repository.clone());
+        let committed = self.committed().await?;
         let (violations, tree) = self
             .on_ground(move |ground| {
-                let violations = ground.workspace.guard_restore(&ground.guard, &ground.baseline, &patch)?;
+                let changed = ground.workspace.guard_restore(&ground.guard, &ground.baseline, &patch)?;
+                // What was changed in the workspace is in the patch: another version of it would keep git from applying that.
+                let is_new = |violation: &&Violation| changed.iter().all(|known| known.path != violation.path);
+                let only: Vec<Violation> = committed.iter().filter(is_new).cloned().collect();
+                if let Some(repository) = &repository {
+                    ground.commits.keep(repository, &only, &patch)?;
+                }
+                let violations = with_committed(changed, committed);
                 Ok((violations, ground.workspace.snapshot(loop_id, &format!("put-back-{attempt}"))?.tree))
             })
             .await?;
         let patch = kept.to_string_lossy().into_owned();
         Ok(Event::ProhibitedRestored { attempt, violations, patch, tree: Some(tree) }.into())
+    }
+
+    /// Prohibited paths in what was committed since the loop's start. An agent that ruins its repository does not ruin the
+    /// loop: what git cannot read, it cannot push either.
+    pub(crate) async fn committed(&self) -> Result<Vec<Violation>, Error> {
+        let Some(repository) = self.repository.clone() else { return Ok(Vec::new()) };
+        let looked = self.on_ground(move |ground| {
+            let found = ground.commits.look(&repository, &ground.guard, &ground.baseline);
+            match found {
+                Err(error @ (Failure::Git { .. } | Failure::Io { .. })) => Ok(Err(error)),
+                found => Ok(Ok(found?)),
+            }
+        });
+        Ok(looked.await?.unwrap_or_else(|error| {
+            self.machinery
+                .warn(format!("what was committed could not be looked through for prohibited paths: {error}"));
+            Vec::new()
+        }))
     }
 
     /// Puts pinned files back for good, so that the workspace is what was verified; the agent's versions are kept.
@@ -89,4 +115,16 @@ impl Context {
         };
         Ok(Event::WorkCommitted { attempt, commit, problem }.into())
     }
+}
+
+/// What was changed in the workspace together with what was committed, sorted by path.
+pub(super) fn with_committed(mut changed: Vec<Violation>, committed: Vec<Violation>) -> Vec<Violation> {
+    for violation in committed {
+        match changed.iter_mut().find(|known| known.path == violation.path) {
+            Some(known) => known.commit = violation.commit,
+            None => changed.push(violation),
+        }
+    }
+    changed.sort_by(|left, right| left.path.cmp(&right.path));
+    changed
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Guard;
 use super::walk::{Layer, Sort, walk};
-use crate::object::{Id, Kind};
+use crate::object::{Id, Kind, Mode};
 use crate::quote::{quote, unquote};
 use crate::store::{Batch, Durability, Store, create_private, make_private_folder};
 use crate::{Error, Workspace};
@@ -28,6 +28,9 @@ pub struct Baseline {
     pub(super) links: BTreeMap<Vec<u8>, Bytes>,
     /// Links to more than can be watched.
     pub(super) unwatched: BTreeSet<Vec<u8>>,
+    /// Git directories below what is watched that were there: git changes them whenever it is used. `None` in a record that
+    /// was made before they were looked at, as were files that are neither regular nor links.
+    pub(super) repositories: Option<BTreeSet<Vec<u8>>>,
     pub(super) store: Store,
 }
 
@@ -86,6 +89,8 @@ pub(super) enum What {
         /// All permission bits.
         mode: u32,
     },
+    /// A pipe, a socket or a device. It has nothing that could be put back: only a new one is an offence.
+    Special,
 }
 
 /// A regular file's permissions and content.
@@ -159,6 +164,8 @@ struct Stored {
     links: BTreeMap<Bytes, Bytes>,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     unwatched: BTreeSet<Bytes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    repositories: Option<BTreeSet<Bytes>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -183,6 +190,7 @@ impl Baseline {
             bulk: stored.bulk.into_iter().map(|(path, bulk)| (path.0, bulk)).collect(),
             links: stored.links.into_iter().map(|(path, target)| (path.0, target)).collect(),
             unwatched: stored.unwatched.into_iter().map(|path| path.0).collect(),
+            repositories: stored.repositories.map(|paths| paths.into_iter().map(|path| path.0).collect()),
             store: Store::open(&store_of(dir), Durability::Power)?,
         })
     }
@@ -190,13 +198,29 @@ impl Baseline {
     /// How many prohibited files and links there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.records.values().filter(|record| !matches!(record.what, What::Folder { .. })).count()
+        self.records.values().filter(|record| matches!(record.what, What::File(_) | What::Link { .. })).count()
     }
 
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether a path was at the start what a tree of git's says that it is: the digits of its mode and its id, or nothing.
+    pub(crate) fn had(&self, path: &[u8], entry: Option<(&str, &str)>) -> bool {
+        let then = match self.records.get(path).map(|record| &record.what) {
+            Some(What::File(Content { mode, id: Some(id) })) => Some((Mode::of_permissions(*mode), *id)),
+            Some(What::Link { target, .. }) => Some((Mode::Link, Id::of(Kind::Blob, &target.0))),
+            // Not even Ralph may read it.
+            Some(What::File(_)) => return false,
+            Some(What::Folder { .. } | What::Special) | None => None,
+        };
+        match (then, entry) {
+            (None, None) => true,
+            (Some((mode, id)), Some((now, digits))) => mode.digits() == now && id.hex() == digits,
+            _ => false,
+        }
     }
 
     /// Whether this very link was there at the start, so that it may be followed.
@@ -232,11 +256,19 @@ pub(super) fn take(workspace: &mut Workspace, guard: &Guard, sort: Sort, dir: &P
         bulk: found.bulk.iter().map(|(path, bulk)| (bytes(path), *bulk)).collect(),
         links: found.links.iter().map(|(path, target)| (bytes(path), target.clone())).collect(),
         unwatched: found.unwatched.iter().map(bytes).collect(),
+        repositories: Some(found.repositories.iter().map(bytes).collect()),
     };
     let path = dir.join(FILE);
     let text = serde_json::to_vec(&stored).map_err(|error| Error::io("write", &path)(std::io::Error::from(error)))?;
     write_durably(&path, &text)?;
-    Ok(Baseline { records: found.records, bulk: found.bulk, links: found.links, unwatched: found.unwatched, store })
+    Ok(Baseline {
+        records: found.records,
+        bulk: found.bulk,
+        links: found.links,
+        unwatched: found.unwatched,
+        repositories: Some(found.repositories),
+        store,
+    })
 }
 
 /// Replaces a file in one step that survives a power loss.

@@ -20,7 +20,7 @@ impl Offence {
     pub(super) fn into_violation(self) -> Violation {
         let record = self.before.or(self.now);
         let glob = record.map(|record| record.glob.to_string()).unwrap_or_default();
-        Violation { path: quote(&self.path), glob, kind: self.kind }
+        Violation { path: quote(&self.path), glob, kind: self.kind, commit: None }
     }
 }
 
@@ -44,7 +44,8 @@ pub(super) fn compare(baseline: &Baseline, now: &Found) -> Vec<Offence> {
             continue;
         }
         if let Some(kind) = difference(before, found) {
-            offences.push(Offence { path: path.clone(), kind, before: before.cloned(), now: found.cloned() });
+            let before = before.filter(|record| record.what != What::Special).cloned();
+            offences.push(Offence { path: path.clone(), kind, before, now: found.cloned() });
         }
     }
     offences
@@ -55,7 +56,10 @@ pub(super) fn is_below(path: &[u8], folder: &[u8]) -> bool {
 }
 
 pub(super) fn difference(before: Option<&Record>, now: Option<&Record>) -> Option<ChangeKind> {
-    match (before, now) {
+    // A pipe or a socket of the start may go, and is nothing to anything that takes its place.
+    let is_special = |record: &&Record| record.what == What::Special;
+    match (before.filter(|record| !is_special(record)), now) {
+        (None, Some(now)) if is_special(&now) && before.is_some() => None,
         (None, None) => None,
         // Folders come and go with their files.
         (None, Some(Record { what: What::Folder { .. }, .. }))
@@ -76,9 +80,10 @@ pub(super) fn difference(before: Option<&Record>, now: Option<&Record>) -> Optio
                     Some(ChangeKind::Modified)
                 }
             }
-            (What::Folder { .. }, What::File(_) | What::Link { .. }) => Some(ChangeKind::Added),
-            (What::File(_), What::Link { .. } | What::Folder { .. })
-            | (What::Link { .. }, What::File(_) | What::Folder { .. }) => Some(ChangeKind::Modified),
+            (What::Folder { .. }, What::File(_) | What::Link { .. } | What::Special) => Some(ChangeKind::Added),
+            (What::File(_), What::Link { .. } | What::Folder { .. } | What::Special)
+            | (What::Link { .. }, What::File(_) | What::Folder { .. } | What::Special)
+            | (What::Special, _) => Some(ChangeKind::Modified),
         },
     }
 }

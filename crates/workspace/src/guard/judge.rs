@@ -58,7 +58,7 @@ pub(super) fn placement(baseline: &Baseline, git: &Git, record: &Record) -> Resu
     Ok(match &record.what {
         What::File(content) => file(baseline, git, content)?,
         What::Link { target, .. } => Some(Placement::Link { target: target.0.clone() }),
-        What::Folder { .. } => None,
+        What::Folder { .. } | What::Special => None,
     })
 }
 

@@ -4,7 +4,8 @@
 //! The guard sees what git does not: ignored and untracked files, files behind symbolic links, permissions. It compares
 //! with the loop's start, so that a change is a change whether it was committed, hard-linked or hidden by an ignore rule.
 //! A link is followed only while it is the link of the baseline: one that an agent made or moved is a violation itself,
-//! and what it leads to is neither watched nor touched.
+//! and what it leads to is neither watched nor touched. A git directory below a prohibited path is passed by only where it was
+//! there at the start, because every use of git changes it; pipes, sockets and devices count by being there.
 
 mod baseline;
 mod compare;
@@ -24,6 +25,7 @@ pub use baseline::Baseline;
 pub(crate) use baseline::{Bytes, write_durably};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+pub(crate) use patch::keep as keep_patch;
 pub use pins::{Offence, PinBaseline, Pins};
 use ralph_model::Violation;
 pub(crate) use walk::Watch;
@@ -139,6 +141,11 @@ impl Guard {
     #[must_use]
     pub fn prohibits(&self, path: &str) -> Option<String> {
         self.covers(&unquote(path)).map(|cover| cover.glob.to_string())
+    }
+
+    /// The glob that prohibits a path relative to the workspace, as it is in a tree.
+    pub(crate) fn prohibits_bytes(&self, path: &[u8]) -> Option<String> {
+        self.covers(path).map(|cover| cover.glob.to_string())
     }
 
     /// The glob that covers a file.

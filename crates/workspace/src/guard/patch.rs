@@ -29,6 +29,15 @@ pub(super) fn save(git: &Git, store: &Store, offences: &[Offence], path: &Path) 
     batch.finish(store)?;
     let mut sections = vec![notes(offences)];
     sections.extend(split(&patch(git, store, &before, &now)?));
+    add(sections, path)
+}
+
+/// Adds a patch that git made to what is kept already.
+pub(crate) fn keep(patch: &[u8], path: &Path) -> Result<(), Error> {
+    add(split(patch), path)
+}
+
+fn add(sections: Vec<Vec<u8>>, path: &Path) -> Result<(), Error> {
     let mut content = match fs::read(path) {
         Ok(content) => content,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -58,7 +67,7 @@ fn as_file(offence: &Offence, record: &Record) -> Option<(Mode, Id)> {
                 Some((Mode::Link, Id::of(Kind::Blob, &target.0)))
             }
         }
-        What::Folder { .. } => None,
+        What::Folder { .. } | What::Special => None,
     }
 }
 
@@ -75,7 +84,7 @@ fn notes(offences: &[Offence]) -> Vec<u8> {
         Some(What::File(content)) => Some(content.mode),
         Some(What::Link { behind: Some(behind), .. }) => Some(behind.content.mode),
         Some(What::Folder { mode }) => Some(*mode),
-        Some(What::Link { behind: None, .. }) | None => None,
+        Some(What::Link { behind: None, .. } | What::Special) | None => None,
     };
     let mut lines = String::new();
     for offence in offences {
@@ -84,6 +93,12 @@ fn notes(offences: &[Offence]) -> Vec<u8> {
         {
             lines.push_str(&format!("# permissions of {}: {before:04o} became {now:04o}\n", quote(&offence.path)));
         }
+        if matches!(&offence.now, Some(Record { what: What::Special, .. })) {
+            lines.push_str(&format!("# a pipe, a socket or a device at {}\n", quote(&offence.path)));
+        }
+    }
+    if offences.iter().any(|offence| offence.path.split(|byte| *byte == b'/').any(|name| name == b".git")) {
+        lines.push_str("# there is something inside of a .git, which git applies with --unsafe-paths only\n");
     }
     lines.into_bytes()
 }

@@ -105,7 +105,10 @@ impl Restorer<'_> {
             match &offence.before {
                 Some(before) if !matches!(before.what, What::Folder { .. }) => self.put(offence, before)?,
                 Some(before)
-                    if matches!(&offence.now, Some(Record { what: What::File(_) | What::Link { .. }, .. })) =>
+                    if matches!(
+                        &offence.now,
+                        Some(Record { what: What::File(_) | What::Link { .. } | What::Special, .. })
+                    ) =>
                 {
                     self.remove(&offence.path, offence.now.as_ref().unwrap_or(before))?;
                 }
@@ -146,7 +149,7 @@ impl Restorer<'_> {
                 self.put_behind(offence, before, &target.0, then.as_ref(), now.as_ref())
             }
             (What::Link { target, .. }, _) => place.write_link(path, &target.0),
-            (What::Folder { .. }, _) => Ok(()),
+            (What::Folder { .. } | What::Special, _) => Ok(()),
         }
     }
 

@@ -63,7 +63,7 @@ impl Repository {
 }
 
 /// Git splits the variable at colons unless a path is quoted.
-fn quoted(path: &Path) -> OsString {
+pub(super) fn quoted(path: &Path) -> OsString {
     let mut text = vec![b'"'];
     for byte in path.as_os_str().as_bytes() {
         if matches!(byte, b'"' | b'\\') {

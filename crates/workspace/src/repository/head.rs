@@ -37,7 +37,7 @@ impl fmt::Display for CommitId {
 }
 
 /// What `HEAD` says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Head {
     /// The commit; none on a branch that has no commit yet.
     pub commit: Option<CommitId>,
@@ -100,7 +100,7 @@ impl Repository {
     }
 }
 
-fn packed(common: &Path, name: &str) -> Option<CommitId> {
+pub(super) fn packed(common: &Path, name: &str) -> Option<CommitId> {
     let text = read_text(&common.join("packed-refs"))?;
     text.lines()
         .filter_map(|line| line.split_once(' '))

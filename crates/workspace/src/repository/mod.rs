@@ -1,7 +1,7 @@
 //! The user's repository: where it stands, and the few things that Ralph does to it when asked to.
 //!
 //! What can run: git itself, and nothing else. Looking at files (is the tree clean?) and making objects goes through a
-//! throwaway git directory, so that the repository's filters and monitors are not even known. Only what needs the real
+//! throwaway git directory, as does looking through commits, so that the repository's filters and monitors are not even known. Only what needs the real
 //! git directory uses it (counting commits, moving a branch, writing the index, worktrees), with hooks, monitor, pager,
 //! signing and transports overridden; those commands use no diff driver, editor, alias or credential helper. Two of them
 //! convert file contents, checking out a worktree and writing the index (git looks at files again that are younger than
@@ -9,6 +9,7 @@
 
 mod clean;
 mod commit;
+mod commits;
 mod head;
 mod worktree;
 
@@ -17,6 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 pub use commit::{Author, Work};
+pub use commits::CommitWatch;
 pub use head::{CommitId, Head};
 
 use crate::Error;

@@ -17,7 +17,7 @@ fn usual() -> Guard {
 }
 
 fn violation(path: &str, glob: &str, kind: ChangeKind) -> Violation {
-    Violation { path: path.to_owned(), glob: glob.to_owned(), kind }
+    Violation { path: path.to_owned(), glob: glob.to_owned(), kind, commit: None }
 }
 
 /// A guarded workspace.
@@ -433,6 +433,97 @@ fn a_folder_behind_a_link_that_leads_elsewhere_now_is_left_alone() {
     assert_eq!(guarded.workspace.guard_restore(&guarded.guard, &guarded.baseline, &patch).unwrap(), expected);
     assert_eq!(fs::read_to_string(home.join("thesis")).unwrap(), "years");
     assert_eq!(fs::read_dir(&home).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_named_like_gits_own_hides_nothing() {
+    let mut guarded = Guarded::new(project(), usual());
+    assert_eq!(guarded.check(), []);
+    let fixture = &guarded.fixture;
+    fixture.write("src/auth/.git/config", "x\n");
+    fixture.write("src/auth/.git/deep/.git/more", "y\n");
+    fixture.write("src/other/.git/config", "not prohibited\n");
+    fixture.link("../..", "src/auth/deep/.git");
+    let expected = [
+        violation("src/auth/.git/config", "src/auth/**", Added),
+        violation("src/auth/.git/deep/.git/more", "src/auth/**", Added),
+        violation("src/auth/deep/.git", "src/auth/**", Added),
+    ];
+    assert_eq!(guarded.check(), expected);
+    assert_eq!(guarded.restore(), expected);
+    let fixture = &guarded.fixture;
+    assert!(!fixture.path("src/auth/.git").exists() && fixture.path("src/other/.git/config").exists());
+    assert!(fixture.path("src/auth/deep/.git").symlink_metadata().is_err());
+    let saved = guarded.saved();
+    assert!(saved.contains("+x") && saved.contains("+y") && saved.contains("--unsafe-paths"), "{saved}");
+    let apply = ["apply", "--unsafe-paths", guarded.patch().to_str().unwrap()].map(str::to_owned);
+    guarded.fixture.git(&apply.each_ref().map(String::as_str));
+    assert_eq!(guarded.fixture.read("src/auth/.git/config"), "x\n");
+}
+
+#[test]
+fn repositories_of_the_start_are_used_as_ever() {
+    let fixture = project();
+    let nested = |fixture: &Fixture, words: &[&str]| {
+        let folder = fixture.path("src/auth/vendor");
+        fixture.git(&[&["-C", folder.to_str().unwrap()], words].concat());
+    };
+    fixture.write("src/auth/vendor/lib.rs", "lib\n");
+    nested(&fixture, &["init", "-q"]);
+    let elsewhere = fixture.folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fixture.link(&elsewhere, "src/auth/deep/.git");
+    let mut guarded = Guarded::new(fixture, usual());
+    nested(&guarded.fixture, &["add", "-A"]);
+    nested(&guarded.fixture, &["commit", "-q", "-m", "as it is"]);
+    guarded.fixture.git(&["commit", "-q", "--allow-empty", "-m", "in the workspace"]);
+    fs::write(elsewhere.join("HEAD"), "x").unwrap();
+    assert_eq!(guarded.check(), []);
+    // A record from before such folders were looked at names none: they are passed by.
+    let record = guarded.fixture.state.join("loop/guard/baseline.json");
+    let mut old: serde_json::Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
+    old.as_object_mut().unwrap().remove("repositories").unwrap();
+    old["files"].as_array_mut().unwrap().retain(|file| file["path"] != "src/auth/deep/.git");
+    fs::write(&record, old.to_string()).unwrap();
+    guarded.baseline = Baseline::load(record.parent().unwrap()).unwrap();
+    pipe(&guarded.fixture, "src/auth/f");
+    assert_eq!(guarded.check(), []);
+}
+
+fn pipe(fixture: &Fixture, path: &str) {
+    let made = std::process::Command::new("mkfifo").arg(fixture.path(path)).status().unwrap();
+    assert!(made.success());
+}
+
+#[test]
+fn pipes_and_sockets_are_seen_and_removed() {
+    let fixture = project();
+    pipe(&fixture, "src/auth/old");
+    pipe(&fixture, "src/auth/gone");
+    pipe(&fixture, "src/auth/becomes");
+    let mut guarded = Guarded::new(fixture, usual());
+    assert_eq!(guarded.check(), []);
+    let fixture = &guarded.fixture;
+    pipe(fixture, "src/auth/new");
+    pipe(fixture, "src/free");
+    fs::remove_file(fixture.path("src/auth/gone")).unwrap();
+    fs::remove_file(fixture.path("src/auth/becomes")).unwrap();
+    fixture.write("src/auth/becomes", "a file\n");
+    fs::remove_file(fixture.path("src/auth/key.rs")).unwrap();
+    pipe(fixture, "src/auth/key.rs");
+    let _socket = std::os::unix::net::UnixListener::bind(fixture.path("migrations/s")).unwrap();
+    let expected = [
+        violation("migrations/s", "migrations/**", Added),
+        violation("src/auth/becomes", "src/auth/**", Added),
+        violation("src/auth/key.rs", "src/auth/**", Modified),
+        violation("src/auth/new", "src/auth/**", Added),
+    ];
+    assert_eq!(guarded.check(), expected);
+    assert_eq!(guarded.restore(), expected);
+    let there = |path: &str| guarded.fixture.path(path).symlink_metadata().is_ok();
+    assert_eq!(guarded.fixture.read("src/auth/key.rs"), "key");
+    assert!(!there("src/auth/new") && !there("migrations/s") && there("src/auth/old") && there("src/free"));
+    assert!(guarded.saved().contains("# a pipe, a socket or a device at src/auth/new"));
 }
 
 #[test]

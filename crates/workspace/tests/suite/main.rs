@@ -3,6 +3,7 @@
 
 mod agents;
 mod checkout;
+mod commits;
 mod guard;
 mod ignored;
 mod lock;

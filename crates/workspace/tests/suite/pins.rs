@@ -359,7 +359,8 @@ fn one_look_finds_what_two_find() {
     fixture.write("conftest.py", "cheat");
     fixture.link("/etc", "tests/link");
     let (violations, offences) = both(&mut workspace, &prohibited, &pinned);
-    let violation = |path: &str, glob: &str, kind| Violation { path: path.to_owned(), glob: glob.to_owned(), kind };
+    let violation =
+        |path: &str, glob: &str, kind| Violation { path: path.to_owned(), glob: glob.to_owned(), kind, commit: None };
     let expected = [
         violation(".env", ".env", Modified),
         violation("tests/data/b.json", "tests/data/**", Modified),

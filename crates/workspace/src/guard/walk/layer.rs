@@ -38,6 +38,8 @@ pub(in crate::guard) struct Found {
     pub(in crate::guard) strange: BTreeSet<Vec<u8>>,
     /// Links to more than can be watched; without a baseline only.
     pub(in crate::guard) unwatched: BTreeSet<Vec<u8>>,
+    /// Git directories below what is watched; without a baseline only.
+    pub(in crate::guard) repositories: BTreeSet<Vec<u8>>,
 }
 
 /// One set of globs.
@@ -93,6 +95,23 @@ impl<'a> Layer<'a> {
             self.found.bulk.insert(path.to_vec(), bulk);
         }
         bulk == Bulk::Passed
+    }
+
+    /// Whether something below a prohibited path is a git directory of the start, which changes with every use of git. One
+    /// that is new is like any other folder: whatever is named so could hide there.
+    pub(super) fn is_known_repository(&mut self, path: &[u8]) -> bool {
+        match self.baseline {
+            None => {
+                self.found.repositories.insert(path.to_vec());
+                true
+            }
+            Some(baseline) => baseline.repositories.as_ref().is_none_or(|known| known.contains(path)),
+        }
+    }
+
+    /// Whether files that are neither regular nor links were looked at from the start.
+    pub(super) fn knows_specials(&self) -> bool {
+        self.baseline.is_none_or(|baseline| baseline.repositories.is_some())
     }
 
     pub(super) fn record(&mut self, path: &[u8], cover: &Arc<Cover>, what: What, spot: &Spot) {

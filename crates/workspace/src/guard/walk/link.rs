@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open, openat, readlinkat};
 use rustix::io::Errno;
 
-use super::names::Name;
+use super::names::{GIT, Name};
 use super::{At, Keep, LAYERS, Layer, Reach, Sort, Spot, Walk, content};
 use crate::Error;
 use crate::guard::Care;
@@ -34,7 +34,7 @@ impl Walk<'_> {
             asked[index] = match layer.reach(spot.at[index].reach) {
                 Reach::Nothing => false,
                 Reach::Named => named,
-                Reach::All => named || layer.sort == Sort::Pinned,
+                Reach::All => named || (layer.sort == Sort::Pinned && name.name.as_bytes() != GIT),
             };
         }
         if asked.contains(&true) {
@@ -148,6 +148,13 @@ impl Layer<'_> {
         };
         if spot.through.is_some() {
             self.count(path, Some(cover), spot, 0)?;
+        }
+        // A git directory changes with every use of git: only where it is counts.
+        if name.name.as_bytes() == GIT {
+            if self.knows_specials() {
+                self.record(path, cover, What::Link { target: target.clone(), behind: None, folder: None }, spot);
+            }
+            return Ok(false);
         }
         let known = self.baseline.is_none_or(|baseline| baseline.has_link(path, target));
         if !known {

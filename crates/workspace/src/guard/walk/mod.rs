@@ -146,7 +146,8 @@ impl Walk<'_> {
             match name.kind {
                 FileType::Directory => self.child(fd.as_fd(), name, path, &spot, keep)?,
                 FileType::Symlink => self.link(fd.as_fd(), name, path, &spot, keep)?,
-                _ => self.file(fd.as_fd(), name, path, &spot, keep)?,
+                FileType::RegularFile => self.file(fd.as_fd(), name, path, &spot, keep)?,
+                _ => self.special(name, path, &spot),
             }
             path.truncate(length);
         }
@@ -161,13 +162,19 @@ impl Walk<'_> {
         spot: &Spot,
         keep: &mut Keep<'_>,
     ) -> Result<(), Error> {
-        let bulk = BULK.contains(&name.name.as_bytes());
+        let (bulk, git) = (BULK.contains(&name.name.as_bytes()), name.name.as_bytes() == names::GIT);
         let mut next: [At; LAYERS] = Default::default();
         let (mut entered, mut watched) = (false, false);
         for (index, layer) in self.layers.iter_mut().enumerate() {
             let (mark, at) = (&name.marks[index], &spot.at[index]);
             next[index].inside = mark.inside.clone();
             let mut reach = layer.reach(at.reach);
+            if git {
+                let is_covered = reach != Reach::Nothing && mark.covering.is_some();
+                if !is_covered || layer.is_known_repository(path) {
+                    reach = Reach::Nothing;
+                }
+            }
             if bulk && reach == Reach::All && layer.passes_by(path, || self.directory.ignores(self.outside, path)) {
                 reach = Reach::Named;
             }
@@ -249,6 +256,17 @@ impl Walk<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Something that is neither a file nor a link nor a folder: that it is there is all that there is to know.
+    fn special(&mut self, name: &Name, path: &[u8], spot: &Spot) {
+        for (index, layer) in self.layers.iter_mut().enumerate() {
+            if layer.knows_specials()
+                && let Some(cover) = layer.covering(&name.marks[index], &spot.at[index])
+            {
+                layer.record(path, cover, What::Special, spot);
+            }
+        }
     }
 
     /// The most that any layer wants to know of a file; `None` when none wants anything.

@@ -14,6 +14,9 @@ use crate::rules::Folder;
 use crate::scan::list;
 use crate::stamp::Stamp;
 
+/// What git keeps, in every folder that is a repository.
+pub(super) const GIT: &[u8] = b".git";
+
 /// The folders that were listed.
 pub(super) type Listing = HashMap<Vec<u8>, Listed>;
 
@@ -91,10 +94,15 @@ impl Walk<'_> {
                 false
             }
             FileType::Directory | FileType::Symlink => {
-                if bytes == b".git" || (folder.is_empty() && bytes == b".ralph") {
+                let is_git = bytes == GIT;
+                if folder.is_empty() && (is_git || bytes == b".ralph") {
                     return None;
                 }
                 for (index, layer) in self.layers.iter().enumerate() {
+                    // What git keeps is nobody's, unless it lies where nothing may be written.
+                    if is_git && layer.sort == Sort::Pinned {
+                        continue;
+                    }
                     let above = spot.at[index].inside.as_ref();
                     marks[index] = Mark {
                         covering: layer.guard.folder_cover(&path, above),
@@ -103,9 +111,16 @@ impl Walk<'_> {
                     };
                 }
                 // A link can put a file that steers a runner anywhere: all of them are known.
-                kind == FileType::Directory || self.layers.iter().any(|layer| layer.sort == Sort::Pinned)
+                !is_git && (kind == FileType::Directory || self.layers.iter().any(|layer| layer.sort == Sort::Pinned))
             }
-            _ => return None,
+            _ => {
+                for (index, layer) in self.layers.iter().enumerate() {
+                    if layer.sort == Sort::Prohibited {
+                        marks[index].covering = layer.guard.cover(&path, Folder::No, spot.at[index].inside.as_ref());
+                    }
+                }
+                false
+            }
         };
         (matters || marks.iter().any(Mark::is_watched)).then_some(Name { name, kind, marks })
     }
