@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use ralph_model::AgentSpec;
 use ralph_process::{Pieces, Stdin};
 
+pub(crate) use self::parser::CHOICES;
 use self::parser::Gemini;
 use self::records::Records;
 use crate::adapter::{Invocation, Parser};

@@ -82,6 +82,12 @@ pub fn foreign_code(spec: &AgentSpec, directory: &Path, home: Option<&Path>) -> 
     if is_opencode && !spec.user_settings { opencode::foreign(directory, home) } else { None }
 }
 
+/// Whether a name of a model leaves the choice to the program, which then says which one it took.
+#[must_use]
+pub fn is_choice(kind: &ralph_model::AgentKind, model: &str) -> bool {
+    matches!(kind, ralph_model::AgentKind::Gemini { .. }) && gemini::CHOICES.contains(&model)
+}
+
 /// How an agent is called, as a line of shell, for people. Nothing is started.
 ///
 /// # Errors

@@ -72,7 +72,11 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
 /// Only a person can help.
 fn refused(record: &IterationRecord, trouble: &Trouble) -> Next {
     let advice = trouble.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
-    let error = format!("{}: {trouble}{advice}; then `ralph resume` goes on", record.agent);
+    let how = match trouble.kind {
+        TroubleKind::ModelNotFound => "`ralph resume --model MODEL` goes on with another one",
+        _ => "then `ralph resume` goes on (with another agent or model: --agent NAME:MODEL)",
+    };
+    let error = format!("{}: {trouble}{advice}; {how}", record.agent);
     Next::End(Outcome::Error { error })
 }
 

@@ -169,8 +169,8 @@ pub struct Lost {
     pub cost: Cost,
 }
 
-/// New limits for a resumed loop.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// New limits for a resumed loop, and other agents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
     /// Iterations in all.
@@ -182,6 +182,9 @@ pub struct Limits {
     /// The agent costs nothing that is counted, from here on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unmetered: bool,
+    /// Who works from here on; nobody else than before where it is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentSpec>,
 }
 
 /// Something that happened. Written down before anybody acts on it.

@@ -491,6 +491,11 @@ impl Facts {
             // Whoever gives a loop money of its own takes it out of the race that it was in.
             self.config.race = None;
         }
+        let mut agents = limits.agents.into_iter();
+        if let Some(first) = agents.next() {
+            self.config.agent = first;
+            self.config.more_agents = agents.collect();
+        }
         if limits.unmetered {
             self.config.agent.unmetered = true;
             self.config.more_agents.iter_mut().for_each(|agent| agent.unmetered = true);

@@ -30,7 +30,7 @@ const LONGEST_WAIT: i64 = 20_000;
 /// How a helper of the program hands its result over.
 const HAND_OVER: &str = "complete_task";
 /// Names that stand for a choice of models and are none themselves.
-const CHOICES: [&str; 6] = ["auto", "pro", "flash", "flash-lite", "auto-gemini-2.5", "auto-gemini-3"];
+pub(crate) const CHOICES: [&str; 6] = ["auto", "pro", "flash", "flash-lite", "auto-gemini-2.5", "auto-gemini-3"];
 /// The beginnings of lines that complain about nothing.
 const NOISE: [&str; 10] = [
     "Warning:",

@@ -11,7 +11,7 @@ use ralph_store::{Broken, LoopEntry, LoopStatus, Seq, Store};
 use super::follow::{self, Following, Hints};
 use super::list::{is_interrupted, of_workspace, race_of};
 use super::run::missing_logins;
-use crate::journal::started_with;
+use crate::journal::read;
 use crate::prepare::user_settings;
 use crate::screen::{Screen, counted};
 use crate::settings;
@@ -40,14 +40,23 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
     if let Some(broken) = journal.broken {
         bail!("{}", how_to_go_on(&entry, &broken));
     }
-    let started = started_with(&store, entry.id).await?;
-    for caution in missing_logins(&started, around) {
-        screen.say(&format!("warning: {caution}"))?;
-    }
-    let agents = started.agents().map(|agent| agent.kind.clone()).collect();
-    let LoopConfig { env, workspace, origin, .. } = started;
+    // As it is by now: it may have gone on with others before.
+    let mut config = read(&store, entry.id).await?.facts().config.clone();
     store.close().await?;
     let user = user_settings(&around.places)?;
+    let prices = settings::agents::prices(&user)?;
+    let instead = settings::agents::instead(&user, &config, &words.agent, words.model.as_ref())?;
+    if let [first, more @ ..] = instead.as_slice() {
+        if !words.unmetered {
+            settings::agents::refuse_unpriced(&instead.iter().collect::<Vec<_>>(), &prices)?;
+        }
+        (config.agent, config.more_agents) = (first.clone(), more.to_vec());
+    }
+    for caution in missing_logins(&config, around) {
+        screen.say(&format!("warning: {caution}"))?;
+    }
+    let agents = config.agents().map(|agent| agent.kind.clone()).collect();
+    let LoopConfig { env, workspace, origin, .. } = config;
     // A loop in a worktree is counted where it was started.
     let project = PathBuf::from(origin.unwrap_or(workspace));
     let wants = Wants {
@@ -57,10 +66,15 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
         notify: user.notify.command.clone(),
         level: Some(around.level()?),
         writable: None,
-        prices: settings::agents::prices(&user)?,
+        prices,
         agents,
     };
-    let limits = Limits { max_iterations: words.max_iterations, max_cost: words.max_cost, unmetered: words.unmetered };
+    let limits = Limits {
+        max_iterations: words.max_iterations,
+        max_cost: words.max_cost,
+        unmetered: words.unmetered,
+        agents: instead,
+    };
     follow::go_on(
         Following { around, wants, words: words.screen, hints: Hints::Shown },
         entry.id,

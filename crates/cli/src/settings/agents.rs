@@ -1,8 +1,8 @@
 //! Chooses the agents of a loop, their models, arguments and prices. Pure.
 
-use ralph_model::{AgentKind, AgentSpec, ConfigError, Price, PriceList, Rates, Turns};
+use ralph_model::{AgentKind, AgentSpec, ConfigError, LoopConfig, Price, PriceList, Rates, Turns};
 
-use super::choose::Chooser;
+use super::choose::{Chooser, Layers};
 use super::keys::meant;
 use super::layer::{NamedAgent, PriceTable, Whose};
 use super::resolve::{Origin, Source};
@@ -192,14 +192,44 @@ impl Chooser<'_> {
     }
 }
 
+/// The agents of a loop that goes on with others or with another model; nobody where neither is asked for.
+///
+/// # Errors
+/// When one is not known, or a model would have no effect.
+pub(crate) fn instead(
+    user: &Layer,
+    before: &LoopConfig,
+    names: &[String],
+    model: Option<&String>,
+) -> Result<Vec<AgentSpec>, ConfigError> {
+    let mut chooser = Chooser::new(Layers::new(user, None));
+    let mut agents = names.iter().map(|name| chooser.named(name)).collect::<Result<Vec<_>, _>>()?;
+    let Some(model) = model else { return Ok(agents) };
+    if agents.is_empty() {
+        agents.extend(before.agents().cloned().map(|agent| AgentSpec { model: None, ..agent }));
+    }
+    refuse_second_model(model, &agents)?;
+    for agent in &mut agents {
+        agent.model.get_or_insert_with(|| model.clone());
+    }
+    Ok(agents)
+}
+
+fn refuse_second_model(model: &str, agents: &[AgentSpec]) -> Result<(), ConfigError> {
+    if agents.iter().any(|agent| agent.model.is_none()) {
+        return Ok(());
+    }
+    let taken: Vec<String> = agents.iter().map(AgentSpec::title).collect();
+    let names: Vec<String> = agents.iter().map(|agent| format!("--agent {}:{model}", agent.name)).collect();
+    let problem = format!("`{model}` would have no effect: {} has a model already", taken.join(", "));
+    let allowed = format!("one of the two: {}, or no --model", names.join(" "));
+    Err(ConfigError::new("--model", problem, allowed))
+}
+
 /// Whoever types an option wants something of it: one that would do nothing is refused.
 fn refuse_without_effect(flags: &RunWords, agents: &[AgentSpec]) -> Result<(), ConfigError> {
-    if let (Some(model), true) = (&flags.model, agents.iter().all(|agent| agent.model.is_some())) {
-        let taken: Vec<String> = agents.iter().map(AgentSpec::title).collect();
-        let names: Vec<String> = agents.iter().map(|agent| format!("--agent {}:{model}", agent.name)).collect();
-        let problem = format!("`{model}` would have no effect: {} has a model already", taken.join(", "));
-        let allowed = format!("one of the two: {}, or no --model", names.join(" "));
-        return Err(ConfigError::new("--model", problem, allowed));
+    if let Some(model) = &flags.model {
+        refuse_second_model(model, agents)?;
     }
     let flag = match (flags.rotate, flags.escalate_after) {
         (true, _) => "--rotate",
@@ -293,7 +323,8 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
 /// Names the model and what to do.
 pub(crate) fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
     for agent in agents.iter().filter(|agent| !agent.unmetered && agent.kind.never_tells_its_cost()) {
-        if let Some(model) = agent.model.as_ref().filter(|model| prices.of(model).is_none()) {
+        let is_priced = |model: &String| prices.of(model).is_some() || ralph_agents::is_choice(&agent.kind, model);
+        if let Some(model) = agent.model.as_ref().filter(|model| !is_priced(model)) {
             let problem = format!("there is no price for `{model}`, so nobody could say what {} costs", agent.name);
             let several = match agents {
                 [_] => "",

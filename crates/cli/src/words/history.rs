@@ -14,7 +14,8 @@ use super::run::count;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph resume
-  ralph resume 9a8057b3 --max 20 --max-cost 8")]
+  ralph resume 9a8057b3 --max 20 --max-cost 8
+  ralph resume --agent codex:gpt-6-sol")]
 pub(crate) struct ResumeWords {
     /// The loop, by its id or by four or more characters from either end; without it, the newest unfinished one of
     /// this workspace
@@ -32,6 +33,14 @@ pub(crate) struct ResumeWords {
     /// The agent costs nothing that Ralph has to count
     #[arg(long)]
     pub(crate) unmetered: bool,
+
+    /// Go on with another agent; with several, in turns as at the start
+    #[arg(long, value_name = "NAME[:MODEL]")]
+    pub(crate) agent: Vec<String>,
+
+    /// Go on with another model
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
 
     /// Set aside every journal entry after this number and go on from there, when the journal is broken
     #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(u64).range(1..))]

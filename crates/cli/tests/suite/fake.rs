@@ -214,11 +214,12 @@ fn printed(lines: &[Value]) -> String {
 fn answer(id: &str, micros: u64) -> [Value; 2] {
     let lines = recorded(COMPLETE);
     let of = |kind: &str| lines.iter().find(|line| line["event"]["type"] == kind).unwrap().clone();
-    let usage = |tokens: u64| json!({"input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": tokens});
+    // What is read costs as much as one token that is written.
+    let usage = |tokens: u64| json!({"input_tokens": 5, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0, "output_tokens": tokens});
     let (mut start, mut end) = (of("message_start"), of("message_delta"));
     start["event"]["message"]["id"] = id.into();
     start["event"]["message"]["usage"] = usage(1);
-    end["event"]["usage"] = usage(micros / MICROS_A_TOKEN);
+    end["event"]["usage"] = usage((micros / MICROS_A_TOKEN).saturating_sub(1));
     for line in [&mut start, &mut end] {
         line["api_message_id"] = id.into();
     }

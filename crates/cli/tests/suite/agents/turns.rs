@@ -159,3 +159,31 @@ fn a_refusal_of_the_service_is_no_failure_of_the_agent() {
     }
     assert_eq!((first.runs(), second.runs()), (4, 0));
 }
+
+#[test]
+fn a_loop_goes_on_with_another_agent_or_model_where_that_is_asked() {
+    let (user, repo) = (User::new(), Repo::init());
+    let stuck = Fake::new(&user, [Run::new().not_logged_in()]);
+    let able = Fake::new(&user, [Run::new().ends(10_000, "I tried."), Run::new().does("touch done").ends(10_000, "Done.")]);
+    let agents = format!("{}{}{}", stuck.configured_as("stuck"), able.configured_as("able"), prices());
+    user.configure(&agents);
+    let resume = |more: &[&str]| user.ralph(repo.path(), [&["resume", "--json"], more].concat());
+    let error = user.ralph(repo.path(), words(&["stuck"], 4, &CHECK)).with_code(1).json();
+    assert!(error["error"].as_str().unwrap().contains("--agent NAME:MODEL"), "{error}");
+
+    let unknown = resume(&["--agent", "abel"]).with_code(2);
+    assert!(unknown.stderr.contains("did you mean `able`"), "{}", unknown.stderr);
+    let twice = resume(&["--agent", "able:one", "--model", "two"]).with_code(2);
+    assert!(twice.stderr.contains("no effect"), "{}", twice.stderr);
+    assert_eq!(able.runs(), 0, "bad words change nothing");
+
+    let result = resume(&["--agent", "able", "--model", "claude-haiku-4-5", "--max", "1"]).with_code(10).json();
+    assert_eq!((result["iterations"].as_u64(), able.runs(), stuck.runs()), (Some(1), 1, 1), "{result}");
+    assert!(able.left(1, "arguments").contains("claude-haiku-4-5"));
+    // And stays with it.
+    let result = resume(&["--model", "claude-sonnet-4-5", "--max", "4"]).ok().json();
+    assert_eq!((result["iterations"].as_u64(), able.runs(), stuck.runs()), (Some(2), 2, 1), "{result}");
+    assert!(able.left(2, "arguments").contains("claude-sonnet-4-5"));
+    let loop_id = result["loopId"].as_str().unwrap();
+    user.ralph(repo.path(), ["verify-run", loop_id]).ok();
+}
