@@ -1,6 +1,6 @@
 //! Decides what follows a pass: complete, abort, change the way of working, or go on.
 
-use ralph_model::{AbortReason, AgentSpec, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
+use ralph_model::{AbortReason, AgentSpec, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble, TroubleKind};
 
 use crate::event::{FORBEARS, Wait};
 use crate::facts::{Facts, IterationRecord};

@@ -241,7 +241,7 @@ fn a_loop_can_be_resumed_from_every_abort_and_counts_anew_what_was_forgiven() {
             AbortReason::Tampered | AbortReason::MaxDuration => continue,
         };
         assert_eq!(scene.reason(), reason);
-        scene.wait(Millis::minutes(900)).resume_with(None, more);
+        scene.wait(Millis::minutes(900)).resume_with(None, more.clone());
         assert_eq!(scene.phase(), "pausing", "{reason}");
         assert_eq!((scene.run.facts().progress.without, scene.run.facts().progress.repeats), (0, 0));
         scene.pass(run("z"), green());

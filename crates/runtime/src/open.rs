@@ -58,7 +58,7 @@ impl Opened {
 }
 
 /// What a resumed loop gets.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Resume {
     /// New limits.
     pub limits: Limits,
@@ -233,7 +233,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
     let limits = wanted.limits;
     let folder = machinery.home.loop_folder(loop_id);
     let untold = run.outcome().filter(|_| !project::is_certified(&folder, &head)).cloned();
-    let way = match (refuse_in_vain(&machinery, loop_id, &run, limits), untold) {
+    let way = match (refuse_in_vain(&machinery, loop_id, &run, &limits), untold) {
         (Ok(()), _) => Way::On,
         // The former process decided and died before it could say so: nothing is left to do but that.
         (Err(Error::AlreadyComplete(_) | Error::LimitStands { .. }), Some(outcome)) => Way::ToItsEnd(outcome),
@@ -360,7 +360,7 @@ pub(crate) fn replay(loop_id: LoopId, recorded: Vec<Recorded>) -> Result<Loop, E
 }
 
 /// A loop that would end at once for the same reason is not worth a start; what would help is said.
-fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: Limits) -> Result<(), Error> {
+fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: &Limits) -> Result<(), Error> {
     if matches!(run.outcome(), Some(Outcome::Completed { .. })) {
         return Err(Error::AlreadyComplete(loop_id));
     }

@@ -164,7 +164,8 @@ fn a_refusal_of_the_service_is_no_failure_of_the_agent() {
 fn a_loop_goes_on_with_another_agent_or_model_where_that_is_asked() {
     let (user, repo) = (User::new(), Repo::init());
     let stuck = Fake::new(&user, [Run::new().not_logged_in()]);
-    let able = Fake::new(&user, [Run::new().ends(10_000, "I tried."), Run::new().does("touch done").ends(10_000, "Done.")]);
+    let able =
+        Fake::new(&user, [Run::new().ends(10_000, "I tried."), Run::new().does("touch done").ends(10_000, "Done.")]);
     let agents = format!("{}{}{}", stuck.configured_as("stuck"), able.configured_as("able"), prices());
     user.configure(&agents);
     let resume = |more: &[&str]| user.ralph(repo.path(), [&["resume", "--json"], more].concat());
