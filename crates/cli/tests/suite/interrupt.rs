@@ -187,6 +187,7 @@ fn ctrl_c_twice_ends_the_agent_while_the_database_is_locked() {
                 assert!(told.any(|line| line.contains("stopping after this iteration")));
             }
             assert!(scene.agent.is_alive_under(&child));
+            std::thread::sleep(APART);
             signal(&child, Signal::INT);
             wait_until("the end of the agent", || !scene.agent.is_alive_under(&child));
         });
