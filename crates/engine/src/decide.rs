@@ -1,6 +1,6 @@
 //! Decides what follows a pass: complete, abort, change the way of working, or go on.
 
-use ralph_model::{AbortReason, AgentSpec, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble, TroubleKind};
+use ralph_model::{AbortReason, AgentSpec, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
 
 use crate::event::{FORBEARS, Wait};
 use crate::facts::{Facts, IterationRecord};
@@ -72,11 +72,7 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
 /// Only a person can help.
 fn refused(record: &IterationRecord, trouble: &Trouble) -> Next {
     let advice = trouble.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
-    let how = match trouble.kind {
-        TroubleKind::ModelNotFound => "`ralph resume --model MODEL` goes on with another one",
-        _ => "then `ralph resume` goes on (with another agent or model: --agent NAME:MODEL)",
-    };
-    let error = format!("{}: {trouble}{advice}; {how}", record.agent);
+    let error = format!("{}: {trouble}{advice}; then `ralph resume` goes on", record.agent);
     Next::End(Outcome::Error { error })
 }
 

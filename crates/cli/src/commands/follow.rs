@@ -386,6 +386,9 @@ fn summary(result: &LoopResult, cost: Money, hints: Hints) -> String {
         if Path::new(&result.workspace).is_dir() {
             lines.push(format!("  workspace: {}", result.workspace));
         }
+        if result.status == "ERROR" {
+            lines.push(format!("  with another agent or model: ralph resume {short} --agent NAME[:MODEL]"));
+        }
         lines.push(format!("  see also: ralph show {short}, ralph logs {short}, ralph diff {short}"));
     }
     lines.join("\n")
