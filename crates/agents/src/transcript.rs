@@ -77,7 +77,7 @@ pub(crate) struct Transcript {
     retries: u32,
     hopeless: Option<String>,
     /// Its cost cannot be watched.
-    unwatched: bool,
+    unwatched: Option<Trouble>,
     session: Option<String>,
     overlong: u32,
     /// What is shown as spent.
@@ -135,7 +135,7 @@ impl Transcript {
             trouble: None,
             retries: 0,
             hopeless: None,
-            unwatched: false,
+            unwatched: None,
             session: None,
             overlong: 0,
             shown: Money::ZERO,
@@ -404,11 +404,13 @@ impl Transcript {
 
     /// Why there is no sense in letting the program go on.
     pub(crate) fn is_hopeless(&self) -> bool {
-        self.unwatched || self.hopeless.is_some()
+        self.unwatched.is_some() || self.hopeless.is_some()
     }
 
     /// Draws the last conclusions that are the same for all programs.
     pub(crate) fn finish(mut self, ended: &Ended, unmetered: bool) -> Told {
+        // No answer that came afterwards makes it watched again.
+        self.trouble = self.unwatched.take().or(self.trouble);
         let stopped = matches!(ended, Ended::BudgetSpent | Ended::Stopped | Ended::TimedOut { .. } | Ended::Hopeless);
         while let Some(open) = self.open.pop_front() {
             let what = if self.terminal.is_some() { "no result was seen" } else { "cut off" };

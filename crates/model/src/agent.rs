@@ -194,7 +194,7 @@ pub enum Ended {
     },
     /// The money was spent.
     BudgetSpent,
-    /// It only tried the same thing again.
+    /// Nothing could come of it: it only tried the same thing again, or nobody could watch what it costs.
     Hopeless,
     /// Somebody asked for it.
     Stopped,
@@ -226,7 +226,7 @@ impl fmt::Display for Ended {
                 )
             }
             Self::BudgetSpent => f.write_str("stopped because the budget was spent"),
-            Self::Hopeless => f.write_str("stopped because it only tried the same thing again"),
+            Self::Hopeless => f.write_str("stopped because nothing could come of it"),
             Self::Stopped => f.write_str("stopped on request"),
             Self::NotStarted { why } => write!(f, "could not be started: {why}"),
         }

@@ -44,7 +44,7 @@ impl Transcript {
 
     /// Says that nobody can watch what a model costs, and gives up.
     pub(crate) fn has_no_price(&mut self, model: &str) {
-        if self.unwatched {
+        if self.unwatched.is_some() {
             return;
         }
         let message = format!("there is no price for {model}, so nobody can watch what it costs");
@@ -55,8 +55,12 @@ impl Transcript {
         // What a program calls its own choice is no model that a price could be for.
         let is_choice = ["auto", "default"].iter().any(|word| model.eq_ignore_ascii_case(word));
         let advice = if is_choice { NAME_A_MODEL.to_owned() } else { advice };
+        self.give_up(message, advice);
+    }
+
+    fn give_up(&mut self, message: String, advice: String) {
         self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice: Some(advice) });
-        self.unwatched = true;
+        self.unwatched.clone_from(&self.trouble);
     }
 
     /// Whether it has worked for a while and nobody has seen what it uses.
@@ -72,13 +76,11 @@ impl Transcript {
 
     /// Says that nobody sees what it uses, and gives up.
     pub(crate) fn cannot_be_watched(&mut self, why: &str) {
-        if self.unwatched {
+        if self.unwatched.is_some() {
             return;
         }
         let message = format!("{why}, so nobody can watch what it costs");
-        let advice = Some("see why, or say --unmetered, which counts no money at all".to_owned());
-        self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice });
-        self.unwatched = true;
+        self.give_up(message, "see why, or say --unmetered, which counts no money at all".to_owned());
     }
 
     /// A model that is used, has no price, and whose cost nobody else tells.

@@ -49,8 +49,12 @@ fn a_run_that_shows_no_usage_is_given_up() {
     told.cannot_be_watched("nothing is told");
     assert!(told.is_hopeless());
     assert_eq!(told.take_activities().len(), 1, "it is said once");
+    told.recovered();
+    assert!(told.is_hopeless());
     told.request("1", None, Tokens { output: 1, ..Tokens::default() });
     assert!(!told.shows_no_usage());
+    let trouble = told.finish(&Ended::Hopeless, false).trouble.unwrap();
+    assert_eq!(trouble.kind, TroubleKind::Setup, "whatever was answered since");
 }
 
 #[test]
