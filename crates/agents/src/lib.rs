@@ -21,6 +21,7 @@ mod meter;
 mod opencode;
 mod programs;
 mod readable;
+mod record;
 mod report_file;
 mod request;
 mod stream;

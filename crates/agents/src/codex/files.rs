@@ -5,21 +5,19 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
 use ralph_model::Timestamp;
 use rustix::fs::{Dir, Mode, OFlags};
 
 use super::rollout::{MOST_THREADS, Opening, Rollouts};
-use crate::lines;
+use crate::record::Record;
 use crate::transcript::Transcript;
 
 /// Bytes of one record that are read in one look. A thread writes far less in that time.
-const MOST_PER_LOOK: usize = 4 * 1024 * 1024;
+const MOST_PER_LOOK: u64 = 4 * 1024 * 1024;
 /// Bytes of one record that are read at the end, when a long thread was taken up again.
-const MOST_AT_END: usize = 256 * 1024 * 1024;
-const PIECE: usize = 64 * 1024;
+const MOST_AT_END: u64 = 256 * 1024 * 1024;
 /// Bytes of the first line, which holds the instructions to the model.
 const MOST_OPENING: u64 = 512 * 1024;
 /// Records that are looked into for threads of this run.
@@ -46,13 +44,7 @@ struct Followed {
     thread: String,
     folder: OwnedFd,
     name: String,
-    file: File,
-    /// Bytes that were read of it.
-    count: u64,
-    /// A line whose end is not written yet.
-    open: Vec<u8>,
-    /// That line is too long and is left out.
-    is_skipping: bool,
+    record: Record,
 }
 
 impl Files {
@@ -77,9 +69,9 @@ impl Files {
         self.read(MOST_AT_END, rollouts, told);
     }
 
-    fn read(&mut self, most: usize, rollouts: &mut Rollouts, told: &mut Transcript) {
+    fn read(&mut self, most: u64, rollouts: &mut Rollouts, told: &mut Transcript) {
         for followed in &mut self.followed {
-            followed.read(most, &mut |thread, line| rollouts.line(thread, line, told));
+            followed.record.read(&mut most.clone(), |line| rollouts.line(&followed.thread, line, told));
             if !followed.is_whole() {
                 told.lost_count("its record of what it uses was changed from outside");
             }
@@ -141,7 +133,7 @@ impl Files {
     fn follow(&mut self, folder: &OwnedFd, name: &str, thread: &str) {
         let (Some(file), Ok(folder)) = (plain(folder, name), folder.try_clone()) else { return };
         let (thread, name) = (thread.to_owned(), name.to_owned());
-        self.followed.push(Followed { thread, folder, name, file, count: 0, open: Vec::new(), is_skipping: false });
+        self.followed.push(Followed { thread, folder, name, record: Record::new(file) });
     }
 
     /// The folder of a day and the names in it.
@@ -163,49 +155,10 @@ impl Files {
 }
 
 impl Followed {
-    fn read(&mut self, most: usize, line: &mut dyn FnMut(&str, &str)) {
-        let mut piece = vec![0; PIECE];
-        let mut left = most;
-        while left > 0 {
-            let count = match self.file.read(&mut piece) {
-                Ok(0) => break,
-                Ok(count) => count,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                // What cannot be read is not counted; the cost of such a run is what it printed, or unknown.
-                Err(_) => break,
-            };
-            left = left.saturating_sub(count);
-            self.count = self.count.saturating_add(count as u64);
-            self.take(piece.get(..count).unwrap_or_default(), line);
-        }
-    }
-
-    /// Whether it still is what Codex adds to: it only ever grows, and stays where it is.
+    /// Whether nobody but Codex has written to it.
     fn is_whole(&self) -> bool {
         let found = rustix::fs::statat(&self.folder, self.name.as_str(), rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
-        match (self.file.metadata(), found) {
-            (Ok(read), Ok(found)) => read.len() >= self.count && read.ino() == found.st_ino,
-            (Ok(_) | Err(_), _) => false,
-        }
-    }
-
-    fn take(&mut self, mut bytes: &[u8], line: &mut dyn FnMut(&str, &str)) {
-        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
-            let (front, back) = bytes.split_at(end);
-            bytes = back.get(1..).unwrap_or_default();
-            if !self.is_skipping && self.open.len() + front.len() <= lines::MOST {
-                self.open.extend_from_slice(front);
-                line(&self.thread, &String::from_utf8_lossy(&self.open));
-            }
-            self.open.clear();
-            self.is_skipping = false;
-        }
-        if self.is_skipping || self.open.len() + bytes.len() > lines::MOST {
-            self.is_skipping = true;
-            self.open = Vec::new();
-        } else {
-            self.open.extend_from_slice(bytes);
-        }
+        self.record.is_whole(found.ok().map(|found| found.st_ino))
     }
 }
 

@@ -6,13 +6,12 @@
 //!   tmp/PROJECT/chats/SESSION/HELPER.jsonl          the chats of its helpers
 //! ```
 
-use std::fs::{self, File};
-use std::io::Read as _;
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::files::{Links, open_plain};
-use crate::lines::Lines;
+use crate::record::Record;
 
 /// Entries of a folder that are looked at.
 const MOST_ENTRIES: usize = 4096;
@@ -38,12 +37,7 @@ pub(crate) struct Records {
 struct Followed {
     path: PathBuf,
     /// None when it cannot be read: then it is not tried again.
-    file: Option<File>,
-    /// Bytes that were read of it.
-    count: u64,
-    lines: Lines,
-    /// The beginning of a character whose end was not written yet.
-    open: Vec<u8>,
+    record: Option<Record>,
 }
 
 impl Records {
@@ -71,7 +65,9 @@ impl Records {
         self.find(&session);
         let mut left = MOST_BYTES;
         for followed in &mut self.files {
-            followed.read(&mut left, &mut line);
+            if let Some(record) = &mut followed.record {
+                record.read(&mut left, &mut line);
+            }
             if !followed.is_whole() {
                 self.gap = Some("its record of what it uses was changed from outside");
             }
@@ -103,49 +99,18 @@ impl Records {
             if self.files.len() == MOST_FILES {
                 self.gap = Some("it has more helpers than anybody follows");
             } else {
-                let file = open_plain(&path, Links::Refuse).ok();
-                self.files.push(Followed { path, file, count: 0, lines: Lines::default(), open: Vec::new() });
+                let record = open_plain(&path, Links::Refuse).ok().map(Record::new);
+                self.files.push(Followed { path, record });
             }
         }
     }
 }
 
 impl Followed {
-    /// Whether it still is what the program adds to: it only ever grows, and stays where it is.
+    /// Whether nobody but the program has written to it.
     fn is_whole(&self) -> bool {
-        let Some(file) = &self.file else { return true };
-        match (file.metadata(), self.path.symlink_metadata()) {
-            (Ok(read), Ok(found)) => read.len() >= self.count && read.ino() == found.ino(),
-            (Ok(_) | Err(_), _) => false,
-        }
-    }
-
-    fn read(&mut self, left: &mut u64, line: &mut impl FnMut(&str)) {
-        let Some(file) = &mut self.file else { return };
-        let mut buffer = vec![0; 64 * 1024];
-        while *left > 0 {
-            // An error is the end of it as well: the figures so far stay, and the program tells the sum at its end.
-            let count = file.read(&mut buffer).unwrap_or(0);
-            if count == 0 {
-                return;
-            }
-            *left = left.saturating_sub(count as u64);
-            self.count = self.count.saturating_add(count as u64);
-            self.open.extend_from_slice(&buffer[..count]);
-            let whole = match std::str::from_utf8(&self.open) {
-                Ok(_) => self.open.len(),
-                Err(error) if error.error_len().is_none() => error.valid_up_to(),
-                Err(_) => self.open.len(),
-            };
-            let rest = self.open.split_off(whole);
-            let text = String::from_utf8_lossy(&self.open);
-            self.lines.push(&text, |read| {
-                if let Some(read) = read {
-                    line(read);
-                }
-            });
-            self.open = rest;
-        }
+        let found = || self.path.symlink_metadata().ok().map(|found| found.ino());
+        self.record.as_ref().is_none_or(|record| record.is_whole(found()))
     }
 }
 
