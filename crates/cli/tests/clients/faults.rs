@@ -118,12 +118,12 @@ fn hang(client: Client) {
 }
 
 for_each_client! {
-    a_failing_service_is_waited_for: server_error;
-    a_limit_without_a_time_is_waited_for: rate_limit;
+    a_failing_service_is_no_iteration: server_error;
+    a_limit_without_a_time_is_no_iteration: rate_limit;
     a_limit_with_a_time_is_waited_out_and_does_not_count: rate_limit_with_a_time;
     a_key_that_does_not_work_ends_the_loop: no_key;
     a_model_that_there_is_not_ends_the_loop: no_model;
-    a_service_that_is_not_there_is_waited_for: refused;
+    a_service_that_is_not_there_is_no_iteration: refused;
     a_full_context_begins_the_next_iteration: context_overflow;
     a_stream_that_is_cut_is_no_success: cut_stream;
     a_hang_is_ended: hang;
