@@ -200,7 +200,9 @@ impl Run<'_> {
         if self.ended.is_none() && self.asked.is_none() {
             self.asked = Some(why.clone());
         }
-        live.ask_to_end(if why == Ended::BudgetSpent { SPENT_GRACE } else { ANY_GRACE }).await;
+        // One that nothing can come of may be one whose money nobody can watch.
+        let is_money = matches!(why, Ended::BudgetSpent | Ended::Hopeless);
+        live.ask_to_end(if is_money { SPENT_GRACE } else { ANY_GRACE }).await;
     }
 
     fn reported(&mut self, live: &mut Live, report: Report) -> Result<Option<Over>, Error> {
