@@ -1,4 +1,6 @@
-//! Who is heard when several want a run to end.
+//! Why a run is ended, and who is heard when several want that.
+
+use ralph_model::{Trouble, TroubleKind};
 
 use super::*;
 
@@ -40,4 +42,57 @@ fn heard_of_a_person(asked: Option<Stop>) -> Option<Stop> {
 fn a_request_to_stop_does_not_take_the_place_of_spent_money() {
     assert_eq!(heard_of_a_person(Some(Stop::BudgetSpent)), Some(Stop::BudgetSpent));
     assert_eq!(heard_of_a_person(None), Some(Stop::Requested));
+}
+
+/// Why a run with this transcript is ended that was heard last so long ago.
+fn wanted(told: Transcript, silent: Duration, budget: Option<Money>) -> Option<Stop> {
+    let mut observe = |_: Activity| {};
+    let mut reading = Reading {
+        parser: crate::codex::parser(None, crate::golden::NOW, crate::codex::Guard::Outer),
+        told,
+        stdout: Lines::default(),
+        stderr: Lines::default(),
+        heard: true,
+        tells_cost: false,
+        needs_price: false,
+        tells_usage: true,
+        greets: true,
+        last: Instant::now().checked_sub(silent).unwrap(),
+        idle: None,
+        budget,
+        now: || crate::golden::NOW,
+        untold: None,
+        cost_told: None,
+        observe: &mut observe,
+    };
+    reading.wanted()
+}
+
+#[test]
+fn a_program_that_waits_in_silence_is_ended_unless_it_works() {
+    let refused = || {
+        let mut told = crate::golden::transcript();
+        told.trouble(Trouble { kind: TroubleKind::RateLimit, until: None, message: "429".into(), advice: None });
+        told
+    };
+    assert_eq!(wanted(refused(), SILENT_WAIT, None), Some(Stop::Hopeless));
+    assert_eq!(wanted(refused(), Duration::ZERO, None), None, "it may try again soon");
+    assert_eq!(wanted(crate::golden::transcript(), SILENT_WAIT, None), None, "nobody refused anything");
+    let mut busy = refused();
+    busy.call("1", "shell", "sleep 99");
+    assert_eq!(wanted(busy, SILENT_WAIT, None), None, "a command may be silent");
+    let mut answered = refused();
+    answered.recovered();
+    assert_eq!(wanted(answered, SILENT_WAIT, None), None);
+}
+
+#[test]
+fn what_cannot_be_counted_ends_a_run_that_has_a_budget() {
+    let lost = || {
+        let mut told = crate::golden::transcript();
+        told.lost_count("its record was cut");
+        told
+    };
+    assert_eq!(wanted(lost(), Duration::ZERO, Some(Money::dollars(1))), Some(Stop::Hopeless));
+    assert_eq!(wanted(lost(), Duration::ZERO, None), None, "nobody counts its money");
 }

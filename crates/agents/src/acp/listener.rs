@@ -27,10 +27,7 @@ impl Listener {
 
     fn updated(&mut self, update: &Value, told: &mut Transcript) {
         match text(update, "sessionUpdate") {
-            Some("agent_message_chunk") => {
-                let piece = update.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
-                self.voice.says(piece, text(update, "messageId"), told);
-            }
+            Some("agent_message_chunk") => self.voice.told(update, told),
             Some("tool_call" | "tool_call_update") => {
                 self.voice.pauses(told);
                 self.calls.told(update, &self.prohibited, told);

@@ -1,5 +1,8 @@
 //! The agent's words, which come in pieces: shown as they come, joined into messages.
 
+use serde_json::Value;
+
+use super::calls::text;
 use crate::text::bounded;
 use crate::transcript::Transcript;
 
@@ -21,6 +24,12 @@ pub(super) struct Voice {
 }
 
 impl Voice {
+    /// A piece, as the server tells it.
+    pub(super) fn told(&mut self, update: &Value, told: &mut Transcript) {
+        let piece = update.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
+        self.says(piece, text(update, "messageId"), told);
+    }
+
     /// A piece of the message with this name. A piece of another message ends the one before.
     pub(super) fn says(&mut self, piece: &str, id: Option<&str>, told: &mut Transcript) {
         if id != self.id.as_deref() {
