@@ -17,15 +17,15 @@ mod calls;
 mod client;
 mod garbage;
 mod listener;
+mod message_buffer;
 mod paths;
 mod permission;
 mod refused;
 mod rpc;
+mod session_option;
 mod speech;
 mod talk;
 mod usage;
-mod voice;
-mod wish;
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -43,12 +43,12 @@ use crate::request::{Activity, Error, Observed, Request};
 use crate::stream;
 use crate::transcript::Transcript;
 use calls::Confinement;
-use client::{Client, Errand};
+use client::{Client, PromptTask};
 use listener::Listener;
 use talk::Talk;
 
 /// Messages that may wait for a server that does not read: answers are small, and the only long message is the prompt.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 const CLAUDE_FOLDER: &str = "CLAUDE_CONFIG_DIR";
 /// How long a server has to cancel its turn before it is asked to end.
 const CANCEL_GRACE: Duration = Duration::from_millis(1500);
@@ -87,8 +87,8 @@ pub(crate) async fn run(
 }
 
 fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Talk) -> Invocation {
-    let (feeder, feed) = feed(MOST_WAITING);
-    let errand = Errand {
+    let (feeder, feed) = feed(MAX_WAITING);
+    let task = PromptTask {
         prompt: prompt(request.prompt),
         directory: request.directory.clone(),
         model: agent.model.clone(),
@@ -101,7 +101,7 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
         environment: environment(agent, request),
         stdin: Stdin::Fed(feed),
         pieces: Some(Pieces::ToldOnce(speech::SPEECH)),
-        parser: Box::new(Client::new(errand, sink, talk)),
+        parser: Box::new(Client::new(task, sink, talk)),
     }
 }
 
@@ -165,14 +165,14 @@ async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
 /// A parser without a server, for whoever has recorded or invented lines.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::adapter::Parser> {
-    let errand = Errand {
+    let task = PromptTask {
         prompt: "Do the work.".into(),
         directory: "/home/user/project".into(),
         model: None,
         prohibited,
         confinement: Confinement::Sandbox,
     };
-    Box::new(Client::new(errand, Box::new(|_| Ok(())), Talk::new()))
+    Box::new(Client::new(task, Box::new(|_| Ok(())), Talk::new()))
 }
 
 /// A parser of logs, which may begin anywhere.

@@ -24,7 +24,7 @@ pub(crate) struct Invocation {
 /// Turns the lines of a program into a transcript. Any line may be broken, cut or unknown: none is an error, and none makes a
 /// parser panic or remember more than a bounded amount.
 pub(crate) trait Parser: Send {
-    /// A line of standard output, without its end. One that is longer than [`crate::lines::MOST`] is left out and counted in
+    /// A line of standard output, without its end. One that is longer than [`crate::lines::MAX`] is left out and counted in
     /// [`Transcript::overlong`].
     fn stdout(&mut self, line: &str, told: &mut Transcript);
 

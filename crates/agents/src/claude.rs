@@ -21,7 +21,7 @@ use self::parser::Claude;
 pub(crate) use self::parser::Confinement;
 use self::settings::RunSettings;
 use crate::adapter::{Invocation, Parser};
-use crate::files::{Links, MOST_BYTES, read_plain, within, write_private};
+use crate::files::{Links, MAX_BYTES, read_plain, within, write_private};
 use crate::request::{Error, Request};
 
 /// Retries of a request. Longer limits are waited out by whoever runs the loop, who can also say so.
@@ -135,7 +135,7 @@ fn unread_instructions(directory: &Path) -> Option<PathBuf> {
 fn user_settings(request: &Request<'_>) -> Option<String> {
     let moved = request.variable("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let folder = moved.or_else(|| request.variable("HOME").map(|home| Path::new(home).join(".claude")))?;
-    read_plain(&folder.join("settings.json"), Links::Follow, MOST_BYTES).ok()
+    read_plain(&folder.join("settings.json"), Links::Follow, MAX_BYTES).ok()
 }
 
 /// The parser of one run.

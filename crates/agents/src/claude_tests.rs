@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 use ralph_model::{AgentKind, Cost, Ended, Millis, Money, PriceList};
-use ralph_process::Redactor;
+use ralph_text::Redactor;
 
 use super::*;
 use crate::golden;

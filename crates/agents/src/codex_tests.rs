@@ -3,7 +3,8 @@ use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 use ralph_model::{AgentKind, Cost, Ended, FaultKind, Millis, Money, PriceList};
-use ralph_process::{Level, Network, Redactor, Sandbox};
+use ralph_process::{Level, Network, Sandbox};
+use ralph_text::Redactor;
 
 use super::*;
 use crate::golden;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_model::{Cost, ToolEvidence, Usage};
-use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor, inert};
+use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor};
+use ralph_text::sanitize;
 use tokio::sync::watch;
 
 use crate::files::write_private;
@@ -18,10 +19,10 @@ use crate::text::{REPORT, bounded, shell_word, short, tool_name};
 
 const PROMPT_FILE: &str = "{prompt_file}";
 /// Characters of a reported name, and of a reported line.
-const MOST_NAME: usize = 100;
-const MOST_SUMMARY: usize = 500;
+const MAX_NAME: usize = 100;
+const MAX_SUMMARY: usize = 500;
 /// Half of the two seconds within which a spent budget has to end the run, less what ending takes.
-const LOOK_AT_COST: Duration = Duration::from_millis(250);
+const COST_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 pub(crate) async fn run(
     supervisor: &Supervisor,
@@ -70,7 +71,7 @@ async fn watch_over(
     ended_by: watch::Sender<Option<Stop>>,
     budget: Option<(ralph_model::Money, PathBuf)>,
 ) -> std::convert::Infallible {
-    let mut look = tokio::time::interval(LOOK_AT_COST);
+    let mut look = tokio::time::interval(COST_POLL_INTERVAL);
     let mut asked = false;
     loop {
         tokio::select! {
@@ -98,21 +99,21 @@ fn observed(
     finished: Finished,
     told: Result<Option<ReportFile>, String>,
     unmetered: bool,
-    redactor: &ralph_process::Redactor,
+    redactor: &ralph_text::Redactor,
 ) -> Observed {
     let (report, problem) = match told {
         Ok(report) => (report.unwrap_or_default(), None),
         Err(problem) => (ReportFile::default(), Some(problem)),
     };
-    let clean = |text: &str| inert(&redactor.text(text)).into_owned();
+    let clean = |text: &str| sanitize(&redactor.text(text)).into_owned();
     let mut evidence: Vec<ToolEvidence> = report
         .evidence
         .into_iter()
         .map(|told| ToolEvidence {
-            tool: tool_name(short(clean(&told.tool), MOST_NAME)),
-            summary: short(clean(&told.summary), MOST_SUMMARY),
-            external_id: told.external_id.map(|id| short(clean(&id), MOST_NAME)),
-            next_step: told.next_step.map(|step| short(clean(&step), MOST_SUMMARY)),
+            tool: tool_name(short(clean(&told.tool), MAX_NAME)),
+            summary: short(clean(&told.summary), MAX_SUMMARY),
+            external_id: told.external_id.map(|id| short(clean(&id), MAX_NAME)),
+            next_step: told.next_step.map(|step| short(clean(&step), MAX_SUMMARY)),
             ..told
         })
         .collect();
@@ -133,10 +134,10 @@ fn observed(
         evidence,
         opaque: true,
         final_message: report.summary.map_or(finished.stdout, |summary| bounded(clean(&summary), TAIL)),
-        escalation: report.escalation.map(|why| short(clean(&why), MOST_SUMMARY)),
+        escalation: report.escalation.map(|why| short(clean(&why), MAX_SUMMARY)),
         faults: Vec::new(),
         trouble: None,
-        usage: Usage { model: report.usage.model.map(|model| short(clean(&model), MOST_NAME)), ..report.usage },
+        usage: Usage { model: report.usage.model.map(|model| short(clean(&model), MAX_NAME)), ..report.usage },
         cost,
         unpriced: Vec::new(),
         duration: finished.duration,

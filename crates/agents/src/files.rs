@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::request::Error;
 
 /// No settings of a program are as long.
-pub(crate) const MOST_BYTES: u64 = 1024 * 1024;
+pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
 
 /// What is done about a link in the place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

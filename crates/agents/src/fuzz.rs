@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use ralph_model::{Cost, Ended, Money, PriceList, Timestamp};
-use ralph_process::Redactor;
+use ralph_text::Redactor;
 
 use crate::adapter::Parser;
 use crate::request::Prohibited;

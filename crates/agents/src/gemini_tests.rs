@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use ralph_model::{AgentKind, Cost, Ended, FaultKind, Millis, Money, TroubleKind};
-use ralph_process::Redactor;
+use ralph_text::Redactor;
 
 use super::*;
 use crate::adapter::Parser;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::files::{Links, MOST_BYTES, read_plain};
+use crate::files::{Links, MAX_BYTES, read_plain};
 
 /// What is called `.git` in a folder.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(crate) fn written_by_commits(directory: &Path) -> Vec<PathBuf> {
 
 /// The path in a file, behind a word; a relative one begins in the file's folder.
 fn leads_to(file: &Path, word: &str) -> Option<PathBuf> {
-    let text = read_plain(file, Links::Follow, MOST_BYTES).ok()?;
+    let text = read_plain(file, Links::Follow, MAX_BYTES).ok()?;
     let target = text.strip_prefix(word)?.trim();
     (!target.is_empty()).then(|| file.parent().map(|folder| folder.join(target)))?
 }

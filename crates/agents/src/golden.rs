@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ralph_model::{Ended, Millis, Money, Price, PriceList, Rates, Timestamp};
-use ralph_process::Redactor;
+use ralph_text::Redactor;
 
 use crate::adapter::Parser;
 use crate::transcript::{Told, Transcript};

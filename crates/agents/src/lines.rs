@@ -1,7 +1,7 @@
 //! Cuts a stream of pieces into lines, with a bound on the length of one.
 
 /// Bytes of a line. Longer ones hold a file or an image that nobody reads here.
-pub(crate) const MOST: usize = 8 * 1024 * 1024;
+pub(crate) const MAX: usize = 8 * 1024 * 1024;
 
 /// The lines of one stream.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Lines {
         while let Some(end) = memchr::memchr(b'\n', rest.as_bytes()) {
             let front = &rest[..end];
             rest = &rest[end + 1..];
-            if self.skipping || self.open.len() + front.len() > MOST {
+            if self.skipping || self.open.len() + front.len() > MAX {
                 line(None);
             } else if self.open.is_empty() {
                 line(Some(front));
@@ -29,7 +29,7 @@ impl Lines {
             self.open.clear();
             self.skipping = false;
         }
-        if self.skipping || self.open.len() + rest.len() > MOST {
+        if self.skipping || self.open.len() + rest.len() > MAX {
             self.skipping = true;
             self.open = String::new();
         } else {

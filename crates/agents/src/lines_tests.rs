@@ -19,10 +19,10 @@ fn lines_are_found_wherever_the_pieces_end() {
 
 #[test]
 fn a_line_that_is_too_long_is_left_out_and_the_next_one_is_not() {
-    let long = "x".repeat(MOST / 2 + 1);
+    let long = "x".repeat(MAX / 2 + 1);
     let (got, rest) = all(&[&long, &long, "tail\nshort\n"]);
     assert_eq!(got, [None, Some("short".to_owned())]);
     assert_eq!(rest, None);
-    let (got, _) = all(&[&format!("{}\nshort\n", "x".repeat(MOST + 1))]);
+    let (got, _) = all(&[&format!("{}\nshort\n", "x".repeat(MAX + 1))]);
     assert_eq!(got, [None, Some("short".to_owned())]);
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use ralph_model::{Cost, Ended, Money, PriceList, Tokens, Usage};
 
 /// Requests whose figures may still change: more than any program has under way at once.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 /// Models that are told apart in one run.
-const MOST_MODELS: usize = 32;
+const MAX_MODELS: usize = 32;
 /// No run costs as much; a larger figure is a mistake or a lie, and counts as no figure.
-const MOST_COST: Money = Money::dollars(10_000);
+const MAX_COST: Money = Money::dollars(10_000);
 /// No request has as many tokens, and no run; more are a mistake or a lie, and what they cost is unknown.
-const MOST_REQUEST: u64 = 100_000_000;
-const MOST_RUN: u64 = 10_000_000_000;
+const MAX_REQUEST: u64 = 100_000_000;
+const MAX_RUN: u64 = 10_000_000_000;
 
 /// What a run used so far.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Meter {
 
     /// What one request used so far; a later figure for the same request replaces an earlier one.
     pub(crate) fn request(&mut self, id: &str, model: Option<&str>, tokens: Tokens) {
-        if is_absurd(tokens, MOST_REQUEST) {
+        if is_absurd(tokens, MAX_REQUEST) {
             self.uncounted = true;
             return;
         }
@@ -78,7 +78,7 @@ impl Meter {
             *open = spent;
             return;
         }
-        if self.open.len() == MOST_OPEN
+        if self.open.len() == MAX_OPEN
             && let Some((_, oldest)) = self.open.pop_front()
         {
             add(&mut self.settled, oldest);
@@ -88,7 +88,7 @@ impl Meter {
 
     /// What the program says that this run used in all, of one model; replaces an earlier figure for the same model.
     pub(crate) fn total(&mut self, model: Option<&str>, tokens: Tokens) {
-        if is_absurd(tokens, MOST_RUN) {
+        if is_absurd(tokens, MAX_RUN) {
             self.uncounted = true;
             return;
         }
@@ -160,13 +160,13 @@ impl Meter {
 
     /// The dearer of two models for such a request. None is as dear as one without a price.
     pub(crate) fn dearer<'a>(&self, one: &'a str, other: &'a str, tokens: Tokens) -> &'a str {
-        let cost = |model: &str| self.prices.of(model).map_or(MOST_COST, |price| price.request(tokens));
+        let cost = |model: &str| self.prices.of(model).map_or(MAX_COST, |price| price.request(tokens));
         if cost(one) >= cost(other) { one } else { other }
     }
 
     /// What the program says that this run costs so far, in dollars.
     pub(crate) fn own(&mut self, dollars: f64) {
-        if dollars.is_finite() && dollars >= 0.0 && dollars < MOST_COST.to_json_number() {
+        if dollars.is_finite() && dollars >= 0.0 && dollars < MAX_COST.to_json_number() {
             // A sum of floats has more digits than a micro-dollar can hold; rounding up never undercounts, and what floats
             // add by themselves is far below a thousandth of one.
             let micros = (dollars * 1e6 - 1e-4).ceil();
@@ -253,7 +253,7 @@ impl Meter {
 /// Adds to the sum of the same model.
 fn add(sums: &mut Vec<Spent>, spent: Spent) {
     let known = sums.iter().position(|sum| sum.model == spent.model);
-    let full = (sums.len() == MOST_MODELS).then_some(MOST_MODELS - 1);
+    let full = (sums.len() == MAX_MODELS).then_some(MAX_MODELS - 1);
     match known.or(full).and_then(|at| sums.get_mut(at)) {
         Some(sum) => {
             sum.tokens = sum.tokens.plus(spent.tokens);

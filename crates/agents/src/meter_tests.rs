@@ -32,12 +32,12 @@ fn thousands_of_requests_are_summed_and_not_kept() {
     for number in 0..10_000 {
         meter.request(&number.to_string(), Some("scripted-1"), tokens(1, 0));
     }
-    assert_eq!(meter.open.len(), MOST_OPEN);
+    assert_eq!(meter.open.len(), MAX_OPEN);
     assert_eq!(meter.cost(&DONE, false), known(10_000));
     for number in 0..1000 {
         meter.request(&format!("m{number}"), Some(&format!("model-{number}")), tokens(1, 0));
     }
-    assert!(meter.settled.len() <= MOST_MODELS);
+    assert!(meter.settled.len() <= MAX_MODELS);
     assert_eq!(meter.usage().input_tokens, 11_000);
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ralph_model::{AgentKind, Ended, Timestamp};
-use ralph_process::Redactor;
+use ralph_text::Redactor;
 
 use crate::adapter::Parser;
 use crate::lines::Lines;

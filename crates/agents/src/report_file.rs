@@ -9,10 +9,10 @@ use serde::Deserialize;
 
 use crate::files::{Links, open_plain};
 
-const MOST_BYTES: u64 = 1024 * 1024;
-const MOST_EVIDENCE: usize = 1000;
+const MAX_BYTES: u64 = 1024 * 1024;
+const MAX_EVIDENCE: usize = 1000;
 /// Nothing costs as much; a larger figure is a mistake or a lie, and counts as no figure.
-const MOST_COST: Money = Money::dollars(1_000_000);
+const MAX_COST: Money = Money::dollars(1_000_000);
 
 /// What a command said about its own run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,11 +57,11 @@ impl Amount {
     fn money(self) -> Option<Money> {
         match self {
             // A sum of floats has more digits than a micro-dollar can hold; rounding up never undercounts.
-            Self::Number(number) if (0.0..MOST_COST.to_json_number()).contains(&number) => {
+            Self::Number(number) if (0.0..MAX_COST.to_json_number()).contains(&number) => {
                 Money::from_number(number).ok().or_else(|| Money::from_number((number * 1e6).ceil() / 1e6).ok())
             }
             Self::Number(_) => None,
-            Self::Text(text) => text.parse().ok().filter(|amount| *amount < MOST_COST),
+            Self::Text(text) => text.parse().ok().filter(|amount| *amount < MAX_COST),
         }
     }
 }
@@ -77,10 +77,10 @@ pub fn read_report(path: &Path) -> Result<Option<ReportFile>, String> {
         Err(error) => return Err(format!("the report file cannot be opened: {error}")),
     };
     let mut text = String::new();
-    file.take(MOST_BYTES + 1)
+    file.take(MAX_BYTES + 1)
         .read_to_string(&mut text)
         .map_err(|error| format!("the report file cannot be read: {error}"))?;
-    if text.len() as u64 > MOST_BYTES {
+    if text.len() as u64 > MAX_BYTES {
         return Err("the report file is over 1 MiB".into());
     }
     if text.trim().is_empty() {
@@ -100,7 +100,7 @@ fn report(wire: Wire) -> Result<ReportFile, String> {
         Some(amount) => Some(amount.money().ok_or("the report file names a cost that is no amount of dollars")?),
     };
     let mut evidence = wire.tool_evidence;
-    evidence.truncate(MOST_EVIDENCE);
+    evidence.truncate(MAX_EVIDENCE);
     Ok(ReportFile {
         cost,
         usage: Usage {

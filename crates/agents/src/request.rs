@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use ralph_model::{Cost, Ended, Fault, Millis, Money, PriceList, Timestamp, ToolEvidence, Trouble, Usage};
-use ralph_process::{Files, Pieces, Recorded, Redactor, Sandbox, Spec, Stdin};
+use ralph_process::{Files, Pieces, Recorded, Sandbox, Spec, Stdin};
+use ralph_text::Redactor;
 
 /// What a run of an agent needs.
 #[derive(Debug)]

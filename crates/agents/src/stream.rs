@@ -12,7 +12,7 @@ use crate::request::{Activity, Error, Observed, Request};
 use crate::transcript::Transcript;
 
 /// A spent budget has to end the run within two seconds, and ending takes one of them.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a program that was refused may be silent. Those that try again by themselves say so more often.
 const SILENT_WAIT: Duration = Duration::from_secs(45);
 
@@ -56,7 +56,7 @@ pub(crate) async fn run(
             ask(&ended_by, wanted);
         };
         let look = async {
-            let mut beat = tokio::time::interval(LOOK);
+            let mut beat = tokio::time::interval(POLL_INTERVAL);
             loop {
                 beat.tick().await;
                 let wanted = lock(&reading).look();
@@ -155,7 +155,7 @@ impl Reading<'_> {
             }
         }
         // Whoever is told writes it down, and it changes with every other line.
-        if self.cost_told.is_none_or(|at| at.elapsed() >= LOOK) {
+        if self.cost_told.is_none_or(|at| at.elapsed() >= POLL_INTERVAL) {
             self.show_cost();
         }
     }

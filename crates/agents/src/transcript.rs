@@ -1,4 +1,4 @@
-//! What a parser has learnt of a run: words, tool calls, usage, faults. Bounded, inert, and of no opinion.
+//! What a parser has learnt of a run: words, tool calls, usage, faults. Bounded, sanitize, and of no opinion.
 
 mod money;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ralph_model::{
     Cost, Ended, Fault, FaultKind, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind, Usage,
 };
-use ralph_process::{Redactor, inert};
+use ralph_text::{Redactor, sanitize};
 
 use self::money::may_have_sold;
 use crate::meter::Meter;
@@ -16,18 +16,18 @@ use crate::request::Activity;
 use crate::text::{bounded, is_refused_by_sandbox, one_line, short, tool_name};
 
 /// Bytes of the last message.
-const MOST_MESSAGE: usize = 16 * 1024;
+const MAX_MESSAGE: usize = 16 * 1024;
 /// Characters of a name, and of a line about a call.
-const MOST_NAME: usize = 100;
-const MOST_SUMMARY: usize = 240;
+const MAX_NAME: usize = 100;
+const MAX_SUMMARY: usize = 240;
 /// Tool calls that are kept one by one.
-const MOST_CALLS: usize = 500;
+const MAX_CALLS: usize = 500;
 /// Calls that are under way at once.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN: usize = 64;
 /// Faults of one kind that are worth telling one by one.
-const MOST_FAULTS: usize = 5;
+const MAX_FAULTS: usize = 5;
 /// Retries in a row, with nothing in between, after which nobody believes in the next one.
-const MOST_RETRIES: u32 = 40;
+const MAX_RETRIES: u32 = 40;
 
 /// How a tool call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,19 +171,19 @@ impl Transcript {
 
     /// The program named its session.
     pub(crate) fn session(&mut self, id: &str) {
-        self.session = Some(self.clean(id, MOST_NAME));
+        self.session = Some(self.clean(id, MAX_NAME));
     }
 
     /// The model that answers, as the program or the service names it.
     pub(crate) fn model(&mut self, model: &str) {
-        let model = self.clean(model, MOST_NAME);
+        let model = self.clean(model, MAX_NAME);
         self.meter.model(&model);
     }
 
     /// A piece of the agent's words, for whoever watches.
     pub(crate) fn words(&mut self, piece: &str) {
         self.progressed();
-        let text = inert(&self.redactor.text(piece)).into_owned();
+        let text = sanitize(&self.redactor.text(piece)).into_owned();
         self.activities.push(Activity::Text(text));
     }
 
@@ -193,7 +193,7 @@ impl Transcript {
             return;
         }
         self.progressed();
-        self.message = bounded(inert(&self.redactor.text(text)).into_owned(), MOST_MESSAGE);
+        self.message = bounded(sanitize(&self.redactor.text(text)).into_owned(), MAX_MESSAGE);
         self.activities.push(Activity::Message(self.message.clone()));
     }
 
@@ -203,16 +203,16 @@ impl Transcript {
             return;
         }
         self.progressed();
-        self.message = bounded(inert(&self.redactor.text(whole)).into_owned(), MOST_MESSAGE);
-        let more = bounded(inert(&self.redactor.text(more)).into_owned(), MOST_MESSAGE);
+        self.message = bounded(sanitize(&self.redactor.text(whole)).into_owned(), MAX_MESSAGE);
+        let more = bounded(sanitize(&self.redactor.text(more)).into_owned(), MAX_MESSAGE);
         self.activities.push(Activity::Message(more));
     }
 
     /// A tool call began. `input` is what it is called with, for people.
     pub(crate) fn call(&mut self, id: &str, tool: &str, input: &str) {
         self.progressed();
-        let (tool, input) = (tool_name(self.clean(tool, MOST_NAME)), self.clean(input, MOST_SUMMARY));
-        let id = short(id.to_owned(), MOST_NAME);
+        let (tool, input) = (tool_name(self.clean(tool, MAX_NAME)), self.clean(input, MAX_SUMMARY));
+        let id = short(id.to_owned(), MAX_NAME);
         if let Some(open) = self.open.iter_mut().find(|open| open.id == id) {
             // Some programs tell the input bit by bit.
             if !input.is_empty() {
@@ -221,7 +221,7 @@ impl Transcript {
             return;
         }
         self.activities.push(Activity::Line(joined(&tool, &input)));
-        if self.open.len() == MOST_OPEN
+        if self.open.len() == MAX_OPEN
             && let Some(oldest) = self.open.pop_front()
         {
             self.keep(ToolEvidence::error(oldest.tool, joined("no result was seen", &oldest.input)));
@@ -232,22 +232,22 @@ impl Transcript {
     /// A tool call ended. One whose beginning was not seen is called `tool`.
     pub(crate) fn call_ended(&mut self, id: &str, tool: &str, end: CallEnd) {
         self.progressed();
-        let id = short(id.to_owned(), MOST_NAME);
+        let id = short(id.to_owned(), MAX_NAME);
         let open = match self.open.iter().position(|open| open.id == id) {
             Some(at) => self.open.remove(at),
             None => None,
         };
         let open =
-            open.unwrap_or_else(|| Open { id, tool: tool_name(self.clean(tool, MOST_NAME)), input: String::new() });
+            open.unwrap_or_else(|| Open { id, tool: tool_name(self.clean(tool, MAX_NAME)), input: String::new() });
         match end {
             CallEnd::Done => self.keep(ToolEvidence::ok(open.tool, open.input)),
             CallEnd::Failed(why) => {
                 self.failed_with(&why);
-                let why = self.clean(&why, MOST_SUMMARY);
+                let why = self.clean(&why, MAX_SUMMARY);
                 self.keep(ToolEvidence::error(open.tool, joined(&open.input, &why)));
             }
             CallEnd::Denied(why) => {
-                let why = self.clean(&why, MOST_SUMMARY);
+                let why = self.clean(&why, MAX_SUMMARY);
                 let what = joined(&open.tool, &open.input);
                 self.keep(ToolEvidence::error(open.tool, joined("not permitted", &why)));
                 self.fault(FaultKind::Denied, &joined(&what, &why));
@@ -292,9 +292,9 @@ impl Transcript {
 
     /// Something is wrong with the run itself.
     pub(crate) fn fault(&mut self, kind: FaultKind, detail: &str) {
-        let detail = self.clean(detail, MOST_SUMMARY);
+        let detail = self.clean(detail, MAX_SUMMARY);
         let alike = self.faults.iter().filter(|fault| fault.kind == kind).count();
-        if alike < MOST_FAULTS && !self.faults.iter().any(|fault| fault.kind == kind && fault.detail == detail) {
+        if alike < MAX_FAULTS && !self.faults.iter().any(|fault| fault.kind == kind && fault.detail == detail) {
             self.activities.push(Activity::Line(joined(kind.words(), &detail)));
             self.faults.push(Fault { kind, detail });
         }
@@ -303,7 +303,7 @@ impl Transcript {
     /// The service refused. What a person can help with weighs more than what time heals, and the later more than the
     /// earlier.
     pub(crate) fn trouble(&mut self, trouble: Trouble) {
-        let trouble = Trouble { message: self.clean(&trouble.message, MOST_SUMMARY), ..trouble };
+        let trouble = Trouble { message: self.clean(&trouble.message, MAX_SUMMARY), ..trouble };
         let needs_person = |kind: TroubleKind| kind.remedy() == ralph_model::Remedy::Person;
         if let Some(known) = &self.trouble {
             if needs_person(known.kind) && !needs_person(trouble.kind) {
@@ -326,9 +326,9 @@ impl Transcript {
     pub(crate) fn retries(&mut self, why: &str) {
         self.retries += 1;
         self.pulse += 1;
-        let why = self.clean(why, MOST_SUMMARY);
+        let why = self.clean(why, MAX_SUMMARY);
         self.activities.push(Activity::Line(joined("tries again", &why)));
-        if self.retries >= MOST_RETRIES {
+        if self.retries >= MAX_RETRIES {
             self.hopeless(&joined(&format!("{} times in a row", self.retries), &why));
         }
     }
@@ -336,7 +336,7 @@ impl Transcript {
     /// There is no sense in letting it go on.
     pub(crate) fn hopeless(&mut self, why: &str) {
         if self.hopeless.is_none() {
-            let why = self.clean(why, MOST_SUMMARY);
+            let why = self.clean(why, MAX_SUMMARY);
             self.fault(FaultKind::EndlessRetry, &why);
             self.hopeless = Some(why);
         }
@@ -475,12 +475,8 @@ impl Transcript {
             Some(_) | None => ended.to_string(),
         };
         let advice = Some("see that it starts by itself in that folder".to_owned());
-        self.trouble = Some(Trouble {
-            kind: TroubleKind::Setup,
-            until: None,
-            message: self.clean(&message, MOST_SUMMARY),
-            advice,
-        });
+        self.trouble =
+            Some(Trouble { kind: TroubleKind::Setup, until: None, message: self.clean(&message, MAX_SUMMARY), advice });
     }
 
     /// The model answered, so whatever was tried again worked.
@@ -491,7 +487,7 @@ impl Transcript {
     }
 
     fn keep(&mut self, evidence: ToolEvidence) {
-        if self.calls.len() < MOST_CALLS {
+        if self.calls.len() < MAX_CALLS {
             self.calls.push(evidence);
         } else {
             self.more_calls += 1;
@@ -508,7 +504,7 @@ impl Transcript {
     }
 
     fn clean(&self, text: &str, most: usize) -> String {
-        one_line(&inert(&self.redactor.text(&short(text.to_owned(), most * 4))), most)
+        one_line(&sanitize(&self.redactor.text(&short(text.to_owned(), most * 4))), most)
     }
 }
 

@@ -65,7 +65,7 @@ fn what_is_wrong_with_a_run_is_told_apart() {
     assert_eq!(denied.faults[0].to_string(), "permission denied: Write: a.txt: ask first");
 
     let mut retrying = golden::transcript();
-    for _ in 0..MOST_RETRIES {
+    for _ in 0..MAX_RETRIES {
         assert!(!retrying.is_hopeless());
         retrying.retries("500");
     }
@@ -92,7 +92,7 @@ fn what_is_wrong_with_a_run_is_told_apart() {
 fn an_answer_in_between_makes_retries_count_anew() {
     let mut told = golden::transcript();
     for _ in 0..10 {
-        for _ in 0..MOST_RETRIES - 1 {
+        for _ in 0..MAX_RETRIES - 1 {
             told.retries("500");
         }
         told.words("ok");
@@ -140,13 +140,13 @@ fn memory_is_bounded() {
         told.fault(FaultKind::Denied, &number.to_string());
         told.take_activities();
     }
-    told.message(&"é".repeat(MOST_MESSAGE));
+    told.message(&"é".repeat(MAX_MESSAGE));
     told.terminal(Terminal::Completed);
     let told = told.finish(&DONE, false);
-    assert_eq!(told.evidence.len(), MOST_CALLS + 1);
+    assert_eq!(told.evidence.len(), MAX_CALLS + 1);
     assert!(told.evidence.last().unwrap().summary.starts_with("4500 more calls, "));
-    assert_eq!(told.faults.len(), MOST_FAULTS);
-    assert!(told.final_message.len() <= MOST_MESSAGE);
+    assert_eq!(told.faults.len(), MAX_FAULTS);
+    assert!(told.final_message.len() <= MAX_MESSAGE);
 }
 
 #[test]

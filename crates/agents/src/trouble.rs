@@ -227,7 +227,7 @@ fn span(text: &str) -> Option<i64> {
     }
     #[expect(clippy::cast_possible_truncation, reason = "bounded to a year")]
     let millis = total.ceil() as i64;
-    (seen && (0..=MOST_WAIT).contains(&millis)).then_some(millis)
+    (seen && (0..=MAX_WAIT).contains(&millis)).then_some(millis)
 }
 
 /// A point in time at the beginning of a text: seconds or milliseconds since 1970, or RFC 3339.
@@ -254,7 +254,7 @@ pub(crate) fn point_in_time(number: i64) -> Option<Timestamp> {
 }
 
 /// A year in milliseconds: nobody names a longer wait and means it.
-const MOST_WAIT: i64 = 366 * 86_400_000;
+const MAX_WAIT: i64 = 366 * 86_400_000;
 
 #[cfg(test)]
 #[path = "trouble_tests.rs"]

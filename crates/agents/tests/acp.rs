@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use ralph_agents::{Activity, Observed, Prohibited, Request, run};
 use ralph_model::{AgentKind, AgentSpec, Cost, Ended, FaultKind, Millis, Money, PriceList, Timestamp, TroubleKind};
-use ralph_process::{ReaperProgram, Redactor, Stop, Supervisor};
+use ralph_process::{ReaperProgram, Stop, Supervisor};
+use ralph_text::Redactor;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 /// Prints what was prepared and keeps what it is sent, up to the end of its input.
 const OBEDIENT: &str = "cat script; exec cat > heard";
 
@@ -90,7 +91,7 @@ impl Lab {
         };
         let agent = AgentSpec::new("server", AgentKind::Acp { command: command.into() });
         let run = run(&self.supervisor, &agent, request, stop, observe);
-        tokio::time::timeout(PATIENCE, run).await.expect("the run ends").unwrap()
+        tokio::time::timeout(TIMEOUT, run).await.expect("the run ends").unwrap()
     }
 }
 

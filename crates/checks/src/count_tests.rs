@@ -266,13 +266,13 @@ fn names_are_bounded_whatever_their_order() {
     };
     let forward = count(&lines(&mut (0..500))).unwrap();
     let backward = count(&lines(&mut (0..500).rev())).unwrap();
-    assert_eq!(forward.failing.len(), TestTally::MOST_NAMES);
+    assert_eq!(forward.failing.len(), TestTally::MAX_NAMES);
     assert_eq!(forward, backward);
     let long = count(&format!("FAILED a.py::{}\n1 failed in 1.0s\n", "é".repeat(2000))).unwrap();
     assert!(long.failing[0].len() <= 300);
     let many: String = (0..12_000).map(|number| format!("ok {number} - test {number:05}\n")).collect();
     let tally = count(&format!("TAP version 13\n{many}1..12000\n")).unwrap();
-    assert_eq!((tally.passed, tally.names.len()), (12_000, TestTally::MOST_TESTS));
+    assert_eq!((tally.passed, tally.names.len()), (12_000, TestTally::MAX_TESTS));
 }
 
 fn in_pieces(text: &str, cuts: &[usize]) -> Option<TestTally> {
@@ -371,7 +371,7 @@ proptest! {
         let whole = count(&text);
         prop_assert_eq!(&in_pieces(&text, &cuts), &whole);
         let names = whole.map(|tally| tally.names).unwrap_or_default();
-        prop_assert!(names.is_sorted_by(|one, other| one < other) && names.len() <= TestTally::MOST_TESTS);
+        prop_assert!(names.is_sorted_by(|one, other| one < other) && names.len() <= TestTally::MAX_TESTS);
     }
 
     #[test]
@@ -386,7 +386,7 @@ proptest! {
     fn arbitrary_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         let text = String::from_utf8_lossy(&bytes);
         let tally = count(&text);
-        prop_assert!(tally.is_none_or(|tally| tally.failing.len() <= TestTally::MOST_NAMES));
+        prop_assert!(tally.is_none_or(|tally| tally.failing.len() <= TestTally::MAX_NAMES));
         prop_assert!(crate::signature(&text).is_none_or(|signature| signature.hash.len() == 16));
         prop_assert!(crate::excerpt(&text).len() <= crate::EXCERPT_LIMIT);
         report(&text);

@@ -110,7 +110,7 @@ impl Findings {
 
     fn suggest(&mut self, quality: Quality, stack: Stack, command: impl Into<String>, why: impl Into<String>) {
         // A reason quotes files that anybody may have written.
-        let why = ralph_process::inert(&why.into()).replace('\n', " ");
+        let why = ralph_text::sanitize(&why.into()).replace('\n', " ");
         self.suggestions.push((quality, Suggestion { command: command.into(), why, stack }));
     }
 
@@ -134,7 +134,7 @@ struct Folder<'a>(&'a Path);
 
 impl Folder<'_> {
     /// Manifests are small; a huge one is not read whole.
-    const LARGEST: u64 = 1024 * 1024;
+    const MAX_SIZE: u64 = 1024 * 1024;
 
     fn has(self, name: &str) -> bool {
         self.0.join(name).is_file()
@@ -146,7 +146,7 @@ impl Folder<'_> {
 
     fn read(self, name: &str) -> Option<String> {
         let mut bytes = vec![];
-        fs::File::open(self.0.join(name)).ok()?.take(Self::LARGEST).read_to_end(&mut bytes).ok()?;
+        fs::File::open(self.0.join(name)).ok()?.take(Self::MAX_SIZE).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 

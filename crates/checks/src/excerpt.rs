@@ -12,7 +12,7 @@ const FIRST_LIMIT: usize = 12 * 1024;
 /// Room for the lines that say what was left out.
 const NOTES: usize = 256;
 /// A failure whose end is only told by an empty line ends after so many lines.
-const LONGEST_PLAIN: usize = 60;
+const MAX_PLAIN: usize = 60;
 
 /// The excerpt of a whole output: all of it where it is short, else the first failure and the end, at most [`LIMIT`]
 /// bytes. Colours are taken out.
@@ -142,7 +142,7 @@ impl Style {
         let text = line.trim();
         let starts = |all: &[&str]| all.iter().any(|start| text.starts_with(start));
         match self {
-            Self::Word | Self::Line => text.is_empty() || block.lines >= LONGEST_PLAIN,
+            Self::Word | Self::Line => text.is_empty() || block.lines >= MAX_PLAIN,
             Self::Cargo => line.starts_with("---- ") || line == "failures:",
             Self::Pytest => line.starts_with("====") || (line.starts_with("____") && line.ends_with("__")),
             Self::Unittest => line.starts_with("=====") || line.starts_with("Ran "),

@@ -37,7 +37,7 @@ enum Next {
 }
 
 /// A difference of more lines is told apart by its first ones.
-const LONGEST_DIFFERENCE: u8 = 30;
+const MAX_DIFFERENCE: u8 = 30;
 
 impl Classifier {
     /// Weighs the next line, which has no colours.
@@ -53,7 +53,7 @@ impl Classifier {
         } else if text.starts_with("Traceback (most recent call last)") {
             self.next = Next::Exception;
         } else if matches!(text, "+ expected - actual" | "+ actual - expected" | "- Expected" | "+ Received") {
-            self.next = Next::Difference(LONGEST_DIFFERENCE);
+            self.next = Next::Difference(MAX_DIFFERENCE);
         }
         told.max(own)
     }

@@ -19,9 +19,9 @@ mod program;
 mod reading;
 mod reports;
 mod retry;
-pub mod roster;
 mod run;
 mod signature;
+pub mod test_names;
 mod text;
 
 pub use count::{Counter, count};

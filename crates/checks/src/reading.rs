@@ -14,7 +14,7 @@ use crate::text::{Lines, plain, readable};
 /// How often a person is shown another line.
 const SHOW_EVERY: Duration = Duration::from_millis(100);
 /// Characters of a line that a person is shown.
-const LONGEST_SHOWN: usize = 200;
+const MAX_SHOWN: usize = 200;
 
 /// What is known of an output so far.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ impl Judge {
         self.excerpter.line(&line, weight);
         if !line.trim().is_empty() {
             self.last.clear();
-            self.last.extend(line.trim().chars().take(LONGEST_SHOWN));
+            self.last.extend(line.trim().chars().take(MAX_SHOWN));
         }
     }
 }

@@ -15,9 +15,9 @@ use crate::count;
 use crate::expectation::{matcher, matches};
 
 /// Entries that are looked at below a glob; a tree of more is searched in vain.
-const MOST_ENTRIES: usize = 200_000;
+const MAX_ENTRIES: usize = 200_000;
 /// Bytes that are read of a report.
-const LARGEST: u64 = 32 * 1024 * 1024;
+const MAX_SIZE: u64 = 32 * 1024 * 1024;
 /// File systems stamp with a coarser clock than the one that the start is taken from.
 const CLOCK_SLACK: Duration = Duration::from_secs(1);
 
@@ -115,7 +115,7 @@ impl Before {
                 .filter_entry(|entry| !matches!(entry.file_name().to_str(), Some(".git" | "node_modules")))
                 .build();
             // What cannot be read, or went away in the meantime, is no report.
-            for entry in walk.take(MOST_ENTRIES).flatten() {
+            for entry in walk.take(MAX_ENTRIES).flatten() {
                 let relative = entry.path().strip_prefix(&self.directory).ok().and_then(Path::to_str);
                 let wanted = relative.is_some_and(|relative| matches(&pattern.matcher, relative));
                 if !wanted || !entry.file_type().is_some_and(|kind| kind.is_file()) {
@@ -142,7 +142,7 @@ fn literal(glob: &str) -> PathBuf {
 
 fn read(path: &Path) -> Option<String> {
     let mut bytes = vec![];
-    fs::File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    fs::File::open(path).ok()?.take(MAX_SIZE).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -151,8 +151,8 @@ fn sum(one: TestTally, other: TestTally) -> TestTally {
         passed: one.passed.saturating_add(other.passed),
         failed: one.failed.saturating_add(other.failed),
         skipped: one.skipped.saturating_add(other.skipped),
-        failing: both(one.failing, other.failing, TestTally::MOST_NAMES),
-        names: both(one.names, other.names, TestTally::MOST_TESTS),
+        failing: both(one.failing, other.failing, TestTally::MAX_NAMES),
+        names: both(one.names, other.names, TestTally::MAX_TESTS),
     }
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn choose(output: Option<TestTally>, reports: Option<TestTally>) -> O
             let more =
                 output.failed > reports.failed || (output.failed == reports.failed && total(&output) > total(&reports));
             let (mut chosen, other) = if more { (output, reports) } else { (reports, output) };
-            chosen.names = both(chosen.names, other.names, TestTally::MOST_TESTS);
+            chosen.names = both(chosen.names, other.names, TestTally::MAX_TESTS);
             Some(chosen)
         }
         (output, reports) => reports.or(output),

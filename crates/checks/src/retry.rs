@@ -8,9 +8,9 @@ use crate::text::start;
 /// Names of failing tests that are shown of each run.
 const SHOWN: usize = 5;
 /// Runs that are told apart in an excerpt.
-const MOST_RUNS: usize = 10;
+const MAX_RUNS: usize = 10;
 /// Bytes of a line about one run.
-const LONGEST_LINE: usize = 500;
+const MAX_LINE: usize = 500;
 
 /// The runs of a check so far.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Runs {
         self.retries += 1;
         if again.passed {
             self.state = State::Flaky;
-        } else if self.failures.len() < MOST_RUNS {
+        } else if self.failures.len() < MAX_RUNS {
             self.failures.push(failures(&again));
         }
     }
@@ -91,7 +91,7 @@ fn note(runs: &[Vec<String>]) -> String {
     for (number, failures) in runs.iter().enumerate() {
         let rest = if failures.len() > SHOWN { ", …" } else { "" };
         let shown = failures.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
-        note.push_str(&format!("  run {}: {}{rest}\n", number + 1, start(&shown, LONGEST_LINE)));
+        note.push_str(&format!("  run {}: {}{rest}\n", number + 1, start(&shown, MAX_LINE)));
     }
     note.push('\n');
     note
@@ -99,7 +99,7 @@ fn note(runs: &[Vec<String>]) -> String {
 
 /// The note and, under it, as much of the excerpt as fits.
 fn with_note(excerpt: &str, note: &str) -> String {
-    let note = ralph_process::inert(start(note, LIMIT));
+    let note = ralph_text::sanitize(start(note, LIMIT));
     format!("{note}{}", start(excerpt, LIMIT.saturating_sub(note.len())))
 }
 

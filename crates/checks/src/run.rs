@@ -15,7 +15,7 @@ use crate::expectation::{Observed, evaluate};
 use crate::reading::{Read, Reading};
 use crate::reports::{Before, choose};
 use crate::retry::Runs;
-use crate::roster;
+use crate::test_names;
 
 /// How long a check has between being asked to end and being killed: enough to stop a database that it started.
 const GRACE: Millis = Millis::secs(3);
@@ -67,7 +67,7 @@ pub enum Progress {
         /// How often it ran before, without passing.
         retry: u32,
     },
-    /// The last line that it printed: inert, without colours, bounded. Not every line is shown.
+    /// The last line that it printed: sanitize, without colours, bounded. Not every line is shown.
     Output(String),
     /// A command ended, and is not run again.
     Finished(CheckOutcome),
@@ -258,10 +258,10 @@ impl Checker {
             None => tests,
         };
         if let Some(tests) = &mut tests {
-            roster::make_relative(tests, request.directory);
+            test_names::make_relative(tests, request.directory);
             // Runners print the folder that a link leads to.
             if let Ok(real) = fs::canonicalize(request.directory) {
-                roster::make_relative(tests, &real);
+                test_names::make_relative(tests, &real);
             }
         }
         // A runner that counts failures has failed, whatever `|| true` says.

@@ -13,13 +13,13 @@ use crate::failure::{Classifier, Weight};
 use crate::text::{Lines, plain, readable, start};
 
 /// Lines that make up a signature at most; a failure of more lines is told apart by its first ones.
-const MOST_LINES: usize = 2000;
+const MAX_LINES: usize = 2000;
 /// The last lines, for an output in which no line looks like a failure.
 const LAST_LINES: usize = 200;
 /// Bytes of a line that count.
-const LONGEST_LINE: usize = 600;
+const MAX_LINE: usize = 600;
 /// Characters of a headline.
-const LONGEST_HEADLINE: usize = 200;
+const MAX_HEADLINE: usize = 200;
 /// Hexadecimal digits of the hash.
 const HASH_DIGITS: usize = 16;
 
@@ -66,7 +66,7 @@ struct Gathered {
 impl Gathered {
     fn add(&mut self, line: &str) {
         self.first.get_or_insert_with(|| headline(line));
-        if self.looked_at < MOST_LINES {
+        if self.looked_at < MAX_LINES {
             self.looked_at += 1;
             self.lines.insert(normalised(line));
         }
@@ -88,7 +88,7 @@ impl Recogniser {
                 if self.last.len() == LAST_LINES {
                     self.last.pop_front();
                 }
-                self.last.push_back(start(line, LONGEST_LINE).to_owned());
+                self.last.push_back(start(line, MAX_LINE).to_owned());
             }
             Weight::None => {}
         }
@@ -127,7 +127,7 @@ fn hash(lines: &BTreeSet<String>) -> String {
 
 /// A line for people: one line, bounded, otherwise as it was printed.
 fn headline(line: &str) -> String {
-    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_HEADLINE).collect()
+    line.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_HEADLINE).collect()
 }
 
 /// What differs between two runs of the same failure, and what takes its place, in the order in which it is done: a
@@ -171,7 +171,7 @@ static HASHES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[0-9a-f
 
 /// The line with everything replaced that differs between two runs of the same failure.
 fn normalised(line: &str) -> String {
-    let mut text = Cow::Borrowed(start(line, LONGEST_LINE));
+    let mut text = Cow::Borrowed(start(line, MAX_LINE));
     for (pattern, by) in REPLACEMENTS.iter() {
         if let Cow::Owned(replaced) = pattern.replace_all(&text, *by) {
             text = Cow::Owned(replaced);

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use ralph_checks::{Checker, Error, Observed, Progress, Request};
 use ralph_model::{CheckOutcome, Ended, Expectation, Millis, ToolEvidence};
-use ralph_process::{ReaperProgram, Redactor, Stop, Supervisor};
+use ralph_process::{ReaperProgram, Stop, Supervisor};
+use ralph_text::Redactor;
 use tokio::sync::watch;
 
 struct Place {

@@ -1,4 +1,4 @@
-//! One module per command. Each gets its words and its surroundings, writes to a [`crate::screen::Screen`] and gives the
+//! One module per command. Each gets its words and its host, writes to a [`crate::screen::Screen`] and gives the
 //! exit code.
 
 pub(crate) mod agents;

@@ -1,7 +1,9 @@
 //! The `ralph` program: words and screens. Everything that is decided or done is in the libraries.
 
+mod args;
 mod commands;
 mod environment;
+mod host;
 mod journal;
 mod places;
 mod prepare;
@@ -9,10 +11,8 @@ mod sandbox;
 mod screen;
 mod settings;
 mod skills;
-mod surroundings;
 mod trust;
 mod view;
-mod words;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -23,9 +23,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser as _};
 use ralph_model::{ConfigError, exit_code};
 
+use crate::args::{Cli, Command};
+use crate::host::{GUARD, Host, REAPER, is_interactive, now};
 use crate::screen::{Asking, Screen, ask_at_terminal, told};
-use crate::surroundings::{GUARD, REAPER, Surroundings, is_interactive, now};
-use crate::words::{Command, Words};
 
 fn main() -> ExitCode {
     let first = std::env::args_os().nth(1);
@@ -57,8 +57,8 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
     if first.as_deref() == Some(commands::demo::AGENT.as_ref()) {
         return commands::demo::agent(screen);
     }
-    let command = match Words::try_parse() {
-        Ok(words) => words.command,
+    let command = match Cli::try_parse() {
+        Ok(args) => args.command,
         Err(error) => {
             error.print()?;
             if is_unquoted_objective(&error, first.as_deref()) {
@@ -71,14 +71,14 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
         }
     };
     match command {
-        Command::Completions(words) => {
-            commands::completions::completions(&words, screen.out)?;
+        Command::Completions(args) => {
+            commands::completions::completions(&args, screen.out)?;
             Ok(exit_code::COMPLETED)
         }
-        Command::Report(words) => commands::report::run(words, &Surroundings::look()?, screen),
+        Command::Report(args) => commands::report::run(args, &Host::look()?, screen),
         command => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build()?;
-            let ended = runtime.block_on(dispatch_async(command, Surroundings::look()?, screen));
+            let ended = runtime.block_on(dispatch_async(command, Host::look()?, screen));
             // A thread that still reads a large workspace for a loop that nobody wants any more is not waited for.
             runtime.shutdown_timeout(Duration::from_millis(500));
             ended
@@ -86,26 +86,26 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
     }
 }
 
-async fn dispatch_async(command: Command, around: Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+async fn dispatch_async(command: Command, around: Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match command {
-        Command::Run(words) => commands::run::run(*words, &around, screen).await,
-        Command::Resume(words) => commands::resume::run(words, &around, screen).await,
-        Command::List(words) => commands::list::run(words, &around, screen).await,
-        Command::Show(words) => commands::show::run(words, &around, screen).await,
-        Command::Logs(words) => commands::logs::run(words, &around, screen).await,
-        Command::Diff(words) => commands::diff::run(words, &around, screen).await,
-        Command::Rewind(words) => commands::rewind::run(words, &around, screen).await,
-        Command::Stop(words) => commands::stop::run(words, &around, screen).await,
-        Command::VerifyRun(words) => commands::verify_run::run(words, &around, screen).await,
-        Command::Trust(words) => {
+        Command::Run(args) => commands::run::run(*args, &around, screen).await,
+        Command::Resume(args) => commands::resume::run(args, &around, screen).await,
+        Command::List(args) => commands::list::run(args, &around, screen).await,
+        Command::Show(args) => commands::show::run(args, &around, screen).await,
+        Command::Logs(args) => commands::logs::run(args, &around, screen).await,
+        Command::Diff(args) => commands::diff::run(args, &around, screen).await,
+        Command::Rewind(args) => commands::rewind::run(args, &around, screen).await,
+        Command::Stop(args) => commands::stop::run(args, &around, screen).await,
+        Command::VerifyRun(args) => commands::verify_run::run(args, &around, screen).await,
+        Command::Trust(args) => {
             let mut ask = ask_at_terminal;
             let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-            commands::trust::trust(&words, &around.places, &around.current, asking, now(), screen).await
+            commands::trust::trust(&args, &around.places, &around.current, asking, now(), screen).await
         }
-        Command::Init(words) => commands::init::init(&words, &around.places, &around.current, now(), screen).await,
-        Command::Agents(words) => commands::agents::agents(&words, &around, screen).await,
-        Command::Doctor(words) => commands::doctor::doctor(&words, &around.subject()?, screen).await,
-        Command::Demo(words) => commands::demo::run(words, around, screen).await,
+        Command::Init(args) => commands::init::init(&args, &around.places, &around.current, now(), screen).await,
+        Command::Agents(args) => commands::agents::agents(&args, &around, screen).await,
+        Command::Doctor(args) => commands::doctor::doctor(&args, &around.subject()?, screen).await,
+        Command::Demo(args) => commands::demo::run(args, around, screen).await,
         Command::Report(_) | Command::Completions(_) => unreachable!("these need no runtime and were answered above"),
     }
 }
@@ -125,8 +125,8 @@ fn is_unquoted_objective(error: &clap::Error, command: Option<&OsStr>) -> bool {
 
 /// A line that works, for the command that was meant: the first example of its help.
 fn example(command: Option<&OsStr>) -> String {
-    let words = Words::command();
-    let meant = command.and_then(|name| words.find_subcommand(name)).unwrap_or(&words);
+    let args = Cli::command();
+    let meant = command.and_then(|name| args.find_subcommand(name)).unwrap_or(&args);
     let help = meant.get_after_help().map(ToString::to_string).unwrap_or_default();
     let help = help.replace("\\\n", " ");
     let line = help.lines().map(str::trim).find(|line| line.starts_with("ralph ")).unwrap_or("ralph --help");

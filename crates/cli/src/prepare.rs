@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use ralph_model::{Timestamp, exit_code};
 use ralph_store::Store;
 
+use crate::args::RunArgs;
 use crate::places::Places;
 use crate::screen::Asking;
 use crate::settings::{
@@ -15,7 +16,6 @@ use crate::settings::{
 };
 use crate::skills::{self, Found, Lookup};
 use crate::trust::{self, Question};
-use crate::words::RunWords;
 
 /// Why a loop cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -98,9 +98,9 @@ pub(crate) fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf,
 ///
 /// # Errors
 /// When it cannot be read or is not UTF-8.
-pub(crate) fn objective(words: &RunWords, input: &mut dyn Read) -> Result<String, Error> {
+pub(crate) fn objective(args: &RunArgs, input: &mut dyn Read) -> Result<String, Error> {
     let mut text = String::new();
-    let (place, read) = match (&words.objective_file, words.objective.as_deref()) {
+    let (place, read) = match (&args.objective_file, args.objective.as_deref()) {
         (Some(file), _) => {
             let read = std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text));
             (file.display().to_string(), read)
@@ -117,7 +117,7 @@ pub(crate) fn objective(words: &RunWords, input: &mut dyn Read) -> Result<String
 /// # Errors
 /// When the configuration is wrong or not approved; nothing was started.
 pub(crate) async fn prepare(
-    words: &RunWords,
+    args: &RunArgs,
     objective: String,
     workspace: &Path,
     mut context: Context<'_>,
@@ -125,18 +125,18 @@ pub(crate) async fn prepare(
     let user = user_settings(context.places)?;
     let repository = repository(workspace, &mut context).await?;
     let repository = repository.as_ref();
-    let skill = match skill_wanted(words, &user, repository) {
+    let skill = match skill_wanted(args, &user, repository) {
         Some(name) => Some(skill_by_name(&name, workspace, &mut context).await?),
         None => None,
     };
-    let deep_debug = match deep_debug_wanted(words, &user, repository) {
+    let deep_debug = match deep_debug_wanted(args, &user, repository) {
         true => Some(skill_by_name(skills::DEEP_DEBUG, workspace, &mut context).await?.skill),
         false => None,
     };
     let installed = (context.installed)(&user);
     let (home, current) = (context.home, context.current);
     let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, installed: &installed };
-    Ok(resolve(words, &user, repository, inputs)?)
+    Ok(resolve(args, &user, repository, inputs)?)
 }
 
 async fn repository(workspace: &Path, context: &mut Context<'_>) -> Result<Option<Repository>, Error> {

@@ -26,7 +26,7 @@ impl Scene {
         fs::write(path, text).unwrap();
     }
 
-    async fn prepare<'a>(&'a self, words: RunWords, asking: Asking<'a>) -> Result<Resolved, Error> {
+    async fn prepare<'a>(&'a self, args: RunArgs, asking: Asking<'a>) -> Result<Resolved, Error> {
         let workspace = workspace(Some(Path::new("work")), self.folder.path()).unwrap();
         let context = Context {
             places: &self.places,
@@ -37,13 +37,13 @@ impl Scene {
             now: Timestamp(1),
             installed: &|_| Vec::new(),
         };
-        prepare(&words, "Fix it".into(), &workspace, context).await
+        prepare(&args, "Fix it".into(), &workspace, context).await
     }
 }
 
 #[tokio::test]
 async fn the_users_own_configuration_needs_nobodys_approval() {
-    let resolved = Scene::new().await.prepare(RunWords::default(), Asking::Nobody).await.unwrap();
+    let resolved = Scene::new().await.prepare(RunArgs::default(), Asking::Nobody).await.unwrap();
     assert_eq!((resolved.config.max_iterations, resolved.config.objective.as_str()), (5, "Fix it"));
 }
 
@@ -51,24 +51,24 @@ async fn the_users_own_configuration_needs_nobodys_approval() {
 async fn an_unapproved_repository_stops_everything_with_exit_code_2() {
     let scene = Scene::new().await;
     scene.write("work/ralph.toml", "verification_command = './evil'");
-    let error = scene.prepare(RunWords::default(), Asking::Nobody).await.unwrap_err();
+    let error = scene.prepare(RunArgs::default(), Asking::Nobody).await.unwrap_err();
     assert!(matches!(error, Error::Trust(trust::Error::Headless { .. })), "{error}");
     assert_eq!(error.exit_code(), 2);
 
     let mut yes = |_: &str| Ok(Answer::Yes);
-    let resolved = scene.prepare(RunWords::default(), Asking::Person(&mut yes)).await.unwrap();
+    let resolved = scene.prepare(RunArgs::default(), Asking::Person(&mut yes)).await.unwrap();
     assert_eq!(resolved.config.verification_commands, ["./evil"]);
     // Approved now, and unapproved again with one more byte.
-    assert!(scene.prepare(RunWords::default(), Asking::Nobody).await.is_ok());
+    assert!(scene.prepare(RunArgs::default(), Asking::Nobody).await.is_ok());
     scene.write("work/ralph.toml", "verification_command = './evil2'");
-    assert!(scene.prepare(RunWords::default(), Asking::Nobody).await.is_err());
+    assert!(scene.prepare(RunArgs::default(), Asking::Nobody).await.is_err());
 }
 
 #[tokio::test]
 async fn a_repository_that_only_narrows_is_heeded_without_a_question() {
     let scene = Scene::new().await;
     scene.write("work/ralph.toml", "prohibited_paths = ['infra/**']");
-    let resolved = scene.prepare(RunWords::default(), Asking::Nobody).await.unwrap();
+    let resolved = scene.prepare(RunArgs::default(), Asking::Nobody).await.unwrap();
     assert!(resolved.config.prohibited_paths.contains(&"infra/**".to_owned()));
 }
 
@@ -76,10 +76,10 @@ async fn a_repository_that_only_narrows_is_heeded_without_a_question() {
 async fn a_repositorys_skill_is_refused_until_it_is_approved() {
     let scene = Scene::new().await;
     scene.write("work/.claude/skills/own/SKILL.md", "---\nverify: ./evil\n---\nDo it.");
-    let words = RunWords { skill: Some("own".into()), ..RunWords::default() };
-    assert_eq!(scene.prepare(words.clone(), Asking::Nobody).await.unwrap_err().exit_code(), 2);
+    let args = RunArgs { skill: Some("own".into()), ..RunArgs::default() };
+    assert_eq!(scene.prepare(args.clone(), Asking::Nobody).await.unwrap_err().exit_code(), 2);
     let mut yes = |_: &str| Ok(Answer::Yes);
-    let resolved = scene.prepare(words, Asking::Person(&mut yes)).await.unwrap();
+    let resolved = scene.prepare(args, Asking::Person(&mut yes)).await.unwrap();
     assert_eq!(resolved.config.verification_commands, ["./evil"]);
     assert_eq!(resolved.config.skill.map(|skill| skill.text).as_deref(), Some("Do it."));
 }
@@ -88,7 +88,7 @@ async fn a_repositorys_skill_is_refused_until_it_is_approved() {
 async fn a_mistake_in_the_users_file_names_it() {
     let scene = Scene::new().await;
     scene.write("config/config.toml", "max_iteration = 5");
-    let error = scene.prepare(RunWords::default(), Asking::Nobody).await.unwrap_err();
+    let error = scene.prepare(RunArgs::default(), Asking::Nobody).await.unwrap_err();
     assert!(error.to_string().contains("config.toml:1: `max_iteration` is not a key"), "{error}");
     assert_eq!(error.exit_code(), 2);
 }
@@ -99,13 +99,13 @@ fn an_objective_is_kept_byte_for_byte_wherever_it_comes_from() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("task");
     fs::write(&file, text).unwrap();
-    let read = |words: RunWords| objective(&words, &mut text.as_bytes()).map_err(|error| error.to_string());
-    let given = |text: &str| RunWords { objective: Some(text.into()), ..RunWords::default() };
+    let read = |args: RunArgs| objective(&args, &mut text.as_bytes()).map_err(|error| error.to_string());
+    let given = |text: &str| RunArgs { objective: Some(text.into()), ..RunArgs::default() };
     assert_eq!(read(given(text)).unwrap(), text);
     assert_eq!(read(given("-")).unwrap(), text);
-    assert_eq!(read(RunWords { objective_file: Some(file.clone()), ..RunWords::default() }).unwrap(), text);
+    assert_eq!(read(RunArgs { objective_file: Some(file.clone()), ..RunArgs::default() }).unwrap(), text);
     fs::write(&file, [0xff]).unwrap();
-    let error = read(RunWords { objective_file: Some(file), ..RunWords::default() }).unwrap_err();
+    let error = read(RunArgs { objective_file: Some(file), ..RunArgs::default() }).unwrap_err();
     assert!(error.contains("task"), "{error}");
 }
 

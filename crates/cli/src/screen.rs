@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io::{self, BufRead as _, Write};
 
 use ralph_model::Money;
-use ralph_process::inert;
+use ralph_text::sanitize;
 
 /// The two outputs of a command.
 pub(crate) struct Screen<'a> {
@@ -20,7 +20,7 @@ impl Screen<'_> {
     /// # Errors
     /// When nobody can be told.
     pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{}", inert(text.trim_end_matches('\n')))
+        writeln!(self.out, "{}", sanitize(text.trim_end_matches('\n')))
     }
 
     /// Prints a result as JSON.
@@ -36,19 +36,19 @@ impl Screen<'_> {
     /// # Errors
     /// When nobody can be told.
     pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.err, "{}", inert(text.trim_end_matches('\n')))
+        writeln!(self.err, "{}", sanitize(text.trim_end_matches('\n')))
     }
 }
 
 /// JSON escapes what is below the blank; whatever else could act on a terminal is escaped here, which means the same to
 /// whoever parses it.
 fn escaped(json: &str) -> Cow<'_, str> {
-    if matches!(inert(json), Cow::Borrowed(_)) {
+    if matches!(sanitize(json), Cow::Borrowed(_)) {
         return Cow::Borrowed(json);
     }
     let mut text = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        let acts = c > '~' && matches!(inert(c.encode_utf8(&mut [0; 4])), Cow::Owned(_));
+        let acts = c > '~' && matches!(sanitize(c.encode_utf8(&mut [0; 4])), Cow::Owned(_));
         if acts {
             text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
         } else {
@@ -104,7 +104,7 @@ pub(crate) enum Asking<'a> {
 /// When the terminal is gone.
 pub(crate) fn ask_at_terminal(text: &str) -> io::Result<Answer> {
     let mut err = io::stderr().lock();
-    write!(err, "{} [y/N] ", inert(text))?;
+    write!(err, "{} [y/N] ", sanitize(text))?;
     err.flush()?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;

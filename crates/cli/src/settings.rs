@@ -24,4 +24,4 @@ pub(crate) use repository::{Approval, FILE_NAME, Repository, RepositoryFile, has
 pub(crate) use resolve::{Inputs, Resolved, caps, deep_debug_wanted, metrics_path, resolve, skill_wanted};
 
 /// The largest configuration file or skill that is read.
-pub(crate) const MOST_BYTES: u64 = 256 * 1024;
+pub(crate) const MAX_BYTES: u64 = 256 * 1024;

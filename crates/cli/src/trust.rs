@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ralph_model::Timestamp;
-use ralph_process::inert;
 use ralph_store::Store;
+use ralph_text::sanitize;
 
 use crate::places::shell_word;
 use crate::screen::{Answer, Asking};
@@ -95,7 +95,7 @@ impl Question {
             shown.push('\n');
         }
         shown.push_str(&format!("\nIf you approve, from now on in {}:\n{}\n", self.workspace.display(), self.listed()));
-        inert(&shown).into_owned()
+        sanitize(&shown).into_owned()
     }
 
     /// Whether this content was approved in this place.

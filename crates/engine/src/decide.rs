@@ -2,7 +2,7 @@
 
 use ralph_model::{AbortReason, AgentSpec, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
 
-use crate::event::{FORBEARS, Wait};
+use crate::event::{V3_SERVICE_BACKOFF, Wait};
 use crate::facts::{Facts, IterationRecord};
 
 /// What follows.
@@ -19,9 +19,9 @@ pub(crate) enum Next {
 }
 
 /// The longest time to wait for a service that does not say how long.
-const MOST_BACKOFF: Millis = Millis::minutes(30);
+const MAX_BACKOFF: Millis = Millis::minutes(30);
 /// How often in a row a service may refuse before the loop gives up for now.
-const MOST_WAITS: u32 = 12;
+const MAX_WAITS: u32 = 12;
 
 /// What follows the pass that was recorded last.
 pub(crate) fn after_iteration(facts: &Facts) -> Next {
@@ -80,14 +80,14 @@ fn refused(record: &IterationRecord, trouble: &Trouble) -> Next {
 fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next {
     let now = facts.last;
     let factor = 2_u64.saturating_pow(facts.waits.min(20));
-    let most = MOST_BACKOFF.max(facts.config.backoff);
+    let most = MAX_BACKOFF.max(facts.config.backoff);
     let pause = Millis(facts.config.backoff.0.saturating_mul(factor)).min(most);
     let backoff = Timestamp(now.0.saturating_add(i64::try_from(pause.0).unwrap_or(i64::MAX)));
     // A time that has passed already was named by a clock that goes wrong.
     let named = trouble.until.filter(|until| *until > now);
     let until = match named {
         // It was waited for as it wished, and in vain.
-        Some(named) if facts.waits > 0 && facts.start.behaviour >= FORBEARS => named.max(backoff),
+        Some(named) if facts.waits > 0 && facts.start.behaviour >= V3_SERVICE_BACKOFF => named.max(backoff),
         Some(named) => named,
         None => backoff,
     };
@@ -96,8 +96,8 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
         let error = format!("{}: {trouble}; {why}; `ralph resume` goes on", record.agent);
         Next::End(Outcome::Error { error })
     };
-    if facts.waits >= MOST_WAITS {
-        return give_up(format!("it was waited for {MOST_WAITS} times in a row"));
+    if facts.waits >= MAX_WAITS {
+        return give_up(format!("it was waited for {MAX_WAITS} times in a row"));
     }
     match facts.config.max_wait {
         Millis(0) if wait > Millis(0) => {
@@ -158,11 +158,11 @@ fn is_convincing(facts: &Facts, record: &IterationRecord) -> bool {
 }
 
 /// Iterations with tampering that end a loop.
-pub(crate) const MOST_TAMPERED: u32 = 3;
+pub(crate) const MAX_TAMPERED: u32 = 3;
 
 fn tampered_too_often(facts: &Facts, last: &IterationRecord) -> Option<Next> {
     let count = facts.tampered();
-    if !last.is_tampered() || count < MOST_TAMPERED {
+    if !last.is_tampered() || count < MAX_TAMPERED {
         return None;
     }
     let named: Vec<String> = last.tampering().iter().take(5).map(ToString::to_string).collect();

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use ralph_model::{Status, ToolEvidence};
 
-const MOST_LINES: usize = 12;
-const MOST_SUMMARY: usize = 4 * 1024;
+const MAX_LINES: usize = 12;
+const MAX_SUMMARY: usize = 4 * 1024;
 /// Characters of one part of a line of evidence.
-const LONGEST_LINE: usize = 1000;
+const MAX_LINE: usize = 1000;
 /// The subject of what a check showed.
 const VERIFY: &str = "verify";
 
@@ -123,7 +123,7 @@ impl Envelope<'_> {
 /// Keeps everything that is not plain success, and as many successes as there is room for, in order.
 fn choose(lines: &[EvidenceLine]) -> (Vec<&EvidenceLine>, usize) {
     let must = lines.iter().filter(|line| line.mark != Mark::Ok).count();
-    let mut room = MOST_LINES.saturating_sub(must);
+    let mut room = MAX_LINES.saturating_sub(must);
     let mut shown = Vec::new();
     let mut dropped = 0;
     for line in lines {
@@ -141,7 +141,7 @@ fn choose(lines: &[EvidenceLine]) -> (Vec<&EvidenceLine>, usize) {
 
 /// One line for all failures of one tool, so that a hundred refused calls cannot push everything else out.
 fn merge_repeats(lines: &[EvidenceLine]) -> Vec<EvidenceLine> {
-    if lines.iter().filter(|line| line.mark != Mark::Ok).count() <= MOST_LINES {
+    if lines.iter().filter(|line| line.mark != Mark::Ok).count() <= MAX_LINES {
         return lines.to_vec();
     }
     let same = |a: &EvidenceLine, b: &EvidenceLine| a.mark == b.mark && a.subject == b.subject;
@@ -164,11 +164,11 @@ fn merge_repeats(lines: &[EvidenceLine]) -> Vec<EvidenceLine> {
 /// One line for protected files beyond the first dozen that names as many as fit: an agent may delete all tests at once.
 fn fold_tampered(lines: Vec<EvidenceLine>) -> Vec<EvidenceLine> {
     let (tampered, mut kept): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| line.mark == Mark::Tampered);
-    let surplus = tampered.len().saturating_sub(MOST_LINES);
-    let names: Vec<&str> = tampered.iter().skip(MOST_LINES).map(|line| line.subject.as_str()).collect();
+    let surplus = tampered.len().saturating_sub(MAX_LINES);
+    let names: Vec<&str> = tampered.iter().skip(MAX_LINES).map(|line| line.subject.as_str()).collect();
     let rest = (surplus > 0)
         .then(|| EvidenceLine::new(Mark::Tampered, format!("{surplus} more protected files"), names.join(", ")));
-    kept.extend(tampered.iter().take(MOST_LINES).cloned());
+    kept.extend(tampered.iter().take(MAX_LINES).cloned());
     kept.extend(rest);
     kept
 }
@@ -177,7 +177,7 @@ fn fold_tampered(lines: Vec<EvidenceLine>) -> Vec<EvidenceLine> {
 /// are never among them.
 fn fold_surplus(lines: Vec<EvidenceLine>) -> Vec<EvidenceLine> {
     let is_call = |line: &EvidenceLine| line.mark == Mark::Error && line.subject != VERIFY;
-    let surplus = lines.iter().filter(|line| is_call(line)).count().saturating_sub(MOST_LINES);
+    let surplus = lines.iter().filter(|line| is_call(line)).count().saturating_sub(MAX_LINES);
     if surplus == 0 {
         return lines;
     }
@@ -185,9 +185,9 @@ fn fold_surplus(lines: Vec<EvidenceLine>) -> Vec<EvidenceLine> {
     let mut kept: Vec<EvidenceLine> = Vec::new();
     for line in lines {
         calls += usize::from(is_call(&line));
-        if !is_call(&line) || calls <= MOST_LINES {
+        if !is_call(&line) || calls <= MAX_LINES {
             kept.push(line);
-        } else if calls == MOST_LINES + 1 {
+        } else if calls == MAX_LINES + 1 {
             kept.push(EvidenceLine::new(Mark::Error, "others", format!("{surplus} more tools failed")));
         }
     }
@@ -197,7 +197,7 @@ fn fold_surplus(lines: Vec<EvidenceLine>) -> Vec<EvidenceLine> {
 /// Evidence is one line each, and not a page: a name or a summary with line breaks could forge further lines.
 fn one_line(text: &str) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((at, _)) = line.char_indices().nth(LONGEST_LINE) {
+    if let Some((at, _)) = line.char_indices().nth(MAX_LINE) {
         line.truncate(at);
         line.push('…');
     }
@@ -207,10 +207,10 @@ fn one_line(text: &str) -> String {
 /// The end of a long message says more than its beginning.
 fn bounded(text: &str) -> String {
     let text = text.trim_end();
-    if text.len() <= MOST_SUMMARY {
+    if text.len() <= MAX_SUMMARY {
         return text.to_owned();
     }
-    let mut start = text.len() - MOST_SUMMARY;
+    let mut start = text.len() - MAX_SUMMARY;
     while !text.is_char_boundary(start) {
         start += 1;
     }

@@ -21,10 +21,10 @@ pub const EVENT_VERSION: u32 = 3;
 pub const BEHAVIOUR: u32 = 3;
 
 /// The first behaviour that knows of flakes and of tampering.
-pub(crate) const DISTRUSTS: u32 = 2;
+pub(crate) const V2_FLAKES_AND_TAMPERING: u32 = 2;
 
 /// The first behaviour of the patient kind: see 3 above.
-pub(crate) const FORBEARS: u32 = 3;
+pub(crate) const V3_SERVICE_BACKOFF: u32 = 3;
 
 /// Where a loop began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,9 @@ use ralph_model::{
     TreeHash, Tripwire, Trouble, Turns, Verdict,
 };
 
-use crate::event::{Alert, DISTRUSTS, DayBudget, FORBEARS, Limits, StartPoint, Stop, StopWhen, Wait};
+use crate::event::{
+    Alert, DayBudget, Limits, StartPoint, Stop, StopWhen, V2_FLAKES_AND_TAMPERING, V3_SERVICE_BACKOFF, Wait,
+};
 
 /// One pass, as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -297,11 +299,11 @@ impl Facts {
     /// Whether the loop has to have money left for a pass with this agent.
     #[must_use]
     pub fn needs_money_for(&self, agent: &AgentSpec) -> bool {
-        if self.start.behaviour < FORBEARS { !self.config.is_unmetered() } else { !agent.unmetered }
+        if self.start.behaviour < V3_SERVICE_BACKOFF { !self.config.is_unmetered() } else { !agent.unmetered }
     }
 
     /// A pass that the service cut short counts only if it completes the loop.
-    pub(crate) fn forgive_refusal(&mut self) {
+    pub(crate) fn mark_uncounted(&mut self) {
         if let Some(record) = self.iterations.last_mut()
             && record.was_cut_short()
         {
@@ -374,7 +376,7 @@ impl Facts {
 
     /// Keeps what the checks found of the last pass.
     pub(crate) fn take_verdict(&mut self, mut verdict: Verdict) {
-        if self.start.behaviour >= DISTRUSTS {
+        if self.start.behaviour >= V2_FLAKES_AND_TAMPERING {
             self.doubt(&mut verdict);
             if self.has_checks() && !self.config.tripwire && verdict.passed() {
                 verdict.tripwire = Some(Tripwire::Off);
@@ -515,7 +517,7 @@ impl Facts {
     pub(crate) fn note_time(&mut self, at: Timestamp) {
         self.active = self.active.plus(at.since(self.last));
         // A clock that was set back counts from there: the time until it is where it was before is time all the same.
-        self.last = if self.start.behaviour >= FORBEARS { at } else { self.last.max(at) };
+        self.last = if self.start.behaviour >= V3_SERVICE_BACKOFF { at } else { self.last.max(at) };
     }
 
     /// The last pass is over, or over again: what nobody had looked at may be looked at after a resume.
@@ -531,7 +533,7 @@ impl Facts {
         let is_metered = !self.config.is_unmetered();
         let max = u64::from(self.config.max_iterations);
         // Of a single one there is nothing to tell: it is the last from the beginning.
-        let warns_of_last = max > 1 || self.start.behaviour < FORBEARS;
+        let warns_of_last = max > 1 || self.start.behaviour < V3_SERVICE_BACKOFF;
         let due = [
             (Alert::Cost80, is_metered && self.spent > Money::ZERO && self.spent >= self.config.max_cost.percent(80)),
             (Alert::Iterations90, warns_of_last && begun > 0 && begun * 10 >= max * 9),

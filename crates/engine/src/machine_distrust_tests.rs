@@ -1,6 +1,6 @@
 //! Tampering, flakes and the tripwire: what turns a passing check into a verdict, and what does not.
 
-use ralph_model::{AbortReason, Beside, LoopConfig, Outcome, Tripwire, Verdict};
+use ralph_model::{AbortReason, LoopConfig, Outcome, Tripwire, UntrackedDigest, Verdict};
 
 use super::*;
 use crate::StopWhen;
@@ -156,7 +156,7 @@ fn a_check_that_passes_on_the_tree_on_which_it_failed_is_flaky_and_completes_not
 
 #[test]
 fn what_changed_beside_the_tree_since_is_a_reason_to_pass_on_the_same_tree() {
-    let beside = |before: &str, after: &str| Beside { before: before.into(), after: after.into() };
+    let beside = |before: &str, after: &str| UntrackedDigest { before: before.into(), after: after.into() };
     let mut scene = Scene::start(config());
     scene.baseline(Verdict { beside: beside("a", "b"), ..red(&["a"]) });
     scene.pass(run("start"), Verdict { beside: beside("b", "c"), ..green() });

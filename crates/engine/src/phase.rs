@@ -120,7 +120,7 @@ pub(crate) fn next_iteration(facts: &mut Facts, pause: Millis) -> Step {
 pub(crate) fn follow(facts: &mut Facts, next: Next) -> Step {
     let pause = facts.config.pause;
     if !matches!(next, Next::End(Outcome::Completed { .. })) {
-        facts.forgive_refusal();
+        facts.mark_uncounted();
     }
     match next {
         Next::End(outcome) => end(facts, outcome),

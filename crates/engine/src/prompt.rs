@@ -9,10 +9,10 @@ use crate::envelope::{Envelope, EvidenceLine, Mark};
 use crate::facts::{Facts, IterationRecord};
 use crate::status::{Conduct, Judged, derive_status};
 
-const MOST_FILES: usize = 40;
+const MAX_FILES: usize = 40;
 /// Files that changed during a check that are named.
-const MOST_MOVED: usize = 10;
-const MOST_CHECK_OUTPUT: usize = 16 * 1024;
+const MAX_MOVED: usize = 10;
+const MAX_CHECK_OUTPUT: usize = 16 * 1024;
 
 /// Whether a prompt holds the agent's own earlier message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,7 +159,7 @@ fn evidence(
     if let Some(verdict) = &record.verdict {
         evidence.extend(verdict.checks.iter().map(|check| check_evidence(check, baseline)));
         if !verdict.moved.is_empty() {
-            let files = verdict.moved.iter().take(MOST_MOVED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let files = verdict.moved.iter().take(MAX_MOVED).map(String::as_str).collect::<Vec<_>>().join(", ");
             let text = format!("the check is void: these files changed while or after it ran: {files}");
             evidence.push(ToolEvidence::error("verify", text));
         }
@@ -206,9 +206,9 @@ fn modified_files(record: &IterationRecord) -> String {
         return "none".into();
     }
     let mut list: Vec<String> =
-        run.changed.iter().take(MOST_FILES).map(|change| format!("{} {}", change.kind.letter(), change.path)).collect();
-    if run.changed.len() > MOST_FILES {
-        list.push(format!("and {} more", run.changed.len() - MOST_FILES));
+        run.changed.iter().take(MAX_FILES).map(|change| format!("{} {}", change.kind.letter(), change.path)).collect();
+    if run.changed.len() > MAX_FILES {
+        list.push(format!("and {} more", run.changed.len() - MAX_FILES));
     }
     list.join(", ")
 }
@@ -252,7 +252,7 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
         warnings.push(format!("the checks pass, and the loop waits for your {}", facts.config.promise_tag()));
     }
     if previous.is_tampered() {
-        let left = decide::MOST_TAMPERED.saturating_sub(facts.tampered());
+        let left = decide::MAX_TAMPERED.saturating_sub(facts.tampered());
         warnings.push(format!(
             "you changed what the checks rest on ([TAMPERED] above). Changing it cannot help: it is put back for every check. \
              Make those files again what they were, and mend the code instead; new tests are welcome in new files. The \
@@ -277,8 +277,7 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
         warnings.push(format!("your last changes made things worse and were undone; the files are {files}"));
     }
     if let Some(run) = previous.run.as_ref().filter(|run| !run.violations.is_empty()) {
-        let paths: Vec<&str> =
-            run.violations.iter().take(MOST_FILES).map(|violation| violation.path.as_str()).collect();
+        let paths: Vec<&str> = run.violations.iter().take(MAX_FILES).map(|violation| violation.path.as_str()).collect();
         warnings.push(format!("you changed files that are prohibited, and they were put back: {}", paths.join(", ")));
     }
     if let Some(run) = &previous.run
@@ -306,7 +305,7 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
 /// What a prompt shows of the failing checks, indented, bounded over all of them.
 fn check_output(verdict: &Verdict) -> Option<String> {
     let failing: Vec<_> = verdict.checks.iter().filter(|check| !check.passed).collect();
-    let share = MOST_CHECK_OUTPUT.checked_div(failing.len())?;
+    let share = MAX_CHECK_OUTPUT.checked_div(failing.len())?;
     let shown = failing.iter().map(|check| {
         let shown = indent(&format!("$ {} ({})\n{}", check.command, check.ended, check.excerpt));
         cut(shown.trim_end_matches('\n'), share.saturating_sub(2))

@@ -11,7 +11,7 @@ pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
 pub const DEFAULT_PROHIBITED: [&str; 5] = ["src/auth/**", "src/payments/**", "migrations/**", ".env", ".env.*"];
 
 /// How often a failing check may be run again.
-const MOST_RETRIES: u32 = 10;
+const MAX_RETRIES: u32 = 10;
 
 /// Everything that a loop is started with. Written into its journal, so that a resumed loop is the same loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -389,9 +389,9 @@ impl LoopConfig {
         if self.log_limit < 4096 {
             return broken("log_limit", format!("{} bytes is too little", self.log_limit), "4096 bytes or more".into());
         }
-        if self.retries > MOST_RETRIES {
+        if self.retries > MAX_RETRIES {
             let problem = format!("{} is too many: a check that fails so often is no flake", self.retries);
-            return broken("--retries", problem, format!("0 to {MOST_RETRIES}"));
+            return broken("--retries", problem, format!("0 to {MAX_RETRIES}"));
         }
         if self.verify == Verify::Isolated && self.verification_commands.is_empty() {
             let problem = "needs a check: without one nothing is verified anywhere";

@@ -35,4 +35,4 @@ pub use price::{LongPrice, Price, PriceList, Rates, Tokens};
 pub use runner::Runner;
 pub use time::{Millis, ParseDuration, Timestamp};
 pub use trouble::{Remedy, Trouble, TroubleKind};
-pub use verdict::{Beside, CheckOutcome, Missing, Shrunk, Signature, TestTally, Verdict};
+pub use verdict::{CheckOutcome, Missing, Shrunk, Signature, TestTally, UntrackedDigest, Verdict};

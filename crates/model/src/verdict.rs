@@ -27,10 +27,10 @@ pub struct TestTally {
     /// Tests that did not run.
     #[serde(default)]
     pub skipped: u32,
-    /// Names of failing tests where the runner prints them, sorted, without repeats, at most [`TestTally::MOST_NAMES`].
+    /// Names of failing tests where the runner prints them, sorted, without repeats, at most [`TestTally::MAX_NAMES`].
     #[serde(default)]
     pub failing: Vec<String>,
-    /// Names of all tests that ran and were not skipped, sorted, without repeats, at most [`TestTally::MOST_TESTS`]. Kept
+    /// Names of all tests that ran and were not skipped, sorted, without repeats, at most [`TestTally::MAX_TESTS`]. Kept
     /// of the run before the first iteration only: later runs are compared with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
@@ -38,9 +38,9 @@ pub struct TestTally {
 
 impl TestTally {
     /// How many names of failing tests are kept.
-    pub const MOST_NAMES: usize = 200;
+    pub const MAX_NAMES: usize = 200;
     /// How many names of all tests are kept.
-    pub const MOST_TESTS: usize = 10_000;
+    pub const MAX_TESTS: usize = 10_000;
 }
 
 /// Fewer tests than before the first iteration.
@@ -51,14 +51,14 @@ pub struct Shrunk {
     pub before: u32,
     /// How many ran now.
     pub now: u32,
-    /// Tests that were named then and are not now, at most [`Shrunk::MOST_NAMES`].
+    /// Tests that were named then and are not now, at most [`Shrunk::MAX_NAMES`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
 
 impl Shrunk {
     /// How many names of missing tests are kept.
-    pub const MOST_NAMES: usize = 50;
+    pub const MAX_NAMES: usize = 50;
     /// How many of them a line of evidence shows.
     const SHOWN: usize = 5;
 
@@ -142,13 +142,13 @@ const fn is_zero(number: &u32) -> bool {
 }
 
 /// Characters of a command that a line of evidence shows.
-const LONGEST_COMMAND: usize = 200;
+const MAX_COMMAND: usize = 200;
 
 /// `verify: npm test (exit code 1, 2 failing)`, `verify: cargo test (12 passing)`, `verify: make check (exit code 0)`.
 impl From<&CheckOutcome> for ToolEvidence {
     fn from(check: &CheckOutcome) -> Self {
         let mut command = check.command.split_whitespace().collect::<Vec<_>>().join(" ");
-        if let Some((at, _)) = command.char_indices().nth(LONGEST_COMMAND) {
+        if let Some((at, _)) = command.char_indices().nth(MAX_COMMAND) {
             command.truncate(at);
             command.push('…');
         }
@@ -178,14 +178,14 @@ pub struct Missing {
 /// is verified, and yet a reason why the same tree fails once and passes later.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Beside {
+pub struct UntrackedDigest {
     /// When the checks began.
     pub before: String,
     /// When they had ended.
     pub after: String,
 }
 
-impl Beside {
+impl UntrackedDigest {
     fn is_empty(&self) -> bool {
         self.before.is_empty() && self.after.is_empty()
     }
@@ -215,8 +215,8 @@ pub struct Verdict {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<String>,
     /// What lay in the workspace besides its tree.
-    #[serde(default, skip_serializing_if = "Beside::is_empty")]
-    pub beside: Beside,
+    #[serde(default, skip_serializing_if = "UntrackedDigest::is_empty")]
+    pub beside: UntrackedDigest,
     /// Whether the checks showed that they can still fail; only known of a verdict that passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tripwire: Option<Tripwire>,
@@ -237,7 +237,7 @@ impl Verdict {
             allowed: Vec::new(),
             moved: Vec::new(),
             written: Vec::new(),
-            beside: Beside { before: String::new(), after: String::new() },
+            beside: UntrackedDigest { before: String::new(), after: String::new() },
             tripwire: None,
             tripwire_outputs: Vec::new(),
         }

@@ -31,7 +31,7 @@ pub(crate) use python_certainty::is_certain as is_certain_python;
 use crate::path;
 
 /// Files above this are not read.
-const LARGEST: usize = 1024 * 1024;
+const MAX_SIZE: usize = 1024 * 1024;
 
 /// Whether a test file is as it was, apart from new tests and what they need.
 ///
@@ -51,7 +51,7 @@ pub fn only_adds_tests(path: &str, before: &[u8], now: &[u8]) -> bool {
 /// The text with plain line breaks; `None` when it is too long or holds what ends a line, or counts as a blank, in one
 /// language and not in another.
 pub(crate) fn readable(bytes: &[u8]) -> Option<Cow<'_, str>> {
-    if bytes.len() > LARGEST {
+    if bytes.len() > MAX_SIZE {
         return None;
     }
     let text = std::str::from_utf8(bytes).ok()?;

@@ -53,9 +53,9 @@ fn other_languages_are_refused_even_unchanged() {
 fn large_files_are_refused() {
     let before = "def test_a():\n    assert add(1, 2) == 3\n";
     let long = |length: usize| format!("{before}#{}\n", "x".repeat(length - before.len() - 2));
-    assert!(only_adds_tests("test_a.py", before.as_bytes(), long(LARGEST).as_bytes()));
-    assert!(!only_adds_tests("test_a.py", before.as_bytes(), long(LARGEST + 1).as_bytes()));
-    assert!(!only_adds_tests("test_a.py", long(LARGEST + 1).as_bytes(), before.as_bytes()));
+    assert!(only_adds_tests("test_a.py", before.as_bytes(), long(MAX_SIZE).as_bytes()));
+    assert!(!only_adds_tests("test_a.py", before.as_bytes(), long(MAX_SIZE + 1).as_bytes()));
+    assert!(!only_adds_tests("test_a.py", long(MAX_SIZE + 1).as_bytes(), before.as_bytes()));
 }
 
 #[test]

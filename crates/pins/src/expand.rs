@@ -18,11 +18,11 @@ use crate::path;
 use crate::words::{Simple, commands};
 
 /// How many files deep a command is followed.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// How many texts a command may lead to.
-const MOST: usize = 200;
+const MAX: usize = 200;
 /// Bytes of one text.
-const LONGEST: usize = 256 * 1024;
+const MAX_LENGTH: usize = 256 * 1024;
 
 /// A text that the shell or another tool executes because of a command.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -64,15 +64,15 @@ struct Expansion<'a> {
 
 impl Expansion<'_> {
     fn add(&mut self, mut text: Expanded, depth: usize) {
-        if let Some((at, _)) = text.text.char_indices().find(|(at, _)| *at >= LONGEST) {
+        if let Some((at, _)) = text.text.char_indices().find(|(at, _)| *at >= MAX_LENGTH) {
             text.text.truncate(at);
         }
         let key = (text.text.clone(), text.from.clone(), text.folder.clone());
-        if self.texts.len() >= MOST || text.text.trim().is_empty() || !self.seen.insert(key) {
+        if self.texts.len() >= MAX || text.text.trim().is_empty() || !self.seen.insert(key) {
             return;
         }
         let in_script = text.is_script();
-        let starts = if depth < DEEPEST { commands(&text.text, &text.folder) } else { Vec::new() };
+        let starts = if depth < MAX_DEPTH { commands(&text.text, &text.folder) } else { Vec::new() };
         self.texts.push(text);
         for simple in starts.into_iter().map(|simple| Simple { in_script, ..simple }) {
             self.follow(&simple, depth + 1);

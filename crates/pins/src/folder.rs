@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 /// Bytes of a file that are read: no script, manifest or makefile is larger.
-const LARGEST: u64 = 1 << 20;
+const MAX_SIZE: u64 = 1 << 20;
 
 /// A workspace that is read from.
 #[derive(Debug, Clone, Copy)]
@@ -17,11 +17,11 @@ impl Folder<'_> {
         let path = self.0.join(path);
         // A pipe would keep the reader waiting.
         let data = fs::metadata(&path).ok()?;
-        if !data.is_file() || data.len() > LARGEST {
+        if !data.is_file() || data.len() > MAX_SIZE {
             return None;
         }
         let mut bytes = Vec::new();
-        fs::File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
+        fs::File::open(path).ok()?.take(MAX_SIZE).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 

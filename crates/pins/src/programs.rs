@@ -38,7 +38,7 @@ const USUAL: [&str; 22] = [
     "just",
 ];
 /// Programs that are remembered at most.
-const MOST: usize = 300;
+const MAX: usize = 300;
 
 /// A program outside the workspace, as it was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ pub fn programs(question: &Question<'_>) -> Vec<Program> {
     let texts = texts(question.root, question.commands);
     let mut names: Vec<String> = USUAL.map(str::to_owned).to_vec();
     for word in starts(&texts).into_iter().flat_map(|simple| simple.words) {
-        if !names.contains(&word) && names.len() < MOST {
+        if !names.contains(&word) && names.len() < MAX {
             names.push(word);
         }
     }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ralph_model::Millis;
-use ralph_process::{Level, Network, ReaperProgram, Redactor, Sandbox, Spec, Stdin, Supervisor, probe};
+use ralph_process::{Level, Network, ReaperProgram, Sandbox, Spec, Stdin, Supervisor, probe};
+use ralph_text::Redactor;
 use tokio::sync::watch;
 
 const RUNS: usize = 200;

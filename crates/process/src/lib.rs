@@ -4,7 +4,7 @@
 //! ```text
 //!   Supervisor ──socket──► reaper ──fork──► program ──► its tree
 //!       ▲                  (subreaper: orphans of the tree become its children)
-//!       └──── stdout, stderr: bytes → (Speech) → Redactor → inert text → log, tails, observer
+//!       └──── stdout, stderr: bytes → (ChunkCodec) → Redactor → inert text → log, tails, observer
 //! ```
 //!
 //! - One socket joins the two: the request with its descriptors goes down, then orders; reports come up. A socket
@@ -16,7 +16,6 @@
 mod error;
 mod feed;
 mod idle;
-mod inert;
 mod launch;
 mod live;
 mod log;
@@ -25,10 +24,8 @@ mod output;
 mod pace;
 mod plumbing;
 mod reaper;
-mod redact;
 mod sandbox;
 mod spec;
-mod speech;
 mod supervisor;
 mod sweep;
 mod tail;
@@ -37,11 +34,8 @@ mod wire;
 
 pub use error::Error;
 pub use feed::{Feed, FeedError, Feeder, feed};
-pub use inert::{InertStream, inert};
 pub use reaper::reaper_main;
-pub use redact::{RedactStream, Redactor};
 pub use sandbox::{Files, Level, Network, NetworkLevel, Sandbox, Unenforceable, probe};
 pub use spec::{Finished, Pieces, ReaperProgram, Recorded, Spec, Stdin, Stop, Stream};
-pub use speech::{Piece, Said, Speech};
 pub use supervisor::Supervisor;
 pub use sweep::TREE_VARIABLE;

@@ -1,24 +1,24 @@
 //! What happens to the bytes that a program prints: redacted, made inert, logged, kept at the end, observed. Words that are told
-//! in pieces only are redacted across the pieces before that; see [`crate::speech`].
+//! in pieces only are redacted across the pieces before that; see [`ralph_text::ChunkCodec`].
 //! Reads no pipe.
 
 use std::io;
 
-use crate::inert::InertStream;
 use crate::log::Log;
-use crate::redact::{RedactStream, Redactor};
 use crate::spec::{Pieces, Stream};
-use crate::speech::Spoken;
 use crate::tail::Tail;
+use ralph_text::ChunkDecoder;
+use ralph_text::SanitizeStream;
+use ralph_text::{RedactStream, Redactor};
 
 /// Gets the clean text in pieces. A piece may end in the middle of a line, never of a character.
 pub(crate) type Observer<'a> = dyn FnMut(Stream, &str) + Send + 'a;
 
 /// One of the two outputs.
 pub(crate) struct Output {
-    spoken: Option<Spoken>,
+    spoken: Option<ChunkDecoder>,
     redact: RedactStream,
-    inert: InertStream,
+    inert: SanitizeStream,
     bytes: u64,
     // Kept between pieces, so that a flood allocates nothing.
     redacted: Vec<u8>,
@@ -57,7 +57,7 @@ struct Logged {
 }
 
 /// Bytes of a line that are waited for.
-const MOST_OPEN: usize = 64 * 1024;
+const MAX_OPEN: usize = 64 * 1024;
 
 impl Logged {
     /// What of a text goes into the log now.
@@ -85,7 +85,7 @@ impl Logged {
             self.kept.push_str(rest);
         } else {
             self.open.push_str(rest);
-            if self.open.len() > MOST_OPEN {
+            if self.open.len() > MAX_OPEN {
                 self.long = true;
                 self.kept.push_str(&self.open);
                 self.open.clear();
@@ -100,7 +100,7 @@ impl Output {
         Self {
             spoken: None,
             redact: redactor.stream(),
-            inert: InertStream::default(),
+            inert: SanitizeStream::default(),
             bytes: 0,
             redacted: Vec::new(),
             text: String::new(),
@@ -113,7 +113,7 @@ impl Output {
         match pieces {
             None => {}
             Some(Pieces::ToldAgain(unlogged)) => self.clean.logged.unlogged = Some(unlogged),
-            Some(Pieces::ToldOnce(speech)) => self.spoken = Some(Spoken::new(speech, redactor)),
+            Some(Pieces::ToldOnce(speech)) => self.spoken = Some(ChunkDecoder::new(speech, redactor)),
         }
         self
     }

@@ -19,7 +19,7 @@ fn lines_are_left_out_wherever_the_pieces_end() {
 
 #[test]
 fn a_line_that_is_too_long_is_not_waited_for() {
-    let long = format!("skip {}", "x".repeat(MOST_OPEN));
+    let long = format!("skip {}", "x".repeat(MAX_OPEN));
     assert_eq!(logged(&[&long, "more\nskip\nend\n"]), format!("{long}more\nend\n"));
 }
 

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 const OFTEN: Duration = Duration::from_millis(8);
 /// How long a pipe is left alone, at least and at most.
 const LEAST: Duration = Duration::from_millis(1);
-const MOST: Duration = Duration::from_millis(10);
+const MAX: Duration = Duration::from_millis(10);
 /// How many times as long as the gap between two prints the first rest is.
 const GAPS: u32 = 4;
 /// For how long rests are the shortest after a pipe was found full.
@@ -60,9 +60,9 @@ impl Pace {
             _ if now < self.flood => Some(LEAST),
             // As long as it takes the program to fill about a quarter of the pipe.
             Some(rest) if bytes >= self.capacity / 8 * 3 => Some((rest / 2).max(LEAST)),
-            Some(rest) if bytes < self.capacity / 16 * 3 => Some((rest * 2).min(MOST)),
+            Some(rest) if bytes < self.capacity / 16 * 3 => Some((rest * 2).min(MAX)),
             Some(rest) => Some(rest),
-            None => (gap < OFTEN).then(|| (gap * GAPS).clamp(LEAST, MOST)),
+            None => (gap < OFTEN).then(|| (gap * GAPS).clamp(LEAST, MAX)),
         };
         self.rest.map_or(Next::AtOnce, |rest| Next::At(now + rest))
     }

@@ -39,11 +39,11 @@ const ORPHANED_GRACE: Duration = Duration::from_millis(500);
 /// After killing in vain for this long, the supervisor is told.
 const STUCK_AFTER: Duration = Duration::from_secs(10);
 /// How long processes that keep forking are left alone between two rounds of killing, at most.
-const LONGEST_PAUSE: Duration = Duration::from_millis(20);
+const MAX_PAUSE: Duration = Duration::from_millis(20);
 /// How many looks at its own children a reaper takes between two looks at the whole machine, at most.
-const MOST_CHASES: u32 = 200;
+const MAX_CHASES: u32 = 200;
 /// How many rounds of stopping come before killing, at most.
-const MOST_FREEZES: u32 = 64;
+const MAX_FREEZES: u32 = 64;
 
 /// The argument that makes a reaper start a stage ahead.
 pub(crate) const AHEAD: &str = "ahead";
@@ -299,7 +299,7 @@ impl Reaping {
                     Err(RecvTimeoutError::Timeout) => break,
                 }
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(MAX_PAUSE);
             if !told && since.elapsed() >= STUCK_AFTER {
                 told = true;
                 let processes = tree().unwrap_or_default().iter().map(|process| process.pid).collect();
@@ -311,7 +311,7 @@ impl Reaping {
     /// Kills children as fast as they appear. Whoever forks and exits at once is adopted at once, and has gone on before a
     /// look at the whole machine is done; the list of one's own children is short.
     fn chase(&mut self) {
-        for _ in 0..MOST_CHASES {
+        for _ in 0..MAX_CHASES {
             let children = tree::children(rustix::process::getpid().as_raw_nonzero().get());
             let mut alive = children.iter().filter(|child| child.state == State::Alive).peekable();
             if alive.peek().is_none() {
@@ -359,7 +359,7 @@ fn tree() -> io::Result<Vec<Process>> {
 /// Stops processes until a look finds no new one: what is stopped cannot fork away from the killing that follows.
 fn freeze() {
     let mut stopped = HashSet::new();
-    for _ in 0..MOST_FREEZES {
+    for _ in 0..MAX_FREEZES {
         let Ok(tree) = tree() else { return };
         let new: Vec<&Process> = tree.iter().filter(|process| stopped.insert(process.identity())).collect();
         if new.is_empty() {

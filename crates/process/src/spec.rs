@@ -9,7 +9,7 @@ use ralph_model::{Ended, Millis};
 
 use crate::feed::Feed;
 use crate::sandbox::Sandbox;
-use crate::speech::Speech;
+use ralph_text::ChunkCodec;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ pub enum Pieces {
     /// They are told again as a whole: these lines are left out of the log.
     ToldAgain(fn(&str) -> bool),
     /// They are told in pieces only: what could be part of a secret goes on with a later piece.
-    ToldOnce(Speech),
+    ToldOnce(ChunkCodec),
 }
 
 /// What a program can read on its standard input.

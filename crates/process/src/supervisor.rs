@@ -16,15 +16,15 @@ use crate::log::Log;
 use crate::outlet::Read;
 use crate::output::{Observer, Output};
 use crate::plumbing::{self, NextStage, PIPE_BYTES, Reaper};
-use crate::redact::Redactor;
 use crate::spec::{Finished, ReaperProgram, Spec, Stop, Stream};
 use crate::sweep::{self, Mark};
 use crate::wire::{Jail, Report};
+use ralph_text::Redactor;
 
 /// As much as is read from a pipe at a time: enough to tell that it is half full.
 const PIECE_BYTES: usize = PIPE_BYTES / 2;
 /// How much is still read when the tree is gone: more than a pipe can hold, so that only a stranger could write more.
-const MOST_AFTER_GONE: usize = 4 << 20;
+const MAX_AFTER_GONE: usize = 4 << 20;
 /// How much of a flood is read at a stretch, before everybody else has a turn: whoever wants to end it among them.
 const STRETCH_BYTES: usize = 1 << 20;
 /// Money that is spent has to stop flowing within two seconds, whatever grace the program has otherwise.
@@ -263,7 +263,7 @@ impl Run<'_> {
             while let Read::Bytes(count) = live.read_rest(stream, &mut self.piece) {
                 self.take(stream, count);
                 all += count;
-                if all > MOST_AFTER_GONE {
+                if all > MAX_AFTER_GONE {
                     break;
                 }
             }

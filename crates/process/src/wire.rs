@@ -18,10 +18,10 @@ use rustix::net::{
 use crate::sandbox::Network;
 
 /// The kernel passes no more descriptors than this in one message.
-pub(crate) const MOST_DESCRIPTORS: usize = 253;
+pub(crate) const MAX_DESCRIPTORS: usize = 253;
 
 /// A frame longer than this is no frame: arguments and environment together cannot be longer in Linux either.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// What the reaper is to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -214,10 +214,10 @@ pub(crate) fn send_descriptors(
     length: usize,
     descriptors: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
-    let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let length = u32::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-    if descriptors.len() > MOST_DESCRIPTORS || !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+    if descriptors.len() > MAX_DESCRIPTORS || !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let header = length.to_le_bytes();
@@ -230,7 +230,7 @@ pub(crate) fn send_descriptors(
 
 /// Receives a request and its descriptors, waiting for all of it.
 pub(crate) fn receive_request(socket: &mut (impl Read + AsFd)) -> io::Result<(Request, Vec<OwnedFd>)> {
-    let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut header = [0; 4];
     let received = rustix::io::retry_on_intr(|| {
@@ -253,7 +253,7 @@ pub(crate) fn receive_request(socket: &mut (impl Read + AsFd)) -> io::Result<(Re
 
 fn checked_length(bytes: [u8; 4]) -> io::Result<usize> {
     match usize::try_from(u32::from_le_bytes(bytes)) {
-        Ok(length) if length <= MOST_BYTES => Ok(length),
+        Ok(length) if length <= MAX_BYTES => Ok(length),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
 }

@@ -17,10 +17,10 @@ const BOTTOM: f64 = 352.0;
 const WIDEST_BAR: f64 = 44.0;
 
 /// More bars than these are thinner than the gaps between them.
-const MOST_BARS: i64 = 62;
+const MAX_BARS: i64 = 62;
 /// More marks than these make a line look like a chain.
-const MOST_DOTS: usize = 40;
-const MOST_LABELS: usize = 10;
+const MAX_DOTS: usize = 40;
+const MAX_LABELS: usize = 10;
 
 const STYLE: &str = "
 text { font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; font-size: 13px; fill: #59636e }
@@ -99,8 +99,8 @@ impl Bars {
         let (Some(first), Some(last)) = (days.first(), days.last()) else { return Self { days: vec![], span: 1 } };
         let (first, last) = (DayNumber::of(first.start).0, DayNumber::of(last.start).0);
         let all = last - first + 1;
-        let fits = |span: &i64| (all + span - 1) / span <= MOST_BARS;
-        let span = [1, 7, 28, 91, 364].into_iter().find(fits).unwrap_or((all + MOST_BARS - 1) / MOST_BARS);
+        let fits = |span: &i64| (all + span - 1) / span <= MAX_BARS;
+        let span = [1, 7, 28, 91, 364].into_iter().find(fits).unwrap_or((all + MAX_BARS - 1) / MAX_BARS);
         let count = (all + span - 1) / span;
         let mut bars: Vec<Day> = (0..count).map(|bar| Day::empty(DayNumber(first + bar * span).start())).collect();
         for day in days {
@@ -199,7 +199,7 @@ fn axes(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
     if axis.micros.is_some() {
         sideways(out, WIDTH - 10.0, "dollars", "cost in US dollars")?;
     }
-    let stride = bars.days.len().div_ceil(MOST_LABELS);
+    let stride = bars.days.len().div_ceil(MAX_LABELS);
     for (index, day) in bars.days.iter().enumerate().step_by(stride) {
         label(out, bars.centre(index), BOTTOM + 22.0, "middle", "", &bars.date(day.start))?;
     }
@@ -242,7 +242,7 @@ fn cost_line(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
     for class in ["halo", "cost"] {
         writeln!(out, "<polyline class=\"{class}\" points=\"{}\"/>", path.join(" "))?;
     }
-    if points.len() > MOST_DOTS {
+    if points.len() > MAX_DOTS {
         return Ok(());
     }
     points.iter().try_for_each(|(x, y)| writeln!(out, "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>"))

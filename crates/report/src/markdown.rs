@@ -37,8 +37,8 @@ pub fn markdown(summary: &Summary, heading: Heading<'_>) -> String {
 }
 
 fn report(out: &mut String, summary: &Summary, heading: Heading<'_>) -> std::fmt::Result {
-    writeln!(out, "# Ralph report {}\n", inert(heading.date))?;
-    writeln!(out, "{} {}.\n", plural(summary.loops, "finished loop"), inert(heading.period))?;
+    writeln!(out, "# Ralph report {}\n", sanitize(heading.date))?;
+    writeln!(out, "{} {}.\n", plural(summary.loops, "finished loop"), sanitize(heading.period))?;
     alerts(out, summary, heading.broken)?;
     writeln!(out, "![Loops per day and their cost]({})\n", link(heading.chart))?;
     totals(out, summary)?;
@@ -160,11 +160,11 @@ fn cents(micros: u64) -> Money {
 }
 
 fn named(name: &str) -> String {
-    if name.is_empty() { "(none)".to_owned() } else { inert(name) }
+    if name.is_empty() { "(none)".to_owned() } else { sanitize(name) }
 }
 
 /// Text that Markdown shows as it is: one line, bounded, without markup, HTML or control characters.
-fn inert(text: &str) -> String {
+fn sanitize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
     let mut characters = text.chars().enumerate().peekable();

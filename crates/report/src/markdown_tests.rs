@@ -120,6 +120,6 @@ fn a_link_holds_nothing_that_ends_it() {
 
 #[test]
 fn names_of_reasons_stay_readable_and_emphasis_is_escaped() {
-    assert_eq!(inert("COST_LIMIT"), "COST_LIMIT");
-    assert_eq!(inert("_a_ __b__"), "\\_a\\_ \\_\\_b\\_\\_");
+    assert_eq!(sanitize("COST_LIMIT"), "COST_LIMIT");
+    assert_eq!(sanitize("_a_ __b__"), "\\_a\\_ \\_\\_b\\_\\_");
 }

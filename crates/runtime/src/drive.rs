@@ -6,7 +6,7 @@ use std::time::Duration;
 use ralph_engine::{Effect, Event, Stop, StopBy, StopWhen};
 use ralph_model::Outcome;
 use ralph_process::Stop as Cut;
-use ralph_store::How;
+use ralph_store::StopMode;
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
 
@@ -20,7 +20,7 @@ use crate::result::LoopResult;
 use crate::stops::Stops;
 
 /// How often another process's request to stop is looked for.
-const LOOK_FOR_STOPS: Duration = Duration::from_millis(400);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 /// A loop, from here to its end.
 pub(crate) struct Driver {
@@ -42,11 +42,11 @@ impl Driver {
             match effect {
                 Effect::Finish { outcome } => return self.finish(outcome).await,
                 Effect::RaiseAlert(alert) => {
-                    self.context.machinery.tell(Notice::Alerted(alert));
+                    self.context.services.tell(Notice::Alerted(alert));
                     notify::alert(&self.context, alert, &mut self.notifying);
-                    queue.extend(self.live.record(&self.context.machinery, Event::AlertRaised { alert }, None).await?);
+                    queue.extend(self.live.record(&self.context.services, Event::AlertRaised { alert }, None).await?);
                 }
-                Effect::AnnounceEscalation { skill } => self.context.machinery.tell(Notice::Escalated { skill }),
+                Effect::AnnounceEscalation { skill } => self.context.services.tell(Notice::Escalated { skill }),
                 // Only an effect that is under way can be cut short, and none is.
                 Effect::StopRunning { .. } => {}
                 effect @ (Effect::RunBaseline { .. }
@@ -77,7 +77,7 @@ impl Driver {
         let context = &*context;
         let mut extra = Vec::new();
         let hear = |stop: Stop| {
-            context.machinery.tell(Notice::Stopping(stop));
+            context.services.tell(Notice::Stopping(stop));
             // Before it is written down: nothing is decided by it, and whatever is under way may cost money.
             if stop.when == StopWhen::Now {
                 cut.send_replace(Some(Cut::Requested));
@@ -105,7 +105,7 @@ impl Driver {
                 };
                 let was_answered = answer.is_some();
                 let recorded = {
-                    let recording = live.record(&context.machinery, Event::StopRequested { stop }, None);
+                    let recording = live.record(&context.services, Event::StopRequested { stop }, None);
                     tokio::pin!(recording);
                     loop {
                         tokio::select! {
@@ -147,7 +147,7 @@ impl Driver {
         );
         let undone = matches!(event, Event::TreeRestored { .. });
         let baseline = matches!(event, Event::BaselineFinished { .. });
-        extra.extend(live.record(&context.machinery, event, money).await?);
+        extra.extend(live.record(&context.services, event, money).await?);
         let confirming = matches!(self.live.run.phase(), ralph_engine::Phase::Confirming(_));
         if (decided && !confirming) || undone {
             self.tell_decision(undone);
@@ -164,11 +164,11 @@ impl Driver {
     fn tell_decision(&self, undone: bool) {
         let facts = self.live.run.facts();
         let Some(last) = facts.last_iteration() else { return };
-        let machinery = &self.context.machinery;
+        let services = &self.context.services;
         if undone && last.undone {
-            machinery.tell(Notice::Undone { iteration: last.iteration });
+            services.tell(Notice::Undone { iteration: last.iteration });
         } else if last.verdict.is_some() || !facts.needs_verdict() {
-            machinery.tell(Notice::IterationDecided {
+            services.tell(Notice::IterationDecided {
                 iteration: last.iteration,
                 tally: last.verdict.as_ref().map(ralph_model::Verdict::tally),
                 passed: last.verdict.as_ref().is_some_and(ralph_model::Verdict::passed),
@@ -181,9 +181,9 @@ impl Driver {
 
     /// Writes the record of the end and everything that people see of it.
     async fn finish(mut self, outcome: Outcome) -> Result<LoopResult, Error> {
-        let machinery = self.context.machinery.clone();
+        let services = self.context.services.clone();
         if self.live.end == End::Unwritten {
-            self.live.record(&machinery, Event::LoopFinished { outcome: outcome.clone() }, None).await?;
+            self.live.record(&services, Event::LoopFinished { outcome: outcome.clone() }, None).await?;
         }
         self.tidy().await;
         let result = LoopResult::of(&self.context, &self.live, outcome);
@@ -192,13 +192,13 @@ impl Driver {
         // Last: a loop without its certificate was not told to its end, and `resume` makes up for that.
         project::certificate(&self.context, &self.live);
         notify::finished(&self.context, &result, self.notifying).await;
-        machinery.tell(Notice::Finished(Box::new(result.clone())));
+        services.tell(Notice::Finished(Box::new(result.clone())));
         Ok(result)
     }
 
     /// Takes back what nobody will use: a request to stop that came too late, money for a pass that never began.
     async fn tidy(&self) {
-        let (store, loop_id) = (&self.context.machinery.store, self.live.loop_id);
+        let (store, loop_id) = (&self.context.services.store, self.live.loop_id);
         self.context.clear_scratch().await;
         let tidied = async {
             store.clear_stop(loop_id).await?;
@@ -208,7 +208,7 @@ impl Driver {
             Ok::<_, ralph_store::Error>(())
         };
         if let Err(error) = tidied.await {
-            self.context.machinery.warn(format!("the end of the loop could not be tidied up: {error}"));
+            self.context.services.warn(format!("the end of the loop could not be tidied up: {error}"));
         }
     }
 }
@@ -230,7 +230,7 @@ enum Sight {
 
 impl Inbox {
     fn new(stops: Stops) -> Self {
-        let mut look = tokio::time::interval(LOOK_FOR_STOPS);
+        let mut look = tokio::time::interval(STOP_POLL_INTERVAL);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self { stops, look, sight: Sight::Clear }
     }
@@ -256,19 +256,19 @@ impl Inbox {
 
 /// What another process asked for.
 async fn requested(context: &Context, sight: &mut Sight) -> Option<Stop> {
-    let asked = context.machinery.store.stop_requested(context.loop_id).await;
+    let asked = context.services.store.stop_requested(context.loop_id).await;
     let before = std::mem::replace(sight, if asked.is_ok() { Sight::Clear } else { Sight::Blind });
     match asked {
         Ok(how) => {
             let when = match how? {
-                How::AfterIteration => StopWhen::AfterIteration,
-                How::Now => StopWhen::Now,
+                StopMode::AfterIteration => StopWhen::AfterIteration,
+                StopMode::Now => StopWhen::Now,
             };
             Some(Stop { when, by: StopBy::Request })
         }
         Err(error) => {
             if before == Sight::Clear {
-                context.machinery.warn(format!("requests to stop cannot be seen: {error}"));
+                context.services.warn(format!("requests to stop cannot be seen: {error}"));
             }
             None
         }

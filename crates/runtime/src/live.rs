@@ -8,7 +8,7 @@ use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop,
 use crate::cost_note::CostNote;
 use crate::error::Error;
 use crate::home::LoopFolder;
-use crate::machinery::{CrashPoint, Machinery};
+use crate::services::{CrashPoint, Services};
 
 const LOOP_FINISHED: &str = "loopFinished";
 
@@ -37,15 +37,11 @@ impl End {
 
 impl Live {
     /// Records a new loop and what has to be done first.
-    pub(crate) async fn create(
-        machinery: &Machinery,
-        new: NewLoop,
-        first: Event,
-    ) -> Result<(Self, Vec<Effect>), Error> {
+    pub(crate) async fn create(services: &Services, new: NewLoop, first: Event) -> Result<(Self, Vec<Effect>), Error> {
         let (loop_id, at) = (new.id, new.at);
-        crash_if(machinery.crash, 1, CrashPoint::Before);
-        let head = machinery.store.create_loop(new, encode(at, &first)?).await?;
-        crash_if(machinery.crash, 1, CrashPoint::After);
+        crash_if(services.crash, 1, CrashPoint::Before);
+        let head = services.store.create_loop(new, encode(at, &first)?).await?;
+        crash_if(services.crash, 1, CrashPoint::After);
         let (run, effects) = Loop::start(at, first).map_err(|source| Error::Replay { loop_id, source })?;
         Ok((Self { loop_id, run, head, end: End::Unwritten, appended: 1 }, effects))
     }
@@ -70,21 +66,21 @@ impl Live {
     /// Writes one event down, then steps. A failed write leaves the engine as it was: the journal is the truth.
     pub(crate) async fn record(
         &mut self,
-        machinery: &Machinery,
+        services: &Services,
         event: Event,
         money: Option<MoneyChange>,
     ) -> Result<Vec<Effect>, Error> {
-        let at = (machinery.now)();
+        let at = (services.now)();
         let encoded = encode(at, &event)?;
         let end = if event.kind() == LOOP_FINISHED { End::Written } else { End::Unwritten };
         // Stepping a copy tells what the listing has to show in the same transaction; only a commit makes it real.
         let mut next = self.run.clone();
         let effects = next.step(at, event);
         let number = self.appended + 1;
-        crash_if(machinery.crash, number, CrashPoint::Before);
+        crash_if(services.crash, number, CrashPoint::Before);
         let summary = Some(summary(&next));
-        self.head = machinery.store.append(self.loop_id, self.head.seq, &[encoded], summary, money).await?;
-        crash_if(machinery.crash, number, CrashPoint::After);
+        self.head = services.store.append(self.loop_id, self.head.seq, &[encoded], summary, money).await?;
+        crash_if(services.crash, number, CrashPoint::After);
         self.appended = number;
         self.end = end;
         self.run = next;

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::perform::Context;
 use crate::result::LoopResult;
 
-const PATIENCE: Millis = Millis::secs(10);
+const TIMEOUT: Millis = Millis::secs(10);
 
 /// Notifications that are under way.
 pub(crate) type Notifying = JoinSet<()>;
@@ -33,7 +33,7 @@ pub(crate) async fn finished(context: &Context, result: &LoopResult, mut notifyi
 }
 
 struct Notification {
-    machinery: crate::machinery::Machinery,
+    services: crate::services::Services,
     command: String,
     directory: PathBuf,
     log: PathBuf,
@@ -42,11 +42,11 @@ struct Notification {
 
 impl Notification {
     fn new(context: &Context, kind: &str, text: &str) -> Option<Self> {
-        let command = context.machinery.notify.clone()?;
+        let command = context.services.notify.clone()?;
         let body =
             json!({ "kind": kind, "loopId": context.loop_id, "text": text, "workspace": context.config.workspace });
         Some(Self {
-            machinery: context.machinery.clone(),
+            services: context.services.clone(),
             command,
             // Not the workspace: the agent chooses what lies there.
             directory: context.folder.root().to_owned(),
@@ -59,13 +59,13 @@ impl Notification {
         let spec = Spec {
             program: Spec::shell(&self.command),
             directory: self.directory,
-            environment: self.machinery.environment.clone(),
+            environment: self.services.environment.clone(),
             stdin: Stdin::Bytes(self.body.into_bytes()),
             log: self.log,
             pieces: None,
             log_limit: 64 * 1024,
             tail: 1024,
-            timeout: Some(PATIENCE),
+            timeout: Some(TIMEOUT),
             idle: None,
             grace: Millis(500),
             marker: None,
@@ -73,10 +73,10 @@ impl Notification {
             sandbox: None,
         };
         let (_never, stop) = watch::channel(None);
-        match self.machinery.supervisor.run(spec, stop, &mut |_, _| {}).await {
+        match self.services.supervisor.run(spec, stop, &mut |_, _| {}).await {
             Ok(finished) if finished.ended.is_success() => {}
-            Ok(finished) => self.machinery.warn(format!("the notify command failed: {}", finished.ended)),
-            Err(error) => self.machinery.warn(format!("the notify command could not run: {error}")),
+            Ok(finished) => self.services.warn(format!("the notify command failed: {}", finished.ended)),
+            Err(error) => self.services.warn(format!("the notify command could not run: {error}")),
         }
     }
 }

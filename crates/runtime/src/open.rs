@@ -22,16 +22,16 @@ use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 use crate::live::{End, Live, told};
-use crate::machinery::Machinery;
 use crate::notice::Notice;
-use crate::perform::{Context, Ground};
+use crate::perform::{Context, WorkspaceState};
 use crate::pinned::Pinned;
 use crate::project;
 use crate::result::LoopResult;
+use crate::services::Services;
 use crate::stops::Stops;
 
 /// How long the processes of a Ralph that died may take to end before a new one gives up waiting.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A loop that holds its workspace and waits to be run.
 pub struct Opened {
@@ -65,39 +65,39 @@ pub struct Resume {
 }
 
 /// What is left to do of a loop.
-enum Way {
-    On,
-    ToItsEnd(Outcome),
+enum ResumeMode {
+    Continue,
+    Finish(Outcome),
 }
 
 /// Takes the workspace, records its start and the loop. Nothing runs yet.
 ///
 /// # Errors
 /// When the configuration breaks a rule, another loop works there, or the state cannot be written.
-pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -> Result<Opened, Error> {
-    config.validate(&machinery.caps)?;
-    let sandbox = sandbox_in_words(&machinery, &config)?;
+pub async fn begin(services: Services, mut config: LoopConfig, stops: Stops) -> Result<Opened, Error> {
+    config.validate(&services.caps)?;
+    let sandbox = sandbox_in_words(&services, &config)?;
     let guard = Guard::new(&config.prohibited_paths)?;
     let loop_id = LoopId::from_uuid(Uuid::now_v7());
-    Home::make_private(machinery.home.root())?;
+    Home::make_private(services.home.root())?;
     let origin = PathBuf::from(&config.workspace);
-    let scratch = machinery.home.workspace(&origin);
+    let scratch = services.home.workspace(&origin);
     if config.commit {
-        Repository::require(&origin, &machinery.git, &scratch, Need::Commit)?;
+        Repository::require(&origin, &services.git, &scratch, Need::Commit)?;
     }
     if config.isolation == Isolation::Worktree {
-        let repository = Repository::require(&origin, &machinery.git, &scratch, Need::Worktree)?;
-        let path = worktree(&machinery, &repository, loop_id, &origin).await?;
+        let repository = Repository::require(&origin, &services.git, &scratch, Need::Worktree)?;
+        let path = worktree(&services, &repository, loop_id, &origin).await?;
         config.origin = Some(std::mem::replace(&mut config.workspace, path.to_string_lossy().into_owned()));
     }
     let root = PathBuf::from(&config.workspace);
-    let site = Site::take(&machinery, loop_id, &root).await?;
+    let site = Site::take(&services, loop_id, &root).await?;
     let Site { lock, mut workspace, repository } = site;
     let head = repository.as_ref().map(Repository::head).transpose()?;
     let commits = CommitWatch::since(head.clone().unwrap_or_default());
-    let folder = machinery.home.loop_folder(loop_id);
+    let folder = services.home.loop_folder(loop_id);
     folder.make()?;
-    let (folders, asked, environment) = (folder.clone(), config.clone(), machinery.environment.clone());
+    let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
     let looked = blocking(move || {
         let tree = workspace.snapshot(loop_id, "start")?.tree;
         workspace.set_start(&tree)?;
@@ -108,7 +108,7 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
             None
         };
         let checkout = checkout(&asked, &folders)?;
-        Ok((Ground { workspace, guard, baseline, commits, pinned, checkout }, tree))
+        Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, tree))
     });
     let (ground, tree) = looked.await.inspect_err(|_| {
         // No loop came of it, so nobody would ever look there or clean up.
@@ -121,7 +121,7 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
         sandbox,
         head: head.as_ref().and_then(|head| head.commit.as_ref()).map(ToString::to_string),
         branch: head.and_then(|head| head.branch),
-        ralph: machinery.version.clone(),
+        ralph: services.version.clone(),
         behaviour: BEHAVIOUR,
     };
     let new = NewLoop {
@@ -131,11 +131,11 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
         agent: config.agent.name.clone(),
         skill: config.skill.as_ref().map(|skill| skill.name.clone()),
         pid: Some(std::process::id()),
-        at: (machinery.now)(),
+        at: (services.now)(),
     };
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
-    let (live, effects) = Live::create(&machinery, new, first).await?;
-    let context = Context::new(machinery, loop_id, config, ground, repository, &lock);
+    let (live, effects) = Live::create(&services, new, first).await?;
+    let context = Context::new(services, loop_id, config, ground, repository, &lock);
     announce(&context, &live);
     context.recover_settings().await;
     warn_of_unwatched(&context);
@@ -146,7 +146,7 @@ pub async fn begin(machinery: Machinery, mut config: LoopConfig, stops: Stops) -
 fn warn_of_unwatched(context: &Context) {
     for path in context.unwatched() {
         context
-            .machinery
+            .services
             .warn(format!("{path} leads to more files than can be watched: what is behind it is not protected"));
     }
 }
@@ -158,11 +158,11 @@ fn has_commands(config: &LoopConfig) -> bool {
 }
 
 /// How agent and checks will be kept inside, or why the loop does not start.
-fn sandbox_in_words(machinery: &Machinery, config: &LoopConfig) -> Result<String, Error> {
-    let level = &machinery.level;
+fn sandbox_in_words(services: &Services, config: &LoopConfig) -> Result<String, Error> {
+    let level = &services.level;
     let refuse = |problem: String, allowed: &str| Err(ConfigError::new("--sandbox require", problem, allowed).into());
-    let state = machinery.home.root().to_owned();
-    let mut writable = machinery.writable.clone();
+    let state = services.home.root().to_owned();
+    let mut writable = services.writable.clone();
     writable.extend(config.writable.iter().map(PathBuf::from));
     let sandbox = Sandbox { writable, hidden: vec![state], network: Network::Loopback, level: level.clone() };
     let exposed = sandbox.check().err();
@@ -191,13 +191,13 @@ fn checkout(config: &LoopConfig, folder: &LoopFolder) -> Result<Option<Checkout>
 
 /// Makes the loop's worktree, and gives the folder in it that corresponds to the one the loop was started for.
 async fn worktree(
-    machinery: &Machinery,
+    services: &Services,
     repository: &Repository,
     loop_id: LoopId,
     origin: &Path,
 ) -> Result<PathBuf, Error> {
-    let top = machinery.home.worktree(loop_id);
-    Home::make_private(&machinery.home.root().join("worktrees"))?;
+    let top = services.home.worktree(loop_id);
+    Home::make_private(&services.home.root().join("worktrees"))?;
     let folder = match origin.strip_prefix(repository.top()) {
         Ok(below) if !below.as_os_str().is_empty() => top.join(below),
         Ok(_) | Err(_) => top.clone(),
@@ -219,24 +219,24 @@ async fn worktree(
 ///
 /// # Errors
 /// When the loop is complete, still runs, or would hit its limit again at once.
-pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
-    let entry = machinery.store.get(loop_id).await?;
+pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
+    let entry = services.store.get(loop_id).await?;
     let root = PathBuf::from(&entry.workspace);
     if !root.is_dir() {
         return Err(Error::Gone { loop_id, workspace: entry.workspace });
     }
     // The lock first: while another process works on the loop its journal moves.
-    let site = Site::take(&machinery, loop_id, &root).await?;
-    let recorded = machinery.store.journal(loop_id).await?;
+    let site = Site::take(&services, loop_id, &root).await?;
+    let recorded = services.store.journal(loop_id).await?;
     let end = End::of(&recorded);
     let (run, head) = (replay(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
     let limits = wanted.limits;
-    let folder = machinery.home.loop_folder(loop_id);
+    let folder = services.home.loop_folder(loop_id);
     let untold = run.outcome().filter(|_| !project::is_certified(&folder, &head)).cloned();
-    let way = match (refuse_in_vain(&machinery, loop_id, &run, &limits), untold) {
-        (Ok(()), _) => Way::On,
+    let way = match (ensure_resumable(&services, loop_id, &run, &limits), untold) {
+        (Ok(()), _) => ResumeMode::Continue,
         // The former process decided and died before it could say so: nothing is left to do but that.
-        (Err(Error::AlreadyComplete(_) | Error::LimitStands { .. }), Some(outcome)) => Way::ToItsEnd(outcome),
+        (Err(Error::AlreadyComplete(_) | Error::LimitStands { .. }), Some(outcome)) => ResumeMode::Finish(outcome),
         (Err(error), _) => return Err(error),
     };
     folder.make()?;
@@ -247,7 +247,7 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
         commit: run.facts().start.head.as_deref().and_then(CommitId::parse),
         branch: run.facts().start.branch.clone(),
     });
-    let (folders, asked, environment) = (folder.clone(), config.clone(), machinery.environment.clone());
+    let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
     let Site { lock, mut workspace, repository } = site;
     let seq = head.seq;
     let (ground, tree) = blocking(move || {
@@ -260,14 +260,14 @@ pub async fn resume(machinery: Machinery, loop_id: LoopId, wanted: Resume, stops
             Some(Pinned::load(&pins, &start, &asked, &environment, &folders.pins())?)
         };
         let checkout = checkout(&asked, &folders)?;
-        Ok((Ground { workspace, guard, baseline, commits, pinned, checkout }, tree))
+        Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, tree))
     })
     .await?;
-    let mut context = Context::new(machinery, loop_id, config, ground, repository, &lock);
+    let mut context = Context::new(services, loop_id, config, ground, repository, &lock);
     let mut live = Live::reopened(loop_id, run, head, end);
     let effects = match way {
-        Way::On => go_on(&context, &mut live, tree, limits).await?,
-        Way::ToItsEnd(outcome) => vec![Effect::Finish { outcome }],
+        ResumeMode::Continue => go_on(&context, &mut live, tree, limits).await?,
+        ResumeMode::Finish(outcome) => vec![Effect::Finish { outcome }],
     };
     // Only now: the limits may be new ones.
     announce(&context, &live);
@@ -282,25 +282,25 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     if live.run.outcome().is_some() {
         refuse_committed(context, live).await?;
     }
-    let machinery = &context.machinery;
+    let services = &context.services;
     let (mut lost, money) = live.lost(&context.folder).unzip();
     let mut money = money.flatten();
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
-    for open in machinery.store.open_reservations(live.loop_id).await? {
+    for open in services.store.open_reservations(live.loop_id).await? {
         if Some(open.attempt) == unanswered {
             continue;
         }
         if context.folder.marker(open.attempt).exists() {
             // Its events were set aside, and it ran all the same.
             let amount = told(&context.folder, open.attempt).charge(open.amount);
-            machinery.store.settle(live.loop_id, open.attempt, amount).await?;
+            services.store.settle(live.loop_id, open.attempt, amount).await?;
         } else {
             // Money held for a pass that never began is nobody's.
-            machinery.store.release(live.loop_id, open.attempt).await?;
+            services.store.release(live.loop_id, open.attempt).await?;
         }
     }
     let mut settled = Money::ZERO;
-    for booked in machinery.store.settlements(live.loop_id).await? {
+    for booked in services.store.settlements(live.loop_id).await? {
         match lost.as_mut().filter(|lost| lost.attempt == booked.attempt) {
             // Only its answer was set aside: what it cost is known.
             Some(lost) => {
@@ -310,11 +310,11 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
             None => settled += booked.amount,
         }
     }
-    machinery.store.clear_stop(live.loop_id).await?;
-    machinery.store.set_pid(live.loop_id, Some(std::process::id())).await?;
+    services.store.clear_stop(live.loop_id).await?;
+    services.store.set_pid(live.loop_id, Some(std::process::id())).await?;
     let attempts = context.folder.highest_attempt();
     let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree), settled };
-    live.record(machinery, resumed, money).await
+    live.record(services, resumed, money).await
 }
 
 /// Files were put back at the end, but history is the user's: work on top of a commit that must not be there is in vain.
@@ -360,7 +360,7 @@ pub(crate) fn replay(loop_id: LoopId, recorded: Vec<Recorded>) -> Result<Loop, E
 }
 
 /// A loop that would end at once for the same reason is not worth a start; what would help is said.
-fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: &Limits) -> Result<(), Error> {
+fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &Limits) -> Result<(), Error> {
     if matches!(run.outcome(), Some(Outcome::Completed { .. })) {
         return Err(Error::AlreadyComplete(loop_id));
     }
@@ -368,7 +368,7 @@ fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: &L
     let mut config = facts.config.clone();
     config.max_iterations = limits.max_iterations.unwrap_or(config.max_iterations);
     config.max_cost = limits.max_cost.unwrap_or(config.max_cost);
-    config.validate_limits(&machinery.caps)?;
+    config.validate_limits(&services.caps)?;
     let done = facts.counted();
     let stands = |reason, hint: String| Err(Error::LimitStands { loop_id, reason, hint });
     // Work that was never looked at is looked at first, whatever is left.
@@ -393,7 +393,7 @@ fn refuse_in_vain(machinery: &Machinery, loop_id: LoopId, run: &Loop, limits: &L
 
 fn announce(context: &Context, live: &Live) {
     let facts = live.run.facts();
-    context.machinery.tell(Notice::LoopOpened {
+    context.services.tell(Notice::LoopOpened {
         loop_id: live.loop_id,
         done: ralph_model::Iteration(facts.counted()),
         spent: facts.spent,
@@ -401,14 +401,14 @@ fn announce(context: &Context, live: &Live) {
         folder: context.folder.root().to_owned(),
     });
     if !facts.start.sandbox.is_empty() {
-        context.machinery.tell(Notice::Precautions {
+        context.services.tell(Notice::Precautions {
             sandbox: facts.start.sandbox.clone(),
             pins: facts.start.pins.iter().filter(|pin| !pin.glob.starts_with('!')).count(),
         });
     }
     if !facts.has_checks() {
         // No baseline will be run that could say so.
-        context.machinery.tell(Notice::BaselineFinished { verdict: None, needs_claim: true });
+        context.services.tell(Notice::BaselineFinished { verdict: None, needs_claim: true });
     }
 }
 
@@ -421,58 +421,58 @@ struct Site {
 
 impl Site {
     /// On a thread of its own: what a dead process left behind may take seconds to end, and Ctrl-C is heard meanwhile.
-    async fn take(machinery: &Machinery, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
-        let (machinery, root) = (machinery.clone(), root.to_owned());
-        blocking(move || Self::take_now(&machinery, loop_id, &root)).await
+    async fn take(services: &Services, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
+        let (services, root) = (services.clone(), root.to_owned());
+        blocking(move || Self::take_now(&services, loop_id, &root)).await
     }
 
-    fn take_now(machinery: &Machinery, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
+    fn take_now(services: &Services, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
         fs::read_dir(root).map_err(Error::file(root))?;
-        let state = machinery.home.workspace(root);
+        let state = services.home.workspace(root);
         Home::make_private(&state)?;
         let holder = Holder {
             loop_id,
             pid: std::process::id(),
-            started_at: (machinery.now)(),
+            started_at: (services.now)(),
             workspace: root.to_string_lossy().into_owned(),
         };
-        let lock = Lock::take(&state, &holder, PATIENCE)?;
+        let lock = Lock::take(&state, &holder, TIMEOUT)?;
         // A Ralph that died could not do it itself.
-        let former = lock.former().map(|former| machinery.home.loop_folder(former).clear_attempts());
+        let former = lock.former().map(|former| services.home.loop_folder(former).clear_attempts());
         if let Some(Err(error)) = former {
-            machinery
+            services
                 .warn(format!("what an agent's program kept of a former run could not be removed: {}", error.chain()));
         }
         if let Err(error) = exclude_ralph_folder(root) {
-            machinery.warn(format!("`.ralph/` could not be excluded from git: {error}"));
+            services.warn(format!("`.ralph/` could not be excluded from git: {error}"));
         }
         let options = Options {
             root: root.to_owned(),
             state: state.clone(),
-            git: machinery.git.clone(),
-            global_excludes: machinery.global_excludes.clone(),
+            git: services.git.clone(),
+            global_excludes: services.global_excludes.clone(),
         };
         let mut workspace = Workspace::open(options)?;
-        take_out(machinery, &mut workspace, root)?;
-        let repository = Repository::find(root, &machinery.git, &state)
-            .map(|repository| repository.with_global_excludes(machinery.global_excludes.clone()));
+        take_out(services, &mut workspace, root)?;
+        let repository = Repository::find(root, &services.git, &state)
+            .map(|repository| repository.with_global_excludes(services.global_excludes.clone()));
         Ok(Self { lock, workspace, repository })
     }
 }
 
 /// A Ralph that died while checks ran left other files in the place of the workspace's own: those come back, and that is said.
-fn take_out(machinery: &Machinery, workspace: &mut Workspace, root: &Path) -> Result<(), Error> {
-    let record = machinery.home.swap_record(root);
+fn take_out(services: &Services, workspace: &mut Workspace, root: &Path) -> Result<(), Error> {
+    let record = services.home.swap_record(root);
     let is_pending = fs::read_dir(&record).is_ok_and(|mut entries| entries.next().is_some());
     let changed = workspace.swap_out(&record, Since::Crash)?;
     if is_pending {
-        machinery.warn(
+        services.warn(
             "a Ralph that died while checks ran had put protected or planted files in place; the workspace has its own files \
              again, as the agent left them",
         );
     }
     for path in changed {
-        machinery
+        services
             .warn(format!("{path} was changed since then: it stays as it is, the former version is in .ralph/kept"));
     }
     Ok(())

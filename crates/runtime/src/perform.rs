@@ -25,21 +25,21 @@ use tokio::sync::watch;
 
 use crate::error::Error;
 use crate::home::LoopFolder;
-use crate::machinery::Machinery;
 use crate::pinned::Pinned;
+use crate::services::Services;
 pub(crate) use checks::Before;
 pub(crate) use place::remove_tree;
 pub(crate) use tripwire::Claimed;
 
 /// What the effects of one loop work with.
 pub(crate) struct Context {
-    pub(crate) machinery: Machinery,
+    pub(crate) services: Services,
     pub(crate) loop_id: LoopId,
     pub(crate) folder: LoopFolder,
     pub(crate) config: LoopConfig,
     pub(crate) root: PathBuf,
     pub(crate) repository: Option<Repository>,
-    pub(crate) ground: Arc<Mutex<Ground>>,
+    pub(crate) ground: Arc<Mutex<WorkspaceState>>,
     /// What every process of the loop may write besides what it works on, as far as it is there.
     writable: Vec<PathBuf>,
     /// What no process of the loop sees: the state, unless it lies where everybody may write, which is said at the start.
@@ -53,7 +53,7 @@ pub(crate) struct Context {
 }
 
 /// What is read and put back in the workspace, one at a time.
-pub(crate) struct Ground {
+pub(crate) struct WorkspaceState {
     pub(crate) workspace: Workspace,
     pub(crate) guard: Guard,
     pub(crate) baseline: Baseline,
@@ -207,24 +207,24 @@ impl Task {
 
 impl Context {
     pub(crate) fn new(
-        machinery: Machinery,
+        services: Services,
         loop_id: LoopId,
         config: LoopConfig,
-        ground: Ground,
+        ground: WorkspaceState,
         repository: Option<Repository>,
         lock: &Lock,
     ) -> Self {
-        let (writable, hidden) = kept_inside(&machinery, &config);
+        let (writable, hidden) = kept_inside(&services, &config);
         Self {
             writable,
             hidden,
             runners: ground.pinned.as_ref().map(|pinned| pinned.runners().to_vec()).unwrap_or_default(),
-            folder: machinery.home.loop_folder(loop_id),
+            folder: services.home.loop_folder(loop_id),
             root: ground.workspace.root().to_owned(),
             ground: Arc::new(Mutex::new(ground)),
             hold: lock.descriptors(),
             told: Mutex::default(),
-            machinery,
+            services,
             loop_id,
             config,
             repository,
@@ -239,7 +239,7 @@ impl Context {
                 self.begin_iteration(begin::Beginning { iteration, attempt, pause, wait, reserve }, stop).await
             }
             Task::Agent { iteration, attempt, agent, prompt, budget, timeout, before } => {
-                let run = agent::Errand { iteration, attempt, agent, prompt, budget, timeout, before };
+                let run = agent::AgentTask { iteration, attempt, agent, prompt, budget, timeout, before };
                 self.run_agent(run, stop).await
             }
             Task::RestoreProhibited { attempt } => self.restore_prohibited(attempt).await,
@@ -264,7 +264,7 @@ impl Context {
     pub(crate) async fn clear_scratch(&self) {
         let folder = self.folder.clone();
         let cleared = self
-            .on_ground(move |ground| {
+            .with_workspace(move |ground| {
                 ground.checkout = None;
                 for path in [folder.checkout(), folder.checkout_state(), folder.checks(), folder.set_up()] {
                     place::remove_tree(&path)?;
@@ -273,14 +273,14 @@ impl Context {
             })
             .await;
         if let Err(error) = cleared {
-            self.machinery.warn(format!("what the checks needed could not be removed: {}", error.chain()));
+            self.services.warn(format!("what the checks needed could not be removed: {}", error.chain()));
         }
     }
 
     /// Works on the workspace on a thread where waiting for the disk holds nobody up.
-    pub(crate) async fn on_ground<T: Send + 'static>(
+    pub(crate) async fn with_workspace<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Ground) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&mut WorkspaceState) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let ground = Arc::clone(&self.ground);
         let work = tokio::task::spawn_blocking(move || work(&mut lock(&ground)));
@@ -299,7 +299,7 @@ impl Context {
 
     /// The environment of agent and checks.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
-        let mut environment = self.machinery.environment.clone();
+        let mut environment = self.services.environment.clone();
         environment.push(("RALPH_LOOP_ID".into(), self.loop_id.to_string().into()));
         environment
     }
@@ -310,13 +310,13 @@ impl Context {
             return None;
         }
         writable.extend(self.writable.iter().cloned());
-        Some(Sandbox { writable, hidden: self.hidden.clone(), network, level: self.machinery.level.clone() })
+        Some(Sandbox { writable, hidden: self.hidden.clone(), network, level: self.services.level.clone() })
     }
 
     /// The day's money as it is now.
     pub(crate) async fn day(&self, day: &str) -> Result<DayBudget, Error> {
-        let totals = self.machinery.store.day_totals(day).await?;
-        Ok(DayBudget { spent: totals.settled, cap: self.machinery.caps.daily_cost })
+        let totals = self.services.store.day_totals(day).await?;
+        Ok(DayBudget { spent: totals.settled, cap: self.services.caps.daily_cost })
     }
 
     pub(crate) fn relative_log(&self, log: &std::path::Path) -> String {
@@ -326,17 +326,17 @@ impl Context {
 
 /// A thread that panicked while it held the workspace left no half-made value behind: every method of it rewrites what
 /// it caches.
-fn lock(ground: &Mutex<Ground>) -> MutexGuard<'_, Ground> {
+fn lock(ground: &Mutex<WorkspaceState>) -> MutexGuard<'_, WorkspaceState> {
     ground.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What processes may write and what they do not see. Looked up once: a path that does not exist cannot be allowed, and most
 /// of the usual ones do not.
-fn kept_inside(machinery: &Machinery, config: &LoopConfig) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let all = machinery.writable.iter().cloned().chain(config.writable.iter().map(PathBuf::from));
+fn kept_inside(services: &Services, config: &LoopConfig) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let all = services.writable.iter().cloned().chain(config.writable.iter().map(PathBuf::from));
     let writable: Vec<PathBuf> = all.filter_map(|path| path.canonicalize().ok()).collect();
-    let hidden = vec![machinery.home.root().to_owned()];
-    let (network, level) = (Network::Allowed, machinery.level.clone());
+    let hidden = vec![services.home.root().to_owned()];
+    let (network, level) = (Network::Allowed, services.level.clone());
     let sandbox = Sandbox { writable, hidden, network, level };
     let can_hide = sandbox.check().is_ok();
     (sandbox.writable, if can_hide { sandbox.hidden } else { Vec::new() })

@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::home::Home;
 
 /// More tampered files than this are counted, not listed: the list goes into the journal and into prompts.
-const MOST_TAMPERED: usize = 200;
+const MAX_TAMPERED: usize = 200;
 /// What was found at the start besides the pins, which are in the journal.
 const FOUND: &str = "found.json";
 
@@ -325,7 +325,7 @@ fn shorten(tampered: &mut Vec<Tamper>) {
     tampered.sort();
     tampered.sort_by_key(Tamper::was_undone);
     let void = tampered.iter().filter(|tamper| !tamper.was_undone()).count();
-    let most = MOST_TAMPERED.max(void);
+    let most = MAX_TAMPERED.max(void);
     if tampered.len() > most {
         let more = tampered.len() - most;
         tampered.truncate(most);

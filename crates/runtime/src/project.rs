@@ -43,7 +43,7 @@ fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), Str
         Ok(Err(problem)) => problem,
         Err(_) => "a fault in Ralph".to_owned(),
     };
-    context.machinery.warn(format!("{what} could not be written: {problem}"));
+    context.services.warn(format!("{what} could not be written: {problem}"));
 }
 
 /// The folder in the workspace that Ralph writes to. The agent writes there too, so a link in its place is not followed: it

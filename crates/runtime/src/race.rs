@@ -12,10 +12,10 @@ use tokio::task::{self, JoinSet};
 use uuid::Uuid;
 
 use crate::error::Error;
-use crate::machinery::Machinery;
 use crate::notice::Notice;
 use crate::open::{Opened, begin};
 use crate::result::LoopResult;
+use crate::services::Services;
 use crate::stops::{Stopper, Stops, stops};
 
 /// What came of a race.
@@ -53,7 +53,7 @@ pub struct Candidate {
 
 /// A race whose candidates hold their worktrees and wait to be run.
 pub struct OpenedRace {
-    machinery: Machinery,
+    services: Services,
     workspace: String,
     pool: String,
     titles: Vec<String>,
@@ -67,7 +67,7 @@ pub struct OpenedRace {
 /// # Errors
 /// When a candidate cannot begin; then none does.
 pub async fn begin_race(
-    machinery: Machinery,
+    services: Services,
     config: LoopConfig,
     candidates: u32,
     stops: Stops,
@@ -79,17 +79,17 @@ pub async fn begin_race(
     // One after the other: they share a repository.
     for (number, own) in configs.into_iter().enumerate() {
         let (stopper, own_stops) = self::stops();
-        match begin(tagged(&machinery, number, &titles[number]), own, own_stops).await {
+        match begin(tagged(&services, number, &titles[number]), own, own_stops).await {
             Ok(ready) => opened.push(ready),
             Err(error) => {
                 let withdrawn = withdraw(opened, &stoppers).await;
-                clear_losers(&machinery, &config.workspace, &withdrawn, None).await;
+                clear_losers(&services, &config.workspace, &withdrawn, None).await;
                 return Err(error);
             }
         }
         stoppers.push(stopper);
     }
-    Ok(OpenedRace { machinery, workspace: config.workspace, pool, titles, opened, stoppers, stops })
+    Ok(OpenedRace { services, workspace: config.workspace, pool, titles, opened, stoppers, stops })
 }
 
 impl OpenedRace {
@@ -98,8 +98,8 @@ impl OpenedRace {
     /// # Errors
     /// When no candidate could be brought to its end.
     pub async fn run(self) -> Result<RaceResult, Error> {
-        let Self { machinery, workspace, pool, titles, opened, stoppers, stops } = self;
-        let mut running = Running { machinery: &machinery, tasks: JoinSet::new(), candidates: HashMap::new() };
+        let Self { services, workspace, pool, titles, opened, stoppers, stops } = self;
+        let mut running = Running { services: &services, tasks: JoinSet::new(), candidates: HashMap::new() };
         for (number, opened) in opened.into_iter().enumerate() {
             let (loop_id, agent) = (opened.loop_id(), titles[number].clone());
             let task = running.tasks.spawn(async move { (number, opened.run().await) });
@@ -111,16 +111,16 @@ impl OpenedRace {
         results.sort_by_key(|(number, _)| *number);
         let winner = results.iter().position(|(number, _)| Some(*number) == first);
         if winner.is_some() {
-            clear_losers(&machinery, &workspace, &results, winner).await;
+            clear_losers(&services, &workspace, &results, winner).await;
         } else {
             // Of whoever changed nothing there is nothing to keep.
             let idle: Vec<_> = results.iter().filter(|(_, result)| result.is_unchanged).cloned().collect();
-            clear_losers(&machinery, &workspace, &idle, None).await;
+            clear_losers(&services, &workspace, &idle, None).await;
         }
         let counts = winner.unwrap_or_else(|| furthest(&results));
         let told: Money = results.iter().map(|(_, result)| result.cost()).sum();
         // A candidate whose end could not be written down has its cost in the books, or what was held for it.
-        let totals = machinery.store.pool_totals(&pool).await;
+        let totals = services.store.pool_totals(&pool).await;
         let booked = totals.map(|totals| totals.settled + totals.reserved).unwrap_or_default();
         let spent = told.max(booked);
         let race = results
@@ -149,7 +149,7 @@ async fn withdraw(opened: Vec<Opened>, stoppers: &[Stopper]) -> Vec<(usize, Loop
 
 /// The candidates while they run.
 struct Running<'a> {
-    machinery: &'a Machinery,
+    services: &'a Services,
     tasks: JoinSet<(usize, Result<LoopResult, Error>)>,
     candidates: HashMap<task::Id, Runner>,
 }
@@ -165,7 +165,7 @@ impl Running<'_> {
     /// Says that a candidate came to no end; the others go on, and it can later.
     fn broke_off(&self, task: task::Id, error: Error) -> Error {
         if let Some(Runner { number, agent, loop_id }) = self.candidates.get(&task) {
-            self.machinery.warn(format!(
+            self.services.warn(format!(
                 "candidate {number} ({agent}) broke off: {}; `ralph resume {}` goes on with it",
                 error.chain(),
                 loop_id.short()
@@ -225,13 +225,13 @@ fn configs(config: &LoopConfig, pool: &str, candidates: u32) -> Vec<LoopConfig> 
 }
 
 /// The same machinery, with notices that say which candidate they are about.
-fn tagged(machinery: &Machinery, number: usize, agent: &str) -> Machinery {
-    let (watcher, agent) = (Arc::clone(&machinery.watcher), agent.to_owned());
+fn tagged(services: &Services, number: usize, agent: &str) -> Services {
+    let (watcher, agent) = (Arc::clone(&services.watcher), agent.to_owned());
     let tag = move |notice: Notice| {
         let (number, agent) = (number + 1, agent.clone());
         watcher(Notice::OfCandidate { number, agent, notice: Box::new(notice) });
     };
-    Machinery { watcher: Arc::new(tag), ..machinery.clone() }
+    Services { watcher: Arc::new(tag), ..services.clone() }
 }
 
 /// The result of a candidate that is not kept, because it did nothing: it cannot go on.
@@ -261,15 +261,15 @@ fn candidate(agent: &str, result: &LoopResult, won: bool) -> Candidate {
 }
 
 /// Removes the worktrees and branches of those that lost. Their snapshots stay with Ralph: `ralph diff` shows them.
-async fn clear_losers(machinery: &Machinery, workspace: &str, results: &[(usize, LoopResult)], winner: Option<usize>) {
+async fn clear_losers(services: &Services, workspace: &str, results: &[(usize, LoopResult)], winner: Option<usize>) {
     let origin = std::path::PathBuf::from(workspace);
-    let scratch = machinery.home.workspace(&origin);
-    let git = machinery.git.clone();
+    let scratch = services.home.workspace(&origin);
+    let git = services.git.clone();
     let losers: Vec<_> = results
         .iter()
         .enumerate()
         .filter(|(place, _)| Some(*place) != winner)
-        .map(|(_, (_, result))| (machinery.home.worktree(result.loop_id), format!("ralph/{}", result.loop_id.short())))
+        .map(|(_, (_, result))| (services.home.worktree(result.loop_id), format!("ralph/{}", result.loop_id.short())))
         .collect();
     let cleared = tokio::task::spawn_blocking(move || {
         let Some(repository) = Repository::find(&origin, &git, &scratch) else { return Vec::new() };
@@ -277,6 +277,6 @@ async fn clear_losers(machinery: &Machinery, workspace: &str, results: &[(usize,
         removed.filter_map(Result::err).map(|error| error.to_string()).collect::<Vec<_>>()
     });
     for problem in cleared.await.unwrap_or_default() {
-        machinery.warn(format!("a candidate's worktree could not be removed: {problem}"));
+        services.warn(format!("a candidate's worktree could not be removed: {problem}"));
     }
 }

@@ -9,7 +9,7 @@ use crate::store::{Store, Writing};
 
 /// The most that one attempt can weigh: with more, the sum of a day would not fit into the database's numbers, and one absurd
 /// figure would keep every loop of that day from starting.
-const MOST: Money = Money::dollars(1_000_000_000);
+const MAX: Money = Money::dollars(1_000_000_000);
 
 /// What an append does to the money of its loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -280,7 +280,7 @@ async fn hold(
         .bind(day)
         .bind(loop_id.to_string())
         .bind(i64::from(attempt.0))
-        .bind(amount.min(MOST).micros())
+        .bind(amount.min(MAX).micros())
         .bind(pool.map(|pool| pool.id.as_str()))
         .execute(writing.on())
         .await;
@@ -294,7 +294,7 @@ async fn settle(writing: &mut Writing<'_>, loop_id: LoopId, attempt: Attempt, am
     let settled = sqlx::query("UPDATE budget SET settled = $3 WHERE loop = $1 AND attempt = $2")
         .bind(loop_id.to_string())
         .bind(i64::from(attempt.0))
-        .bind(amount.min(MOST).micros())
+        .bind(amount.min(MAX).micros())
         .execute(writing.on())
         .await
         .map_err(|error| writing.fault(error))?;

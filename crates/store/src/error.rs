@@ -186,7 +186,7 @@ impl Error {
     pub(crate) fn from_driver(path: &Path, doing: &'static str, source: sqlx::Error) -> Self {
         let path = path.to_owned();
         match sqlite::fault(&source) {
-            sqlite::Fault::Busy => Self::Busy { path, seconds: sqlite::PATIENCE.as_secs() },
+            sqlite::Fault::Busy => Self::Busy { path, seconds: sqlite::TIMEOUT.as_secs() },
             sqlite::Fault::Full => Self::Full { path },
             sqlite::Fault::ReadOnly => Self::ReadOnly { path },
             sqlite::Fault::Disk => Self::Disk { path, detail: words(&source) },

@@ -1,7 +1,7 @@
 use super::*;
 use crate::chain::Break;
 use crate::testing::{event, id, meddle, new_loop, started, store};
-use crate::{How, LoopStatus};
+use crate::{LoopStatus, StopMode};
 
 fn summary(status: LoopStatus) -> LoopSummary {
     LoopSummary {
@@ -71,7 +71,7 @@ async fn ids_are_used_once_and_unknown_loops_are_named() {
         store.quarantine_after(id(2), Seq(0)).await.map(drop),
         store.get(id(2)).await.map(drop),
         store.set_pid(id(2), None).await,
-        store.request_stop(id(2), How::Now, Timestamp(1)).await,
+        store.request_stop(id(2), StopMode::Now, Timestamp(1)).await,
     ] {
         let error = wrong.unwrap_err();
         assert!(matches!(error, Error::UnknownLoop { .. }), "{error:?}");

@@ -23,6 +23,6 @@ pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
 pub use error::{Error, Result};
 pub use journal::{ChainReport, Quarantine};
 pub use loops::{Filter, Found, LoopEntry, LoopStatus, LoopSummary, NewLoop, ParseLoopStatus};
-pub use stops::How;
+pub use stops::StopMode;
 pub use store::Store;
 pub use trust::Trusted;

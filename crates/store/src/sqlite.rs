@@ -14,7 +14,7 @@ pub(crate) type Pool = sqlx::SqlitePool;
 pub(crate) type Row = sqlx::sqlite::SqliteRow;
 
 /// How long a call waits for other processes before it gives up.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Takes the write lock at once: a transaction that reads first and writes later fails at the second step, whatever the
 /// timeout, when somebody else wrote in between.
@@ -27,7 +27,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .foreign_keys(true)
         // NORMAL can lose acknowledged commits at power loss when the journal is a write-ahead log.
         .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(PATIENCE)
+        .busy_timeout(TIMEOUT)
         // Half a mebibyte: a loop writes three small transactions an iteration and has to stay small itself.
         .pragma("cache_size", "-512")
         .disable_statement_logging()
@@ -46,7 +46,7 @@ pub(crate) fn readers(path: &Path) -> Pool {
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
-        .acquire_timeout(PATIENCE)
+        .acquire_timeout(TIMEOUT)
         .connect_lazy_with(options(path).pragma("query_only", "ON"))
 }
 

@@ -7,14 +7,14 @@ use crate::store::Store;
 
 /// How a loop is to be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum How {
+pub enum StopMode {
     /// When the iteration that runs is over.
     AfterIteration,
     /// At once.
     Now,
 }
 
-impl How {
+impl StopMode {
     const fn name(self) -> &'static str {
         match self {
             Self::AfterIteration => "after-iteration",
@@ -28,7 +28,7 @@ impl Store {
     ///
     /// # Errors
     /// [`crate::Error::UnknownLoop`]; else what the database says.
-    pub async fn request_stop(&self, loop_id: LoopId, how: How, at: Timestamp) -> Result<()> {
+    pub async fn request_stop(&self, loop_id: LoopId, how: StopMode, at: Timestamp) -> Result<()> {
         let mut writing = self.write("ask a loop to stop").await?;
         let row = "INSERT INTO stops (loop, how, at) VALUES ($1, $2, $3)
              ON CONFLICT (loop) DO UPDATE SET how = $2, at = $3 WHERE stops.how <> 'now'";
@@ -43,7 +43,7 @@ impl Store {
     ///
     /// # Errors
     /// What the database says.
-    pub async fn stop_requested(&self, loop_id: LoopId) -> Result<Option<How>> {
+    pub async fn stop_requested(&self, loop_id: LoopId) -> Result<Option<StopMode>> {
         let row = sqlx::query("SELECT how FROM stops WHERE loop = $1")
             .bind(loop_id.to_string())
             .fetch_optional(self.readers())
@@ -51,7 +51,7 @@ impl Store {
             .map_err(self.fault("look for a stop request"))?;
         let Some(row) = row else { return Ok(None) };
         let how: String = self.column(&row, "how")?;
-        match [How::AfterIteration, How::Now].into_iter().find(|known| known.name() == how) {
+        match [StopMode::AfterIteration, StopMode::Now].into_iter().find(|known| known.name() == how) {
             Some(how) => Ok(Some(how)),
             None => Err(self.malformed("stops.how", how)),
         }

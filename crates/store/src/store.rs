@@ -170,7 +170,7 @@ async fn ready(path: &Path, steps: &[Step]) -> Result<Connection> {
     let begun = Instant::now();
     loop {
         match prepare(path, steps).await {
-            Err(Error::Busy { .. }) if begun.elapsed() < sqlite::PATIENCE => {
+            Err(Error::Busy { .. }) if begun.elapsed() < sqlite::TIMEOUT => {
                 tokio::time::sleep(Duration::from_millis(15)).await;
             }
             done => return done,

@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 use crate::testing::{event, folder, id, meddle, started};
-use crate::{Filter, How};
+use crate::{Filter, StopMode};
 
 fn mode(path: &Path) -> u32 {
     path.metadata().unwrap().permissions().mode() & 0o777
@@ -62,12 +62,12 @@ async fn an_older_schema_opens_with_all_it_holds() {
     let first = ready(&path, &schema::STEPS[..1]).await.unwrap();
     let old = Store::new(&path, Some(first));
     started(&old, id(1), 3).await;
-    assert!(old.request_stop(id(1), How::Now, ralph_model::Timestamp(1)).await.is_err(), "not known then");
+    assert!(old.request_stop(id(1), StopMode::Now, ralph_model::Timestamp(1)).await.is_err(), "not known then");
     old.close().await.unwrap();
 
     let store = Store::open(&path).await.unwrap();
     assert_eq!(store.journal(id(1)).await.unwrap().len(), 3);
-    store.request_stop(id(1), How::Now, ralph_model::Timestamp(1)).await.unwrap();
+    store.request_stop(id(1), StopMode::Now, ralph_model::Timestamp(1)).await.unwrap();
     store.append(id(1), crate::Seq(3), &[event(4)], None, None).await.unwrap();
     assert_eq!(store.quarantine_after(id(1), crate::Seq(3)).await.unwrap().events, 1);
 }

@@ -76,7 +76,7 @@ pub fn judge(plants: &[Plant], due: &dyn Fn(&str) -> bool, seen: &Seen<'_>) -> J
     if !sightings.iter().any(|(_, marks)| marks.contains(&true)) {
         return not_reported(Why::FailedOtherwise, plants.iter().collect());
     }
-    let is_cut = seen.failing.len() >= TestTally::MOST_NAMES;
+    let is_cut = seen.failing.len() >= TestTally::MAX_NAMES;
     let unseen: Vec<&Plant> = sightings
         .iter()
         .filter(|(plant, marks)| {

@@ -92,7 +92,7 @@ fn a_run_that_stops_at_the_first_failure_owes_the_first_one() {
 
 #[test]
 fn more_failing_tests_than_are_kept_excuse_due_files() {
-    let failing: Vec<String> = (0..TestTally::MOST_NAMES).map(|number| format!("a{number}")).collect();
+    let failing: Vec<String> = (0..TestTally::MAX_NAMES).map(|number| format!("a{number}")).collect();
     let output = ALL.replace("FAIL: pale_path_2000\n", "");
     let seen = Seen { failing: &failing, ..failed(&output) };
     assert_eq!(judge(&two(Stops::Never), &|_| true, &seen), Judgement::Reported);

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use crate::Error;
 
 /// Longer than git needs for the largest of checkouts.
-const PATIENCE: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What a repository's configuration could start, turned off. Partial clones fetch missing objects through helpers; the
 /// environment forbids that, see [`Call::new`].
@@ -231,7 +231,7 @@ impl Watch {
         let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty());
         let (over, waiting) = mpsc::channel();
         let thread = thread::spawn(move || {
-            if waiting.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout)
+            if waiting.recv_timeout(TIMEOUT) == Err(mpsc::RecvTimeoutError::Timeout)
                 && let Ok(process) = process
             {
                 let _ = pidfd_send_signal(process, Signal::KILL);

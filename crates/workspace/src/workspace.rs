@@ -22,7 +22,7 @@ use crate::tracked::Tracked;
 use crate::{Error, Placement};
 
 /// More threads than this gain little: the kernel's own locks are shared.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 
 /// What a workspace is opened with.
 #[derive(Debug, Clone)]
@@ -124,7 +124,7 @@ impl Workspace {
             relist: false,
             unsaved: false,
             scans: 0,
-            threads: thread::available_parallelism().map_or(1, |count| count.get().min(MOST_THREADS)),
+            threads: thread::available_parallelism().map_or(1, |count| count.get().min(MAX_THREADS)),
         })
     }
 

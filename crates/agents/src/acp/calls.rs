@@ -12,11 +12,11 @@ use crate::transcript::{CallEnd, Transcript};
 use super::permission;
 
 /// Calls that are remembered, under way or ended: more than any server has under way at once.
-const MOST: usize = 256;
-const MOST_ID: usize = 200;
+const MAX: usize = 256;
+const MAX_ID: usize = 200;
 /// Characters of a title, and of what a failed call says. The transcript cuts further.
-const MOST_TITLE: usize = 1000;
-const MOST_WHY: usize = 1000;
+const MAX_TITLE: usize = 1000;
+const MAX_WHY: usize = 1000;
 
 /// What Ralph keeps the server from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,18 +104,18 @@ impl Calls {
     }
 
     fn learn(&mut self, update: &Value, prohibited: &Prohibited) -> Option<(&mut Call, News)> {
-        let id = short(text(update, "toolCallId")?.to_owned(), MOST_ID);
+        let id = short(text(update, "toolCallId")?.to_owned(), MAX_ID);
         let known = self.known.iter().position(|call| call.id == id);
         let at = known.unwrap_or_else(|| self.add(id, update));
         let call = self.known.get_mut(at)?;
         if let Some(kind) = text(update, "kind") {
-            call.kind = Some(short(kind.to_owned(), MOST_ID));
+            call.kind = Some(short(kind.to_owned(), MAX_ID));
         }
         // A request for permission may say less than what was told before it.
         if call.prohibited.is_none() {
             call.prohibited = permission::prohibited_path(update, prohibited);
         }
-        let title = short(text(update, "title").unwrap_or_default().to_owned(), MOST_TITLE);
+        let title = short(text(update, "title").unwrap_or_default().to_owned(), MAX_TITLE);
         // Some servers begin with the name of the tool as the title.
         let is_new = !title.is_empty() && title != call.tool && title != call.title;
         if is_new {
@@ -134,13 +134,13 @@ impl Calls {
     }
 
     fn add(&mut self, id: String, update: &Value) -> usize {
-        if self.known.len() == MOST {
+        if self.known.len() == MAX {
             self.known.pop_front();
         }
         self.count += 1;
         self.known.push_back(Call {
             number: self.count.to_string(),
-            tool: short(tool(update, &id), MOST_TITLE),
+            tool: short(tool(update, &id), MAX_TITLE),
             id,
             title: String::new(),
             kind: None,
@@ -226,7 +226,7 @@ fn words(update: &Value) -> String {
         let blocks = update.get("content").and_then(Value::as_array)?;
         blocks.iter().find_map(|block| block.pointer("/content/text").and_then(Value::as_str))
     };
-    short(raw.or_else(content).unwrap_or_default().to_owned(), MOST_WHY)
+    short(raw.or_else(content).unwrap_or_default().to_owned(), MAX_WHY)
 }
 
 pub(super) fn text<'a>(of: &'a Value, name: &str) -> Option<&'a str> {

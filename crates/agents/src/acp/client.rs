@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 
 use super::calls::{Calls, Confinement, text};
 use super::garbage::{Amount, Garbage};
+use super::message_buffer::MessageBuffer;
 use super::permission::{self, Decision};
 use super::refused;
 use super::rpc::{self, Message, Refusal};
+use super::session_option::{self, SessionOption};
 use super::talk::Talk;
 use super::usage::{self, Thoughts};
-use super::voice::Voice;
-use super::wish::{self, Wish};
 use crate::adapter::Parser;
 use crate::request::Prohibited;
 use crate::text::short;
@@ -31,15 +31,15 @@ use crate::transcript::{Terminal, Transcript};
 /// The version of the protocol that this client speaks.
 const VERSION: u64 = 1;
 /// How long a server has to answer everything before the prompt: some download themselves first.
-const MOST_HANDSHAKE: i64 = 5 * 60 * 1000;
-const MOST_NAME: usize = 200;
+const MAX_HANDSHAKE: i64 = 5 * 60 * 1000;
+const MAX_NAME: usize = 200;
 
 /// Takes the lines for the server; dropping it closes the server's input.
 pub(super) type Sink = Box<dyn FnMut(String) -> Result<(), FeedError> + Send>;
 
 /// What the session is for.
 #[derive(Debug)]
-pub(super) struct Errand {
+pub(super) struct PromptTask {
     pub(super) prompt: String,
     pub(super) directory: PathBuf,
     pub(super) model: Option<String>,
@@ -49,20 +49,20 @@ pub(super) struct Errand {
 
 /// One session with a server.
 pub(super) struct Client {
-    errand: Errand,
+    task: PromptTask,
     sink: Option<Sink>,
     talk: Talk,
     /// The step whose answer is waited for, and the number of its request.
     step: Step,
     number: u64,
     since: Option<Timestamp>,
-    wishes: VecDeque<Wish>,
+    wishes: VecDeque<SessionOption>,
     /// Models that can be chosen.
     offered: Vec<String>,
     session: String,
     server: Server,
     calls: Calls,
-    voice: Voice,
+    voice: MessageBuffer,
     thought: Thought,
     cancel: Cancel,
     garbage: Garbage,
@@ -72,7 +72,7 @@ pub(super) struct Client {
 enum Step {
     Initialize,
     Open,
-    Choose(Wish),
+    Choose(SessionOption),
     Prompt,
     /// Nothing more is asked, answered or listened to.
     Over,
@@ -100,10 +100,10 @@ enum Cancel {
 }
 
 impl Client {
-    pub(super) fn new(errand: Errand, sink: Sink, talk: Talk) -> Self {
+    pub(super) fn new(task: PromptTask, sink: Sink, talk: Talk) -> Self {
         let mut client = Self {
-            calls: Calls::new(errand.confinement),
-            errand,
+            calls: Calls::new(task.confinement),
+            task,
             sink: Some(sink),
             talk,
             step: Step::Initialize,
@@ -113,7 +113,7 @@ impl Client {
             offered: Vec::new(),
             session: String::new(),
             server: Server::default(),
-            voice: Voice::default(),
+            voice: MessageBuffer::default(),
             thought: Thought::NotSeen,
             cancel: Cancel::No,
             garbage: Garbage::default(),
@@ -182,11 +182,13 @@ impl Client {
             (Step::Open, Ok(result)) => self.opened(&result, told),
             (Step::Choose(_), Ok(_)) => self.next_wish(told),
             (Step::Prompt, Ok(result)) => self.finished(&result, told),
-            (Step::Choose(wish), Err(refusal)) => match wish.trouble(&self.offered, &refused::words(&refusal)) {
-                Some(trouble) => self.trouble(trouble, told),
-                // A mode is a wish: the server asks for permission or does not.
-                None => self.next_wish(told),
-            },
+            (Step::Choose(session_option), Err(refusal)) => {
+                match session_option.trouble(&self.offered, &refused::words(&refusal)) {
+                    Some(trouble) => self.trouble(trouble, told),
+                    // A mode is a session_option: the server asks for permission or does not.
+                    None => self.next_wish(told),
+                }
+            }
             (Step::Initialize | Step::Open | Step::Prompt, Err(refusal)) => self.refused(&refusal, told),
         }
     }
@@ -199,8 +201,8 @@ impl Client {
             return self.no_server(&why, told);
         }
         let name = result.pointer("/agentInfo/name").and_then(Value::as_str).unwrap_or_default();
-        self.server = Server { name: short(name.to_owned(), MOST_NAME), logins: refused::logins(result) };
-        let params = json!({"cwd": self.errand.directory.to_string_lossy(), "mcpServers": []});
+        self.server = Server { name: short(name.to_owned(), MAX_NAME), logins: refused::logins(result) };
+        let params = json!({"cwd": self.task.directory.to_string_lossy(), "mcpServers": []});
         self.asked(Step::Open, "session/new", &params, told);
     }
 
@@ -210,11 +212,11 @@ impl Client {
         };
         told.session(session);
         session.clone_into(&mut self.session);
-        if let Some(model) = wish::current_model(result) {
+        if let Some(model) = session_option::current_model(result) {
             told.model(&model);
         }
-        self.offered = wish::offered(result);
-        match wish::of(result, self.errand.model.as_deref(), self.errand.confinement) {
+        self.offered = session_option::offered(result);
+        match session_option::of(result, self.task.model.as_deref(), self.task.confinement) {
             Ok(wishes) => self.wishes = wishes.into(),
             Err(trouble) => return self.trouble(trouble, told),
         }
@@ -223,15 +225,15 @@ impl Client {
 
     fn next_wish(&mut self, told: &mut Transcript) {
         match self.wishes.pop_front() {
-            Some(wish) => {
-                if let Wish::Model { model, .. } = &wish {
+            Some(session_option) => {
+                if let SessionOption::Model { model, .. } = &session_option {
                     told.model(model);
                 }
-                let (method, params) = wish.request(&self.session);
-                self.asked(Step::Choose(wish), method, &params, told);
+                let (method, params) = session_option.request(&self.session);
+                self.asked(Step::Choose(session_option), method, &params, told);
             }
             None => {
-                let prompt = std::mem::take(&mut self.errand.prompt);
+                let prompt = std::mem::take(&mut self.task.prompt);
                 let params = json!({"sessionId": self.session, "prompt": [{"type": "text", "text": prompt}]});
                 self.asked(Step::Prompt, "session/prompt", &params, told);
             }
@@ -279,7 +281,7 @@ impl Client {
         let words = refused::words(refusal);
         if let Some(mut trouble) = refused::trouble(refusal, &words, &self.server.logins, told.now()) {
             if trouble.kind == TroubleKind::ModelNotFound {
-                trouble.advice = Some(wish::other_model(&self.offered));
+                trouble.advice = Some(session_option::other_model(&self.offered));
             }
             told.trouble(trouble);
         }
@@ -299,7 +301,7 @@ impl Client {
         self.voice.pauses(told);
         let call = params.get("toolCall").unwrap_or(&Value::Null);
         let options = params.get("options").unwrap_or(&Value::Null);
-        let decision = match self.calls.judged(call, &self.errand.prohibited, told) {
+        let decision = match self.calls.judged(call, &self.task.prohibited, told) {
             Some(_) => Decision::Reject,
             None if self.cancel == Cancel::Sent => Decision::Cancelled,
             None => Decision::Allow,
@@ -317,7 +319,7 @@ impl Client {
             Some("agent_message_chunk") => self.voice.told(update, told),
             Some("tool_call" | "tool_call_update") => {
                 self.voice.pauses(told);
-                self.calls.told(update, &self.errand.prohibited, told);
+                self.calls.told(update, &self.task.prohibited, told);
             }
             Some("usage_update") => {
                 if let Some(dollars) = usage::dollars(update) {
@@ -375,7 +377,7 @@ impl Parser for Client {
             }
         }
         let waits = !matches!(self.step, Step::Prompt | Step::Over);
-        if waits && told.now().0.saturating_sub(since.0) > MOST_HANDSHAKE {
+        if waits && told.now().0.saturating_sub(since.0) > MAX_HANDSHAKE {
             let why = self.garbage.instead("it was asked for a session and did not answer");
             told.fault(FaultKind::Hang, &why);
             self.fail(&why, told);
@@ -418,7 +420,7 @@ fn plan(update: &Value) -> Option<String> {
     let is = |entry: &&Value, status: &str| text(entry, "status") == Some(status);
     let done = entries.iter().filter(|entry| is(entry, "completed")).count();
     let current = entries.iter().find(|entry| is(entry, "in_progress")).and_then(|entry| text(entry, "content"))?;
-    Some(format!("plan, {done} of {} done: {}\n", entries.len(), short(current.to_owned(), MOST_NAME)))
+    Some(format!("plan, {done} of {} done: {}\n", entries.len(), short(current.to_owned(), MAX_NAME)))
 }
 
 /// From here on nobody can say that nothing was used: the model thought, or the server had the prompt.

@@ -28,7 +28,7 @@ impl Lab {
             Ok(())
         });
         let talk = Talk::new();
-        let client = Client::new(errand(model), sink, talk.clone());
+        let client = Client::new(task(model), sink, talk.clone());
         Self { client, told: golden::transcript(), sent, talk }
     }
 
@@ -88,9 +88,9 @@ impl Lab {
     }
 }
 
-fn errand(model: Option<&str>) -> Errand {
+fn task(model: Option<&str>) -> PromptTask {
     let matches = |path: &Path| path.starts_with("/w/src/auth").then(|| "src/auth/**".to_owned());
-    Errand {
+    PromptTask {
         prompt: "Do\nit.".into(),
         directory: "/w".into(),
         model: model.map(str::to_owned),
@@ -367,7 +367,7 @@ fn a_program_that_is_no_server_is_told_by_what_it_printed() {
     assert!(trouble.advice.unwrap().contains("Agent Client Protocol"));
 
     let mut lab = Lab::new();
-    for _ in 0..crate::acp::garbage::MOST {
+    for _ in 0..crate::acp::garbage::MAX {
         lab.client.stdout("flood", &mut lab.told);
     }
     assert!(lab.is_closed());

@@ -3,8 +3,8 @@
 use crate::text::short;
 
 /// Lines after which a program that never answered is no server.
-pub(super) const MOST: u32 = 10_000;
-const MOST_LINE: usize = 200;
+pub(super) const MAX: u32 = 10_000;
+const MAX_LINE: usize = 200;
 
 /// What was printed beside the messages.
 #[derive(Debug, Default)]
@@ -27,15 +27,15 @@ impl Garbage {
     pub(super) fn printed(&mut self, line: &str) -> Amount {
         self.lines = self.lines.saturating_add(1);
         if self.first.is_empty() {
-            self.first = short(line.trim().to_owned(), MOST_LINE);
+            self.first = short(line.trim().to_owned(), MAX_LINE);
         }
-        if self.lines < MOST { Amount::Usual } else { Amount::Flood }
+        if self.lines < MAX { Amount::Usual } else { Amount::Flood }
     }
 
     /// A line of standard error.
     pub(super) fn complained(&mut self, line: &str) {
         if !line.trim().is_empty() {
-            self.complaint = short(line.trim().to_owned(), MOST_LINE);
+            self.complaint = short(line.trim().to_owned(), MAX_LINE);
         }
     }
 

@@ -5,9 +5,9 @@ use ralph_model::Ended;
 use serde_json::Value;
 
 use super::calls::{Calls, Confinement, text};
+use super::message_buffer::MessageBuffer;
 use super::refused;
 use super::rpc::{self, Message};
-use super::voice::Voice;
 use crate::adapter::Parser;
 use crate::request::Prohibited;
 use crate::transcript::Transcript;
@@ -15,14 +15,18 @@ use crate::transcript::Transcript;
 /// Hears every update, whatever came before it.
 pub(super) struct Listener {
     calls: Calls,
-    voice: Voice,
+    voice: MessageBuffer,
     /// Of a run that is over nothing can be prohibited any more.
     prohibited: Prohibited,
 }
 
 impl Listener {
     pub(super) fn new() -> Self {
-        Self { calls: Calls::new(Confinement::Sandbox), voice: Voice::default(), prohibited: Prohibited::default() }
+        Self {
+            calls: Calls::new(Confinement::Sandbox),
+            voice: MessageBuffer::default(),
+            prohibited: Prohibited::default(),
+        }
     }
 
     fn updated(&mut self, update: &Value, told: &mut Transcript) {

@@ -5,10 +5,10 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 /// How deep the input of a call is searched, and how many values of it: no tool nests its paths further.
-const MOST_DEPTH: usize = 8;
-const MOST_VALUES: usize = 10_000;
+const MAX_DEPTH: usize = 8;
+const MAX_VALUES: usize = 10_000;
 /// The longest path that Linux takes.
-const MOST_PATH: usize = 4096;
+const MAX_PATH: usize = 4096;
 
 /// What the names of fields end with whose values are paths, in lower case and without separators.
 const ENDS: [&str; 12] = [
@@ -33,9 +33,9 @@ pub(super) fn of_call(call: &Value, found: &mut dyn FnMut(&Path)) {
     for path in places.filter_map(|place| place.get("path").and_then(Value::as_str)) {
         one(path, found);
     }
-    let mut left = MOST_VALUES;
+    let mut left = MAX_VALUES;
     if let Some(input) = call.get("rawInput") {
-        search(input, None, MOST_DEPTH, &mut left, found);
+        search(input, None, MAX_DEPTH, &mut left, found);
     }
 }
 
@@ -72,7 +72,7 @@ fn is_path_field(name: &str) -> bool {
 
 fn one(text: &str, found: &mut dyn FnMut(&Path)) {
     let text = text.strip_prefix("file://").unwrap_or(text);
-    if text.is_empty() || text.len() > MOST_PATH || text.contains(['\0', '\n']) {
+    if text.is_empty() || text.len() > MAX_PATH || text.contains(['\0', '\n']) {
         return;
     }
     let path = Path::new(text);

@@ -12,10 +12,10 @@ use crate::trouble::classify;
 const AUTHENTICATION_REQUIRED: i64 = -32000;
 /// What libraries put before the words of an error that has no code of its own.
 const PREFIX: &str = "Internal error: ";
-const MOST_WORDS: usize = 2000;
+const MAX_WORDS: usize = 2000;
 /// Ways to log in, and characters of each.
-const MOST_LOGINS: usize = 8;
-const MOST_LOGIN: usize = 200;
+const MAX_LOGINS: usize = 8;
+const MAX_LOGIN: usize = 200;
 
 /// The words of an error, for people: the innermost message of what may be JSON in JSON.
 pub(super) fn words(refusal: &Refusal) -> String {
@@ -29,7 +29,7 @@ pub(super) fn words(refusal: &Refusal) -> String {
         Some(detail) => format!("{message}: {}", inner(detail).unwrap_or_else(|| detail.to_owned())),
         None => inner(message).unwrap_or_else(|| message.to_owned()),
     };
-    short(words, MOST_WORDS)
+    short(words, MAX_WORDS)
 }
 
 /// The message inside of an error that is told as JSON.
@@ -41,7 +41,7 @@ fn inner(text: &str) -> Option<String> {
 
 /// The trouble of the service that an error tells of, if it does. `logins` is how one can log in, by the server's own words.
 pub(super) fn trouble(refusal: &Refusal, words: &str, logins: &[String], now: Timestamp) -> Option<Trouble> {
-    let all = short(format!("{} {}", refusal.message, refusal.data), 4 * MOST_WORDS);
+    let all = short(format!("{} {}", refusal.message, refusal.data), 4 * MAX_WORDS);
     let found = match status(refusal, &all) {
         // Some servers call everything a 500 that they have no number for; then the words tell more.
         None | Some(500) => classify(None, &all, now).or_else(|| classify(status(refusal, &all), &all, now)),
@@ -61,7 +61,7 @@ pub(super) fn trouble(refusal: &Refusal, words: &str, logins: &[String], now: Ti
 pub(super) fn logins(result: &Value) -> Vec<String> {
     let methods = result.get("authMethods").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let words = methods.iter().filter_map(|method| text(method, "description").or_else(|| text(method, "name")));
-    words.take(MOST_LOGINS).map(|words| short(words.to_owned(), MOST_LOGIN)).collect()
+    words.take(MAX_LOGINS).map(|words| short(words.to_owned(), MAX_LOGIN)).collect()
 }
 
 fn advice(logins: &[String]) -> String {

@@ -8,8 +8,8 @@ fn line(update: &Value) -> String {
 
 fn said(line: &str) -> Option<(&'static str, String, String)> {
     match read(line) {
-        Said::Piece(piece) => Some((piece.voice, piece.message.into_owned(), piece.words.into_owned())),
-        Said::End | Said::Beside => None,
+        StreamLine::Chunk(piece) => Some((piece.voice, piece.message.into_owned(), piece.words.into_owned())),
+        StreamLine::End | StreamLine::Other => None,
     }
 }
 
@@ -30,11 +30,11 @@ fn other_messages_end_them_where_the_client_does() {
     let update = |kind: &str| line(&json!({"sessionUpdate": kind, "content": []}));
     let ask = json!({"id": 1, "method": "session/request_permission", "params": {}}).to_string();
     for end in [update("tool_call"), update("tool_call_update"), ask, json!({"id": 3, "result": {}}).to_string()] {
-        assert_eq!(read(&end), Said::End, "{end}");
+        assert_eq!(read(&end), StreamLine::End, "{end}");
     }
     let ask = json!({"id": 1, "method": "fs/read_text_file", "params": {}}).to_string();
     let image = line(&json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "image"}}));
     for beside in [update("usage_update"), update("plan"), ask, image, "{".into(), "no message".into()] {
-        assert_eq!(read(&beside), Said::Beside, "{beside}");
+        assert_eq!(read(&beside), StreamLine::Other, "{beside}");
     }
 }

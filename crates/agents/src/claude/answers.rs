@@ -9,7 +9,7 @@ use super::words::text;
 use crate::transcript::Transcript;
 
 /// Answers that are under way at once: more than there are subagents, and fewer than the meter can still correct.
-const MOST: usize = 48;
+const MAX: usize = 48;
 /// Bytes of an answer that make a token, about. Holds only until the true figure comes.
 const BYTES_A_TOKEN: usize = 4;
 /// Bytes after which an estimate is worth telling: a model needs about a second for them.
@@ -146,7 +146,7 @@ impl Answers {
         if let Some(at) = self.known.iter().position(|answer| answer.id == id) {
             return self.known.get_mut(at);
         }
-        if self.known.len() == MOST {
+        if self.known.len() == MAX {
             self.known.pop_front();
         }
         self.known.push_back(Answer { id: id.to_owned(), ..Answer::default() });

@@ -83,7 +83,7 @@ fn answers_are_forgotten_before_they_are_too_many() {
     for number in 0..1000 {
         answers.begin(&number.to_string(), "scripted-1", &json!({"input_tokens": 1000}), &mut told);
     }
-    assert_eq!(answers.known.len(), MOST);
+    assert_eq!(answers.known.len(), MAX);
     assert_eq!(micros(&told), 1000 * 1000);
 }
 

@@ -24,9 +24,9 @@ use crate::transcript::{CallEnd, Terminal, Transcript};
 use crate::trouble::{classify, point_in_time};
 
 /// Calls that were not permitted and are remembered by their ids.
-const MOST_DENIED: usize = 64;
+const MAX_DENIED: usize = 64;
 /// Lines of standard error that are remembered.
-const MOST_STDERR: usize = 4;
+const MAX_STDERR: usize = 4;
 /// What stands for the model in messages that the program wrote itself.
 const NOBODY: &str = "<synthetic>";
 /// Ends of a turn that the service is the reason of.
@@ -135,7 +135,7 @@ impl Parser for Claude {
         if line.trim().is_empty() {
             return;
         }
-        if self.stderr.len() == MOST_STDERR {
+        if self.stderr.len() == MAX_STDERR {
             self.stderr.pop_front();
         }
         self.stderr.push_back(beginning(line.trim()).to_owned());
@@ -387,7 +387,7 @@ impl Claude {
         if id.is_empty() || self.knows_denied(id) {
             return;
         }
-        if self.denied.len() == MOST_DENIED {
+        if self.denied.len() == MAX_DENIED {
             self.denied.pop_front();
         }
         self.denied.push_back(beginning(id).to_owned());

@@ -299,8 +299,8 @@ fn little_is_remembered_of_standard_error() {
     for _ in 0..100 {
         run.parser.stderr(&"é".repeat(10_000), &mut run.told);
     }
-    assert_eq!(run.parser.stderr.len(), MOST_STDERR);
-    assert!(run.parser.stderr.iter().all(|line| line.len() <= words::MOST));
+    assert_eq!(run.parser.stderr.len(), MAX_STDERR);
+    assert!(run.parser.stderr.iter().all(|line| line.len() <= words::MAX));
 }
 
 #[test]
@@ -326,5 +326,5 @@ fn denied_calls_are_not_remembered_without_end() {
     for number in 0..1000 {
         run.parser.remember_denied(&number.to_string());
     }
-    assert_eq!(run.parser.denied.len(), MOST_DENIED);
+    assert_eq!(run.parser.denied.len(), MAX_DENIED);
 }

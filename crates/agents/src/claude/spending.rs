@@ -7,7 +7,7 @@ use super::words::text;
 use crate::transcript::Transcript;
 
 /// Models that one run uses.
-const MOST_MODELS: usize = 32;
+const MAX_MODELS: usize = 32;
 
 /// The sums over the results of a run.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl Spending {
             if !is_sum {
                 self.dollars += usage["costUSD"].as_f64().filter(|dollars| *dollars >= 0.0).unwrap_or(0.0);
             }
-            let is_full = self.models.len() == MOST_MODELS;
+            let is_full = self.models.len() == MAX_MODELS;
             match self.models.iter_mut().find(|(known, _)| known == model) {
                 Some((_, sum)) => *sum = sum.plus(tokens),
                 None if is_full => {}

@@ -68,5 +68,5 @@ fn models_are_not_remembered_without_end() {
     for number in 0..200 {
         spending.add(&json!({format!("m{number}"): {"inputTokens": 1}}), &Value::Null, &Value::Null, &mut told);
     }
-    assert_eq!(spending.models.len(), MOST_MODELS);
+    assert_eq!(spending.models.len(), MAX_MODELS);
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::text::is_refused_by_sandbox;
 
 /// Bytes of a text that are looked at, and kept of it.
-pub(super) const MOST: usize = 2000;
+pub(super) const MAX: usize = 2000;
 
 /// A text, or none.
 pub(super) fn text(value: &Value) -> &str {
@@ -51,7 +51,7 @@ pub(super) fn refused_by_sandbox(content: &Value) -> Option<&str> {
 
 /// As much of a text as anybody reads.
 pub(super) fn beginning(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MOST)).unwrap_or(text)
+    text.get(..text.floor_char_boundary(MAX)).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::text::short;
 use crate::transcript::{CallEnd, Terminal, Transcript};
 
 /// Characters of what is remembered of a failure.
-const MOST_WORDS: usize = 2000;
+const MAX_WORDS: usize = 2000;
 /// Words of a file system that a sandbox of Codex's own made read-only.
 const READ_ONLY: &str = "Read-only file system";
 
@@ -130,7 +130,7 @@ impl Parser for Codex {
             }
             "turn.failed" => {
                 let words = event.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
-                self.failed = Some(short(words.to_owned(), MOST_WORDS));
+                self.failed = Some(short(words.to_owned(), MAX_WORDS));
                 let words = if words.is_empty() {
                     "the turn failed, without a word why".to_owned()
                 } else {
@@ -146,7 +146,7 @@ impl Parser for Codex {
         // The tool calls that it complains of here are in the record of the session, with their names.
         let is_error = line.starts_with("Error") || line.starts_with("error:");
         if is_error && !self.has_begun {
-            self.complaint = Some(short(line.to_owned(), MOST_WORDS));
+            self.complaint = Some(short(line.to_owned(), MAX_WORDS));
         }
     }
 
@@ -227,8 +227,8 @@ fn changes(item: &Value) -> String {
 fn arguments(item: &Value) -> String {
     match item.get("arguments") {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => short(text.clone(), MOST_WORDS),
-        Some(other) => short(other.to_string(), MOST_WORDS),
+        Some(Value::String(text)) => short(text.clone(), MAX_WORDS),
+        Some(other) => short(other.to_string(), MAX_WORDS),
     }
 }
 

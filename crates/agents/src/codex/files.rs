@@ -10,20 +10,20 @@ use std::path::PathBuf;
 use ralph_model::Timestamp;
 use rustix::fs::{Dir, Mode, OFlags};
 
-use super::rollout::{MOST_THREADS, Opening, Rollouts};
+use super::rollout::{MAX_THREADS, Opening, Rollouts};
 use crate::record::Record;
 use crate::transcript::Transcript;
 
 /// Bytes of one record that are read in one look. A thread writes far less in that time.
-const MOST_PER_LOOK: u64 = 4 * 1024 * 1024;
+const MAX_PER_LOOK: u64 = 4 * 1024 * 1024;
 /// Bytes of one record that are read at the end, when a long thread was taken up again.
-const MOST_AT_END: u64 = 256 * 1024 * 1024;
+const MAX_AT_END: u64 = 256 * 1024 * 1024;
 /// Bytes of the first line, which holds the instructions to the model.
-const MOST_OPENING: u64 = 512 * 1024;
+const MAX_OPENING: u64 = 512 * 1024;
 /// Records that are looked into for threads of this run.
-const MOST_STRANGERS: usize = 4096;
+const MAX_STRANGERS: usize = 4096;
 /// Names in one folder.
-const MOST_NAMES: usize = 50_000;
+const MAX_NAMES: usize = 50_000;
 /// Other threads are looked for in one look of so many.
 const LOOKS: u32 = 4;
 const DAY: i64 = 86_400_000;
@@ -60,13 +60,13 @@ impl Files {
             self.find(rollouts, told);
         }
         self.looks = self.looks.wrapping_add(1);
-        self.read(MOST_PER_LOOK, rollouts, told);
+        self.read(MAX_PER_LOOK, rollouts, told);
     }
 
     /// Reads all that is left.
     pub(crate) fn drain(&mut self, rollouts: &mut Rollouts, told: &mut Transcript) {
         self.find(rollouts, told);
-        self.read(MOST_AT_END, rollouts, told);
+        self.read(MAX_AT_END, rollouts, told);
     }
 
     fn read(&mut self, most: u64, rollouts: &mut Rollouts, told: &mut Transcript) {
@@ -109,7 +109,7 @@ impl Files {
         if rollouts.knows(thread) || self.strangers.contains(name) {
             return;
         }
-        if self.strangers.len() == MOST_STRANGERS || self.followed.len() == MOST_THREADS {
+        if self.strangers.len() == MAX_STRANGERS || self.followed.len() == MAX_THREADS {
             // It may be one of this run, and nobody looks.
             told.lost_count("it has more threads than anybody follows");
             return;
@@ -143,7 +143,7 @@ impl Files {
         for part in day {
             folder = rustix::fs::openat(&folder, part.as_str(), flags | OFlags::NOFOLLOW, Mode::empty()).ok()?;
         }
-        let names = Dir::read_from(&folder).ok()?.take(MOST_NAMES).filter_map(|entry| {
+        let names = Dir::read_from(&folder).ok()?.take(MAX_NAMES).filter_map(|entry| {
             let entry = entry.ok()?;
             Some(entry.file_name().to_str().ok()?.to_owned())
         });
@@ -172,10 +172,10 @@ fn plain(folder: &OwnedFd, name: &str) -> Option<File> {
 /// The first line, once it is whole.
 fn first_line(file: File) -> Option<String> {
     let mut bytes = Vec::new();
-    file.take(MOST_OPENING).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_OPENING).read_to_end(&mut bytes).ok()?;
     let end = bytes.iter().position(|byte| *byte == b'\n');
     // A line that is too long is nobody's; one that is not whole yet is looked at again.
-    let is_over = bytes.len() as u64 == MOST_OPENING;
+    let is_over = bytes.len() as u64 == MAX_OPENING;
     match end {
         Some(end) => Some(String::from_utf8_lossy(bytes.get(..end)?).into_owned()),
         None => is_over.then(String::new),

@@ -138,7 +138,7 @@ fn neither_links_nor_pipes_are_read() {
 fn what_is_too_long_is_left_out() {
     let mut case = Case::new();
     let path = case.path("2026/11/15", MAIN);
-    append(&path, &"x".repeat(crate::lines::MOST + 10));
+    append(&path, &"x".repeat(crate::lines::MAX + 10));
     append(&path, "\n");
     append(&path, &used(MAIN, 7));
     let counted: u64 = (0..4).map(|_| case.look()).sum();
@@ -165,7 +165,7 @@ fn names_are_those_of_records() {
 fn more_threads_than_are_followed_leave_the_cost_unknown() {
     let mut case = Case::new();
     append(&case.path("2026/11/15", MAIN), &(opening(MAIN, MAIN) + &used(MAIN, 10)));
-    for number in 0..MOST_THREADS {
+    for number in 0..MAX_THREADS {
         let thread = format!("01a1df14-1e01-7000-8000-{number:012x}");
         append(&case.path("2026/11/15", &thread), &(opening(&thread, MAIN) + &used(&thread, 1)));
     }

@@ -7,14 +7,14 @@ use crate::files::{Links, read_plain, within};
 /// The names of such a file, the first that exists counts.
 const NAMES: [&str; 2] = ["AGENTS.override.md", "AGENTS.md"];
 /// Bytes in all, as Codex has it.
-const MOST: usize = 32 * 1024;
+const MAX: usize = 32 * 1024;
 /// Folders above the workspace that are looked into.
-const MOST_FOLDERS: usize = 32;
+const MAX_FOLDERS: usize = 32;
 
 /// The instructions from the root of the repository down to the workspace, if there are any.
 pub(crate) fn of(directory: &Path) -> Option<String> {
     let directory = directory.canonicalize().ok()?;
-    let above: Vec<&Path> = directory.ancestors().take(MOST_FOLDERS).collect();
+    let above: Vec<&Path> = directory.ancestors().take(MAX_FOLDERS).collect();
     let root = above.iter().position(|folder| folder.join(".git").exists()).unwrap_or(0);
     let top = *above.get(root)?;
     let mut text = String::new();
@@ -27,14 +27,14 @@ pub(crate) fn of(directory: &Path) -> Option<String> {
             text.push_str(part.trim_end());
         }
     }
-    truncate(&mut text, MOST);
+    truncate(&mut text, MAX);
     let has_words = !text.trim().is_empty();
     has_words
         .then(|| format!("# AGENTS.md instructions for {}\n\n<INSTRUCTIONS>\n{text}\n</INSTRUCTIONS>", top.display()))
 }
 
 fn read(path: &Path) -> Option<String> {
-    read_plain(path, Links::Refuse, MOST as u64).ok().filter(|text| !text.trim().is_empty())
+    read_plain(path, Links::Refuse, MAX as u64).ok().filter(|text| !text.trim().is_empty())
 }
 
 fn truncate(text: &mut String, most: usize) {

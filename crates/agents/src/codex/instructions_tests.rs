@@ -44,7 +44,7 @@ fn links_are_followed_inside_the_project_only() {
 #[test]
 fn a_long_file_is_cut_at_a_character() {
     let project = tempfile::tempdir().unwrap();
-    fs::write(project.path().join("AGENTS.md"), "ü".repeat(MOST)).unwrap();
+    fs::write(project.path().join("AGENTS.md"), "ü".repeat(MAX)).unwrap();
     let text = of(project.path()).unwrap();
-    assert!(text.len() < MOST + 500);
+    assert!(text.len() < MAX + 500);
 }

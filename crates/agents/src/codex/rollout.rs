@@ -13,11 +13,11 @@ use crate::transcript::{CallEnd, Transcript};
 use crate::trouble::point_in_time;
 
 /// Threads of one run. Codex has a handful at once; of a run with more of them the cost is unknown.
-pub(crate) const MOST_THREADS: usize = 256;
+pub(crate) const MAX_THREADS: usize = 256;
 /// Calls under way at once.
-const MOST_CALLS: usize = 64;
+const MAX_CALLS: usize = 64;
 /// Characters that are kept of a call.
-const MOST_INPUT: usize = 1000;
+const MAX_INPUT: usize = 1000;
 /// A window of the plan is used up.
 const FULL: f64 = 100.0;
 
@@ -72,7 +72,7 @@ impl Rollouts {
             return Some(());
         }
         let is_id = id.len() == 36 && id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-        if !is_id || self.threads.len() == MOST_THREADS {
+        if !is_id || self.threads.len() == MAX_THREADS {
             return None;
         }
         self.threads.push(Thread {
@@ -152,7 +152,7 @@ impl Rollouts {
             Some(known) if thread.is_named_now => told.dearer(known, model),
             Some(_) | None => model,
         };
-        thread.model = Some(short(model.to_owned(), MOST_INPUT));
+        thread.model = Some(short(model.to_owned(), MAX_INPUT));
         thread.is_named_now |= is_now;
         if at == 0
             && let Some(model) = thread.priced_model()
@@ -209,15 +209,15 @@ impl Rollouts {
 
     fn call(&mut self, at: usize, payload: &Value) {
         let Some(thread) = self.threads.get_mut(at) else { return };
-        if thread.calls.len() == MOST_CALLS {
+        if thread.calls.len() == MAX_CALLS {
             thread.calls.pop_front();
         }
         thread.calls.push_back(Call {
-            id: short(text(payload, "call_id").to_owned(), MOST_INPUT),
+            id: short(text(payload, "call_id").to_owned(), MAX_INPUT),
             tool: match text(payload, "name") {
                 // As the printed items call them.
                 "exec_command" | "shell" | "local_shell" | "shell_command" => "shell".to_owned(),
-                name => short(name.to_owned(), MOST_INPUT),
+                name => short(name.to_owned(), MAX_INPUT),
             },
             input: input(payload),
         });
@@ -332,7 +332,7 @@ fn input(payload: &Value) -> String {
         Some(Value::Array(parts)) => parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
         Some(_) | None => raw.to_owned(),
     };
-    short(words, MOST_INPUT)
+    short(words, MAX_INPUT)
 }
 
 /// The words of an answer to the model, whole or in parts.

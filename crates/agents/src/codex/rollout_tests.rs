@@ -126,7 +126,7 @@ fn only_names_of_threads_are_taken_in_and_not_without_end() {
     for name in ["", "x", "../../../../../../../../../../etc/passwd", "01a1df14-0600-7000-8000-00000000000Z"] {
         assert_eq!(rollouts.begin(name), None, "{name}");
     }
-    for number in 0..MOST_THREADS {
+    for number in 0..MAX_THREADS {
         assert_eq!(rollouts.begin(&format!("01a1df14-0600-7000-8000-{number:012x}")), Some(()));
     }
     assert_eq!(rollouts.begin("01a1df14-0600-7000-8000-ffffffffffff"), None);

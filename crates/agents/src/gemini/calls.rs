@@ -8,8 +8,8 @@ use crate::text::{one_line, short};
 use crate::transcript::{CallEnd, Transcript};
 
 /// Characters of a call's input, and of its own words about its end.
-const MOST_INPUT: usize = 2000;
-const MOST_WORDS: usize = 500;
+const MAX_INPUT: usize = 2000;
+const MAX_WORDS: usize = 500;
 /// The tool that runs commands. Its result is told as good whatever the command's exit code was.
 pub(super) const SHELL: &str = "run_shell_command";
 /// Tools that are always there, unless somebody forbade them: then the program says that it does not know them.
@@ -52,7 +52,7 @@ fn exit_of(call: &Value) -> Option<String> {
     }
     let output = text(response(call)?, "output");
     if output.starts_with("Command was ") {
-        return Some(one_line(output, MOST_WORDS));
+        return Some(one_line(output, MAX_WORDS));
     }
     // From the end: further up is what the command printed, which may look the same.
     let added = ["</untrusted_context>", "Process Group PGID: ", "Background PIDs: "];
@@ -66,8 +66,8 @@ pub(super) fn about(parameters: Option<&Value>) -> String {
     let Some(Value::Object(parameters)) = parameters else { return String::new() };
     let telling = TELLING.iter().find_map(|name| parameters.get(*name).and_then(Value::as_str));
     match telling {
-        Some(text) => short(text.to_owned(), MOST_INPUT),
+        Some(text) => short(text.to_owned(), MAX_INPUT),
         None if parameters.is_empty() => String::new(),
-        None => short(Value::Object(parameters.clone()).to_string(), MOST_INPUT),
+        None => short(Value::Object(parameters.clone()).to_string(), MAX_INPUT),
     }
 }

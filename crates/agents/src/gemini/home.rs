@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::settings_folder;
 use crate::dotenv;
-use crate::files::{Links, MOST_BYTES, read_plain, write_private};
+use crate::files::{Links, MAX_BYTES, read_plain, write_private};
 use crate::request::{Error, Request};
 
 pub(super) const SETTINGS: &str = "settings.json";
@@ -117,7 +117,7 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&own).map_err(failed(&own))?;
 
     let mut environment = from_file(request);
-    let (settings, readable) = match user.map(|user| read_plain(&user.join(SETTINGS), Links::Follow, MOST_BYTES)) {
+    let (settings, readable) = match user.map(|user| read_plain(&user.join(SETTINGS), Links::Follow, MAX_BYTES)) {
         None => (Value::Null, true),
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => (Value::Null, true),
         Some(Err(_)) => (Value::Null, false),
@@ -235,7 +235,7 @@ fn link(user: &Path, own: &Path, settings: &Value) -> Result<(), Error> {
 fn from_file(request: &Request<'_>) -> BTreeMap<String, OsString> {
     let Some(home) = home(request) else { return BTreeMap::new() };
     let files = [settings_folder(home).join(".env"), home.join(".env")];
-    let Some(text) = files.iter().find_map(|file| read_plain(file, Links::Follow, MOST_BYTES).ok()) else {
+    let Some(text) = files.iter().find_map(|file| read_plain(file, Links::Follow, MAX_BYTES).ok()) else {
         return BTreeMap::new();
     };
     dotenv::variables(&text)
@@ -253,8 +253,8 @@ fn planted(request: &Request<'_>) -> Result<Vec<String>, Error> {
     for folder in request.directory.ancestors().filter(|folder| !homes.contains(&Some(*folder))) {
         let file = settings_folder(folder).join(".env");
         // Whatever is no plain file is none for the program either, or keeps it waiting until it is ended.
-        let Ok(text) = read_plain(&file, Links::Follow, MOST_BYTES) else { continue };
-        if text.len() as u64 >= MOST_BYTES {
+        let Ok(text) = read_plain(&file, Links::Follow, MAX_BYTES) else { continue };
+        if text.len() as u64 >= MAX_BYTES {
             return Err(Error::Unreadable { path: file });
         }
         names.extend(dotenv::possible_names(&text));

@@ -161,7 +161,7 @@ fn no_file_of_the_repository_sets_a_variable() {
     let settings: Value = serde_json::from_str(&settings).unwrap();
     assert_eq!(settings.pointer("/advanced/ignoreLocalEnv"), Some(&json!(true)), "nor does a plain .env");
 
-    fs::write(settings_folder(&directory).join(".env"), "x".repeat(MOST_BYTES as usize + 1)).unwrap();
+    fs::write(settings_folder(&directory).join(".env"), "x".repeat(MAX_BYTES as usize + 1)).unwrap();
     let error = prepare(&request, None).err().unwrap();
     assert!(error.to_string().contains("pkg/a/.gemini/.env is too long"), "{error}");
 }

@@ -14,18 +14,18 @@ use crate::text::{bounded, short};
 use crate::transcript::{CallEnd, Terminal, Transcript};
 
 /// Bytes of a message that is still being written.
-const MOST_MESSAGE: usize = 64 * 1024;
+const MAX_MESSAGE: usize = 64 * 1024;
 /// Calls, and messages of a record, that are remembered to tell a new one from one that is told again.
-const MOST_SEEN: usize = 512;
+const MAX_SEEN: usize = 512;
 /// Results of commands that wait for the record to tell their exit code.
-const MOST_HELD: usize = 16;
+const MAX_HELD: usize = 16;
 /// Models that are told apart.
-const MOST_MODELS: usize = 32;
+const MAX_MODELS: usize = 32;
 /// Lines of complaint that are kept, the first ones, and characters of one.
-const MOST_COMPLAINTS: usize = 12;
-const MOST_COMPLAINT: usize = 500;
+const MAX_COMPLAINTS: usize = 12;
+const MAX_COMPLAINT: usize = 500;
 /// How long the program may wait by itself. Whoever is told to come back in hours would sit there for hours.
-const LONGEST_WAIT: i64 = 20_000;
+const MAX_WAIT: i64 = 20_000;
 
 /// How a helper of the program hands its result over.
 const HAND_OVER: &str = "complete_task";
@@ -117,8 +117,8 @@ impl Gemini {
                 let piece = text(event, "content");
                 told.words(piece);
                 self.text.push_str(piece);
-                if self.text.len() > 2 * MOST_MESSAGE {
-                    self.text = bounded(std::mem::take(&mut self.text), MOST_MESSAGE);
+                if self.text.len() > 2 * MAX_MESSAGE {
+                    self.text = bounded(std::mem::take(&mut self.text), MAX_MESSAGE);
                 }
             }
             "tool_use" => {
@@ -136,7 +136,7 @@ impl Gemini {
                 self.finale = Some(Finale {
                     good: text(event, "status") == "success" && error.is_none_or(Value::is_null),
                     kind: error.map_or("", |error| text(error, "type")).to_owned(),
-                    words: short(error.map_or("", |error| text(error, "message")).to_owned(), 4 * MOST_COMPLAINT),
+                    words: short(error.map_or("", |error| text(error, "message")).to_owned(), 4 * MAX_COMPLAINT),
                 });
             }
             _ => {}
@@ -155,7 +155,7 @@ impl Gemini {
         // A call that was cancelled is told as a success with an error beside it.
         if text(event, "status") == "success" && error.is_none() {
             if tool == SHELL {
-                if self.held.len() == MOST_HELD
+                if self.held.len() == MAX_HELD
                     && let Some(oldest) = self.held.pop_front()
                 {
                     told.call_ended(&oldest, SHELL, CallEnd::Done);
@@ -183,13 +183,13 @@ impl Gemini {
         if message.starts_with("Loop detected") {
             told.fault(FaultKind::EndlessRetry, message);
         } else if severity == "error" {
-            self.error = Some(short(message.to_owned(), MOST_COMPLAINT));
+            self.error = Some(short(message.to_owned(), MAX_COMPLAINT));
         }
     }
 
     fn stats(&mut self, stats: Option<&Value>) {
         let Some(Value::Object(models)) = stats.and_then(|stats| stats.get("models")) else { return };
-        for (model, used) in models.iter().take(MOST_MODELS) {
+        for (model, used) in models.iter().take(MAX_MODELS) {
             let (read, cached, total) =
                 (count(used, "input_tokens"), count(used, "cached"), count(used, "total_tokens"));
             let tokens = Tokens {
@@ -225,7 +225,7 @@ impl Gemini {
         told.request(id, (!model.is_empty()).then_some(model), tokens);
         if let Some((_, sum)) = self.recorded.iter_mut().find(|(known, _)| known == model) {
             *sum = sum.plus(tokens);
-        } else if self.recorded.len() < MOST_MODELS {
+        } else if self.recorded.len() < MAX_MODELS {
             self.recorded.push((model.to_owned(), tokens));
         }
     }
@@ -326,7 +326,7 @@ impl Gemini {
     fn tries_again(&mut self, wait: Option<i64>, told: &mut Transcript) {
         let why = self.attempt.take().unwrap_or_default();
         let why = why.split(". Retrying").next().unwrap_or(&why);
-        let Some(wait) = wait.filter(|wait| *wait > LONGEST_WAIT) else { return told.retries(why) };
+        let Some(wait) = wait.filter(|wait| *wait > MAX_WAIT) else { return told.retries(why) };
         let now = told.now();
         let until = ralph_model::Timestamp(now.0.saturating_add(wait));
         let trouble = refusal::trouble(why, Some(429), now).unwrap_or_else(|| ralph_model::Trouble {
@@ -348,7 +348,7 @@ impl Parser for Gemini {
     }
 
     fn stderr(&mut self, line: &str, told: &mut Transcript) {
-        let line = short(line.trim().to_owned(), MOST_COMPLAINT);
+        let line = short(line.trim().to_owned(), MAX_COMPLAINT);
         let mut words = line.as_str();
         if let Some((number, why)) = line.strip_prefix("Attempt ").and_then(|rest| rest.split_once(" failed"))
             && number.bytes().all(|byte| byte.is_ascii_digit())
@@ -358,13 +358,13 @@ impl Parser for Gemini {
         }
         let Some(attempt) = &mut self.attempt else {
             let is_noise = line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise));
-            if !is_noise && self.complaints.len() < MOST_COMPLAINTS {
+            if !is_noise && self.complaints.len() < MAX_COMPLAINTS {
                 self.complaints.push(line);
             }
             return;
         };
         // What the service said can be longer than a line.
-        if attempt.len() < 4 * MOST_COMPLAINT {
+        if attempt.len() < 4 * MAX_COMPLAINT {
             let _ = write!(attempt, "{}{words}", if attempt.is_empty() { "" } else { " " });
         }
         if let Some((_, wait)) = line.split_once("Retrying after ") {
@@ -426,7 +426,7 @@ impl Parser for Gemini {
 }
 
 fn remember<T>(known: &mut VecDeque<T>, new: T) {
-    if known.len() == MOST_SEEN {
+    if known.len() == MAX_SEEN {
         known.pop_front();
     }
     known.push_back(new);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Different names that are looked up in the workspace. A prompt with more is not made of references.
-const MOST_NAMES: usize = 2000;
+const MAX_NAMES: usize = 2000;
 /// Characters that end a name.
 const ENDS: [char; 15] = [' ', '\t', '\n', '\r', ',', ';', '!', '?', '(', ')', '[', ']', '{', '}', '@'];
 
@@ -45,7 +45,7 @@ fn is_reference<'a>(text: &'a str, workspace: &Path, names: &mut HashMap<&'a str
     if first.is_empty() {
         return false;
     }
-    if names.len() == MOST_NAMES && !names.contains_key(first) {
+    if names.len() == MAX_NAMES && !names.contains_key(first) {
         return true;
     }
     *names.entry(first).or_insert_with(|| {

@@ -48,7 +48,7 @@ fn no_prompt_begins_with_a_slash() {
 #[test]
 fn a_prompt_full_of_names_is_not_looked_up_for_ever() {
     let folder = workspace();
-    let prompt: String = (0..MOST_NAMES + 10).map(|number| format!("@n{number} ")).collect();
+    let prompt: String = (0..MAX_NAMES + 10).map(|number| format!("@n{number} ")).collect();
     let plain = plain(&prompt, folder.path());
     assert_eq!(plain.matches('\\').count(), 10, "those that were not looked up count as names");
     assert_eq!(plain.replace('\\', ""), prompt);

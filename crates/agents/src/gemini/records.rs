@@ -14,11 +14,11 @@ use crate::files::{Links, open_plain};
 use crate::record::Record;
 
 /// Entries of a folder that are looked at.
-const MOST_ENTRIES: usize = 4096;
+const MAX_ENTRIES: usize = 4096;
 /// Files that are followed at once.
-const MOST_FILES: usize = 64;
+const MAX_FILES: usize = 64;
 /// Bytes that are read of all files each time: a record holds the files that were read and written.
-const MOST_BYTES: u64 = 32 * 1024 * 1024;
+const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// Characters of a session's id that a file's name ends with.
 const SHORT: usize = 8;
 
@@ -63,7 +63,7 @@ impl Records {
     pub(crate) fn read(&mut self, mut line: impl FnMut(&str)) {
         let Some(session) = self.session.clone() else { return };
         self.find(&session);
-        let mut left = MOST_BYTES;
+        let mut left = MAX_BYTES;
         for followed in &mut self.files {
             if let Some(record) = &mut followed.record {
                 record.read(&mut left, &mut line);
@@ -96,7 +96,7 @@ impl Records {
             if self.files.iter().any(|known| known.path == path) {
                 continue;
             }
-            if self.files.len() == MOST_FILES {
+            if self.files.len() == MAX_FILES {
                 self.gap = Some("it has more helpers than anybody follows");
             } else {
                 let record = open_plain(&path, Links::Refuse).ok().map(Record::new);
@@ -117,7 +117,7 @@ impl Followed {
 /// What lies in a folder, as far as it can be seen. A folder that is not there yet is an empty one.
 fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     let entries = fs::read_dir(folder).into_iter().flatten();
-    entries.take(MOST_ENTRIES).filter_map(|entry| entry.ok().map(|entry| entry.path()))
+    entries.take(MAX_ENTRIES).filter_map(|entry| entry.ok().map(|entry| entry.path()))
 }
 
 #[cfg(test)]

@@ -95,20 +95,20 @@ fn links_and_pipes_are_not_opened() {
 fn no_more_files_are_followed_than_there_can_be() {
     let mut place = Place::new();
     place.append(MAIN, b"main\n");
-    for number in 0..MOST_FILES * 2 {
+    for number in 0..MAX_FILES * 2 {
         place.append(&format!("{SESSION}/{number}.jsonl"), b"x\n");
     }
-    assert_eq!(place.read().len(), MOST_FILES);
+    assert_eq!(place.read().len(), MAX_FILES);
 }
 
 #[test]
 fn records_that_nobody_reads_are_admitted() {
     let mut place = Place::new();
     place.append(MAIN, b"main\n");
-    for number in 1..MOST_FILES {
+    for number in 1..MAX_FILES {
         place.append(&format!("{SESSION}/helper-{number}.jsonl"), b"helper\n");
     }
-    assert_eq!(place.read().len(), MOST_FILES);
+    assert_eq!(place.read().len(), MAX_FILES);
     assert_eq!(place.records.gap(), None);
     place.append(&format!("{SESSION}/one-more.jsonl"), b"helper\n");
     assert_eq!(place.read().len(), 0);

@@ -1,24 +1,24 @@
 //! Which lines of the stream are pieces of what the agent says. Nothing else tells those words.
 
-use ralph_process::{Piece, Said, Speech};
+use ralph_text::{ChunkCodec, MessageChunk, StreamLine};
 use serde_json::Value;
 
 use super::parser::text;
 
 /// How words come in the stream.
-pub(super) const SPEECH: Speech = Speech { read, with };
+pub(super) const SPEECH: ChunkCodec = ChunkCodec { read, with };
 
-fn read(line: &str) -> Said<'_> {
-    let Ok(event) = serde_json::from_str::<Value>(line.trim()) else { return Said::Beside };
+fn read(line: &str) -> StreamLine<'_> {
+    let Ok(event) = serde_json::from_str::<Value>(line.trim()) else { return StreamLine::Other };
     match text(&event, "type") {
-        "message" if text(&event, "role") == "assistant" => Said::Piece(Piece {
+        "message" if text(&event, "role") == "assistant" => StreamLine::Chunk(MessageChunk {
             voice: "assistant",
             message: "".into(),
             words: text(&event, "content").to_owned().into(),
         }),
         // Where the parser takes the words so far for a message, and nowhere else.
-        "tool_use" | "result" => Said::End,
-        _ => Said::Beside,
+        "tool_use" | "result" => StreamLine::End,
+        _ => StreamLine::Other,
     }
 }
 

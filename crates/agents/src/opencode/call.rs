@@ -8,7 +8,7 @@ use crate::transcript::{CallEnd, Transcript};
 /// Inputs that say best what a call is about, in this order.
 const TELLING: [&str; 8] = ["command", "filePath", "path", "pattern", "url", "query", "name", "description"];
 /// Bytes of an output that a summary looks at.
-const MOST_OUTPUT: usize = 1000;
+const MAX_OUTPUT: usize = 1000;
 
 /// What matters for the rest of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) fn tell(part: &Value, told: &mut Transcript) -> Outcome {
 fn completed(state: &Value) -> CallEnd {
     let Some(exit) = state.get("metadata").and_then(|metadata| metadata.get("exit")) else { return CallEnd::Done };
     let output = state.get("output").and_then(Value::as_str).unwrap_or("");
-    let output = crate::text::bounded(output.to_owned(), MOST_OUTPUT);
+    let output = crate::text::bounded(output.to_owned(), MAX_OUTPUT);
     match exit.as_i64() {
         Some(0) => CallEnd::Done,
         Some(code) => CallEnd::Failed(format!("exit code {code}: {output}")),

@@ -9,7 +9,7 @@ use crate::trouble::{classify, point_in_time, reset_time};
 const LOG_IN: &str = "log in with `opencode auth login`, or set the provider's key, such as ANTHROPIC_API_KEY";
 const CHOOSE: &str = "`opencode models` lists the models that this account has; name one as provider/model";
 /// Bytes of a body of which the words count.
-const MOST_BODY: usize = 4096;
+const MAX_BODY: usize = 4096;
 /// The program's own words for a service that cannot be reached.
 const UNREACHABLE: [&str; 4] = [
     "cannot connect to api",
@@ -54,7 +54,7 @@ impl Failure {
 fn of_service(data: &Value, words: &str, now: Timestamp) -> Option<Trouble> {
     let status = data.get("statusCode").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
     let body = data.get("responseBody").and_then(Value::as_str).unwrap_or("");
-    let body = crate::text::short(body.to_owned(), MOST_BODY);
+    let body = crate::text::short(body.to_owned(), MAX_BODY);
     let trouble = by_words(status, &format!("{words}\n{body}"), now)?;
     let until = data.get("responseHeaders").and_then(|headers| until(headers, now));
     let waits = matches!(trouble.kind, TroubleKind::RateLimit | TroubleKind::Overload);

@@ -1,7 +1,7 @@
 //! A line of OpenCode's log: `timestamp=… level=INFO run=… message="stream error" session.id=… error.error="…"`.
 
 /// Fields of one line that are read. No line of the program has as many.
-const MOST_FIELDS: usize = 64;
+const MAX_FIELDS: usize = 64;
 
 /// The fields of a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl Entry {
     pub(super) fn read(line: &str) -> Option<Self> {
         let mut rest = line.strip_prefix("timestamp=").map(|_| line)?;
         let mut fields = Vec::new();
-        while fields.len() < MOST_FIELDS {
+        while fields.len() < MAX_FIELDS {
             rest = rest.trim_start();
             let Some((name, back)) = rest.split_once('=') else { break };
             let (value, back) = value(back);

@@ -14,14 +14,14 @@ use crate::text::bounded;
 use crate::transcript::{Terminal, Transcript};
 
 /// Messages whose model is remembered: more than are under way at once.
-const MOST_MESSAGES: usize = 32;
+const MAX_MESSAGES: usize = 32;
 /// Requests that were counted before the log named their model.
-const MOST_UNNAMED: usize = 32;
+const MAX_UNNAMED: usize = 32;
 /// Bytes of one message's text.
-const MOST_TEXT: usize = 32 * 1024;
+const MAX_TEXT: usize = 32 * 1024;
 /// Lines of standard error that are no log, and characters of one.
-const MOST_PLAIN: usize = 8;
-const MOST_PLAIN_LINE: usize = 300;
+const MAX_PLAIN: usize = 8;
+const MAX_PLAIN_LINE: usize = 300;
 /// Where OpenCode cannot write its own folders, it ends before it does anything.
 const FOLDERS: &str = "make ~/.local/share/opencode, ~/.local/state/opencode and ~/.config/opencode, or start opencode once \
                        outside of the sandbox";
@@ -196,7 +196,7 @@ impl Reader {
         }
         let more = text(part, "text");
         self.text.1.push_str(more);
-        self.text.1 = bounded(std::mem::take(&mut self.text.1), MOST_TEXT);
+        self.text.1 = bounded(std::mem::take(&mut self.text.1), MAX_TEXT);
         told.message_goes_on(more, &self.text.1);
     }
 
@@ -290,7 +290,7 @@ impl Reader {
         }
         self.unnamed.retain(|(_, message, _)| *message != id);
         if self.message(&id).is_none() {
-            if self.messages.len() == MOST_MESSAGES {
+            if self.messages.len() == MAX_MESSAGES {
                 self.messages.pop_front();
             }
             self.messages.push_back(Message { id, model, is_summary });
@@ -303,7 +303,7 @@ impl Reader {
             return;
         }
         let (id, model) = (text(part, "id"), self.message(message).map(|message| message.model.clone()));
-        if model.is_none() && self.unnamed.len() < MOST_UNNAMED {
+        if model.is_none() && self.unnamed.len() < MAX_UNNAMED {
             self.unnamed.push((id.to_owned(), message.to_owned(), tokens));
         }
         told.request(id, model.as_deref(), tokens);
@@ -323,10 +323,10 @@ impl Reader {
         if line.starts_with("EACCES") && !told.has_answer() {
             told.fault(FaultKind::SandboxRefused, &format!("{line}: {FOLDERS}"));
         }
-        if self.plain.len() == MOST_PLAIN {
+        if self.plain.len() == MAX_PLAIN {
             self.plain.pop_front();
         }
-        self.plain.push_back(crate::text::short(line.to_owned(), MOST_PLAIN_LINE));
+        self.plain.push_back(crate::text::short(line.to_owned(), MAX_PLAIN_LINE));
     }
 
     /// Ends what would go on for ever.

@@ -6,16 +6,16 @@ use ralph_model::{Millis, Timestamp};
 
 /// Requests of one message that were refused. OpenCode makes six, over more than a minute; the fifth comes half a minute
 /// after the first.
-const MOST_REFUSED: u32 = 5;
+const MAX_REFUSED: u32 = 5;
 /// Answers to one message that broke off, of which nothing tells but the next request.
-const MOST_CUT: u32 = 4;
+const MAX_CUT: u32 = 4;
 /// Longer than OpenCode waits by itself between the requests that it is let make.
-const LONGEST_WAIT: Millis = Millis::secs(30);
+const MAX_WAIT: Millis = Millis::secs(30);
 /// Contexts that were too long, with no tool call in between; and in all.
-const MOST_OVERFLOWS: u32 = 3;
-const MOST_OVERFLOWS_IN_ALL: u32 = 10;
+const MAX_OVERFLOWS: u32 = 3;
+const MAX_OVERFLOWS_IN_ALL: u32 = 10;
 /// Answers in a row that broke off, with no tool call in between.
-const MOST_BROKEN: u32 = 5;
+const MAX_BROKEN: u32 = 5;
 
 /// What was tried again, and how often.
 #[derive(Debug, Default)]
@@ -92,12 +92,12 @@ impl Patience {
     /// Why there is no sense in waiting any longer, if there is none.
     pub(super) fn ends(&self, now: Timestamp) -> Option<Hopeless> {
         let cut = self.requests.max(self.begun).saturating_sub(1);
-        let waits = self.waits_since.is_some_and(|since| now.since(since) > LONGEST_WAIT);
-        if self.overflows >= MOST_OVERFLOWS || self.overflows_in_all >= MOST_OVERFLOWS_IN_ALL {
+        let waits = self.waits_since.is_some_and(|since| now.since(since) > MAX_WAIT);
+        if self.overflows >= MAX_OVERFLOWS || self.overflows_in_all >= MAX_OVERFLOWS_IN_ALL {
             Some(Hopeless::Overflow(self.overflows_in_all))
-        } else if self.broken >= MOST_BROKEN {
+        } else if self.broken >= MAX_BROKEN {
             Some(Hopeless::Broken(self.broken))
-        } else if self.refused >= MOST_REFUSED || (cut >= MOST_CUT && self.refused < cut) {
+        } else if self.refused >= MAX_REFUSED || (cut >= MAX_CUT && self.refused < cut) {
             Some(Hopeless::Failed(self.refused.max(cut)))
         } else if waits {
             Some(Hopeless::Waits)

@@ -21,18 +21,18 @@ fn a_message_that_is_asked_for_anew_starts_anew() {
 #[test]
 fn requests_that_fail_without_a_word_count_too() {
     let mut patience = Patience::default();
-    for _ in 0..MOST_CUT {
+    for _ in 0..MAX_CUT {
         patience.requests();
         assert_eq!(patience.ends(START), None);
     }
     patience.requests();
-    assert_eq!(patience.ends(START), Some(Hopeless::Failed(MOST_CUT)));
+    assert_eq!(patience.ends(START), Some(Hopeless::Failed(MAX_CUT)));
 }
 
 #[test]
 fn a_refused_request_is_not_counted_twice() {
     let mut patience = Patience::default();
-    for _ in 1..MOST_REFUSED {
+    for _ in 1..MAX_REFUSED {
         patience.requests();
         patience.refused(START);
         assert_eq!(patience.ends(START), None);
@@ -40,7 +40,7 @@ fn a_refused_request_is_not_counted_twice() {
     patience.requests();
     assert_eq!(patience.ends(START), None, "the last one gets its chance");
     patience.refused(START);
-    assert_eq!(patience.ends(START), Some(Hopeless::Failed(MOST_REFUSED)));
+    assert_eq!(patience.ends(START), Some(Hopeless::Failed(MAX_REFUSED)));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_clock_that_goes_back_is_no_wait() {
 fn a_whole_answer_makes_up_for_broken_ones() {
     let mut patience = Patience::default();
     for _ in 0..10 {
-        for _ in 1..MOST_BROKEN {
+        for _ in 1..MAX_BROKEN {
             patience.answered(Whole::No);
         }
         assert_eq!(patience.ends(START), None);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::settings::object;
-use crate::files::{Links, MOST_BYTES, read_plain};
+use crate::files::{Links, MAX_BYTES, read_plain};
 use crate::git::{self, Git};
 
 /// Folders of which every file is a plugin or a tool.
@@ -29,7 +29,7 @@ fn in_folder(folder: &Path) -> Option<PathBuf> {
     let has_any = |folder: &PathBuf| folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
     let names_any = |file: &PathBuf| {
         // Whatever is no plain file hands nobody a list.
-        read_plain(file, Links::Follow, MOST_BYTES).is_ok_and(|text| names_plugins(&text))
+        read_plain(file, Links::Follow, MAX_BYTES).is_ok_and(|text| names_plugins(&text))
     };
     let filled = FOLDERS.iter().map(|name| own.join(name)).find(has_any);
     filled.or_else(|| [folder, &own].into_iter().flat_map(|at| FILES.map(|name| at.join(name))).find(names_any))
@@ -44,7 +44,7 @@ fn names_plugins(text: &str) -> bool {
     };
     match object(text) {
         Some(settings) => LISTS.iter().filter_map(|name| settings.get(*name)).any(|list| !is_empty(list)),
-        None => text.len() as u64 >= MOST_BYTES || text.contains("plugin") || text.contains("\\u"),
+        None => text.len() as u64 >= MAX_BYTES || text.contains("plugin") || text.contains("\\u"),
     }
 }
 

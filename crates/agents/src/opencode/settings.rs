@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::files::{Links, MOST_BYTES, read_plain, within};
+use crate::files::{Links, MAX_BYTES, read_plain, within};
 use crate::request::Request;
 
 /// Files with which a project instructs agents. The first name that is found counts, as it does for OpenCode itself.
@@ -30,7 +30,7 @@ pub(super) fn keep_apart(settings: &mut Map<String, Value>, request: &Request<'_
     names.extend(
         files(request)
             .iter()
-            .filter_map(|path| object(&read_plain(path, Links::Follow, MOST_BYTES).ok()?))
+            .filter_map(|path| object(&read_plain(path, Links::Follow, MAX_BYTES).ok()?))
             .flat_map(|file| servers(&file)),
     );
     if !names.is_empty() {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::names::Ran;
 use super::sums::{Counted, Gathered, indentation};
-use crate::roster::PACKAGE;
+use crate::test_names::PACKAGE;
 use crate::text::start;
 
 /// Counts tests, each subtest once, and packages that could not be built.
@@ -51,11 +51,11 @@ enum Outcome {
 }
 
 impl Go {
-    const MOST_UNPLACED: usize = 200;
+    const MAX_UNPLACED: usize = 200;
     /// Bytes of a package, and of a test in it.
-    const LONGEST: usize = 200;
+    const MAX_LENGTH: usize = 200;
     /// Open parents and packages in `-json`; more than any real run has at a time.
-    const MOST_OPEN: usize = 20_000;
+    const MAX_OPEN: usize = 20_000;
 
     pub(super) fn line(&mut self, line: &str) {
         let text = line.trim_start_matches(' ');
@@ -106,14 +106,14 @@ impl Go {
         }
         self.count(outcome);
         self.stack.push(Shown { depth, outcome, counted: true });
-        if outcome != Outcome::Skipped && self.unplaced_ran.len() < TestTally::MOST_TESTS {
-            self.unplaced_ran.push(start(name, Self::LONGEST).to_owned());
+        if outcome != Outcome::Skipped && self.unplaced_ran.len() < TestTally::MAX_TESTS {
+            self.unplaced_ran.push(start(name, Self::MAX_LENGTH).to_owned());
         }
         if outcome == Outcome::Failed {
             self.failed_in_package = true;
             let parent = name.rsplit_once('/').map(|(parent, _)| parent);
             self.unplaced.retain(|named| Some(named.as_str()) != parent);
-            if self.unplaced.len() < Self::MOST_UNPLACED {
+            if self.unplaced.len() < Self::MAX_UNPLACED {
                 self.unplaced.push(name.to_owned());
             }
         }
@@ -181,7 +181,7 @@ impl Go {
         let outcome = match action {
             "run" => {
                 if let Some(test) = text("Test")
-                    && self.running.len() < Self::MOST_OPEN
+                    && self.running.len() < Self::MAX_OPEN
                 {
                     self.running.insert(bounded(package, test));
                 }
@@ -202,7 +202,7 @@ impl Go {
 
     fn json_test(&mut self, package: &str, test: &str, outcome: Outcome) {
         let failed = outcome == Outcome::Failed;
-        if failed && (self.json_failed.len() < Self::MOST_OPEN || self.json_failed.contains_key(package)) {
+        if failed && (self.json_failed.len() < Self::MAX_OPEN || self.json_failed.contains_key(package)) {
             let failures = self.json_failed.entry(package.to_owned()).or_default();
             *failures = failures.saturating_add(1);
         }
@@ -222,7 +222,7 @@ impl Go {
         }
         // A subtest's own name may hold a slash, so every start of it can be a parent.
         for (at, _) in test.match_indices('/') {
-            if self.parents.len() < Self::MOST_OPEN {
+            if self.parents.len() < Self::MAX_OPEN {
                 *self.parents.entry(bounded(package, &test[..at])).or_default() |= failed;
             }
         }
@@ -260,7 +260,7 @@ impl Go {
 
 /// The name of a test, cut so that many open ones fit into memory.
 fn bounded(package: &str, test: &str) -> String {
-    format!("{}.{}", start(package, Go::LONGEST), start(test, Go::LONGEST))
+    format!("{}.{}", start(package, Go::MAX_LENGTH), start(test, Go::MAX_LENGTH))
 }
 
 const fn increase(sum: &mut u32) {

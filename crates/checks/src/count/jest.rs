@@ -84,7 +84,7 @@ struct Tree {
 
 impl Tree {
     /// Suites that are nested deeper are not looked at.
-    const DEEPEST: usize = 30;
+    const MAX_DEPTH: usize = 30;
 
     fn begin(&mut self, file: &str) {
         self.file.clear();
@@ -97,7 +97,7 @@ impl Tree {
         // The tree is printed in one go: what tests print comes before it, or after the empty line at its end.
         self.is_open &= line.starts_with("  ");
         let depth = indentation(line) / 2;
-        if !self.is_open || depth > Self::DEEPEST {
+        if !self.is_open || depth > Self::MAX_DEPTH {
             return;
         }
         let text = line.trim();

@@ -143,7 +143,7 @@ enum Outcome {
 
 impl Report {
     /// Suites that are nested deeper have a name long enough without the rest.
-    const MOST_TITLES: usize = 20;
+    const MAX_TITLES: usize = 20;
 
     fn feed<'a>(&mut self, text: &'a str) -> (&'a str, Progress) {
         let mut rest = text;
@@ -179,7 +179,7 @@ impl Report {
             Kind::Jest if is(path, &["testResults", "", "assertionResults", "", "title"]) => &mut self.case.title,
             Kind::Jest if is(path, &["testResults", "", "assertionResults", "", "status"]) => &mut self.case.status,
             Kind::Jest if is(path, &["testResults", "", "assertionResults", "", "ancestorTitles", ""]) => {
-                if self.case.titles.len() < Self::MOST_TITLES {
+                if self.case.titles.len() < Self::MAX_TITLES {
                     self.case.titles.push(text.to_owned());
                 }
                 return;
@@ -222,7 +222,7 @@ impl Report {
         };
         self.tests_in_file = self.tests_in_file.saturating_add(1);
         let titles: Vec<&str> = case.titles.iter().chain([&case.title]).map(String::as_str).collect();
-        if self.cases.len() < TestTally::MOST_TESTS {
+        if self.cases.len() < TestTally::MAX_TESTS {
             self.cases.push((outcome, titles.join(" › ")));
         } else {
             self.count(outcome, "");
@@ -242,7 +242,7 @@ impl Report {
     }
 
     fn count(&mut self, outcome: Outcome, name: &str) {
-        let name = ralph_process::inert(name).replace(char::is_control, " ");
+        let name = ralph_text::sanitize(name).replace(char::is_control, " ");
         let sums = &mut self.all.sums;
         let sum = match outcome {
             Outcome::Passed => &mut sums.passed,

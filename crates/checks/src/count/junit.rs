@@ -196,7 +196,7 @@ fn unescaped(value: &str) -> String {
     }
     text.push_str(rest);
     // A name is one line, and nothing in it steers a terminal, whatever the report says.
-    ralph_process::inert(&text).replace(char::is_control, " ")
+    ralph_text::sanitize(&text).replace(char::is_control, " ")
 }
 
 fn character(entity: &str) -> Option<char> {

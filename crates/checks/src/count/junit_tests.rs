@@ -26,7 +26,7 @@ fn dialects_are_read() {
         ),
         (
             "<testsuite><testcase name='a&#10;b\u{1b}[31m&#x202e;'><failure/></testcase></testsuite>",
-            (0, 1, 0, vec![ralph_process::inert("a b\u{1b}[31m\u{202e}").into_owned()]),
+            (0, 1, 0, vec![ralph_text::sanitize("a b\u{1b}[31m\u{202e}").into_owned()]),
         ),
         ("<testsuite><!-- <testcase><failure/></testcase> --><testcase name='a'/></testsuite>", (1, 0, 0, vec![])),
         // A retry that went well in the end is no failure.

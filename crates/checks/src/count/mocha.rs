@@ -25,7 +25,7 @@ enum Section {
 
 impl Mocha {
     /// Suites that are nested deeper have a name long enough without the rest.
-    const MOST_TITLES: usize = 20;
+    const MAX_TITLES: usize = 20;
 
     pub(super) fn line(&mut self, line: &str) {
         if !line.starts_with("  ") {
@@ -66,7 +66,7 @@ impl Mocha {
                 self.titles.clear();
                 title
             }
-            _ if self.titles.is_empty() || self.titles.len() > Self::MOST_TITLES => return,
+            _ if self.titles.is_empty() || self.titles.len() > Self::MAX_TITLES => return,
             _ => text,
         };
         self.titles.push(title.trim_end_matches(':').to_owned());

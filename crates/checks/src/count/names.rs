@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 use ralph_model::TestTally;
 use regex::Regex;
 
-use crate::roster::COPY;
+use crate::test_names::COPY;
 use crate::text::start;
 
 /// Bytes kept of one name.
-const LONGEST: usize = 300;
+const MAX_LENGTH: usize = 300;
 
 /// Names of failing tests.
 #[derive(Debug, Default)]
@@ -19,10 +19,10 @@ pub(super) struct Names(BTreeSet<String>);
 
 impl Names {
     pub(super) fn insert(&mut self, name: &str) {
-        let name = start(name.trim(), LONGEST);
+        let name = start(name.trim(), MAX_LENGTH);
         if !name.is_empty() && !self.0.contains(name) {
             self.0.insert(name.to_owned());
-            if self.0.len() > TestTally::MOST_NAMES {
+            if self.0.len() > TestTally::MAX_NAMES {
                 // The greatest goes, not the newest: the kept set must not depend on the order of a parallel run.
                 self.0.pop_last();
             }
@@ -67,7 +67,7 @@ impl Ran {
 
     fn put(&mut self, name: &str, change: impl FnOnce(&mut u32)) {
         let name = steady(name.trim());
-        let name = start(&name, LONGEST);
+        let name = start(&name, MAX_LENGTH);
         if name.is_empty() || is_no_test(name) {
             return;
         }
@@ -79,7 +79,7 @@ impl Ran {
                 self.copies.insert(name.to_owned(), copies);
             }
         }
-        if self.copies.len() > TestTally::MOST_TESTS {
+        if self.copies.len() > TestTally::MAX_TESTS {
             // As with failing names. What went once is the greatest again when it comes back, so that no copy of a kept
             // name is ever lost.
             self.copies.pop_last();
@@ -87,7 +87,7 @@ impl Ran {
     }
 
     pub(super) fn contains(&self, name: &str) -> bool {
-        self.copies.contains_key(start(&steady(name.trim()), LONGEST))
+        self.copies.contains_key(start(&steady(name.trim()), MAX_LENGTH))
     }
 
     /// How many tests were named through [`Ran::again`].
@@ -118,10 +118,10 @@ impl Ran {
     pub(super) fn into_sorted(self) -> Vec<String> {
         let mut names = BTreeSet::new();
         for (name, copies) in self.copies {
-            let room = u32::try_from(TestTally::MOST_TESTS).unwrap_or(u32::MAX);
+            let room = u32::try_from(TestTally::MAX_TESTS).unwrap_or(u32::MAX);
             names.extend((2..=copies.min(room)).map(|copy| format!("{name}{COPY}{copy}")));
             names.insert(name);
-            while names.len() > TestTally::MOST_TESTS {
+            while names.len() > TestTally::MAX_TESTS {
                 names.pop_last();
             }
         }

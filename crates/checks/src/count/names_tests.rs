@@ -49,7 +49,7 @@ fn what_is_named_only_when_it_fails_is_no_test() {
 
 #[test]
 fn names_are_bounded_and_do_not_depend_on_their_order() {
-    let most = TestTally::MOST_TESTS;
+    let most = TestTally::MAX_TESTS;
     let take = |numbers: &mut dyn Iterator<Item = usize>| {
         let mut ran = Ran::default();
         numbers.for_each(|number| ran.again(&format!("{:06}", number % (most + 500))));
@@ -59,7 +59,7 @@ fn names_are_bounded_and_do_not_depend_on_their_order() {
     let backward = take(&mut (0..2 * (most + 500)).rev());
     assert_eq!((forward.len(), &forward), (most, &backward));
     assert_eq!(forward[..3], ["000000", "000000 #2", "000001"]);
-    assert!(named(&[&"é".repeat(1000)])[0].len() <= LONGEST);
+    assert!(named(&[&"é".repeat(1000)])[0].len() <= MAX_LENGTH);
     let mut often = Ran { copies: [("a".to_owned(), u32::MAX)].into(), taken: 0 };
     often.again("a");
     assert_eq!(often.into_sorted().len(), most);

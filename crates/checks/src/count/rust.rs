@@ -43,7 +43,7 @@ enum Nextest {
 
 impl Rust {
     /// Output of failing tests can announce runs without end; a handful tells nested from outer.
-    const DEEPEST: usize = 16;
+    const MAX_DEPTH: usize = 16;
 
     pub(super) fn line(&mut self, line: &str) {
         if line.starts_with(' ') {
@@ -148,7 +148,7 @@ impl Rust {
         if self.section == Section::Results {
             self.announced.clear();
         }
-        if self.announced.len() < Self::DEEPEST {
+        if self.announced.len() < Self::MAX_DEPTH {
             self.announced.push(number);
         }
     }

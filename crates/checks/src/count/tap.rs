@@ -32,7 +32,7 @@ struct Below {
 
 impl Tap {
     /// Subtests that are nested deeper are not looked at; the point above them counts.
-    const DEEPEST: usize = 8;
+    const MAX_DEPTH: usize = 8;
 
     pub(super) fn line(&mut self, line: &str) {
         self.totals.line(line);
@@ -53,7 +53,7 @@ impl Tap {
             return;
         }
         let depth = indented / 4;
-        if !indented.is_multiple_of(4) || depth > Self::DEEPEST {
+        if !indented.is_multiple_of(4) || depth > Self::MAX_DEPTH {
             return;
         }
         if let Some(name) = text.strip_prefix("# Subtest: ") {
@@ -246,7 +246,7 @@ struct Tree {
 impl Tree {
     fn line(&mut self, line: &str) {
         let text = line.trim_start_matches(' ');
-        let depth = (indentation(line) / 2).min(Tap::DEEPEST);
+        let depth = (indentation(line) / 2).min(Tap::MAX_DEPTH);
         if let Some(name) = text.strip_prefix("▶ ") {
             self.open.truncate(depth);
             self.open.resize(depth, String::new());

@@ -10,15 +10,15 @@ use ralph_model::{AgentSpec, PriceList};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
+use crate::args::AgentsArgs;
+use crate::host::Host;
 use crate::prepare::user_settings;
 use crate::screen::Screen;
 use crate::settings::agents::prices;
 use crate::settings::listed::{Readiness, advice, listed, note};
-use crate::surroundings::Surroundings;
-use crate::words::AgentsWords;
 
 /// How long a program may take to say its version: some start a whole runtime for it.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What is known of one agent on this computer.
 struct Seen {
@@ -48,11 +48,11 @@ impl Seen {
 ///
 /// # Errors
 /// When the configuration cannot be read, or nobody can be told.
-pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let user = user_settings(&around.places)?;
     let prices = prices(&user)?;
-    if words.prices {
-        return list_prices(&prices, words.json, screen);
+    if args.prices {
+        return list_prices(&prices, args.json, screen);
     }
     let specs = listed(&user)?;
     let mut asking = tokio::task::JoinSet::new();
@@ -70,7 +70,7 @@ pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &
     }
     let default = around.usable_agents(&user).into_iter().next();
     let seen: Vec<Seen> = specs.into_iter().zip(versions).map(|(spec, version)| look(spec, version, around)).collect();
-    if words.json {
+    if args.json {
         let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect();
         screen.json(&json!({ "agents": list, "default": default, "pricesAsOf": prices.as_of() }))?;
     } else {
@@ -79,7 +79,7 @@ pub(crate) async fn agents(words: &AgentsWords, around: &Surroundings, screen: &
     Ok(0)
 }
 
-fn look(spec: AgentSpec, version: Option<String>, around: &Surroundings) -> Seen {
+fn look(spec: AgentSpec, version: Option<String>, around: &Host) -> Seen {
     let call = command_line(&spec).unwrap_or_else(|error| format!("cannot be called: {error}"));
     Seen { readiness: around.readiness(&spec), program: around.program_of(&spec), version, call, spec }
 }
@@ -94,7 +94,7 @@ async fn version(program: &Path, environment: Vec<(std::ffi::OsString, std::ffi:
         .stderr(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let output = tokio::time::timeout(PATIENCE, asked).await.ok()?.ok()?;
+    let output = tokio::time::timeout(TIMEOUT, asked).await.ok()?.ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     // `codex-cli 0.166.0`, `2.1.325 (Claude Code)`, `1.18.33`.
     let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');

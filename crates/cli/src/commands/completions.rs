@@ -5,15 +5,15 @@ use std::io::{self, Write};
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::words::{CompletionsTarget, CompletionsWords, Words};
+use crate::args::{Cli, CompletionsArgs, CompletionsTarget};
 
 /// Prints what was asked for.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn completions(words: &CompletionsWords, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> io::Result<()> {
     let mut text = Vec::new();
-    match words.target {
+    match args.target {
         CompletionsTarget::Bash => shell(Shell::Bash, &mut text),
         CompletionsTarget::Zsh => shell(Shell::Zsh, &mut text),
         CompletionsTarget::Fish => shell(Shell::Fish, &mut text),
@@ -26,12 +26,12 @@ pub(crate) fn completions(words: &CompletionsWords, out: &mut dyn Write) -> io::
 }
 
 fn shell(shell: Shell, text: &mut Vec<u8>) {
-    clap_complete::generate(shell, &mut Words::command(), "ralph", text);
+    clap_complete::generate(shell, &mut Cli::command(), "ralph", text);
 }
 
 /// One page for everything: `man ralph` shows each command with its flags.
 fn manual(text: &mut Vec<u8>) -> io::Result<()> {
-    let mut command = Words::command();
+    let mut command = Cli::command();
     command.build();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;

@@ -2,7 +2,7 @@ use super::*;
 
 fn printed(target: CompletionsTarget) -> String {
     let mut out = Vec::new();
-    completions(&CompletionsWords { target }, &mut out).unwrap();
+    completions(&CompletionsArgs { target }, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -21,7 +21,7 @@ fn every_shell_knows_commands_and_flags() {
 fn the_manual_has_every_command_with_its_flags() {
     let text = printed(CompletionsTarget::Man);
     assert!(text.starts_with(".ie") || text.contains(".TH ralph 1"), "{}", &text[..200]);
-    for command in Words::command().get_subcommands() {
+    for command in Cli::command().get_subcommands() {
         assert!(
             text.contains(&format!(".SH \"RALPH {}\"", command.get_name().to_uppercase())),
             "{}",
@@ -46,6 +46,6 @@ fn a_closed_pipe_is_an_error_and_no_panic() {
             Ok(())
         }
     }
-    let words = CompletionsWords { target: CompletionsTarget::Bash };
+    let words = CompletionsArgs { target: CompletionsTarget::Bash };
     assert_eq!(completions(&words, &mut Closed).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
 }

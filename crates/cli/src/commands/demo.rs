@@ -11,10 +11,10 @@ use anyhow::{Context as _, ensure};
 use ralph_model::{AgentSpec, DEFAULT_PROMISE, LoopConfig, Millis, Money};
 
 use super::follow::{self, Following, Hints};
+use crate::args::{DemoArgs, ScreenArgs};
+use crate::host::{Host, HostOptions};
 use crate::places::{Places, shell_word};
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, Wants};
-use crate::words::{DemoWords, ScreenWords};
 
 /// The first argument that makes the program the demo's agent.
 pub(crate) const AGENT: &str = "__demo-agent";
@@ -44,7 +44,7 @@ Next: `ralph init` in a project of yours, or `ralph run --help`.";
 ///
 /// # Errors
 /// When the throwaway repository cannot be made.
-pub(crate) async fn run(words: DemoWords, mut around: Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let folder = tempfile::Builder::new().prefix("ralph-demo-").tempdir().context("no throwaway folder can be made")?;
     let root = folder.path().join("shop");
     make_repository(&root, &around.git()?)?;
@@ -54,13 +54,13 @@ pub(crate) async fn run(words: DemoWords, mut around: Surroundings, screen: &mut
     let following = Following {
         around: &around,
         // The script writes nothing but the workspace.
-        wants: Wants { level: Some(around.level()?), writable: Some(Vec::new()), ..Wants::default() },
-        words: ScreenWords { json: false, quiet: false, plain: words.plain },
-        hints: if words.keep { Hints::Shown } else { Hints::Hidden },
+        wants: HostOptions { level: Some(around.level()?), writable: Some(Vec::new()), ..HostOptions::default() },
+        args: ScreenArgs { json: false, quiet: false, plain: args.plain },
+        hints: if args.keep { Hints::Shown } else { Hints::Hidden },
     };
     let code = follow::start(following, config(&root)?, screen).await?;
     screen.say(CLOSING)?;
-    if words.keep {
+    if args.keep {
         let kept = folder.keep();
         let state = shell_word(&kept.join("state"));
         screen.say(&format!("\nKept in {}. Look around with RALPH_HOME={state} ralph list --all", kept.display()))?;

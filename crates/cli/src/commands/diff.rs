@@ -5,21 +5,21 @@ use std::path::Path;
 
 use ralph_workspace::Workspace;
 
+use crate::args::DiffArgs;
+use crate::host::{Host, find_loop};
 use crate::journal::read;
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, find_loop};
-use crate::words::DiffWords;
 
 /// Prints a patch.
 ///
 /// # Errors
 /// When the loop or the iteration is unknown.
-pub(crate) async fn run(words: DiffWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(args: DiffArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &words.loop_name).await?;
+    let entry = find_loop(&store, &args.loop_name).await?;
     let run = read(&store, entry.id).await?;
     let facts = run.facts();
-    let (from, to) = match words.iteration {
+    let (from, to) = match args.iteration {
         None => (facts.start.tree.clone(), facts.tree.clone()),
         Some(wanted) => {
             let Some(record) = facts.iteration(wanted) else {

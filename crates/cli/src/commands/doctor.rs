@@ -15,10 +15,10 @@ use ralph_process::ReaperProgram;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::args::DoctorArgs;
 use crate::places::Places;
 use crate::screen::Screen;
 use crate::settings::listed::Readiness;
-use crate::words::DoctorWords;
 
 /// What the examination rests on: values, so that it can be tried on any machine.
 pub(crate) struct Subject<'a> {
@@ -88,10 +88,10 @@ impl Finding {
 ///
 /// # Errors
 /// When nobody can be told.
-pub(crate) async fn doctor(words: &DoctorWords, subject: &Subject<'_>, screen: &mut Screen<'_>) -> Result<u8> {
+pub(crate) async fn doctor(args: &DoctorArgs, subject: &Subject<'_>, screen: &mut Screen<'_>) -> Result<u8> {
     let findings = examine(subject).await;
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
-    if words.json {
+    if args.json {
         screen.json(&json!({ "ok": worst != Level::Fail, "checks": findings }))?;
     } else {
         screen.result(&table(&findings, worst))?;

@@ -188,7 +188,7 @@ async fn json_and_exit_code_agree() {
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let mut screen = Screen { out: &mut out, err: &mut err };
-    let code = doctor(&DoctorWords { json: true }, &subject, &mut screen).await.unwrap();
+    let code = doctor(&DoctorArgs { json: true }, &subject, &mut screen).await.unwrap();
     let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!((code, &value["ok"]), (1, &json!(false)));
     let git = &value["checks"][0];

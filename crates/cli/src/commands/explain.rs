@@ -9,15 +9,15 @@ use ralph_model::{AgentSpec, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_
 use ralph_runtime::{Plan, plan};
 use serde_json::json;
 
+use crate::args::ScreenArgs;
+use crate::host::{Host, HostOptions};
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, Wants};
-use crate::words::ScreenWords;
 
 /// More files than this are not looked at: an explanation is quick.
-const MOST_FILES: usize = 200_000;
+const MAX_FILES: usize = 200_000;
 
 /// Characters of a glob that are shown.
-const LONGEST_GLOB: usize = 60;
+const MAX_GLOB: usize = 60;
 
 /// Prints the plan of a loop.
 ///
@@ -25,9 +25,9 @@ const LONGEST_GLOB: usize = 60;
 /// When nobody can be told.
 pub(super) fn explain(
     config: &LoopConfig,
-    wants: &Wants,
-    around: &Surroundings,
-    words: ScreenWords,
+    wants: &HostOptions,
+    around: &Host,
+    args: ScreenArgs,
     screen: &mut Screen<'_>,
 ) -> Result<u8> {
     let files = files(Path::new(&config.workspace));
@@ -36,7 +36,7 @@ pub(super) fn explain(
         (Sandboxing::Off, _) | (_, None) => "off".to_owned(),
         (Sandboxing::On | Sandboxing::Require, Some(level)) => level.to_string(),
     };
-    if words.json {
+    if args.json {
         screen.json(&json!({
             "config": config,
             "sandbox": sandbox,
@@ -60,7 +60,7 @@ pub(crate) fn files(root: &Path) -> Vec<String> {
         .build();
     let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| !kind.is_dir()));
     let paths = files.filter_map(|entry| entry.path().strip_prefix(root).ok()?.to_str().map(str::to_owned));
-    let mut paths: Vec<String> = paths.take(MOST_FILES).collect();
+    let mut paths: Vec<String> = paths.take(MAX_FILES).collect();
     paths.sort();
     paths
 }
@@ -131,7 +131,7 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
 
 /// A glob may name hundreds of modules; `--json` has all of it.
 fn short(glob: &str) -> String {
-    match glob.char_indices().nth(LONGEST_GLOB) {
+    match glob.char_indices().nth(MAX_GLOB) {
         Some((at, _)) => format!("{}…", &glob[..at]),
         None => glob.to_owned(),
     }

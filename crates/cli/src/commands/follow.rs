@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_model::{AbortReason, LoopConfig, LoopId, Money, exit_code};
 use ralph_runtime::{
-    Candidate, Error, Home, LoopResult, Machinery, Notice, Opened, OpenedRace, RaceResult, Resume, Stopper, Stops,
+    Candidate, Error, Home, LoopResult, Notice, Opened, OpenedRace, RaceResult, Resume, Services, Stopper, Stops,
     Watcher, begin, begin_race, resume, stops,
 };
 use ralph_store::Store;
@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::args::ScreenArgs;
+use crate::host::{Host, HostOptions};
 use crate::places::shell_word;
 use crate::screen::{Screen, counted, dollars};
-use crate::surroundings::{Surroundings, Wants};
 use crate::view::{Live, Mode};
-use crate::words::ScreenWords;
 
 /// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
-const PATIENCE: Duration = Duration::from_secs(1);
+const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Signals that are closer together are one press: no finger is that quick.
 const ECHO: Duration = Duration::from_millis(100);
@@ -31,11 +31,11 @@ const ECHO: Duration = Duration::from_millis(100);
 /// What following a loop needs besides the loop.
 pub(crate) struct Following<'a> {
     /// Where the program is.
-    pub(crate) around: &'a Surroundings,
+    pub(crate) around: &'a Host,
     /// What the loop needs from outside.
-    pub(crate) wants: Wants,
+    pub(crate) wants: HostOptions,
     /// How it is shown.
-    pub(crate) words: ScreenWords,
+    pub(crate) args: ScreenArgs,
     /// Whether the end says where to look further.
     pub(crate) hints: Hints,
 }
@@ -52,10 +52,10 @@ pub(crate) enum Hints {
 /// Starts a new loop and follows it.
 ///
 /// # Errors
-/// When the surroundings lack something.
+/// When the host lack something.
 pub(crate) async fn start(following: Following<'_>, config: LoopConfig, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    follow(following, screen, async |machinery, stops| {
-        begin(machinery, config, stops).await.map(|opened| Ready::Loop(Box::new(opened)))
+    follow(following, screen, async |services, stops| {
+        begin(services, config, stops).await.map(|opened| Ready::Loop(Box::new(opened)))
     })
     .await
 }
@@ -63,15 +63,15 @@ pub(crate) async fn start(following: Following<'_>, config: LoopConfig, screen: 
 /// Starts a race and follows it.
 ///
 /// # Errors
-/// When the surroundings lack something.
+/// When the host lack something.
 pub(crate) async fn start_race(
     following: Following<'_>,
     config: LoopConfig,
     candidates: u32,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    let open = async |machinery, stops| {
-        begin_race(machinery, config, candidates, stops).await.map(|opened| Ready::Race(Box::new(opened)))
+    let open = async |services, stops| {
+        begin_race(services, config, candidates, stops).await.map(|opened| Ready::Race(Box::new(opened)))
     };
     follow(following, screen, open).await
 }
@@ -79,15 +79,15 @@ pub(crate) async fn start_race(
 /// Goes on with a loop and follows it.
 ///
 /// # Errors
-/// When the surroundings lack something.
+/// When the host lack something.
 pub(crate) async fn go_on(
     following: Following<'_>,
     loop_id: LoopId,
     wanted: Resume,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    let open = async |machinery, stops| {
-        resume(machinery, loop_id, wanted, stops).await.map(|opened| Ready::Loop(Box::new(opened)))
+    let open = async |services, stops| {
+        resume(services, loop_id, wanted, stops).await.map(|opened| Ready::Loop(Box::new(opened)))
     };
     follow(following, screen, open).await
 }
@@ -118,10 +118,10 @@ impl Ready {
 async fn follow(
     following: Following<'_>,
     screen: &mut Screen<'_>,
-    open: impl AsyncFnOnce(Machinery, Stops) -> Result<Ready, Error>,
+    open: impl AsyncFnOnce(Services, Stops) -> Result<Ready, Error>,
 ) -> anyhow::Result<u8> {
-    let Following { around, wants, words, hints } = following;
-    let mode = match (words.quiet, words.plain || !std::io::stderr().is_terminal()) {
+    let Following { around, wants, args, hints } = following;
+    let mode = match (args.quiet, args.plain || !std::io::stderr().is_terminal()) {
         (true, _) => Mode::Silent,
         (false, true) => Mode::Plain,
         (false, false) if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => {
@@ -133,7 +133,7 @@ async fn follow(
     let watcher: Watcher = {
         let live = Arc::clone(&live);
         // The result begins with the same line; on one screen nobody needs it twice.
-        let repeated = mode == Mode::Plain && !words.json && is_one_screen();
+        let repeated = mode == Mode::Plain && !args.json && is_one_screen();
         Arc::new(move |notice| {
             if !(repeated && matches!(notice, Notice::Finished(_))) {
                 live.notice(notice);
@@ -141,17 +141,17 @@ async fn follow(
         })
     };
     let store = around.store().await?;
-    let machinery = around.machinery(store.clone(), wants, watcher)?;
+    let services = around.services(store.clone(), wants, watcher)?;
     let (stopper, stops) = stops();
     let (asked, was_asked) = watch::channel(None);
     let listening = tokio::spawn(listen(stopper, asked));
     let mut opened_as = None;
     let opened = tokio::select! {
         biased;
-        opened = open(machinery, stops) => opened,
+        opened = open(services, stops) => opened,
         by = impatience(was_asked) => {
             live.close();
-            return stopped_before(by, words, screen);
+            return stopped_before(by, args, screen);
         }
     };
     let result = match opened {
@@ -164,7 +164,7 @@ async fn follow(
     listening.abort();
     live.close();
     let code = match result {
-        Ok(result) => tell(&result, words, hints, &around.home(), screen)?,
+        Ok(result) => tell(&result, args, hints, &around.home(), screen)?,
         Err(error) => {
             screen.say(&format!("error: {}", error.chain()))?;
             match error {
@@ -172,7 +172,7 @@ async fn follow(
                     exit_code::USAGE
                 }
                 error => {
-                    if words.json {
+                    if args.json {
                         screen.json(&broken_off(&store, opened_as, &error).await)?;
                     }
                     exit_code::ERROR
@@ -219,14 +219,14 @@ async fn impatience(mut asked: watch::Receiver<Option<StopBy>>) -> StopBy {
         // Nobody listens to signals, so they end the program by themselves.
         Err(_) => std::future::pending().await,
     };
-    tokio::time::sleep(PATIENCE).await;
+    tokio::time::sleep(TIMEOUT).await;
     by
 }
 
-fn stopped_before(by: StopBy, words: ScreenWords, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+fn stopped_before(by: StopBy, args: ScreenArgs, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let details = "stopped before an agent was started";
     screen.say(details)?;
-    if words.json {
+    if args.json {
         let reason = AbortReason::Cancelled.name();
         screen.json(&json!({
             "status": "ABORTED",
@@ -289,12 +289,12 @@ async fn listen(stopper: Stopper, asked: watch::Sender<Option<StopBy>>) {
 
 fn tell(
     ended: &RaceResult,
-    words: ScreenWords,
+    args: ScreenArgs,
     hints: Hints,
     home: &Home,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    if words.json {
+    if args.json {
         screen.json(&serde_json::to_value(ended)?)?;
     } else {
         // What the race cost is the sum; the line about the loop tells its own.

@@ -25,7 +25,7 @@ struct Asked {
 }
 
 /// A file that an event larger than this writes is looked at afterwards only.
-const MOST_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Reads the event, answers if it has to, and never fails.
 pub(crate) fn guard(list: Option<OsString>, input: &mut dyn Read, out: &mut dyn Write) -> ExitCode {
@@ -39,7 +39,7 @@ fn answer(list: &Path, input: &mut dyn Read) -> Option<Value> {
     let List { root, globs } = serde_json::from_slice(&std::fs::read(list).ok()?).ok()?;
     let guard = Guard::new(&globs).ok()?;
     let mut event = Vec::new();
-    input.take(MOST_BYTES).read_to_end(&mut event).ok()?;
+    input.take(MAX_BYTES).read_to_end(&mut event).ok()?;
     let asked: Asked = serde_json::from_slice(&event).ok()?;
     let paths = ["file_path", "notebook_path"].into_iter().filter_map(|name| asked.tool_input.get(name)?.as_str());
     let (path, glob) = paths.into_iter().find_map(|path| Some((path, guard.forbids(&root, Path::new(path))?)))?;

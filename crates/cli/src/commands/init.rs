@@ -12,12 +12,12 @@ use ralph_model::{Timestamp, exit_code};
 use ralph_store::Store;
 use serde_json::json;
 
+use crate::args::InitArgs;
 use crate::places::{Places, shell_word};
 use crate::prepare::workspace;
 use crate::screen::Screen;
 use crate::settings::{FILE_NAME, Key, RepositoryFile};
 use crate::trust::Question;
-use crate::words::InitWords;
 
 /// Limits that let a first loop show something without costing much.
 const LIMITS: [(Key, &str); 2] = [(Key::MaxIterations, "10"), (Key::MaxCostUsd, "5.00")];
@@ -27,13 +27,13 @@ const LIMITS: [(Key, &str); 2] = [(Key::MaxIterations, "10"), (Key::MaxCostUsd, 
 /// # Errors
 /// When the file or the approval cannot be written.
 pub(crate) async fn init(
-    words: &InitWords,
+    args: &InitArgs,
     places: &Places,
     current: &Path,
     now: Timestamp,
     screen: &mut Screen<'_>,
 ) -> Result<u8> {
-    let workspace = match workspace(words.directory.as_deref(), current) {
+    let workspace = match workspace(args.directory.as_deref(), current) {
         Ok(workspace) => workspace,
         Err(error) => {
             screen.say(&error.to_string())?;
@@ -42,12 +42,12 @@ pub(crate) async fn init(
     };
     let detection = detect(&workspace);
     let text = file(&detection);
-    if words.print {
+    if args.print {
         screen.result(&text)?;
         return Ok(exit_code::COMPLETED);
     }
     let path = workspace.join(FILE_NAME);
-    let overwrite = if words.force { Overwrite::Allowed } else { Overwrite::Refused };
+    let overwrite = if args.force { Overwrite::Allowed } else { Overwrite::Refused };
     match write(&path, &text, overwrite) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -65,7 +65,7 @@ pub(crate) async fn init(
         question.approve(&Store::open(&places.database()).await?, now).await?;
     }
     let next = next_command(&detection, &workspace, current);
-    if words.json {
+    if args.json {
         let suggestion =
             |one: &Suggestion| json!({ "command": one.command, "why": one.why, "stack": one.stack.name() });
         screen.json(&json!({
@@ -106,7 +106,7 @@ fn write(path: &Path, text: &str, overwrite: Overwrite) -> io::Result<()> {
 /// The text of the file.
 fn file(detection: &Detection) -> String {
     let mut text = String::from(
-        "# Ralph's configuration for this repository. `ralph run --help` explains the words.\n\
+        "# Ralph's configuration for this repository. `ralph run --help` explains the args.\n\
          # Whoever runs it has to approve of this exact content once: `ralph trust`.\n\n\
          # What decides whether the work is done. It has to fail until it is.\n",
     );

@@ -23,8 +23,8 @@ impl Scene {
         self.folder.path().join("work/ralph.toml")
     }
 
-    async fn init(&self, change: impl FnOnce(&mut InitWords)) -> (u8, String, String) {
-        let mut words = InitWords { directory: Some("work".into()), force: false, print: false, json: false };
+    async fn init(&self, change: impl FnOnce(&mut InitArgs)) -> (u8, String, String) {
+        let mut words = InitArgs { directory: Some("work".into()), force: false, print: false, json: false };
         change(&mut words);
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut screen = Screen { out: &mut out, err: &mut err };

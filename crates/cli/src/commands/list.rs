@@ -7,23 +7,23 @@ use ralph_store::{Filter, LoopEntry, LoopStatus, Store};
 use ralph_workspace::holder;
 use serde_json::{Value, json};
 
+use crate::args::{ListArgs, StatusWord};
+use crate::host::{Host, now};
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, now};
-use crate::words::{ListWords, StatusWord};
 
 /// Lists loops.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) async fn run(words: ListWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let entries = match Store::open_existing(&around.places.database()).await? {
-        Some(store) => chosen(&store, &words, around).await?,
+        Some(store) => chosen(&store, &args, around).await?,
         None => Vec::new(),
     };
-    if words.json {
+    if args.json {
         screen.json(&Value::Array(entries.iter().map(|entry| entry_json(entry, &around.home())).collect()))?;
     } else if entries.is_empty() {
-        let place = if words.all { "" } else { " in this workspace (`--all` looks everywhere)" };
+        let place = if args.all { "" } else { " in this workspace (`--all` looks everywhere)" };
         screen.say(&format!("no loops{place}"))?;
     } else {
         screen.result(&table(&entries, &around.home()))?;
@@ -31,16 +31,16 @@ pub(crate) async fn run(words: ListWords, around: &Surroundings, screen: &mut Sc
     Ok(0)
 }
 
-async fn chosen(store: &Store, words: &ListWords, around: &Surroundings) -> anyhow::Result<Vec<LoopEntry>> {
-    let status = words.status.map(stored);
-    let entries = if words.all {
+async fn chosen(store: &Store, args: &ListArgs, around: &Host) -> anyhow::Result<Vec<LoopEntry>> {
+    let status = args.status.map(stored);
+    let entries = if args.all {
         store.loops(&Filter { status, ..Filter::default() }).await?
     } else {
         of_workspace(store, &around.current.canonicalize()?, status).await?
     };
     let home = around.home();
-    let wanted = |entry: &LoopEntry| words.status.is_none_or(|status| matches(status, entry, &home));
-    let limit = usize::try_from(words.limit).unwrap_or(usize::MAX);
+    let wanted = |entry: &LoopEntry| args.status.is_none_or(|status| matches(status, entry, &home));
+    let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
     Ok(entries.into_iter().filter(wanted).take(limit).collect())
 }
 

@@ -12,31 +12,31 @@ use anyhow::{Context as _, bail};
 use ralph_agents::Readable;
 use ralph_engine::Loop;
 use ralph_model::Verdict;
-use ralph_process::{InertStream, Redactor};
+use ralph_text::{Redactor, SanitizeStream};
 
+use crate::args::LogsArgs;
+use crate::host::{Host, find_loop};
 use crate::journal::read;
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, find_loop};
-use crate::words::LogsWords;
 
 /// Prints one output, and goes on with it while the loop runs when that is asked for.
 ///
 /// # Errors
 /// When there is no such output.
-pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(args: LogsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &words.loop_name).await?;
+    let entry = find_loop(&store, &args.loop_name).await?;
     let folder = around.home().loop_folder(entry.id);
-    if words.follow {
-        return follow::follow(&store, entry.id, around, words.raw, screen).await;
+    if args.follow {
+        return follow::follow(&store, entry.id, around, args.raw, screen).await;
     }
     let run = read(&store, entry.id).await?;
-    let raw = words.raw;
-    let file = match recorded(&run, &words) {
+    let raw = args.raw;
+    let file = match recorded(&run, &args) {
         Ok(file) => folder.root().join(file),
         // The newest agent may still be running; then only its file exists.
         Err(error) => match newest(&folder.logs()) {
-            Some(path) if words.iteration.is_none() && words.check.is_none() => path,
+            Some(path) if args.iteration.is_none() && args.check.is_none() => path,
             _ => return Err(error),
         },
     };
@@ -51,15 +51,15 @@ pub(crate) async fn run(words: LogsWords, around: &Surroundings, screen: &mut Sc
     Ok(0)
 }
 
-fn recorded(run: &Loop, words: &LogsWords) -> anyhow::Result<String> {
+fn recorded(run: &Loop, args: &LogsArgs) -> anyhow::Result<String> {
     let facts = run.facts();
-    let wanted = words.iteration.unwrap_or_else(|| facts.last_iteration().map_or(0, |record| record.iteration.0));
+    let wanted = args.iteration.unwrap_or_else(|| facts.last_iteration().map_or(0, |record| record.iteration.0));
     let record = facts.iteration(wanted);
     if wanted > 0 && record.is_none() {
         bail!("there is no iteration {wanted}: the loop has {}", facts.counted());
     }
     let verdict = if wanted == 0 { facts.baseline.as_ref() } else { record.and_then(|record| record.verdict.as_ref()) };
-    match (words.check, record.and_then(|record| record.run.as_ref())) {
+    match (args.check, record.and_then(|record| record.run.as_ref())) {
         (Some(check), _) => {
             check_log(verdict, check).with_context(|| format!("iteration {wanted} has no check {check}"))
         }
@@ -93,14 +93,14 @@ fn newest(logs: &Path) -> Option<PathBuf> {
 /// folder can write there.
 struct Shown {
     file: File,
-    inert: InertStream,
+    inert: SanitizeStream,
     /// Tells the stream of an agent in words.
     readable: Option<Readable>,
 }
 
 impl Shown {
     fn new(file: File, readable: Option<Readable>) -> Self {
-        Self { file, inert: InertStream::default(), readable }
+        Self { file, inert: SanitizeStream::default(), readable }
     }
 
     /// Prints what was still being said when the output ended.

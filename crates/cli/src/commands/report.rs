@@ -5,26 +5,26 @@ use ralph_model::{ConfigError, Timestamp};
 use ralph_report::{Group, Spread, Summary, day_start, read, write};
 use serde_json::{Value, json};
 
+use crate::args::ReportArgs;
+use crate::host::{Host, now};
 use crate::prepare::user_settings;
 use crate::screen::Screen;
 use crate::settings;
-use crate::surroundings::{Surroundings, now};
-use crate::words::ReportWords;
 
 /// Writes the report of a period beside its metrics, or prints its figures.
 ///
 /// # Errors
 /// When the metrics cannot be read or the report cannot be written.
-pub(crate) fn run(words: ReportWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let date = words.date.map_or_else(|| now().utc_date(), |date| date.to_string());
-    let since = words.since.map_or_else(|| date.clone(), |since: Date| since.to_string());
+pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let date = args.date.map_or_else(|| now().utc_date(), |date| date.to_string());
+    let since = args.since.map_or_else(|| date.clone(), |since: Date| since.to_string());
     if since > date {
         let example = "ralph report --since 2026-11-01 --date 2026-11-15";
         let rule =
             ConfigError::new("--since", format!("{since} is after {date}"), "a day up to that of the report (--date)");
         return Err(ConfigError { example, ..rule }.into());
     }
-    let metrics = match words.metrics {
+    let metrics = match args.metrics {
         Some(path) => around.current.join(path),
         None => settings::metrics_path(&user_settings(&around.places)?, &around.current),
     };
@@ -34,7 +34,7 @@ pub(crate) fn run(words: ReportWords, around: &Surroundings, screen: &mut Screen
     for line in found.broken.iter().take(5) {
         screen.say(&format!("warning: line {line} of {} is broken and was left out", metrics.display()))?;
     }
-    if words.json {
+    if args.json {
         screen.json(&figures(&summary, &since, &date, found.broken.len()))?;
         return Ok(0);
     }

@@ -11,24 +11,24 @@ use ralph_store::{Broken, LoopEntry, LoopStatus, Seq, Store};
 use super::follow::{self, Following, Hints};
 use super::list::{is_interrupted, of_workspace, race_of};
 use super::run::missing_logins;
+use crate::args::ResumeArgs;
+use crate::host::{Host, HostOptions, find_loop};
 use crate::journal::read;
 use crate::prepare::user_settings;
 use crate::screen::{Screen, counted};
 use crate::settings;
-use crate::surroundings::{Surroundings, Wants, find_loop};
-use crate::words::ResumeWords;
 
 /// Goes on with the loop that is meant and follows it to its end.
 ///
 /// # Errors
 /// When no loop is meant or it cannot go on.
-pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = match &words.loop_name {
+    let entry = match &args.loop_name {
         Some(name) => find_loop(&store, name).await?,
         None => newest_unfinished(&store, around).await?,
     };
-    if let Some(seq) = words.discard_after {
+    if let Some(seq) = args.discard_after {
         refuse_to_discard(&store, &entry, &around.home()).await?;
         let aside = store.quarantine_after(entry.id, Seq(seq)).await?;
         screen.say(&format!(
@@ -45,9 +45,9 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
     store.close().await?;
     let user = user_settings(&around.places)?;
     let prices = settings::agents::prices(&user)?;
-    let instead = settings::agents::instead(&user, &config, &words.agent, words.model.as_ref())?;
+    let instead = settings::agents::instead(&user, &config, &args.agent, args.model.as_ref())?;
     if let [first, more @ ..] = instead.as_slice() {
-        if !words.unmetered {
+        if !args.unmetered {
             settings::agents::refuse_unpriced(&instead.iter().collect::<Vec<_>>(), &prices)?;
         }
         (config.agent, config.more_agents) = (first.clone(), more.to_vec());
@@ -59,7 +59,7 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
     let LoopConfig { env, workspace, origin, .. } = config;
     // A loop in a worktree is counted where it was started.
     let project = PathBuf::from(origin.unwrap_or(workspace));
-    let wants = Wants {
+    let wants = HostOptions {
         env,
         caps: settings::caps(&user),
         metrics: Some(settings::metrics_path(&user, &project)),
@@ -70,13 +70,13 @@ pub(crate) async fn run(words: ResumeWords, around: &Surroundings, screen: &mut 
         agents,
     };
     let limits = Limits {
-        max_iterations: words.max_iterations,
-        max_cost: words.max_cost,
-        unmetered: words.unmetered,
+        max_iterations: args.max_iterations,
+        max_cost: args.max_cost,
+        unmetered: args.unmetered,
         agents: instead,
     };
     follow::go_on(
-        Following { around, wants, words: words.screen, hints: Hints::Shown },
+        Following { around, wants, args: args.screen, hints: Hints::Shown },
         entry.id,
         Resume { limits },
         screen,
@@ -109,7 +109,7 @@ fn how_to_go_on(entry: &LoopEntry, broken: &Broken) -> String {
     format!("the journal of loop {id} is broken at event {seq}: {why}\n  {hint}")
 }
 
-async fn newest_unfinished(store: &Store, around: &Surroundings) -> anyhow::Result<LoopEntry> {
+async fn newest_unfinished(store: &Store, around: &Host) -> anyhow::Result<LoopEntry> {
     let current = around.current.canonicalize()?;
     let loops = of_workspace(store, &current, None).await?;
     // Of a race only the winner's worktree is left.

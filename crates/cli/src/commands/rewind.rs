@@ -9,10 +9,10 @@ use ralph_model::TreeHash;
 use ralph_runtime::take_out_leftovers;
 use ralph_workspace::{Holder, Lock, Options, Workspace};
 
+use crate::args::{RewindArgs, RewindTarget};
+use crate::host::{Host, find_loop, now};
 use crate::journal::read;
 use crate::screen::{Screen, counted};
-use crate::surroundings::{Surroundings, find_loop, now};
-use crate::words::{RewindTarget, RewindWords};
 
 const KEPT: &str = "before-rewind-";
 
@@ -20,9 +20,9 @@ const KEPT: &str = "before-rewind-";
 ///
 /// # Errors
 /// When the state is unknown or a loop works there.
-pub(crate) async fn run(words: RewindWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &words.loop_name).await?;
+    let entry = find_loop(&store, &args.loop_name).await?;
     let run = read(&store, entry.id).await?;
     let root = Path::new(&entry.workspace);
     let state = around.home().workspace(root);
@@ -33,7 +33,7 @@ pub(crate) async fn run(words: RewindWords, around: &Surroundings, screen: &mut 
     // A Ralph that died while checks ran left other files in the place of the workspace's own.
     take_out_leftovers(&around.home(), &mut workspace, root)?;
     workspace.set_start(&run.facts().start.tree)?;
-    let tree = target(words.to, run.facts(), &workspace, entry.id)?;
+    let tree = target(args.to, run.facts(), &workspace, entry.id)?;
     // Whatever the workspace holds now stays within reach.
     workspace.snapshot(entry.id, &format!("{KEPT}{}", now().0))?;
     let changes = workspace.restore(&tree)?;
@@ -47,7 +47,7 @@ pub(crate) async fn run(words: RewindWords, around: &Surroundings, screen: &mut 
 }
 
 /// The snapshots of a workspace.
-fn open(around: &Surroundings, root: &Path) -> anyhow::Result<Workspace> {
+fn open(around: &Host, root: &Path) -> anyhow::Result<Workspace> {
     let state = around.home().workspace(root);
     let git = around.git()?;
     // What the loop's own snapshots left out has to be left out here, too: it would look new, and be taken away.

@@ -9,25 +9,25 @@ use ralph_workspace::{Guard, Repository};
 
 use super::explain;
 use super::follow::{self, Following, Hints};
+use crate::args::RunArgs;
+use crate::host::{Host, HostOptions, find_program, is_interactive, now};
 use crate::prepare::{self, Context};
 use crate::screen::{Asking, Screen, ask_at_terminal, told};
 use crate::settings::listed::{Readiness, advice};
-use crate::surroundings::{Surroundings, Wants, find_program, is_interactive, now};
-use crate::words::RunWords;
 
 /// Starts a loop and follows it to its end.
 ///
 /// # Errors
 /// When nothing could be started; what was started has a result.
-pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let resolved = match resolve(&words, around).await {
+pub(crate) async fn run(args: RunArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let resolved = match resolve(&args, around).await {
         Ok(resolved) => resolved,
         Err(error) => {
             screen.say(&format!("error: {}", told(&error)))?;
             return Ok(code_of(&error));
         }
     };
-    let wants = Wants {
+    let wants = HostOptions {
         env: resolved.config.env.clone(),
         caps: resolved.caps,
         metrics: Some(resolved.metrics_path),
@@ -37,22 +37,22 @@ pub(crate) async fn run(words: RunWords, around: &Surroundings, screen: &mut Scr
         prices: resolved.prices,
         agents: resolved.config.agents().map(|agent| agent.kind.clone()).collect(),
     };
-    if words.explain {
-        return explain::explain(&resolved.config, &wants, around, words.screen, screen);
+    if args.explain {
+        return explain::explain(&resolved.config, &wants, around, args.screen, screen);
     }
     let cautions = cautions(&resolved.config, &around.git()?);
     for caution in cautions.into_iter().chain(missing_logins(&resolved.config, around)) {
         screen.say(&format!("warning: {caution}"))?;
     }
-    let following = Following { around, wants, words: words.screen, hints: Hints::Shown };
-    match words.race {
+    let following = Following { around, wants, args: args.screen, hints: Hints::Shown };
+    match args.race {
         Some(candidates) => follow::start_race(following, resolved.config, candidates, screen).await,
         None => follow::start(following, resolved.config, screen).await,
     }
 }
 
 /// Agents that nobody seems to be logged in to. They are started all the same: there are logins that cannot be seen from here.
-pub(super) fn missing_logins(config: &LoopConfig, around: &Surroundings) -> Vec<String> {
+pub(super) fn missing_logins(config: &LoopConfig, around: &Host) -> Vec<String> {
     let mut told = Vec::new();
     for agent in config.agents().filter(|agent| around.readiness(agent) == Readiness::NoLogin) {
         let login = advice(agent, Readiness::NoLogin).unwrap_or_default();
@@ -100,10 +100,10 @@ fn code_of(error: &anyhow::Error) -> u8 {
     if is_machine { exit_code::ERROR } else { exit_code::USAGE }
 }
 
-async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crate::settings::Resolved> {
-    let workspace = prepare::workspace(words.workspace.as_deref(), &around.current)?;
+async fn resolve(args: &RunArgs, around: &Host) -> anyhow::Result<crate::settings::Resolved> {
+    let workspace = prepare::workspace(args.workspace.as_deref(), &around.current)?;
     refuse_state_inside(&workspace, &around.places.state)?;
-    let objective = prepare::objective(words, &mut std::io::stdin().lock())?;
+    let objective = prepare::objective(args, &mut std::io::stdin().lock())?;
     let store = around.store().await?;
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
@@ -118,8 +118,8 @@ async fn resolve(words: &RunWords, around: &Surroundings) -> anyhow::Result<crat
         now: now(),
         installed: &installed,
     };
-    let mut resolved = prepare::prepare(words, objective, &workspace, context).await?;
-    if let Some(candidates) = words.race {
+    let mut resolved = prepare::prepare(args, objective, &workspace, context).await?;
+    if let Some(candidates) = args.race {
         refuse_impossible_race(candidates, &resolved.config)?;
         resolved.config.isolation = Isolation::Worktree;
         // The winner's work is to be found on its branch.
@@ -167,7 +167,7 @@ fn refuse_state_inside(workspace: &Path, state: &Path) -> Result<(), ConfigError
 }
 
 /// A misspelt program would fail in every iteration; it is refused before anything costs money.
-fn refuse_missing_programs(config: &LoopConfig, workspace: &Path, around: &Surroundings) -> Result<(), ConfigError> {
+fn refuse_missing_programs(config: &LoopConfig, workspace: &Path, around: &Host) -> Result<(), ConfigError> {
     let path = around.search_path();
     let path = path.to_string_lossy();
     for command in &config.verification_commands {
@@ -240,13 +240,13 @@ fn refuse_plugins(config: &LoopConfig, workspace: &Path, home: &Path) -> Result<
 }
 
 /// The most candidates of one race: each is a worktree and a set of processes.
-const MOST_CANDIDATES: u32 = 8;
+const MAX_CANDIDATES: u32 = 8;
 
 fn refuse_impossible_race(candidates: u32, config: &LoopConfig) -> Result<(), ConfigError> {
-    let allowed = format!("2 to {MOST_CANDIDATES}");
+    let allowed = format!("2 to {MAX_CANDIDATES}");
     let problem = match candidates {
         0 | 1 => Some(format!("{candidates} is too few: a race needs at least 2 candidates")),
-        2..=MOST_CANDIDATES => None,
+        2..=MAX_CANDIDATES => None,
         _ => Some(format!("{candidates} is too many: each candidate is a worktree and a set of processes")),
     };
     if let Some(problem) = problem {

@@ -10,19 +10,19 @@ use ralph_store::LoopEntry;
 use serde_json::{Value, json};
 
 use super::list::{columns, of_race, state};
+use crate::args::ShowArgs;
+use crate::host::{Host, find_loop};
 use crate::journal::read;
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, find_loop};
-use crate::words::ShowWords;
 
 /// Shows one loop.
 ///
 /// # Errors
 /// When the loop is unknown or its journal cannot be followed.
-pub(crate) async fn run(words: ShowWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &words.loop_name).await?;
-    if let Some(iteration) = words.prompt {
+    let entry = find_loop(&store, &args.loop_name).await?;
+    if let Some(iteration) = args.prompt {
         let path = around.home().loop_folder(entry.id).prompt(Iteration(iteration));
         let prompt = match std::fs::read_to_string(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -35,7 +35,7 @@ pub(crate) async fn run(words: ShowWords, around: &Surroundings, screen: &mut Sc
     }
     let run = read(&store, entry.id).await?;
     let race = Raced { candidates: of_race(&store, &entry).await? };
-    if words.json {
+    if args.json {
         screen.json(&as_json(&entry, &run, &race, &around.home()))?;
     } else {
         screen.result(&as_text(&entry, &run, &race, &around.home()))?;

@@ -1,20 +1,20 @@
 //! `ralph stop`: asks a running loop to end.
 
-use ralph_store::{How, LoopStatus};
+use ralph_store::{LoopStatus, StopMode};
 use serde_json::json;
 
 use super::list::is_interrupted;
+use crate::args::StopArgs;
+use crate::host::{Host, find_loop, now};
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, find_loop, now};
-use crate::words::StopWords;
 
 /// Asks a loop to end; does not wait for it.
 ///
 /// # Errors
 /// When the loop is unknown or does not run.
-pub(crate) async fn run(words: StopWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &words.loop_name).await?;
+    let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
     if entry.status != LoopStatus::Running {
         anyhow::bail!("loop {short} is over ({})", super::list::state(&entry, &around.home()));
@@ -22,10 +22,10 @@ pub(crate) async fn run(words: StopWords, around: &Surroundings, screen: &mut Sc
     if is_interrupted(&entry, &around.home()) {
         anyhow::bail!("loop {short} does not run: its process is gone, `ralph resume {short}` goes on with it");
     }
-    let (how, when) = if words.now { (How::Now, "now") } else { (How::AfterIteration, "after its iteration") };
+    let (how, when) = if args.now { (StopMode::Now, "now") } else { (StopMode::AfterIteration, "after its iteration") };
     store.request_stop(entry.id, how, now()).await?;
-    if words.json {
-        screen.json(&json!({ "loopId": entry.id, "requested": if words.now { "now" } else { "afterIteration" } }))?;
+    if args.json {
+        screen.json(&json!({ "loopId": entry.id, "requested": if args.now { "now" } else { "afterIteration" } }))?;
     } else {
         screen.result(&format!("loop {short} was asked to stop {when}"))?;
     }

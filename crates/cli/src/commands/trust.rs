@@ -7,46 +7,46 @@ use ralph_model::{Timestamp, exit_code};
 use ralph_store::{Store, Trusted};
 use serde_json::json;
 
+use crate::args::{TrustAction, TrustArgs};
 use crate::places::Places;
 use crate::prepare::workspace;
 use crate::screen::{Answer, Asking, Screen};
 use crate::settings::RepositoryFile;
 use crate::skills::candidates;
 use crate::trust::{Error, Question};
-use crate::words::{TrustAction, TrustWords};
 
 /// Does what the words ask for and gives the exit code.
 ///
 /// # Errors
 /// When the store cannot be used or there is nothing to take back.
 pub(crate) async fn trust(
-    words: &TrustWords,
+    args: &TrustArgs,
     places: &Places,
     current: &Path,
     mut asking: Asking<'_>,
     now: Timestamp,
     screen: &mut Screen<'_>,
 ) -> Result<u8> {
-    match words.action() {
-        TrustAction::List => list(words, places, screen).await,
-        TrustAction::Revoke(start) => revoke(&start, words, places, screen).await,
+    match args.action() {
+        TrustAction::List => list(args, places, screen).await,
+        TrustAction::Revoke(start) => revoke(&start, args, places, screen).await,
         TrustAction::Approve => {
             let mut yes = |_: &str| Ok(Answer::Yes);
-            approve(words, places, current, &mut Asking::Person(&mut yes), now, screen).await
+            approve(args, places, current, &mut Asking::Person(&mut yes), now, screen).await
         }
-        TrustAction::Ask => approve(words, places, current, &mut asking, now, screen).await,
+        TrustAction::Ask => approve(args, places, current, &mut asking, now, screen).await,
     }
 }
 
 async fn approve(
-    words: &TrustWords,
+    args: &TrustArgs,
     places: &Places,
     current: &Path,
     asking: &mut Asking<'_>,
     now: Timestamp,
     screen: &mut Screen<'_>,
 ) -> Result<u8> {
-    let workspace = match workspace(words.directory.as_deref(), current) {
+    let workspace = match workspace(args.directory.as_deref(), current) {
         Ok(workspace) => workspace,
         Err(error) => {
             screen.say(&error.to_string())?;
@@ -81,7 +81,7 @@ async fn approve(
             Answer::No => problems.push(format!("{}: not approved", question.path.display())),
         }
     }
-    if words.json {
+    if args.json {
         let files = approved
             .iter()
             .map(|question| json!({ "path": question.path.display().to_string(), "sha256": question.sha256 }));
@@ -113,12 +113,12 @@ fn questions(workspace: &Path) -> (Vec<Question>, Vec<String>) {
     (questions, problems)
 }
 
-async fn list(words: &TrustWords, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
+async fn list(args: &TrustArgs, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
     let trusted = match Store::open_existing(&places.database()).await? {
         Some(store) => store.trusted().await?,
         None => Vec::new(),
     };
-    if words.json {
+    if args.json {
         let rows =
             trusted.iter().map(|one| json!({ "sha256": one.hash, "path": one.path, "approvedAt": one.at.rfc3339() }));
         screen.json(&rows.collect())?;
@@ -132,7 +132,7 @@ async fn list(words: &TrustWords, places: &Places, screen: &mut Screen<'_>) -> R
     Ok(exit_code::COMPLETED)
 }
 
-async fn revoke(start: &str, words: &TrustWords, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
+async fn revoke(start: &str, args: &TrustArgs, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
     let store = Store::open_existing(&places.database()).await?.context("nothing is approved yet")?;
     let mut hashes: Vec<Trusted> = store.trusted().await?;
     hashes.retain(|one| !start.is_empty() && one.hash.starts_with(&start.to_ascii_lowercase()));
@@ -143,7 +143,7 @@ async fn revoke(start: &str, words: &TrustWords, places: &Places, screen: &mut S
         several => bail!("{} approvals begin with `{start}`: type more of the hash", several.len()),
     };
     let places = store.revoke(&hash).await?;
-    if words.json {
+    if args.json {
         screen.json(&json!({ "revoked": hash, "places": places }))?;
     } else {
         screen.result(&format!("revoked {} in {places} place(s)", short(&hash)))?;

@@ -3,7 +3,7 @@ use std::fs;
 use clap::Parser;
 
 use super::*;
-use crate::words::{Command, Words};
+use crate::args::{Cli, Command};
 
 struct Scene {
     folder: tempfile::TempDir,
@@ -20,7 +20,7 @@ impl Scene {
 
     async fn run(&self, line: &str, asking: Asking<'_>) -> (Result<u8>, String, String) {
         let words = ["ralph", "trust"].into_iter().chain(line.split_whitespace());
-        let Command::Trust(words) = Words::try_parse_from(words).unwrap().command else { panic!("not trust") };
+        let Command::Trust(words) = Cli::try_parse_from(words).unwrap().command else { panic!("not trust") };
         let places = Places { config: self.folder.path().join("config"), state: self.folder.path().join("state") };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut screen = Screen { out: &mut out, err: &mut err };

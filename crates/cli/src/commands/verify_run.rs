@@ -2,19 +2,19 @@
 
 use ralph_runtime::{Proof, verify_run};
 
+use crate::args::VerifyRunArgs;
+use crate::host::{Host, find_loop};
 use crate::screen::Screen;
-use crate::surroundings::{Surroundings, find_loop};
-use crate::words::VerifyRunWords;
 
 /// Checks a loop offline. Exit code 1 when something does not hold.
 ///
 /// # Errors
 /// When the loop is unknown.
-pub(crate) async fn run(words: VerifyRunWords, around: &Surroundings, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(args: VerifyRunArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &words.loop_name).await?;
+    let entry = find_loop(&store, &args.loop_name).await?;
     let proof = verify_run(&around.home(), &store, entry.id).await?;
-    if words.json {
+    if args.json {
         screen.json(&serde_json::to_value(&proof)?)?;
     } else {
         screen.result(&as_text(&proof))?;

@@ -7,7 +7,7 @@ use super::keys::meant;
 use super::layer::{NamedAgent, PriceTable, Whose};
 use super::resolve::{Origin, Source};
 use super::{Key, Layer};
-use crate::words::RunWords;
+use crate::args::RunArgs;
 
 /// The order in which agents are looked for when nobody names one.
 pub(crate) const USUAL_ORDER: [&str; 4] = AgentKind::PROGRAMS;
@@ -40,7 +40,7 @@ impl Choice {
 
 impl Chooser<'_> {
     /// `installed` are the programs that were found, in the order in which they are preferred.
-    pub(super) fn agents(&mut self, flags: &RunWords, installed: &[String]) -> Result<Agents, ConfigError> {
+    pub(super) fn agents(&mut self, flags: &RunArgs, installed: &[String]) -> Result<Agents, ConfigError> {
         let unmetered = self.required(Key::Unmetered, flags.unmetered.then_some(true), |layer| layer.unmetered, false);
         let args = self.arguments(flags)?;
         let turns = self.turns(flags);
@@ -88,7 +88,7 @@ impl Chooser<'_> {
         }
     }
 
-    fn turns(&mut self, flags: &RunWords) -> Turns {
+    fn turns(&mut self, flags: &RunArgs) -> Turns {
         let rotate = match (flags.rotate, flags.escalate_after) {
             (true, _) => Some(true),
             // Whoever asks for the one on the command line does not want the other from a file.
@@ -104,7 +104,7 @@ impl Chooser<'_> {
         if rotate { Turns::Rotate } else { Turns::Escalate { after } }
     }
 
-    fn arguments(&mut self, flags: &RunWords) -> Result<Vec<String>, ConfigError> {
+    fn arguments(&mut self, flags: &RunArgs) -> Result<Vec<String>, ConfigError> {
         let mut typed = Vec::new();
         for text in &flags.agent_args {
             let Some(words) = shlex::split(text) else {
@@ -227,7 +227,7 @@ fn refuse_second_model(model: &str, agents: &[AgentSpec]) -> Result<(), ConfigEr
 }
 
 /// Whoever types an option wants something of it: one that would do nothing is refused.
-fn refuse_without_effect(flags: &RunWords, agents: &[AgentSpec]) -> Result<(), ConfigError> {
+fn refuse_without_effect(flags: &RunArgs, agents: &[AgentSpec]) -> Result<(), ConfigError> {
     if let Some(model) = &flags.model {
         refuse_second_model(model, agents)?;
     }

@@ -2,13 +2,13 @@ use clap::Parser as _;
 use ralph_model::Money;
 
 use super::*;
+use crate::args::{Cli, Command};
 use crate::settings::choose::Layers;
 use crate::settings::parse;
-use crate::words::{Command, Words};
 
-fn flags(words: &[&str]) -> RunWords {
+fn flags(words: &[&str]) -> RunArgs {
     let words = ["ralph", "run", "Fix it"].into_iter().chain(words.iter().copied());
-    match Words::try_parse_from(words).unwrap().command {
+    match Cli::try_parse_from(words).unwrap().command {
         Command::Run(run) => *run,
         other => panic!("parsed as {other:?}"),
     }

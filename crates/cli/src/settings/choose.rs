@@ -6,7 +6,7 @@ use ralph_model::{ConfigError, DEFAULT_PROHIBITED};
 
 use super::resolve::{Origin, Source};
 use super::{Key, Layer, Repository};
-use crate::words::RunWords;
+use crate::args::RunArgs;
 
 /// The two files, the weightier first.
 pub(super) struct Layers<'a> {
@@ -60,7 +60,7 @@ impl<'a> Chooser<'a> {
     /// The user's list replaces the defaults, repository and flags add; the user's `!glob` comes last and wins.
     pub(super) fn prohibited(
         &mut self,
-        flags: &RunWords,
+        flags: &RunArgs,
         repository: Option<&Repository>,
     ) -> Result<Vec<String>, ConfigError> {
         let (base, origin) = match &self.layers.user.prohibited_paths {
@@ -78,7 +78,7 @@ impl<'a> Chooser<'a> {
 
     pub(super) fn protected(
         &mut self,
-        flags: &RunWords,
+        flags: &RunArgs,
         repository: Option<&Repository>,
     ) -> Result<Vec<String>, ConfigError> {
         let base = self.layers.user.protected_paths.clone().unwrap_or_default();
@@ -92,7 +92,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// The weightiest file's list, and what the flags add to it.
-    pub(super) fn allowed_test_changes(&mut self, flags: &RunWords) -> Result<Vec<String>, ConfigError> {
+    pub(super) fn allowed_test_changes(&mut self, flags: &RunArgs) -> Result<Vec<String>, ConfigError> {
         let (base, origin) =
             self.layers.pick(|layer| layer.allow_test_change.clone()).unwrap_or((Vec::new(), Origin::Default));
         let files = [(base, origin), (Vec::new(), Origin::Default)];
@@ -102,7 +102,7 @@ impl<'a> Chooser<'a> {
     /// The user's standing list, relative to the home folder, and what the flags add, relative to the current one.
     pub(super) fn writable(
         &mut self,
-        flags: &RunWords,
+        flags: &RunArgs,
         home: &Path,
         current: &Path,
     ) -> Result<Vec<String>, ConfigError> {
@@ -158,7 +158,7 @@ impl<'a> Chooser<'a> {
     }
 
     /// The user's standing list, and what the flags add to it.
-    pub(super) fn env(&mut self, flags: &RunWords) -> Result<Vec<String>, ConfigError> {
+    pub(super) fn env(&mut self, flags: &RunArgs) -> Result<Vec<String>, ConfigError> {
         let mut names: Vec<String> = Vec::new();
         let standing = self.layers.user.env.clone().unwrap_or_default();
         for (list, origin) in [(standing, Origin::User), (flags.env.clone(), Origin::Flag)] {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::{Error, MOST_BYTES};
+use super::{Error, MAX_BYTES};
 
 /// Whether the last part of the path may be a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +40,8 @@ pub(crate) fn read(path: &Path, links: Links) -> Result<Option<Vec<u8>>, Error> 
     }
     // The size is only a hint for a file that grows meanwhile; the reader's limit decides.
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MOST_BYTES {
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(not_ordinary("is larger than 256 KiB"));
     }
     Ok(Some(bytes))

@@ -35,7 +35,7 @@ fn what_is_no_file_is_refused_at_once() {
 fn the_limit_is_exact() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    let limit = usize::try_from(MOST_BYTES).unwrap();
+    let limit = usize::try_from(MAX_BYTES).unwrap();
     fs::write(&path, vec![b'x'; limit]).unwrap();
     assert_eq!(read(&path, Links::Refuse).unwrap().map(|bytes| bytes.len()), Some(limit));
     fs::write(&path, vec![b'x'; limit + 1]).unwrap();

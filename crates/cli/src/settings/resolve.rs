@@ -9,8 +9,8 @@ use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Mil
 use super::agents::{self, Agents};
 use super::choose::{Chooser, Layers};
 use super::{Error, Key, Layer, Repository};
+use crate::args::RunArgs;
 use crate::skills::Found;
-use crate::words::RunWords;
 
 /// Where metrics go when nobody says otherwise, relative to the workspace.
 const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
@@ -88,13 +88,13 @@ impl fmt::Display for Origin {
 }
 
 /// The skill to look up before [`resolve`].
-pub(crate) fn skill_wanted(flags: &RunWords, user: &Layer, repository: Option<&Repository>) -> Option<String> {
+pub(crate) fn skill_wanted(flags: &RunArgs, user: &Layer, repository: Option<&Repository>) -> Option<String> {
     let files = Layers::new(user, repository);
     flags.skill.clone().or_else(|| files.pick(|layer| layer.skill.clone()).map(|(name, _)| name))
 }
 
 /// Whether the skill for a stall has to be looked up before [`resolve`].
-pub(crate) fn deep_debug_wanted(flags: &RunWords, user: &Layer, repository: Option<&Repository>) -> bool {
+pub(crate) fn deep_debug_wanted(flags: &RunArgs, user: &Layer, repository: Option<&Repository>) -> bool {
     let files = Layers::new(user, repository);
     flags.deep_debug || files.pick(|layer| layer.escalate_to_deep_debug).is_some_and(|(wanted, _)| wanted)
 }
@@ -119,7 +119,7 @@ pub(crate) fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
 /// # Errors
 /// Names the field, what is allowed and a command line that works.
 pub(crate) fn resolve(
-    flags: &RunWords,
+    flags: &RunArgs,
     user: &Layer,
     repository: Option<&Repository>,
     inputs: Inputs<'_>,

@@ -5,7 +5,7 @@ use ralph_model::{AgentSpec, Keep, Money, OnBlocked};
 
 use super::super::{Approval, Class, RepositoryFile, parse};
 use super::*;
-use crate::words::{Command, Words};
+use crate::args::{Cli, Command};
 
 const USER: &str = r#"
 max_iterations = 20
@@ -18,9 +18,9 @@ expects = ["commit"]
 command = "my-helper"
 "#;
 
-fn flags(line: &str) -> RunWords {
+fn flags(line: &str) -> RunArgs {
     let words = ["ralph", "run", "Fix it"].into_iter().chain(line.split_whitespace());
-    match Words::try_parse_from(words).unwrap().command {
+    match Cli::try_parse_from(words).unwrap().command {
         Command::Run(run) => *run,
         other => panic!("parsed as {other:?}"),
     }
@@ -37,7 +37,7 @@ fn repository(text: &str, approval: Approval) -> Repository {
 }
 
 /// Looks skills up as the program does, with nothing but what is built in.
-fn resolved(flags: &RunWords, user: &Layer, repository: Option<&Repository>) -> Result<Resolved, String> {
+fn resolved(flags: &RunArgs, user: &Layer, repository: Option<&Repository>) -> Result<Resolved, String> {
     let built_in = |name: &str| crate::skills::built_in(name).unwrap();
     let inputs = Inputs {
         objective: "Fix it".to_owned(),

@@ -28,7 +28,7 @@ const FRAME: Duration = Duration::from_millis(100);
 /// How often an unchanged view is painted, for its clock.
 const CLOCK: Duration = Duration::from_secs(1);
 /// How many lines of chatter may wait.
-const MOST_WAITING: usize = 256;
+const MAX_WAITING: usize = 256;
 
 /// How a running loop is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(crate) struct Live {
 impl Live {
     /// Starts showing.
     pub(crate) fn new(mode: Mode) -> Self {
-        Self::on(io::stderr(), mode, crate::surroundings::now, terminal_size)
+        Self::on(io::stderr(), mode, crate::host::now, terminal_size)
     }
 
     fn on(out: impl Write + Send + 'static, mode: Mode, now: fn() -> Timestamp, size: fn() -> Size) -> Self {
@@ -87,7 +87,7 @@ impl Live {
             told,
             Notice::Activity { .. } | Notice::Spending { .. } | Notice::Said { .. } | Notice::Did { .. }
         );
-        if chatter && self.waiting.load(Ordering::Relaxed) >= MOST_WAITING {
+        if chatter && self.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
             return;
         }
         self.waiting.fetch_add(1, Ordering::Relaxed);

@@ -135,7 +135,7 @@ fn chatter_is_dropped_when_nobody_keeps_up_and_nothing_else_is() {
             live.notice(Notice::Warning(format!("number {number}")));
         }
     }
-    assert!(live.waiting.load(Ordering::Relaxed) <= MOST_WAITING + 101);
+    assert!(live.waiting.load(Ordering::Relaxed) <= MAX_WAITING + 101);
     drop(go);
     live.close();
     let warnings = paper.text().lines().filter(|line| line.starts_with("warning: number")).count();

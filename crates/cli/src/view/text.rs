@@ -1,6 +1,6 @@
 //! Text that fits: measured in columns, cut at characters, on one line, inert.
 
-use ralph_process::inert;
+use ralph_text::sanitize;
 use unicode_width::UnicodeWidthChar as _;
 
 /// One line of harmless text.
@@ -8,7 +8,7 @@ pub(super) fn flat(text: &str) -> String {
     // A selector for the coloured form of a character makes it wider on some terminals and not on others.
     let kept =
         text.chars().filter(|c| *c != '\u{fe0f}').map(|c| if c == '\t' || c == '\n' || c == '\r' { ' ' } else { c });
-    inert(&kept.collect::<String>()).into_owned()
+    sanitize(&kept.collect::<String>()).into_owned()
 }
 
 /// How many columns the text takes.

@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use crate::harness::{Ended, User};
 
 /// Longer than anything here takes on a busy machine; reached only by a test that fails.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A scripted agent whose script the test can look at.
 pub struct Agent {
@@ -57,7 +57,7 @@ impl Agent {
 pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let start = Instant::now();
     while !happened() {
-        assert!(start.elapsed() < PATIENCE, "{what} did not come within {PATIENCE:?}");
+        assert!(start.elapsed() < TIMEOUT, "{what} did not come within {TIMEOUT:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -83,7 +83,7 @@ pub fn finish(child: Child) -> Ended {
     let (sender, receiver) = std::sync::mpsc::channel();
     // Outputs have to be read while it runs, or it waits for a full pipe for ever.
     std::thread::spawn(move || sender.send(child.wait_with_output()));
-    let patience = if is_long() { 10 * PATIENCE } else { PATIENCE };
+    let patience = if is_long() { 10 * TIMEOUT } else { TIMEOUT };
     let output: std::io::Result<Output> = receiver.recv_timeout(patience).unwrap_or_else(|_| {
         let _ = kill_process(pid, Signal::KILL);
         panic!("ralph did not end within {patience:?}")
@@ -127,7 +127,7 @@ pub fn while_locked(user: &User, meanwhile: impl FnOnce()) {
 fn on_database<T>(user: &User, work: impl AsyncFnOnce(&mut SqliteConnection) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let options = SqliteConnectOptions::new().filename(user.state().join("ralph.db")).busy_timeout(PATIENCE);
+        let options = SqliteConnectOptions::new().filename(user.state().join("ralph.db")).busy_timeout(TIMEOUT);
         let mut connection = options.disable_statement_logging().connect().await.unwrap();
         let result = work(&mut connection).await;
         connection.close().await.unwrap();

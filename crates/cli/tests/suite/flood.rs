@@ -1,4 +1,4 @@
-//! Too much output, hostile output, secrets, a full disk, too few files: bounded, inert, hidden, and never a loss.
+//! Too much output, hostile output, secrets, a full disk, too few files: bounded, sanitize, hidden, and never a loss.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::harness::{Ended, User, run_words_with};
 
 const MEBIBYTE: u64 = 1 << 20;
 /// Of a build without optimisation; a released program needs less.
-const MOST_MEMORY_KB: u64 = 60 << 10;
+const MAX_MEMORY_KB: u64 = 60 << 10;
 
 /// Runs a child to its end and gives the most memory that it ever had, in KiB.
 fn finish_with_peak(child: Child) -> (Ended, u64) {
@@ -63,7 +63,7 @@ fn a_flood_is_bounded_in_memory_and_on_disk() {
         peak
     );
     assert!(peak > 1000, "nobody looked");
-    assert!(peak < MOST_MEMORY_KB, "{peak} KiB");
+    assert!(peak < MAX_MEMORY_KB, "{peak} KiB");
     assert!(result.stdout.len() + result.stderr.len() < 200_000, "{}", result.stdout.len() + result.stderr.len());
 
     let shown = user.show(result.json()["loopId"].as_str().unwrap());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Longer than any command of these tests takes on a busy machine.
-const LONGEST: std::time::Duration = std::time::Duration::from_secs(180);
+const MAX_LENGTH: std::time::Duration = std::time::Duration::from_secs(180);
 
 /// One user: a home, a state, nothing else of this machine but PATH.
 pub struct User {
@@ -119,7 +119,7 @@ impl Ended {
         let pid = rustix::process::Pid::from_child(&child);
         let (ended, ending) = std::sync::mpsc::channel::<()>();
         let watch = std::thread::spawn(move || {
-            if ending.recv_timeout(LONGEST) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            if ending.recv_timeout(MAX_LENGTH) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
             }
         });

@@ -4,7 +4,7 @@ use ralph_model::{Attempt, Iteration, Tamper, TamperKind, Timestamp, Tripwire};
 
 use super::verifying::conclude;
 use super::{Phase, Step, Verifying, fault, next_iteration};
-use crate::event::{Effect, Event, FORBEARS};
+use crate::event::{Effect, Event, V3_SERVICE_BACKOFF};
 use crate::facts::Facts;
 
 /// Waits for the checks to be tried with failing tests planted.
@@ -27,8 +27,8 @@ impl Confirming {
                 // Cut short it shows nothing, and a verdict without it is none.
                 if facts.stops_now() && !matches!(tripwire, Tripwire::Reported { .. } | Tripwire::BaselineFails) {
                     forget_verdict(facts);
-                    if facts.start.behaviour >= FORBEARS {
-                        facts.forgive_refusal();
+                    if facts.start.behaviour >= V3_SERVICE_BACKOFF {
+                        facts.mark_uncounted();
                     }
                     return next_iteration(facts, ralph_model::Millis(0));
                 }

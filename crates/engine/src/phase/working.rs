@@ -51,7 +51,7 @@ impl Working {
                     return Guarding::enter(facts, violations);
                 }
                 if facts.stops_now() {
-                    facts.forgive_refusal();
+                    facts.mark_uncounted();
                     return next_iteration(facts, Millis(0));
                 }
                 let has_to_wait = facts.last_iteration().is_some_and(IterationRecord::has_to_wait);

@@ -22,7 +22,7 @@ use super::tokens::{Used, is_name, is_quoted, names, split, words};
 use crate::lex;
 
 /// How deep blocks may be nested that new tests join.
-const DEEPEST: usize = 12;
+const MAX_DEPTH: usize = 12;
 /// Names that code uses without naming them, or that everybody takes for what they usually are.
 const STANDARD: [&str; 28] = [
     "Array",
@@ -89,7 +89,7 @@ fn statements(tokens: &[String], depth: usize) -> Option<Vec<Statement<'_>>> {
             statements.extend(parts.into_iter().map(Statement::part));
             continue;
         }
-        let block = match describe(tokens).filter(|_| depth < DEEPEST) {
+        let block = match describe(tokens).filter(|_| depth < MAX_DEPTH) {
             Some((open, close)) => Some(Block {
                 head: &tokens[..=open],
                 statements: self::statements(&tokens[open + 1..close], depth + 1)?,

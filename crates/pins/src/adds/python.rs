@@ -19,7 +19,7 @@ use super::tokens::{Used, has_any, is_name, names, words};
 use crate::lex;
 
 /// How deep classes may be nested.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 /// Words that go on with a statement after its block.
 const CONTINUING: [&str; 4] = ["else", "elif", "except", "finally"];
 /// Classes of libraries without a test of their own.
@@ -63,7 +63,7 @@ pub(super) fn only_adds(before: &str, now: &str) -> bool {
         let tokens = &new.statement.tokens;
         let formed = match new.within {
             None => is_welcome(new.statement, new.beside, &used),
-            Some(class) => is_new_test(new.statement, &used) && bases_are_known(class, &old, DEEPEST),
+            Some(class) => is_new_test(new.statement, &used) && bases_are_known(class, &old, MAX_DEPTH),
         };
         formed && comments_are_harmless(tokens) && !reaches_out(tokens, &surroundings)
     })
@@ -90,7 +90,7 @@ fn statements(tokens: &[String], depth: usize) -> Vec<Statement<'_>> {
         let until = |line: usize| lines.get(line).map_or(tokens.len(), |line| line.start);
         let whole = &tokens[first.start..until(end)];
         let is_class = |line: &Line<'_>| line.first() == "class" && line.last() == ":";
-        match depth < DEEPEST && lines.get(body).is_some_and(is_class) {
+        match depth < MAX_DEPTH && lines.get(body).is_some_and(is_class) {
             true => statements.push(Statement {
                 tokens: whole.into(),
                 block: Some(Block {

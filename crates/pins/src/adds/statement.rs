@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// How many new statements a block may get: each is compared with what is beside it.
-const MOST: usize = 1000;
+const MAX: usize = 1000;
 
 /// A statement, with its block where new statements may join it.
 pub(super) struct Statement<'a> {
@@ -53,7 +53,7 @@ pub(super) fn extends<'s, 'a>(
     within: Option<&'s Statement<'a>>,
     welcome: &dyn Fn(&New<'s, 'a>) -> bool,
 ) -> bool {
-    if now.len() > before.len() + MOST {
+    if now.len() > before.len() + MAX {
         return false;
     }
     let mut old = before.iter().peekable();

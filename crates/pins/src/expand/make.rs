@@ -10,9 +10,9 @@ use crate::words::{Simple, is_assignment};
 /// Files that make looks for, in its order.
 pub(crate) const NAMES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 /// Rules that are looked at for one command.
-const MOST_TARGETS: usize = 100;
+const MAX_TARGETS: usize = 100;
 /// Makefiles that one may include.
-const MOST_FILES: usize = 20;
+const MAX_FILES: usize = 20;
 
 struct Rule {
     targets: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) fn behind(folder: Folder<'_>, simple: &Simple) -> Vec<Expanded> {
     let mut seen = HashSet::new();
     let mut texts = Vec::new();
     while let Some(target) = wanted.pop() {
-        if seen.len() >= MOST_TARGETS || !seen.insert(target.clone()) {
+        if seen.len() >= MAX_TARGETS || !seen.insert(target.clone()) {
             continue;
         }
         for rule in rules.iter().filter(|rule| rule.targets.iter().any(|name| matches_target(name, &target))) {
@@ -74,7 +74,7 @@ fn read_words(folder: Folder<'_>, simple: &Simple) -> Option<(String, Vec<String
 
 fn read_rules(folder: Folder<'_>, place: &str, file: &str, rules: &mut Vec<Rule>, read: &mut HashSet<String>) {
     let Some(file) = path::join(place, file) else { return };
-    if read.len() >= MOST_FILES || !read.insert(file.clone()) {
+    if read.len() >= MAX_FILES || !read.insert(file.clone()) {
         return;
     }
     let Some(text) = folder.read(&file) else { return };

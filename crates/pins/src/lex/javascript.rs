@@ -28,7 +28,7 @@ const INFIX: [&str; 9] = ["in", "of", "instanceof", "as", "satisfies", "else", "
 /// Words that a line break ends.
 const RESTRICTED: [&str; 5] = ["return", "break", "continue", "throw", "yield"];
 /// How deep templates may be nested.
-const DEEPEST: usize = 20;
+const MAX_DEPTH: usize = 20;
 
 #[derive(Debug, Default)]
 struct Between {
@@ -185,7 +185,7 @@ fn regular(text: &str) -> Option<usize> {
 
 /// Bytes of a template, what it holds included.
 fn template(text: &str, depth: usize) -> Option<usize> {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return None;
     }
     let bytes = text.as_bytes();

@@ -3,7 +3,7 @@
 use super::rust_tokens::{Kind, Token};
 
 /// How deep modules may be nested.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 /// An item: a function, a module, an import.
 #[derive(Debug, Clone)]
@@ -74,7 +74,7 @@ impl<'a> Parser<'a> {
     }
 
     fn module(&self, from: usize, to: usize, end: usize, depth: usize) -> Option<Module> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         let mut module = Module { end, ..Module::default() };

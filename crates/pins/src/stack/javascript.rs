@@ -153,17 +153,17 @@ fn libraries(project: &Project<'_>) -> Vec<String> {
         code && (folder || name.contains(".test.") || name.contains(".spec.") || name.contains("-test."))
     };
     let mut names: Vec<String> = Vec::new();
-    for text in project.files.iter().filter(is_test).take(MOST_TESTS).filter_map(|file| project.folder.read(file)) {
+    for text in project.files.iter().filter(is_test).take(MAX_TESTS).filter_map(|file| project.folder.read(file)) {
         let found = import.captures_iter(&text).filter_map(|found| found.get(1));
         names.extend(found.map(|name| name.as_str().to_owned()).filter(|name| !name.starts_with('.')));
     }
     names.sort();
     names.dedup();
-    names.truncate(MOST_LIBRARIES);
+    names.truncate(MAX_LIBRARIES);
     names
 }
 
 /// Test files that are read for what they import.
-const MOST_TESTS: usize = 300;
+const MAX_TESTS: usize = 300;
 /// Packages that are watched for their sake.
-const MOST_LIBRARIES: usize = 40;
+const MAX_LIBRARIES: usize = 40;

@@ -87,20 +87,20 @@ fn imported(project: &Project<'_>) -> Vec<String> {
     let Some(import) = IMPORT.as_ref() else { return Vec::new() };
     let mut names: Vec<String> = Vec::new();
     for text in
-        project.files.iter().filter(|file| is_test(file)).take(MOST_TESTS).filter_map(|file| project.folder.read(file))
+        project.files.iter().filter(|file| is_test(file)).take(MAX_TESTS).filter_map(|file| project.folder.read(file))
     {
         names.extend(import.captures_iter(&text).filter_map(|found| found.get(1)).map(|name| name.as_str().to_owned()));
     }
     names.sort();
     names.dedup();
-    names.truncate(MOST_IMPORTS);
+    names.truncate(MAX_IMPORTS);
     names
 }
 
 /// Test files that are read for what they import.
-const MOST_TESTS: usize = 300;
+const MAX_TESTS: usize = 300;
 /// Modules that are watched for their sake.
-const MOST_IMPORTS: usize = 60;
+const MAX_IMPORTS: usize = 60;
 
 fn is_test(file: &str) -> bool {
     let name = path::name(file);

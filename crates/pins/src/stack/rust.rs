@@ -10,7 +10,7 @@ use crate::question::{Layers, Project, add as pin};
 use ralph_model::Runner;
 
 /// Sources that are read to find out whether they hold tests; in a larger project all are taken to.
-const MOST_READ: usize = 3000;
+const MAX_READ: usize = 3000;
 
 pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     let packages: Vec<&str> =
@@ -41,7 +41,7 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     let outside = outside.filter(|file| {
         !packages.iter().any(|package| ["src", "tests", "benches"].iter().any(|place| is_below(file, package, place)))
     });
-    for file in outside.take(MOST_READ) {
+    for file in outside.take(MAX_READ) {
         if is_test_file(file) || project.folder.read(file).is_some_and(|text| holds_tests(&text)) {
             pin(&mut layers.parts, Parts, "tests inside Rust sources", path::exact(file));
         }

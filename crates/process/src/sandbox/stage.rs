@@ -18,15 +18,15 @@ use rustix::process::{Signal, WaitOptions};
 use super::bubblewrap::{self, User};
 use super::jail::GO;
 use super::{JAIL, plan};
-use crate::inert::inert;
 use crate::sweep::TREE_VARIABLE;
 use crate::tree;
 use crate::wire::{self, Frames, Jail, Report, Request};
+use ralph_text::sanitize;
 
 /// How long the stage has to restrict itself: milliseconds, unless a mount hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// As much as is read of what bubblewrap has to say.
-const MOST_WORDS: u64 = 2048;
+const MAX_WORDS: u64 = 2048;
 
 /// Starts the program of a request, through a stage that waits already if there is one. Gives its number, or why it does
 /// not run; then nothing of the stage is left either.
@@ -106,10 +106,7 @@ impl Stage {
 
     fn spawn(mut command: Command, bubblewrap: Option<PathBuf>) -> Result<Self, String> {
         let (socket, theirs) = UnixStream::pair().map_err(told)?;
-        socket
-            .set_read_timeout(Some(PATIENCE))
-            .and_then(|()| socket.set_write_timeout(Some(PATIENCE)))
-            .map_err(told)?;
+        socket.set_read_timeout(Some(TIMEOUT)).and_then(|()| socket.set_write_timeout(Some(TIMEOUT))).map_err(told)?;
         let (words, their_words) = pipe_with(PipeFlags::CLOEXEC).map_err(told)?;
         command.arg(JAIL).current_dir("/");
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::from(their_words));
@@ -200,13 +197,13 @@ impl Stage {
         let mut words = Vec::new();
         // A stage that lives on inside bubblewrap holds the pipe open, so only what is there is read.
         if rustix::io::ioctl_fionbio(&self.words, true).is_ok() {
-            let _ = (&self.words).take(MOST_WORDS).read_to_end(&mut words);
+            let _ = (&self.words).take(MAX_WORDS).read_to_end(&mut words);
         }
-        let words = inert(String::from_utf8_lossy(&words).trim()).into_owned();
+        let words = sanitize(String::from_utf8_lossy(&words).trim()).into_owned();
         match (error.kind(), status) {
             _ if !words.is_empty() => words,
             (io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut, _) => {
-                format!("no answer for {} s", PATIENCE.as_secs())
+                format!("no answer for {} s", TIMEOUT.as_secs())
             }
             (_, Ok(status)) => format!("it ended early ({status})"),
             (_, Err(error)) => error.to_string(),

@@ -4,10 +4,11 @@ use std::fs;
 use std::time::Duration;
 
 use ralph_model::{Ended, Millis};
-use ralph_process::{Error, FeedError, Feeder, Finished, Redactor, Spec, Stdin, Stop, Stream, feed};
+use ralph_process::{Error, FeedError, Feeder, Finished, Spec, Stdin, Stop, Stream, feed};
+use ralph_text::Redactor;
 use tokio::sync::{mpsc, watch};
 
-use crate::support::{Lab, PATIENCE, is_alive};
+use crate::support::{Lab, TIMEOUT, is_alive};
 
 /// A spec whose input is fed, and what feeds it.
 fn fed(lab: &Lab, line: &str, most: usize) -> (Spec, Feeder) {
@@ -31,7 +32,7 @@ async fn converse<T>(
         let _ = printed.send(text.to_owned());
     };
     let both = async { tokio::join!(lab.supervisor.run(spec, stop, &mut observe), talk(heard)) };
-    tokio::time::timeout(PATIENCE, both).await.expect("the conversation ends")
+    tokio::time::timeout(TIMEOUT, both).await.expect("the conversation ends")
 }
 
 /// The next whole line.

@@ -9,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_process::{Level, Network, Redactor, Sandbox};
+use ralph_process::{Level, Network, Sandbox};
+use ralph_text::Redactor;
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::watch;
 
@@ -107,7 +108,7 @@ pub(crate) fn wait<T>(mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(since.elapsed() < crate::support::PATIENCE, "in vain");
+        assert!(since.elapsed() < crate::support::TIMEOUT, "in vain");
         std::thread::sleep(Duration::from_millis(1));
     }
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ralph_model::{Ended, Millis};
-use ralph_process::{Error, Redactor, Stream};
+use ralph_process::{Error, Stream};
+use ralph_text::Redactor;
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ralph_model::Millis;
-use ralph_process::{Error, Finished, ReaperProgram, Redactor, Spec, Stdin, Stop, Supervisor};
+use ralph_process::{Error, Finished, ReaperProgram, Spec, Stdin, Stop, Supervisor};
+use ralph_text::Redactor;
 use tempfile::TempDir;
 use tokio::sync::watch;
 
 /// Longer than anything takes on a busy machine, shorter than a person's patience.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Lab {
     pub(crate) folder: TempDir,
@@ -50,7 +51,7 @@ impl Lab {
     }
 
     pub(crate) async fn run_until(&self, spec: Spec, stop: watch::Receiver<Option<Stop>>) -> Result<Finished, Error> {
-        tokio::time::timeout(PATIENCE, self.supervisor.run(spec, stop, &mut |_, _| {})).await.expect("the run ends")
+        tokio::time::timeout(TIMEOUT, self.supervisor.run(spec, stop, &mut |_, _| {})).await.expect("the run ends")
     }
 
     pub(crate) fn log(&self) -> String {
@@ -111,7 +112,7 @@ pub(crate) async fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T
         if let Some(found) = look() {
             return found;
         }
-        assert!(since.elapsed() < PATIENCE, "in vain: {what}");
+        assert!(since.elapsed() < TIMEOUT, "in vain: {what}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }

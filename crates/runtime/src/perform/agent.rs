@@ -17,12 +17,12 @@ use super::{Answer, Context};
 use crate::cost_note::CostNote;
 use crate::error::Error;
 use crate::home::Home;
-use crate::keepsakes::{Shared, Tree};
 use crate::live::settlement;
 use crate::notice::Notice;
+use crate::settings_snapshot::{Shared, Tree};
 
 /// One run of the agent.
-pub(super) struct Errand {
+pub(super) struct AgentTask {
     pub(super) iteration: Iteration,
     pub(super) attempt: Attempt,
     pub(super) agent: Box<AgentSpec>,
@@ -39,17 +39,17 @@ struct Left {
 }
 
 impl Context {
-    pub(super) async fn run_agent(&self, run: Errand, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
-        let Errand { iteration, attempt, agent, prompt, budget, timeout, before } = run;
-        self.machinery.tell(Notice::IterationStarted { iteration, agent: agent.title() });
+    pub(super) async fn run_agent(&self, run: AgentTask, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
+        let AgentTask { iteration, attempt, agent, prompt, budget, timeout, before } = run;
+        self.services.tell(Notice::IterationStarted { iteration, agent: agent.title() });
         let kept = self.folder.prompt(iteration);
-        let safe = self.machinery.redactor.text(&prompt);
+        let safe = self.services.redactor.text(&prompt);
         Home::write_private(&kept, safe.as_bytes())?;
         let scratch = self.folder.attempt(attempt);
         Home::make_private(&scratch)?;
         let mut environment = self.environment();
         environment.push(("RALPH_ITERATION".into(), iteration.to_string().into()));
-        environment.extend((self.machinery.agent_variables)(&agent.kind));
+        environment.extend((self.services.agent_variables)(&agent.kind));
         let prohibited = self.prohibited(&scratch)?;
         let log = self.folder.agent_log(iteration, attempt);
         let sandbox = self.agent_sandbox(&agent.kind, &scratch);
@@ -66,10 +66,10 @@ impl Context {
             marker: Some(self.folder.marker(attempt)),
             sandbox,
             hold: self.hold.clone(),
-            redactor: Arc::clone(&self.machinery.redactor),
-            prices: Arc::clone(&self.machinery.prices),
+            redactor: Arc::clone(&self.services.redactor),
+            prices: Arc::clone(&self.services.prices),
             prohibited,
-            now: self.machinery.now,
+            now: self.services.now,
         };
         // Only a figure in the history, here and below; expectations look for themselves.
         let head = self.on_repository(|repository| repository.head().ok()).await?.flatten();
@@ -82,21 +82,21 @@ impl Context {
         let mut observe = |activity: Activity| match activity {
             Activity::Text(text) => {
                 if let Some(line) = lines.push(&text) {
-                    self.machinery.tell(Notice::Activity { line });
+                    self.services.tell(Notice::Activity { line });
                 }
             }
             Activity::Message(text) => {
                 let words = beginning(&text);
                 if !words.is_empty() {
-                    self.machinery.tell(Notice::Said { words });
+                    self.services.tell(Notice::Said { words });
                 }
             }
-            Activity::Line(line) => self.machinery.tell(Notice::Did { what: line }),
+            Activity::Line(line) => self.services.tell(Notice::Did { what: line }),
             Activity::Cost(spent) => {
                 if let Some(note) = &note {
                     note.spent(spent);
                 }
-                self.machinery.tell(Notice::Spending { so_far: spent });
+                self.services.tell(Notice::Spending { so_far: spent });
             }
             Activity::Stake(amount) => {
                 if let Some(note) = &note {
@@ -111,7 +111,7 @@ impl Context {
         };
         let settings = self.use_settings(&agent, attempt).await?;
         request.hold.extend(settings.as_ref().map(Shared::hold));
-        let observed = ralph_agents::run(&self.machinery.supervisor, &agent, request, stop, &mut observe).await;
+        let observed = ralph_agents::run(&self.services.supervisor, &agent, request, stop, &mut observe).await;
         self.clear_attempt(attempt).await;
         if let (Ok(observed), Some(note)) = (&observed, &note) {
             note.settled(observed.cost);
@@ -127,7 +127,7 @@ impl Context {
         let commits = self.on_repository(since).await?.unwrap_or(0);
         let reserved = budget.unwrap_or(Money::ZERO);
         let charged = observed.cost.charge(reserved);
-        self.machinery.tell(Notice::AgentFinished {
+        self.services.tell(Notice::AgentFinished {
             iteration,
             ended: observed.ended.clone(),
             faults: observed.faults.clone(),
@@ -167,7 +167,7 @@ impl Context {
     /// What the agent may not write, for one that asks first.
     fn prohibited(&self, scratch: &Path) -> Result<Prohibited, Error> {
         let guard = Guard::new(&self.config.prohibited_paths)?;
-        let hook = match &self.machinery.hook {
+        let hook = match &self.services.hook {
             Some(hook) if !self.config.prohibited_paths.is_empty() => {
                 let list = scratch.join("prohibited.json");
                 let content =
@@ -188,14 +188,14 @@ impl Context {
         let folder = self.folder.clone();
         let cleared = tokio::task::spawn_blocking(move || folder.clear_attempt(attempt)).await;
         if let Ok(Err(error)) = cleared {
-            self.machinery
+            self.services
                 .warn(format!("what the agent's program kept of its run could not be removed: {}", error.chain()));
         }
     }
 
     fn warn_of_unpriced(&self, models: &[String]) {
         for model in models {
-            self.machinery.warn(format!(
+            self.services.warn(format!(
                 "there is no price for {model}: the whole reservation is charged; add [prices.\"{model}\"] with `input` and \
                  `output` in dollars per million tokens to your configuration, or declare the agent with --unmetered"
             ));
@@ -206,14 +206,14 @@ impl Context {
     fn agent_sandbox(&self, kind: &AgentKind, scratch: &Path) -> Option<Sandbox> {
         let mut writable = vec![self.root.clone(), scratch.to_owned()];
         writable.extend(self.repository.iter().flat_map(Repository::folders));
-        writable.extend((self.machinery.settings)(kind));
+        writable.extend((self.services.settings)(kind));
         self.sandbox(writable, Network::Allowed)
     }
 
     async fn look(&self, iteration: Iteration, before: TreeHash) -> Result<Left, Error> {
         let loop_id = self.loop_id;
         let committed = self.committed().await?;
-        self.on_ground(move |ground| {
+        self.with_workspace(move |ground| {
             // Pinned files are looked at when the checks are about to run.
             let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
             let violations = with_committed(violations, committed);
@@ -227,11 +227,11 @@ impl Context {
     /// The day's money with this run in it. A run over midnight counts on the day that its money was reserved on.
     async fn day_after(&self, attempt: Attempt, metered: bool, charged: Money) -> Result<DayBudget, Error> {
         if !metered {
-            return Ok(DayBudget { spent: Money::ZERO, cap: self.machinery.caps.daily_cost });
+            return Ok(DayBudget { spent: Money::ZERO, cap: self.services.caps.daily_cost });
         }
-        let open = self.machinery.store.open_reservations(self.loop_id).await?;
+        let open = self.services.store.open_reservations(self.loop_id).await?;
         let reserved_on = open.into_iter().find(|open| open.attempt == attempt).map(|open| open.day);
-        let day = self.day(&reserved_on.unwrap_or_else(|| (self.machinery.now)().utc_date())).await?;
+        let day = self.day(&reserved_on.unwrap_or_else(|| (self.services.now)().utc_date())).await?;
         Ok(DayBudget { spent: day.spent + charged, ..day })
     }
 }
@@ -242,12 +242,12 @@ fn quoted(word: &str) -> String {
 }
 
 /// Characters of a line that are shown.
-const MOST_SHOWN: usize = 240;
+const MAX_SHOWN: usize = 240;
 
 /// The beginning of a message, on one line.
 fn beginning(message: &str) -> String {
     let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(MOST_SHOWN) {
+    match words.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &words[..end]),
         None => words,
     }
@@ -263,14 +263,14 @@ impl LastLine {
     /// Takes a piece; gives the last line that is worth showing, if one ended in it.
     pub(super) fn push(&mut self, piece: &str) -> Option<String> {
         let Some((lines, rest)) = piece.rsplit_once('\n') else {
-            let room = MOST_SHOWN.saturating_sub(self.open.len());
+            let room = MAX_SHOWN.saturating_sub(self.open.len());
             self.open.extend(piece.chars().take(room));
             return None;
         };
         let last = lines.rsplit('\n').find(|line| !line.trim().is_empty()).unwrap_or("");
         let whole = if lines.contains('\n') { last.to_owned() } else { format!("{}{last}", self.open) };
-        self.open = rest.chars().take(MOST_SHOWN).collect();
-        let line: String = whole.trim().chars().take(MOST_SHOWN).collect();
+        self.open = rest.chars().take(MAX_SHOWN).collect();
+        let line: String = whole.trim().chars().take(MAX_SHOWN).collect();
         (!line.is_empty()).then_some(line)
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Beginning {
 }
 
 /// The clock on the wall is looked at this often while a service is waited for: a computer that slept is not late.
-const LOOK_AT_CLOCK: Duration = Duration::from_secs(5);
+const CLOCK_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Context {
     pub(super) async fn begin_iteration(
@@ -37,8 +37,8 @@ impl Context {
         let rest = async {
             tokio::time::sleep(pause.as_std()).await;
             if let Some(Wait { until, most, trouble }) = wait {
-                self.machinery.tell(Notice::Waiting { until, trouble });
-                wait_until(until, most, self.machinery.now).await;
+                self.services.tell(Notice::Waiting { until, trouble });
+                wait_until(until, most, self.services.now).await;
             }
         };
         tokio::select! {
@@ -48,7 +48,7 @@ impl Context {
         let loop_id = self.loop_id;
         let committed = self.committed().await?;
         let (violations, snapshot) = self
-            .on_ground(move |ground| {
+            .with_workspace(move |ground| {
                 let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
                 let label = format!("iteration-{iteration}-before");
                 Ok((violations, ground.workspace.snapshot(loop_id, &label)?))
@@ -67,16 +67,16 @@ impl Context {
     }
 
     async fn reserve(&self, attempt: Attempt, want: Money) -> Result<Reserved, Error> {
-        let cap = self.machinery.caps.daily_cost;
+        let cap = self.services.caps.daily_cost;
         if want == Money::ZERO {
             return Ok(Reserved::Some { amount: want, day: DayBudget { spent: Money::ZERO, cap } });
         }
-        let day = (self.machinery.now)().utc_date();
+        let day = (self.services.now)().utc_date();
         let race = self.config.race.as_ref();
         let pool = race.map(|race| Pool { id: race.id.clone(), cap: race.cap });
         // One loop of a race does not take what the others need to begin.
         let want = race.map_or(want, |race| want.min(race.share()));
-        let store = &self.machinery.store;
+        let store = &self.services.store;
         let reservation = store.reserve_from(&day, self.loop_id, attempt, want, cap, pool.as_ref()).await?;
         if reservation.granted == Money::ZERO {
             store.release(self.loop_id, attempt).await?;
@@ -109,7 +109,7 @@ async fn wait_until(until: Timestamp, most: Millis, now: fn() -> Timestamp) {
         if left == Millis(0) {
             return;
         }
-        tokio::time::sleep(left.as_std().min(LOOK_AT_CLOCK)).await;
+        tokio::time::sleep(left.as_std().min(CLOCK_POLL_INTERVAL)).await;
     }
 }
 

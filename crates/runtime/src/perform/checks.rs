@@ -9,23 +9,23 @@
 
 use std::sync::Arc;
 
-use ralph_checks::{Checker, Observed, Progress, Request, roster};
+use ralph_checks::{Checker, Observed, Progress, Request, test_names};
 use ralph_engine::Event;
 use ralph_model::{
-    Attempt, Beside, Change, ChangeKind, CheckOutcome, Ended, Expectation, Iteration, Missing, Shrunk, Tamper,
-    ToolEvidence, TreeHash, Verdict,
+    Attempt, Change, ChangeKind, CheckOutcome, Ended, Expectation, Iteration, Missing, Shrunk, Tamper, ToolEvidence,
+    TreeHash, UntrackedDigest, Verdict,
 };
 use ralph_process::Stop;
 use ralph_workspace::Placement;
 use ralph_workspace::repository::CommitId;
 use tokio::sync::watch;
 
-use super::place::{Caches, Stand};
-use super::{Answer, Context, Ground, Start};
-use crate::beside::beside;
+use super::place::{Caches, CheckEnv};
+use super::{Answer, Context, Start, WorkspaceState};
 use crate::error::Error;
 use crate::notice::Notice;
 use crate::pinned::Looked;
+use crate::untracked_digest::beside;
 
 /// Files that package managers rewrite when a check asks them to build: no sign of anything.
 pub(super) const LOCK_FILES: [&str; 11] = [
@@ -50,7 +50,7 @@ struct Round {
     /// What the checks ran on.
     tree: TreeHash,
     moved: Vec<String>,
-    beside: Beside,
+    beside: UntrackedDigest,
 }
 
 /// What one run of the checks came to, before it is compared with anything.
@@ -59,7 +59,7 @@ struct Ran {
     missing: Vec<Missing>,
     tree: TreeHash,
     moved: Vec<String>,
-    beside: Beside,
+    beside: UntrackedDigest,
 }
 
 /// What the checks are compared with.
@@ -92,25 +92,25 @@ impl Context {
         tree: TreeHash,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
-        let stand = self.stand(&tree, Vec::new(), Caches::Warm, stop.clone()).await?;
-        if let Some(failed) = &stand.failed_setup {
+        let env = self.check_env(&tree, Vec::new(), Caches::Warm, stop.clone()).await?;
+        if let Some(failed) = &env.failed_setup {
             return Err(self.set_up_failed(failed));
         }
         let before = self.snapshot("checked".to_owned()).await?;
-        let mut checks = self.check(&stand, format!("baseline-{attempt}"), stop).await?;
+        let mut checks = self.check(&env, format!("baseline-{attempt}"), stop).await?;
         for check in &mut checks {
             self.warn_of_unusable(check);
-            if check.passed && check.tests.as_ref().is_some_and(roster::ran_nothing) {
+            if check.passed && check.tests.as_ref().is_some_and(test_names::ran_nothing) {
                 forbid_nothing(check);
             }
         }
         // Whatever they wrote now, they may write again.
-        let written = self.changes_since(&stand, before).await?.into_iter().map(|change| change.path).collect();
+        let written = self.changes_since(&env, before).await?.into_iter().map(|change| change.path).collect();
         let tree = self.snapshot("baseline".to_owned()).await?;
-        let beside = Beside { before: String::new(), after: self.beside().await? };
+        let beside = UntrackedDigest { before: String::new(), after: self.beside().await? };
         let verdict = Verdict { written, beside, ..Verdict::new(tree, checks) };
         let needs_claim = verdict.passed() || self.config.promise_is_explicit;
-        self.machinery.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()), needs_claim });
+        self.services.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()), needs_claim });
         Ok(Event::BaselineFinished { attempt, verdict }.into())
     }
 
@@ -139,7 +139,7 @@ impl Context {
             beside.after = self.beside().await?;
         }
         if !looked.tampered.is_empty() {
-            self.machinery.tell(Notice::Tampered { tampered: looked.tampered.clone() });
+            self.services.tell(Notice::Tampered { tampered: looked.tampered.clone() });
         }
         let verdict = Verdict {
             missing,
@@ -163,10 +163,10 @@ impl Context {
         let mut looked = self.look_at(start.now.clone()).await?;
         let entries: Vec<(String, Placement)> =
             looked.entries.iter().map(|(path, placement)| (path.clone(), placement.clone())).collect();
-        let stand = self.stand(&start.now, entries, Caches::Warm, stop.clone()).await?;
+        let env = self.check_env(&start.now, entries, Caches::Warm, stop.clone()).await?;
         // Whatever happens meanwhile, the agent's own files come back.
-        let ran = self.run_on(&stand, prefix, start, evidence, before, stop).await;
-        let during = self.leave(stand).await?;
+        let ran = self.run_on(&env, prefix, start, evidence, before, stop).await;
+        let during = self.leave(env).await?;
         let Ran { mut checks, missing, tree, moved, beside } = ran?;
         looked.tampered.extend(during);
         for check in &mut checks {
@@ -178,27 +178,27 @@ impl Context {
 
     async fn run_on(
         &self,
-        stand: &Stand,
+        env: &CheckEnv,
         prefix: String,
         start: &Start,
         evidence: &[ToolEvidence],
         before: &Before,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Ran, Error> {
-        let tree = self.hash(stand, &start.now).await?;
-        let mut beside = Beside::default();
+        let tree = self.hash(env, &start.now).await?;
+        let mut beside = UntrackedDigest::default();
         // Only where the same tree failed before does it matter what lay beside it then and now.
         if before.failed_on(&tree) {
             beside.before = self.beside().await?;
         }
-        if let Some(failed) = &stand.failed_setup {
+        if let Some(failed) = &env.failed_setup {
             // Without it the checks say nothing; the agent may have broken what it installs.
             let checks = vec![CheckOutcome { passed: false, ..failed.clone() }];
             return Ok(Ran { checks, missing: Vec::new(), tree, moved: Vec::new(), beside });
         }
-        let checks = self.check(stand, prefix.clone(), stop.clone()).await?;
-        let missing = self.missing(stand, prefix, start, evidence, stop).await?;
-        let moved = self.changed(stand, tree.clone()).await?;
+        let checks = self.check(env, prefix.clone(), stop.clone()).await?;
+        let missing = self.missing(env, prefix, start, evidence, stop).await?;
+        let moved = self.changed(env, tree.clone()).await?;
         Ok(Ran { checks, missing, tree, moved, beside })
     }
 
@@ -209,13 +209,13 @@ impl Context {
             Ended::Exited { code: 127 } => "was not found by the shell",
             _ => return,
         };
-        self.machinery
+        self.services
             .warn(format!("`{}` {why} What it names is protected, so the agent cannot mend that", check.command));
     }
 
     /// What is not as a verdict over `tree` needs it.
     pub(super) async fn look_at(&self, tree: TreeHash) -> Result<Looked, Error> {
-        self.on_ground(move |ground| ground.look(&tree)).await
+        self.with_workspace(move |ground| ground.look(&tree)).await
     }
 
     /// Tests that ran before the first iteration have to run now.
@@ -227,10 +227,11 @@ impl Context {
             let shrunk = if excused.len() == earlier.names.len() && !looked.allowed.is_empty() {
                 // Nobody can tell which tests are in the files that somebody allowed to change: they may have other names
                 // and be fewer, but not none.
-                let none = check.tests.as_ref().is_none_or(roster::ran_nothing) && !roster::ran_nothing(earlier);
-                none.then(|| roster::nothing_left(earlier))
+                let none =
+                    check.tests.as_ref().is_none_or(test_names::ran_nothing) && !test_names::ran_nothing(earlier);
+                none.then(|| test_names::nothing_left(earlier))
             } else {
-                roster::compare(earlier, check.tests.as_ref(), &excused, &looked.renamed)
+                test_names::compare(earlier, check.tests.as_ref(), &excused, &looked.renamed)
             };
             if let Some(shrunk) = shrunk {
                 check.passed = false;
@@ -238,53 +239,53 @@ impl Context {
                 check.shrunk = Some(shrunk);
             }
         }
-        if check.passed && check.tests.as_ref().is_some_and(roster::ran_nothing) {
+        if check.passed && check.tests.as_ref().is_some_and(test_names::ran_nothing) {
             forbid_nothing(check);
         }
-        roster::forget_names(check);
+        test_names::forget_names(check);
     }
 
     pub(super) async fn check(
         &self,
-        stand: &Stand,
+        env: &CheckEnv,
         prefix: String,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Vec<CheckOutcome>, Error> {
         let mut progress = |progress: Progress| match progress {
-            Progress::Started { command, .. } => self.machinery.tell(Notice::CheckStarted { command }),
-            Progress::Output(line) => self.machinery.tell(Notice::Activity { line }),
-            Progress::Finished(outcome) => self.machinery.tell(Notice::CheckFinished { outcome }),
+            Progress::Started { command, .. } => self.services.tell(Notice::CheckStarted { command }),
+            Progress::Output(line) => self.services.tell(Notice::Activity { line }),
+            Progress::Finished(outcome) => self.services.tell(Notice::CheckFinished { outcome }),
         };
         let logs = self.folder.logs();
-        let request = self.request(stand, &stand.commands, &logs, prefix);
+        let request = self.request(env, &env.commands, &logs, prefix);
         Ok(self.checker().run(request, stop, &mut progress).await?)
     }
 
     pub(super) fn checker(&self) -> Checker {
-        Checker::new(Arc::clone(&self.machinery.supervisor))
+        Checker::new(Arc::clone(&self.services.supervisor))
     }
 
     pub(super) fn request<'a>(
         &'a self,
-        stand: &'a Stand,
+        env: &'a CheckEnv,
         commands: &'a [String],
         logs: &'a std::path::Path,
         log_prefix: String,
     ) -> Request<'a> {
         Request {
             commands,
-            directory: &stand.directory,
-            environment: stand.environment.clone(),
-            timeout: stand.timeout,
+            directory: &env.directory,
+            environment: env.environment.clone(),
+            timeout: env.timeout,
             idle: self.config.idle_timeout,
             logs,
             log_prefix,
             log_root: self.folder.root(),
             log_limit: self.config.log_limit,
             junit: &self.config.junit,
-            extra_reports: stand.reports.clone(),
-            retries: stand.retries,
-            sandbox: self.checks_sandbox(stand),
+            extra_reports: env.reports.clone(),
+            retries: env.retries,
+            sandbox: self.checks_sandbox(env),
             hold: self.hold.clone(),
         }
     }
@@ -292,7 +293,7 @@ impl Context {
     /// Expectations that are not met, each looked for since the loop's start.
     async fn missing(
         &self,
-        stand: &Stand,
+        env: &CheckEnv,
         prefix: String,
         start: &Start,
         evidence: &[ToolEvidence],
@@ -303,7 +304,7 @@ impl Context {
             return Ok(Vec::new());
         }
         let (from, to) = (start.tree.clone(), start.now.clone());
-        let changed = self.on_ground(move |ground| Ok(ground.workspace.changes(&from, &to)?)).await?;
+        let changed = self.with_workspace(move |ground| Ok(ground.workspace.changes(&from, &to)?)).await?;
         let head = start.head.as_deref().and_then(CommitId::parse);
         // A repository that the agent ruined shows nothing: what is expected of it is missing, and the loop goes on.
         let asks_clean = expects.contains(&Expectation::CleanTree);
@@ -316,41 +317,41 @@ impl Context {
         let (new_commits, clean) = asked.unwrap_or((0, None));
         let observed = Observed { evidence, changed: &changed, new_commits, clean };
         let logs = self.folder.logs();
-        let request = self.request(stand, &[], &logs, format!("{prefix}-expected"));
+        let request = self.request(env, &[], &logs, format!("{prefix}-expected"));
         Ok(self.checker().expectations(expects, &observed, request, stop, &mut |_| {}).await?)
     }
 
     /// What lies in the workspace besides the tree that was seen there last.
     async fn beside(&self) -> Result<String, Error> {
         let root = self.root.clone();
-        self.on_ground(move |ground| Ok(beside(&root, &ground.workspace.paths()))).await
+        self.with_workspace(move |ground| Ok(beside(&root, &ground.workspace.paths()))).await
     }
 
     pub(super) async fn snapshot(&self, label: String) -> Result<TreeHash, Error> {
         let loop_id = self.loop_id;
-        self.on_ground(move |ground| Ok(ground.workspace.snapshot(loop_id, &label)?.tree)).await
+        self.with_workspace(move |ground| Ok(ground.workspace.snapshot(loop_id, &label)?.tree)).await
     }
 
     /// The hash of what the checks are about to run on, given that of the work. Where nothing was put in place this is the
     /// work itself, which was recorded when the last process of the agent was gone: whatever changes from then on is seen
     /// when the checks have ended.
-    async fn hash(&self, stand: &Stand, work: &TreeHash) -> Result<TreeHash, Error> {
-        match &stand.synced {
+    async fn hash(&self, env: &CheckEnv, work: &TreeHash) -> Result<TreeHash, Error> {
+        match &env.synced {
             Some(tree) => Ok(tree.clone()),
-            None if stand.is_the_work() => Ok(work.clone()),
+            None if env.is_the_work() => Ok(work.clone()),
             // A snapshot rather than a bare hash: this is the tree that a verdict names, and that may be committed.
             None => self.snapshot("checked".to_owned()).await,
         }
     }
 
     /// Files of the work that are not what they were when it had this hash.
-    async fn changed(&self, stand: &Stand, from: TreeHash) -> Result<Vec<String>, Error> {
-        Ok(moved_work(self.changes_since(stand, from).await?))
+    async fn changed(&self, env: &CheckEnv, from: TreeHash) -> Result<Vec<String>, Error> {
+        Ok(moved_work(self.changes_since(env, from).await?))
     }
 
-    async fn changes_since(&self, stand: &Stand, from: TreeHash) -> Result<Vec<Change>, Error> {
-        let isolated = stand.is_isolated();
-        self.on_ground(move |ground| match ground.checkout.as_ref().filter(|_| isolated) {
+    async fn changes_since(&self, env: &CheckEnv, from: TreeHash) -> Result<Vec<Change>, Error> {
+        let isolated = env.is_isolated();
+        self.with_workspace(move |ground| match ground.checkout.as_ref().filter(|_| isolated) {
             Some(checkout) => Ok(checkout.changed()?),
             None => {
                 let to = ground.workspace.scan_tree()?;
@@ -395,7 +396,7 @@ fn excused(names: &[String], allowed: &[String]) -> Vec<String> {
     names.iter().filter(|name| files.iter().any(|file| is_in(name, file))).cloned().collect()
 }
 
-impl Ground {
+impl WorkspaceState {
     /// What is not as a verdict over `tree` needs it.
     pub(super) fn look(&mut self, tree: &TreeHash) -> Result<Looked, Error> {
         match &self.pinned {

@@ -28,7 +28,7 @@ pub(super) enum Caches {
 }
 
 /// A place that is ready for checks.
-pub(super) struct Stand {
+pub(super) struct CheckEnv {
     /// Where they run.
     pub(super) directory: PathBuf,
     pub(super) environment: Vec<(OsString, OsString)>,
@@ -50,7 +50,7 @@ pub(super) struct Stand {
     isolated: bool,
 }
 
-impl Stand {
+impl CheckEnv {
     /// Whether nothing stands in the place of the workspace's own files.
     pub(super) fn is_the_work(&self) -> bool {
         !self.isolated && self.swapped.is_empty()
@@ -69,13 +69,13 @@ const COLD_FACTOR: u64 = 3;
 
 impl Context {
     /// Makes a place ready in which the work is `tree`, with these files as given.
-    pub(super) async fn stand(
+    pub(super) async fn check_env(
         &self,
         tree: &TreeHash,
         entries: Vec<(String, Placement)>,
         caches: Caches,
         stop: watch::Receiver<Option<Stop>>,
-    ) -> Result<Stand, Error> {
+    ) -> Result<CheckEnv, Error> {
         let isolated = self.config.verify == Verify::Isolated;
         let scratch = self.folder.checks();
         let kept = match caches {
@@ -93,7 +93,7 @@ impl Context {
         }
         let reports: Vec<PathBuf> =
             if self.runs(Runner::Pytest) { vec![scratch.join("pytest.xml")] } else { Vec::new() };
-        let mut stand = Stand {
+        let mut env = CheckEnv {
             directory,
             environment: self.check_environment(caches, &kept, &reports),
             commands: self.config.verification_commands.clone(),
@@ -110,26 +110,26 @@ impl Context {
         };
         if caches == Caches::Cold {
             // A short path, because tests put sockets there; made new, while nothing of the agent runs.
-            let usual = get(&stand.environment, "TMPDIR").filter(|folder| Path::new(folder).is_absolute());
+            let usual = get(&env.environment, "TMPDIR").filter(|folder| Path::new(folder).is_absolute());
             let usual = usual.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
             let fresh = tempfile::Builder::new().prefix("ralph-").tempdir_in(&usual).map_err(Error::file(&usual))?;
-            set(&mut stand.environment, "TMPDIR", fresh.path().as_os_str());
-            stand.writable.push(fresh.path().to_owned());
-            stand.temporary = Some(fresh);
-            stand.timeout = Millis(stand.timeout.0.saturating_mul(COLD_FACTOR));
-            stand.retries = 0;
+            set(&mut env.environment, "TMPDIR", fresh.path().as_os_str());
+            env.writable.push(fresh.path().to_owned());
+            env.temporary = Some(fresh);
+            env.timeout = Millis(env.timeout.0.saturating_mul(COLD_FACTOR));
+            env.retries = 0;
         }
         if isolated {
             if caches == Caches::Cold {
                 self.make_checkout_anew().await?;
             }
-            stand.synced = self.synchronise(tree.clone(), entries.clone()).await?;
-            stand.failed_setup = self.set_up(&stand, stop).await?;
+            env.synced = self.synchronise(tree.clone(), entries.clone()).await?;
+            env.failed_setup = self.set_up(&env, stop).await?;
             // Whatever setting up did, the checks begin with the work as it is.
             self.synchronise(tree.clone(), entries).await?;
         } else if !entries.is_empty() {
             let (record, swapped) = (self.swap_record(), entries.clone());
-            self.on_ground(move |ground| {
+            self.with_workspace(move |ground| {
                 let done = ground.workspace.swap_in(&entries, &record);
                 if done.is_err() {
                     // Half of it may be in place. The first error tells more than one of putting back.
@@ -138,34 +138,34 @@ impl Context {
                 Ok(done?)
             })
             .await?;
-            stand.swapped = swapped;
+            env.swapped = swapped;
         }
-        Ok(stand)
+        Ok(env)
     }
 
     /// Gives the workspace its own files back. What was put in place and is no longer what it was, was changed by the
     /// checks, or by what they started.
-    pub(super) async fn leave(&self, mut stand: Stand) -> Result<Vec<Tamper>, Error> {
+    pub(super) async fn leave(&self, mut env: CheckEnv) -> Result<Vec<Tamper>, Error> {
         // First of all: nothing of the rest is worth leaving other files in the workspace.
-        let changed = if stand.swapped.is_empty() {
+        let changed = if env.swapped.is_empty() {
             Vec::new()
         } else {
             let record = self.swap_record();
-            self.on_ground(move |ground| Ok(ground.workspace.swap_out(&record, Since::Check)?)).await?
+            self.with_workspace(move |ground| Ok(ground.workspace.swap_out(&record, Since::Check)?)).await?
         };
-        if let Some(temporary) = stand.temporary.take()
+        if let Some(temporary) = env.temporary.take()
             && let Err(error) = temporary.close()
         {
-            self.machinery.warn(format!("a temporary folder of the checks could not be removed: {error}"));
+            self.services.warn(format!("a temporary folder of the checks could not be removed: {error}"));
         }
-        if stand.caches == Caches::Cold
+        if env.caches == Caches::Cold
             && let Err(error) = remove_folder(&self.folder.checks().join("cold")).await
         {
-            self.machinery.warn(error.chain());
+            self.services.warn(error.chain());
         }
         // What was out of the way may have been made anew by the checks: a test program that they build.
         let was_removed =
-            |path: &str| stand.swapped.iter().any(|(swapped, to)| swapped == path && *to == Placement::Absent);
+            |path: &str| env.swapped.iter().any(|(swapped, to)| swapped == path && *to == Placement::Absent);
         let changed = changed.into_iter().filter(|path| !was_removed(path));
         Ok(changed.map(|path| Tamper::new(path, TamperKind::DuringCheck)).collect())
     }
@@ -173,7 +173,7 @@ impl Context {
     /// Makes the folder of isolated checks from nothing: code of the agent ran there, and left what it liked.
     async fn make_checkout_anew(&self) -> Result<(), Error> {
         let folder = self.folder.clone();
-        self.on_ground(move |ground| {
+        self.with_workspace(move |ground| {
             ground.checkout = None;
             for path in [folder.checkout(), folder.checkout_state()] {
                 remove_tree(&path)?;
@@ -187,7 +187,7 @@ impl Context {
 
     /// Where swapped files are written down.
     fn swap_record(&self) -> PathBuf {
-        self.machinery.home.swap_record(&self.root)
+        self.services.home.swap_record(&self.root)
     }
 
     fn runs(&self, runner: Runner) -> bool {
@@ -224,8 +224,8 @@ impl Context {
 
     /// Makes the folder of isolated checks equal to the work, and gives the tree that it holds then.
     async fn synchronise(&self, tree: TreeHash, entries: Vec<(String, Placement)>) -> Result<Option<TreeHash>, Error> {
-        self.on_ground(move |ground| {
-            let super::Ground { workspace, checkout, .. } = ground;
+        self.with_workspace(move |ground| {
+            let super::WorkspaceState { workspace, checkout, .. } = ground;
             let Some(checkout) = checkout else { return Ok(None) };
             Ok(Some(checkout.sync(workspace, &tree, &entries)?.tree))
         })
@@ -233,17 +233,17 @@ impl Context {
     }
 
     /// Runs the set-up commands where the lock files are others than the last time, and gives the one that failed.
-    async fn set_up(&self, stand: &Stand, stop: watch::Receiver<Option<Stop>>) -> Result<Option<CheckOutcome>, Error> {
+    async fn set_up(&self, env: &CheckEnv, stop: watch::Receiver<Option<Stop>>) -> Result<Option<CheckOutcome>, Error> {
         if self.config.setup.is_empty() {
             return Ok(None);
         }
-        let (marker, now) = (self.folder.set_up(), lock_files(&stand.directory));
+        let (marker, now) = (self.folder.set_up(), lock_files(&env.directory));
         if fs::read_to_string(&marker).is_ok_and(|done| done == now) {
             return Ok(None);
         }
-        self.machinery.tell(crate::Notice::Activity { line: format!("setting up: {}", self.config.setup.join("; ")) });
+        self.services.tell(crate::Notice::Activity { line: format!("setting up: {}", self.config.setup.join("; ")) });
         let logs = self.folder.logs();
-        let mut request = self.request(stand, &self.config.setup, &logs, format!("setup-{}", &now[..8]));
+        let mut request = self.request(env, &self.config.setup, &logs, format!("setup-{}", &now[..8]));
         if let Some(sandbox) = &mut request.sandbox {
             // Packages come from somewhere.
             sandbox.network = Network::Allowed;
@@ -263,9 +263,9 @@ impl Context {
     }
 
     /// How checks are kept inside.
-    pub(super) fn checks_sandbox(&self, stand: &Stand) -> Option<Sandbox> {
-        let mut writable = vec![stand.directory.clone()];
-        writable.extend(stand.writable.iter().cloned());
+    pub(super) fn checks_sandbox(&self, env: &CheckEnv) -> Option<Sandbox> {
+        let mut writable = vec![env.directory.clone()];
+        writable.extend(env.writable.iter().cloned());
         let network = if self.config.allow_network { Network::Allowed } else { Network::Loopback };
         self.sandbox(writable, network)
     }

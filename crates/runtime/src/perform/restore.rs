@@ -17,7 +17,7 @@ impl Context {
         let (loop_id, repository) = (self.loop_id, self.repository.clone());
         let committed = self.committed().await?;
         let (violations, tree) = self
-            .on_ground(move |ground| {
+            .with_workspace(move |ground| {
                 let changed = ground.workspace.guard_restore(&ground.guard, &ground.baseline, &patch)?;
                 // What was changed in the workspace is in the patch: another version of it would keep git from applying that.
                 let is_new = |violation: &&Violation| changed.iter().all(|known| known.path != violation.path);
@@ -37,7 +37,7 @@ impl Context {
     /// loop: what git cannot read, it cannot push either.
     pub(crate) async fn committed(&self) -> Result<Vec<Violation>, Error> {
         let Some(repository) = self.repository.clone() else { return Ok(Vec::new()) };
-        let looked = self.on_ground(move |ground| {
+        let looked = self.with_workspace(move |ground| {
             let found = ground.commits.look(&repository, &ground.guard, &ground.baseline);
             match found {
                 Err(error @ (Failure::Git { .. } | Failure::Io { .. })) => Ok(Err(error)),
@@ -45,8 +45,7 @@ impl Context {
             }
         });
         Ok(looked.await?.unwrap_or_else(|error| {
-            self.machinery
-                .warn(format!("what was committed could not be looked through for prohibited paths: {error}"));
+            self.services.warn(format!("what was committed could not be looked through for prohibited paths: {error}"));
             Vec::new()
         }))
     }
@@ -64,7 +63,7 @@ impl Context {
         let isolated = self.config.verify == Verify::Isolated;
         let kept = record.clone();
         let (changes, tree) = self
-            .on_ground(move |ground| {
+            .with_workspace(move |ground| {
                 let entries: Vec<_> = ground.look(&now)?.entries.into_iter().collect();
                 // The record is never used to undo this: it is where the agent's versions are kept.
                 ground.workspace.swap_in(&entries, &record)?;
@@ -85,7 +84,7 @@ impl Context {
 
     pub(super) async fn restore_tree(&self, attempt: Attempt, tree: TreeHash) -> Result<Answer, Error> {
         let wanted = tree.clone();
-        self.on_ground(move |ground| Ok(ground.workspace.restore(&wanted)?)).await?;
+        self.with_workspace(move |ground| Ok(ground.workspace.restore(&wanted)?)).await?;
         Ok(Event::TreeRestored { attempt, tree }.into())
     }
 
@@ -96,11 +95,11 @@ impl Context {
         to: TreeHash,
         message: String,
     ) -> Result<Answer, Error> {
-        let (root, git) = (self.root.clone(), self.machinery.git.clone());
-        let scratch = self.machinery.home.workspace(&root);
-        let author = self.machinery.author.clone();
+        let (root, git) = (self.root.clone(), self.services.git.clone());
+        let scratch = self.services.home.workspace(&root);
+        let author = self.services.author.clone();
         let committed = self
-            .on_ground(move |ground| {
+            .with_workspace(move |ground| {
                 // Looked for again: the agent may have made or removed the repository.
                 let repository = Repository::require(&root, &git, &scratch, Need::Commit)?;
                 let work = Work { from: &from, to: &to, message: &message, author: author.as_ref() };

@@ -6,12 +6,12 @@ use ralph_model::{AgentSpec, Attempt, Sandboxing};
 
 use super::Context;
 use crate::error::Error;
-use crate::keepsakes::{Report, Shared, Tree, recover};
+use crate::settings_snapshot::{Report, Shared, Tree, recover};
 
 /// Paths that are named in a warning.
-const MOST_NAMED: usize = 5;
+const MAX_NAMED: usize = 5;
 
-const LOOK: Error = Error::Vanished("the look at the agent's settings");
+const POLL_INTERVAL: Error = Error::Vanished("the look at the agent's settings");
 
 impl Context {
     /// What says how the agent works is kept from here on. Not for one that keeps the user's settings: it may change them, too.
@@ -19,17 +19,17 @@ impl Context {
         if agent.user_settings || self.config.sandbox == Sandboxing::Off {
             return Ok(None);
         }
-        let mut roots = (self.machinery.kept)(&agent.kind);
+        let mut roots = (self.services.kept)(&agent.kind);
         roots.sort();
         roots.dedup();
         if roots.is_empty() {
             return Ok(None);
         }
-        let folder = self.machinery.home.kept_settings_of(&roots);
+        let folder = self.services.home.kept_settings_of(&roots);
         let aside = self.folder.settings(attempt).join("before");
         let place = aside.display().to_string();
         let entered = tokio::task::spawn_blocking(move || Shared::enter(&folder, &roots, &aside)).await;
-        let (shared, found) = entered.map_err(|_| LOOK)??;
+        let (shared, found) = entered.map_err(|_| POLL_INTERVAL)??;
         self.warn_of_settings(
             "the agent's settings were changed by another agent, which runs now or whose Ralph died, and were put back",
             &found.report,
@@ -38,7 +38,7 @@ impl Context {
         let told = &mut *self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let gaps: Vec<String> = found.gaps.into_iter().filter(|gap| told.insert(gap.clone())).collect();
         if !gaps.is_empty() {
-            self.machinery.warn(format!(
+            self.services.warn(format!(
                 "what the agent changes of its own settings there is not all put back, because there is too much of them or they \
                  cannot be read ({}): {}",
                 gaps.len(),
@@ -53,29 +53,29 @@ impl Context {
         let aside = self.folder.settings(attempt);
         let place = aside.display().to_string();
         let left = tokio::task::spawn_blocking(move || settings.leave(tree, &aside)).await;
-        match left.map_err(|_| LOOK).flatten() {
+        match left.map_err(|_| POLL_INTERVAL).flatten() {
             Ok(report) => self.warn_of_settings(
                 "the agent's own settings changed while it ran, and were put back",
                 &report,
                 &place,
             ),
             // The copy of them stays, for whoever starts an agent next.
-            Err(error) => self.machinery.warn(format!("the agent's settings were not put back: {}", error.chain())),
+            Err(error) => self.services.warn(format!("the agent's settings were not put back: {}", error.chain())),
         }
     }
 
     /// Puts settings back that agents of a Ralph that died have changed, whichever they were.
     pub(crate) async fn recover_settings(&self) {
-        let (all, aside) = (self.machinery.home.kept_settings(), self.folder.settings_left_behind());
+        let (all, aside) = (self.services.home.kept_settings(), self.folder.settings_left_behind());
         let place = aside.display().to_string();
         let found = tokio::task::spawn_blocking(move || recover(&all, &aside)).await;
-        match found.map_err(|_| LOOK).flatten() {
+        match found.map_err(|_| POLL_INTERVAL).flatten() {
             Ok(report) => self.warn_of_settings(
                 "an agent's settings were changed by an agent that runs now or whose Ralph died, and were put back",
                 &report,
                 &place,
             ),
-            Err(error) => self.machinery.warn(format!("an agent's settings were not put back: {}", error.chain())),
+            Err(error) => self.services.warn(format!("an agent's settings were not put back: {}", error.chain())),
         }
     }
 
@@ -84,11 +84,11 @@ impl Context {
         if !changed.is_empty() {
             let all = if report.unsaved == 0 { "" } else { ", as far as there is room" };
             let (count, named) = (changed.len(), named(changed));
-            self.machinery.warn(format!("{what} ({count}): {named}; what they had become is in {place}{all}"));
+            self.services.warn(format!("{what} ({count}): {named}; what they had become is in {place}{all}"));
         }
         if !lost.is_empty() {
             let (count, named) = (lost.len(), named(lost));
-            self.machinery.warn(format!(
+            self.services.warn(format!(
                 "of an agent's settings something has changed that could not be put back ({count}): {named}; look at it before \
                  you use that agent"
             ));
@@ -97,6 +97,6 @@ impl Context {
 }
 
 fn named(paths: &[String]) -> String {
-    let more = if paths.len() > MOST_NAMED { ", …" } else { "" };
-    format!("{}{more}", paths[..paths.len().min(MOST_NAMED)].join(", "))
+    let more = if paths.len() > MAX_NAMED { ", …" } else { "" };
+    format!("{}{more}", paths[..paths.len().min(MAX_NAMED)].join(", "))
 }

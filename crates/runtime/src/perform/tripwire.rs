@@ -17,14 +17,14 @@ use tokio::sync::watch;
 
 use super::checks::moved_work;
 use super::place::Caches;
-use super::{Answer, Context, Ground};
+use super::{Answer, Context, WorkspaceState};
 use crate::error::Error;
 use crate::notice::Notice;
 
 /// As much of the output of one check is searched for what was planted.
-const MOST_OUTPUT: u64 = 32 << 20;
+const MAX_OUTPUT: u64 = 32 << 20;
 /// Larger files are no tests that anybody wrote.
-const LARGEST: usize = 1 << 20;
+const MAX_SIZE: usize = 1 << 20;
 
 /// What has to be confirmed.
 #[derive(Debug, Clone)]
@@ -45,11 +45,11 @@ impl Context {
         claimed: Claimed,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
-        self.machinery.tell(Notice::TripwireStarted);
+        self.services.tell(Notice::TripwireStarted);
         let prefix = format!("iteration-{iteration}-{attempt}-tripwire");
         let mut tried = Vec::new();
         let (tripwire, moved) = self.confirm(prefix, &claimed, &mut tried, stop).await?;
-        self.machinery.tell(Notice::TripwireFinished { tripwire: tripwire.clone() });
+        self.services.tell(Notice::TripwireFinished { tripwire: tripwire.clone() });
         Ok(Event::TripwireFinished { attempt, tripwire, moved, outputs: tried }.into())
     }
 
@@ -65,12 +65,12 @@ impl Context {
         if !looked.allowed.iter().any(|path| is_code(path)) {
             // What is new among the tests may help the old ones to pass: they have to do so by themselves.
             let now = claimed.now.clone();
-            let new = self.on_ground(move |ground| ground.new_among_tests(&now)).await?;
+            let new = self.with_workspace(move |ground| ground.new_among_tests(&now)).await?;
             entries.extend(new.into_iter().map(|path| (path, Placement::Absent)));
         }
         let pinned = entries.clone();
         let planted = self
-            .on_ground(move |ground| {
+            .with_workspace(move |ground| {
                 let mut planted = Vec::new();
                 for plant in ground.plants(&now, &pinned)? {
                     planted.push((ground.mode_of(&now, &pinned, &plant)?, plant));
@@ -109,7 +109,7 @@ impl Context {
         }
         // The tree of the start, in place of the work: there they failed, and there they have to fail again.
         let now = claimed.now.clone();
-        let start = self.on_ground(move |ground| ground.start_in_place_of(&now)).await?;
+        let start = self.with_workspace(move |ground| ground.start_in_place_of(&now)).await?;
         let (outcomes, moved) = self.try_with(format!("{prefix}-baseline"), claimed, start, stop).await?;
         tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
         let tripwire = match stopped(&outcomes) {
@@ -130,23 +130,23 @@ impl Context {
         entries: BTreeMap<String, Placement>,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<(Vec<CheckOutcome>, Vec<String>), Error> {
-        let mut stand = self.stand(&claimed.now, entries.into_iter().collect(), Caches::Cold, stop.clone()).await?;
-        if let Some(failed) = stand.failed_setup.take() {
-            self.leave(stand).await?;
+        let mut env = self.check_env(&claimed.now, entries.into_iter().collect(), Caches::Cold, stop.clone()).await?;
+        if let Some(failed) = env.failed_setup.take() {
+            self.leave(env).await?;
             return Err(self.set_up_failed(&failed));
         }
-        for command in &mut stand.commands {
+        for command in &mut env.commands {
             *command = to_the_end(command);
         }
-        let ran = self.check(&stand, prefix, stop).await;
-        let isolated = stand.is_isolated();
+        let ran = self.check(&env, prefix, stop).await;
+        let isolated = env.is_isolated();
         // What was planted is thrown away, whatever a formatter among the checks did to it.
-        self.leave(stand).await?;
+        self.leave(env).await?;
         let outcomes = ran?;
         // With the work as it was verified, and not as this run found it: nothing may have changed in between either.
         let work = claimed.now.clone();
         let changes = self
-            .on_ground(move |ground| {
+            .with_workspace(move |ground| {
                 let after = ground.workspace.scan_tree()?;
                 Ok(ground.workspace.changes(&work, &after)?)
             })
@@ -224,7 +224,7 @@ fn telling_lines(root: &Path, outcomes: &[CheckOutcome], plants: &[Plant]) -> St
     let marks: Vec<&str> = plants.iter().flat_map(|plant| &plant.marks).map(String::as_str).collect();
     let mut telling = String::new();
     for_lines(root, outcomes, |line| {
-        if telling.len() < LARGEST && marks.iter().any(|mark| line.contains(mark)) {
+        if telling.len() < MAX_SIZE && marks.iter().any(|mark| line.contains(mark)) {
             telling.push_str(line);
             telling.push('\n');
         }
@@ -249,7 +249,7 @@ fn shown_files(root: &Path, verdict: &Verdict, paths: &[String]) -> Vec<String> 
 fn for_lines(root: &Path, outcomes: &[CheckOutcome], mut each: impl FnMut(&str)) {
     for outcome in outcomes {
         let Ok(file) = File::open(root.join(&outcome.output.file)) else { continue };
-        let mut reader = BufReader::new(std::io::Read::take(file, MOST_OUTPUT));
+        let mut reader = BufReader::new(std::io::Read::take(file, MAX_OUTPUT));
         let mut line = Vec::new();
         while matches!(reader.read_until(b'\n', &mut line), Ok(count) if count > 0) {
             each(String::from_utf8_lossy(&line).trim_end());
@@ -258,7 +258,7 @@ fn for_lines(root: &Path, outcomes: &[CheckOutcome], mut each: impl FnMut(&str))
     }
 }
 
-impl Ground {
+impl WorkspaceState {
     /// Failing tests for the files that the checks run, as those have to be for a check.
     fn plants(&self, now: &TreeHash, entries: &BTreeMap<String, Placement>) -> Result<Vec<Plant>, Error> {
         let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
@@ -273,7 +273,7 @@ impl Ground {
                 Some(Placement::Absent | Placement::Link { .. }) => None,
                 None => self.workspace.file_at(now, &path)?,
             };
-            let Some(content) = content.filter(|content| content.len() <= LARGEST) else { continue };
+            let Some(content) = content.filter(|content| content.len() <= MAX_SIZE) else { continue };
             match role {
                 Role::Test => tests.push((path, content)),
                 Role::Source => sources.push((path, content)),

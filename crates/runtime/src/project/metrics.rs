@@ -11,7 +11,7 @@ use crate::perform::Context;
 use crate::result::LoopResult;
 
 pub(super) fn append(context: &Context, live: &Live, result: &LoopResult) -> Result<(), String> {
-    let path = context.machinery.metrics.clone().unwrap_or_else(|| default_path(&context.root));
+    let path = context.services.metrics.clone().unwrap_or_else(|| default_path(&context.root));
     if path.starts_with(&context.root) {
         // Making its folders would make a workspace that looks like the lost one.
         in_its_place(&context.root)?;

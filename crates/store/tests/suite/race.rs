@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_model::Timestamp;
-use ralph_store::{Error, How, Store};
+use ralph_store::{Error, StopMode, Store};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection as _, SqliteConnection};
 
@@ -106,9 +106,9 @@ async fn a_locked_database_is_waited_for_and_readers_do_not_wait() {
 
     if std::env::var_os("RALPH_TEST_LONG").is_some() {
         let holder = lock_held(&path).await;
-        let error = store.request_stop(id(1), How::Now, Timestamp(1)).await.unwrap_err();
+        let error = store.request_stop(id(1), StopMode::Now, Timestamp(1)).await.unwrap_err();
         assert!(matches!(error, Error::Busy { seconds: 10, .. }), "{error:?}");
         holder.close().await.unwrap();
-        store.request_stop(id(1), How::Now, Timestamp(1)).await.unwrap();
+        store.request_stop(id(1), StopMode::Now, Timestamp(1)).await.unwrap();
     }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::{Format, SideKind, Usage};
 
 /// The most that is kept of the user's text and of each tool's result.
-const MOST_USER: usize = 16 * 1024;
-const MOST_RESULT: usize = 2 * 1024;
+const MAX_USER: usize = 16 * 1024;
+const MAX_RESULT: usize = 2 * 1024;
 
 /// One request and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,11 +111,11 @@ impl Logged {
 }
 
 pub(super) fn bounded_user(text: &str) -> String {
-    bounded(text, MOST_USER)
+    bounded(text, MAX_USER)
 }
 
 pub(super) fn bounded_result(text: &str) -> String {
-    bounded(text, MOST_RESULT)
+    bounded(text, MAX_RESULT)
 }
 
 fn bounded(text: &str, most: usize) -> String {

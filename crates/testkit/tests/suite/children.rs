@@ -9,7 +9,7 @@ use std::time::Duration;
 use ralph_testkit::{Child, FileText, Processes, Script, Session, SignalName, Step};
 use rustix::process::{Pid, Signal, getpgid, getsid, kill_process};
 
-use crate::support::{PATIENCE, Stage, start, wait_for};
+use crate::support::{Stage, TIMEOUT, start, wait_for};
 
 const LONG: u64 = 600_000;
 
@@ -86,7 +86,7 @@ fn a_child_writes_late_and_goes() {
     let written = |path| fs::metadata(stage.work().join(path)).unwrap().modified().unwrap();
     // The clock of the file system ticks every few milliseconds.
     assert!(written("late/file").duration_since(written("mark")).unwrap() + Duration::from_millis(20) >= delay);
-    Processes::with_marker(stage.script.to_str().unwrap()).wait_until_gone(PATIENCE).unwrap();
+    Processes::with_marker(stage.script.to_str().unwrap()).wait_until_gone(TIMEOUT).unwrap();
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_child_alone_can_be_deaf() {
     let everything = Processes::with_marker(stage.script.to_str().unwrap());
     assert_eq!(everything.list().len(), 1);
     kill_process(child, Signal::KILL).unwrap();
-    everything.wait_until_gone(PATIENCE).unwrap();
+    everything.wait_until_gone(TIMEOUT).unwrap();
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn the_parent_and_the_process_of_a_pid_file_are_killed() {
     let output = start(command.current_dir(stage.work()).stdin(Stdio::piped()), "").wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(10));
     wait_for(&stage.work().join("survived"));
-    Processes::with_marker(stage.script.to_str().unwrap()).wait_until_gone(PATIENCE).unwrap();
+    Processes::with_marker(stage.script.to_str().unwrap()).wait_until_gone(TIMEOUT).unwrap();
 }
 
 #[test]
@@ -199,13 +199,13 @@ fn processes_are_found_by_variable_by_command_line_and_by_folder() {
     }
     assert!(Processes::with_marker("TESTKIT_MARKER=other").list().is_empty());
     assert_eq!(ways[0].wait_until_gone(Duration::ZERO).unwrap_err().len(), 1);
-    assert_eq!(ways[0].wait_for(1, PATIENCE).unwrap().len(), 1);
+    assert_eq!(ways[0].wait_for(1, TIMEOUT).unwrap().len(), 1);
     assert_eq!(ways[0].wait_for(2, Duration::ZERO).unwrap_err().len(), 1);
 
     agent.kill().unwrap();
     // A zombie is not alive: nobody has waited for it yet.
     for way in &ways {
-        way.wait_until_gone(PATIENCE).unwrap();
+        way.wait_until_gone(TIMEOUT).unwrap();
     }
     agent.wait().unwrap();
 }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use serde_json::Value;
 
-use super::support::PATIENCE;
+use super::support::TIMEOUT;
 
 /// A connection with a request on its way.
 pub(crate) struct Asking {
@@ -29,7 +29,7 @@ pub(crate) enum End {
 impl Asking {
     pub(crate) fn connect(port: u16) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         Self { stream: BufReader::new(stream) }
     }
 

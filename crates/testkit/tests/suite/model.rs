@@ -15,7 +15,7 @@ use ralph_testkit::scratch;
 use serde_json::{Value, json};
 
 use super::http::{Answered, Asking, End, post};
-use super::support::PATIENCE;
+use super::support::TIMEOUT;
 
 const MESSAGES: &str = "/v1/messages?beta=true";
 
@@ -39,7 +39,7 @@ fn start(reply: Reply) -> ScriptedModel {
 }
 
 fn ended(model: &ScriptedModel, ending: Ending) -> Logged {
-    let mut log = model.wait_until(PATIENCE, |log| log.last().is_some_and(|request| request.ending == ending));
+    let mut log = model.wait_until(TIMEOUT, |log| log.last().is_some_and(|request| request.ending == ending));
     log.pop().unwrap()
 }
 

@@ -9,7 +9,7 @@ use ralph_testkit::{Script, scratch};
 use tempfile::TempDir;
 
 /// Far beyond what anything here takes on a loaded machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder for the agent to work in, and its script beside it.
 pub(crate) struct Stage {
@@ -77,7 +77,7 @@ pub(crate) fn wait_for(path: &Path) -> String {
         if let Ok(text) = std::fs::read_to_string(path) {
             return text;
         }
-        assert!(start.elapsed() < PATIENCE, "{} did not appear", path.display());
+        assert!(start.elapsed() < TIMEOUT, "{} did not appear", path.display());
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -28,7 +28,7 @@ pub(super) enum Way {
 }
 
 /// More of them would only make the report longer.
-const MOST_USED: usize = 6;
+const MAX_USED: usize = 6;
 
 /// `MESSAGE` stands for the message and `WORD` for another text.
 const MATCHERS: &[(&str, &str)] = &[
@@ -149,6 +149,6 @@ impl Assertions {
 
 fn chosen(table: &[(&'static str, &'static str)], always: usize, text: &str) -> Vec<(&'static str, &'static str)> {
     let (first, rest) = table.split_at(always.min(table.len()));
-    let used = rest.iter().filter(|(word, _)| holds(text, word)).take(MOST_USED);
+    let used = rest.iter().filter(|(word, _)| holds(text, word)).take(MAX_USED);
     first.iter().chain(used).copied().collect()
 }

@@ -19,7 +19,7 @@ impl Way {
 type Used = (&'static str, Way);
 
 /// More of them would only make the report longer.
-const MOST_USED: usize = 6;
+const MAX_USED: usize = 6;
 
 const METHODS: &[Way] = &[
     Way("self.assertEqual(count, 7, MESSAGE)"),
@@ -69,6 +69,6 @@ pub(super) fn functions(masked: &str) -> Vec<Way> {
 }
 
 fn chosen(always: &[Way], used: &[Used], masked: &str) -> Vec<Way> {
-    let used = used.iter().filter(|(word, _)| holds(masked, word)).map(|(_, way)| *way).take(MOST_USED);
+    let used = used.iter().filter(|(word, _)| holds(masked, word)).map(|(_, way)| *way).take(MAX_USED);
     always.iter().copied().chain(used).collect()
 }

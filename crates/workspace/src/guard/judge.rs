@@ -21,7 +21,7 @@ use crate::quote::quote;
 use crate::{Error, Placement, Workspace};
 
 /// How many names behind a link of the agent's are looked at. A link to more counts as one that brings something.
-const MOST_BEHIND_A_NEW_LINK: usize = 20_000;
+const MAX_BEHIND_A_NEW_LINK: usize = 20_000;
 
 /// Every offence, sorted by path.
 pub(super) fn judge(
@@ -198,7 +198,7 @@ impl Judge<'_> {
                 let name = entry.file_name();
                 let below = [&path, &b"/"[..], name.as_bytes()].concat();
                 names += 1;
-                if names > MOST_BEHIND_A_NEW_LINK {
+                if names > MAX_BEHIND_A_NEW_LINK {
                     return Some(first);
                 }
                 // In the workspace such folders are passed by under their own name too.

@@ -36,7 +36,7 @@ use crate::rules::Folder;
 use crate::{Error, Workspace};
 
 /// Links in a row that the kernel follows.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Globs that say which paths an agent must leave alone, as in a `.gitignore`: `.env` matches in every folder,
 /// `migrations/**` from the workspace's root, `!migrations/README.md` allows again. The last glob that matches decides.
@@ -113,7 +113,7 @@ impl Guard {
     #[must_use]
     pub fn forbids(&self, root: &Path, path: &Path) -> Option<String> {
         let mut path = lexical(&root.join(path));
-        for _ in 0..MOST_LINKS {
+        for _ in 0..MAX_LINKS {
             if let Some(glob) = self.forbids_resolved(root, &path) {
                 return Some(glob);
             }

@@ -21,9 +21,9 @@ use crate::guard::{Baseline, Guard, keep_patch};
 use crate::quote::{quote, unquote};
 
 /// More commits than this come from nobody's work.
-const MOST_COMMITS: usize = 50_000;
+const MAX_COMMITS: usize = 50_000;
 /// Paths of commits that are looked at closely.
-const MOST_SUSPECTS: usize = 10_000;
+const MAX_SUSPECTS: usize = 10_000;
 
 /// Looks through what is committed while a loop runs.
 #[derive(Debug, Clone)]
@@ -144,7 +144,7 @@ impl History<'_> {
         self.compare(lines(&commits), |difference| {
             let Difference { commit, path, .. } = &difference;
             if guard.prohibits_bytes(path).is_some() && !baseline.had(path, difference.entry()) {
-                is_all = touched.len() < MOST_SUSPECTS;
+                is_all = touched.len() < MAX_SUSPECTS;
                 if is_all {
                     touched.insert((commit.clone(), path.clone()));
                 }
@@ -170,7 +170,7 @@ impl History<'_> {
             }
         })?;
         if found.is_empty() && !is_all {
-            return Err(Error::TooManyCommits { most: MOST_COMMITS });
+            return Err(Error::TooManyCommits { most: MAX_COMMITS });
         }
         Ok(found.into_values().collect())
     }
@@ -178,7 +178,7 @@ impl History<'_> {
     /// The commits since the start, the newest first, and the start where it is still known. Without it, all of them.
     fn commits(&self, tips: &[String]) -> Result<(Vec<String>, Option<&str>), Error> {
         let action = "list the commits since the loop's start";
-        let most = format!("--max-count={}", MOST_COMMITS + 1);
+        let most = format!("--max-count={}", MAX_COMMITS + 1);
         let list = || self.git().args(["rev-list", "--topo-order", &most]).args(tips);
         let mut start = self.start;
         let listed = match start {
@@ -194,8 +194,8 @@ impl History<'_> {
         };
         let output = finished(listed, action)?.output;
         let commits: Vec<String> = String::from_utf8_lossy(&output).lines().map(str::to_owned).collect();
-        if commits.len() > MOST_COMMITS {
-            return Err(Error::TooManyCommits { most: MOST_COMMITS });
+        if commits.len() > MAX_COMMITS {
+            return Err(Error::TooManyCommits { most: MAX_COMMITS });
         }
         Ok((commits, start))
     }
@@ -283,6 +283,6 @@ fn finished(answer: Answer, action: &'static str) -> Result<Answer, Error> {
     match answer.code {
         Some(0) => Ok(answer),
         Some(_) => Err(Error::Git { action, message: answer.message }),
-        None => Err(Error::TooManyCommits { most: MOST_COMMITS }),
+        None => Err(Error::TooManyCommits { most: MAX_COMMITS }),
     }
 }

@@ -9,9 +9,9 @@ use crate::Error;
 use crate::object::{Id, Kind};
 
 /// From this many new objects on, one pack is cheaper than a file for each.
-const MOST_LOOSE: usize = 48;
+const MAX_LOOSE: usize = 48;
 /// From this many bytes on, new objects go to the disk instead of waiting in memory.
-const MOST_WAITING: usize = 16 << 20;
+const MAX_WAITING: usize = 16 << 20;
 
 /// Collects objects until they are written together. Kept between snapshots for its compressor, which is dear to make.
 pub(crate) struct Batch {
@@ -45,7 +45,7 @@ impl Batch {
         self.queued.insert(id);
         self.waiting_bytes += content.len();
         self.waiting.push((id, kind, content));
-        let many = self.waiting.len() > MOST_LOOSE || self.waiting_bytes > MOST_WAITING;
+        let many = self.waiting.len() > MAX_LOOSE || self.waiting_bytes > MAX_WAITING;
         if self.pack.is_some() || many { self.pack_waiting(store) } else { Ok(()) }
     }
 

@@ -3,9 +3,9 @@
 use crate::text::start;
 
 /// Bytes kept of one text, more than of any name.
-const LONGEST: usize = 1000;
+const MAX_LENGTH: usize = 1000;
 /// Levels that are followed; JSON of more is no report.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// A step on the way to a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,7 +153,7 @@ impl Scanner {
     }
 
     fn begin(&mut self, container: Container) -> Option<State> {
-        if self.open.len() == DEEPEST {
+        if self.open.len() == MAX_DEPTH {
             return None;
         }
         self.open.push(container);
@@ -221,6 +221,6 @@ impl Scanner {
     }
 
     fn keep(&mut self, text: &str) {
-        self.text.push_str(start(text, LONGEST - self.text.len()));
+        self.text.push_str(start(text, MAX_LENGTH - self.text.len()));
     }
 }

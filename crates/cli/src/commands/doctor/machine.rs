@@ -6,14 +6,15 @@ use std::process::Command;
 use std::sync::Arc;
 
 use ralph_model::{ConfigError, Ended, Millis};
-use ralph_process::{Files, NetworkLevel, Redactor, Spec, Stdin, Supervisor};
+use ralph_process::{Files, NetworkLevel, Spec, Stdin, Supervisor};
 use ralph_store::Store;
+use ralph_text::Redactor;
 
 use super::{Finding, Subject, Terminal};
+use crate::host::find_program;
 use crate::prepare::user_settings;
 use crate::settings::agents::prices;
 use crate::settings::listed::listed;
-use crate::surroundings::find_program;
 
 /// The oldest git that knows every option that Ralph uses.
 const OLDEST_GIT: (u32, u32) = (2, 31);

@@ -9,23 +9,23 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use ralph_engine::Loop;
 use ralph_model::LoopId;
-use ralph_process::inert;
 use ralph_store::{LoopStatus, Store};
+use ralph_text::sanitize;
 
 use super::output::Output;
 use super::{Shown, readable};
 use crate::commands::list::{is_interrupted, state};
+use crate::host::Host;
 use crate::journal::read;
 use crate::screen::Screen;
-use crate::surroundings::Surroundings;
 
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Prints all outputs, each below a line that says what it is, and goes on with new ones until the loop is over.
 pub(super) async fn follow(
     store: &Store,
     loop_id: LoopId,
-    around: &Surroundings,
+    around: &Host,
     raw: bool,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
@@ -70,7 +70,7 @@ pub(super) async fn follow(
             page.line(&format!("==> loop {}: {} <==", loop_id.short(), state(&entry, home)))?;
             return Ok(0);
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 
@@ -95,7 +95,7 @@ impl Page<'_> {
     /// Prints a line of Ralph's own, which no unfinished line of an output runs into.
     fn line(&mut self, text: &str) -> io::Result<()> {
         let before = if self.at_start { "" } else { "\n" };
-        writeln!(self, "{before}{}", inert(text))?;
+        writeln!(self, "{before}{}", sanitize(text))?;
         self.flush()
     }
 

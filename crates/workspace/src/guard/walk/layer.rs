@@ -12,8 +12,8 @@ use crate::guard::{Cover, Guard};
 use crate::quote::quote;
 
 /// A link can lead to anything, such as the whole file system, and all of it would be copied.
-const MOST_BEHIND_LINKS: usize = 50_000;
-const MOST_BYTES_BEHIND_LINKS: u64 = 256 << 20;
+const MAX_BEHIND_LINKS: usize = 50_000;
+const MAX_BYTES_BEHIND_LINKS: u64 = 256 << 20;
 
 /// What the files of a set of globs are looked at for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,8 +133,8 @@ impl<'a> Layer<'a> {
         self.behind += 1;
         self.bytes_behind = self.bytes_behind.saturating_add(size);
         // Only at the start: later, an agent that writes more must be caught and not be an error.
-        let heavy = self.baseline.is_none() && self.bytes_behind > MOST_BYTES_BEHIND_LINKS;
-        if self.behind <= MOST_BEHIND_LINKS && !heavy {
+        let heavy = self.baseline.is_none() && self.bytes_behind > MAX_BYTES_BEHIND_LINKS;
+        if self.behind <= MAX_BEHIND_LINKS && !heavy {
             return Ok(());
         }
         match self.sort {
@@ -144,8 +144,8 @@ impl<'a> Layer<'a> {
                 Err(Error::GuardTooLarge {
                     link: quote(link),
                     glob,
-                    files: MOST_BEHIND_LINKS,
-                    mebibytes: MOST_BYTES_BEHIND_LINKS >> 20,
+                    files: MAX_BEHIND_LINKS,
+                    mebibytes: MAX_BYTES_BEHIND_LINKS >> 20,
                 })
             }
             Sort::Pinned => {

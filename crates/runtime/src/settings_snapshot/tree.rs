@@ -18,7 +18,7 @@ use rustix::io::Errno;
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Folders that are open at a time while a tree is removed: nobody says how deep an agent makes one.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// What is done about a folder that is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl Spot {
             Err(Errno::ISDIR) => {}
             Err(error) => return Err(error.into()),
         }
-        if depth >= DEEPEST {
+        if depth >= MAX_DEPTH {
             let up = top.beside();
             self.move_to(&up)?;
             postponed.push(up);

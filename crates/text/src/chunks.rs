@@ -1,40 +1,40 @@
 //! Words that a program tells in pieces, a line each. A piece goes on without what could be part of a secret, which follows with the
-//! next one: a secret that is cut into pieces is in none of them. Reads no pipe, and knows no program: see [`Speech`].
+//! next one: a secret that is cut into pieces is in none of them. Reads no pipe, and knows no program: see [`ChunkCodec`].
 //!
 //! It comes before the redaction of the whole output. A pattern that is found in one piece would be replaced there, and its rest
 //! in the next piece would be a text like any other.
 
 use std::borrow::Cow;
 
-use crate::inert::inert;
 use crate::redact::{RedactStream, Redactor};
+use crate::sanitize::sanitize;
 
 /// Bytes of a line that are waited for. Whoever reads lines gives up long before.
-const MOST_LINE: usize = 8 << 20;
+const MAX_LINE: usize = 8 << 20;
 
 /// How the lines of one kind of program are read.
 #[derive(Debug, Clone, Copy)]
-pub struct Speech {
+pub struct ChunkCodec {
     /// What a line is, without its end.
-    pub read: fn(&str) -> Said<'_>,
+    pub read: fn(&str) -> StreamLine<'_>,
     /// The line of a piece with other words in the place of its own, without an end.
     pub with: fn(&str, &str) -> String,
 }
 
 /// What a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said<'a> {
+pub enum StreamLine<'a> {
     /// A piece of a message.
-    Piece(Piece<'a>),
+    Chunk(MessageChunk<'a>),
     /// Something before which every message ends.
     End,
     /// Something else. Messages may go on after it.
-    Beside,
+    Other,
 }
 
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct MessageChunk<'a> {
     /// Who speaks. Voices are heard beside each other: a piece of one does not end the message of another.
     pub voice: &'static str,
     /// The name of the message; a piece of another one ends it.
@@ -44,10 +44,10 @@ pub struct Piece<'a> {
 }
 
 /// The stage that lines go through.
-pub(crate) struct Spoken {
-    speech: Speech,
+pub struct ChunkDecoder {
+    codec: ChunkCodec,
     redactor: Redactor,
-    voices: Vec<Voice>,
+    voices: Vec<MessageBuffer>,
     /// A line whose end has not come yet.
     open: Vec<u8>,
     /// The open line is too long to be waited for, and goes on as it comes.
@@ -56,7 +56,7 @@ pub(crate) struct Spoken {
 }
 
 /// A message that is being told.
-struct Voice {
+struct MessageBuffer {
     name: &'static str,
     message: String,
     redact: RedactStream,
@@ -64,13 +64,14 @@ struct Voice {
     line: String,
 }
 
-impl Spoken {
-    pub(crate) fn new(speech: Speech, redactor: &Redactor) -> Self {
-        Self { speech, redactor: redactor.clone(), voices: Vec::new(), open: Vec::new(), long: false, out: Vec::new() }
+impl ChunkDecoder {
+    /// A decoder for the lines of one program.
+    pub fn new(codec: ChunkCodec, redactor: &Redactor) -> Self {
+        Self { codec, redactor: redactor.clone(), voices: Vec::new(), open: Vec::new(), long: false, out: Vec::new() }
     }
 
     /// What goes on of these and the earlier bytes: lines with nothing in their words that could be part of a secret.
-    pub(crate) fn pass(&mut self, bytes: &[u8]) -> &[u8] {
+    pub fn pass(&mut self, bytes: &[u8]) -> &[u8] {
         self.out.clear();
         let mut rest = bytes;
         // Readers of lines take a carriage return for an end, too.
@@ -94,7 +95,7 @@ impl Spoken {
             self.out.extend_from_slice(rest);
         } else {
             self.open.extend_from_slice(rest);
-            if self.open.len() > MOST_LINE {
+            if self.open.len() > MAX_LINE {
                 self.long = true;
                 self.out.append(&mut self.open);
             }
@@ -103,15 +104,15 @@ impl Spoken {
     }
 
     /// What is left when no more bytes come.
-    pub(crate) fn finish(&mut self) -> &[u8] {
+    pub fn finish(&mut self) -> &[u8] {
         self.out.clear();
         let open = std::mem::take(&mut self.open);
         let text = decoded(&open);
-        match (self.speech.read)(&text) {
-            Said::Piece(piece) => self.piece(&piece, &text, &open, b"\n"),
+        match (self.codec.read)(&text) {
+            StreamLine::Chunk(piece) => self.piece(&piece, &text, &open, b"\n"),
             // In the middle of a message it may be a piece that broke off, and its words half of a secret.
-            Said::Beside if !self.voices.is_empty() && text.starts_with('{') => {}
-            Said::End | Said::Beside => {
+            StreamLine::Other if !self.voices.is_empty() && text.starts_with('{') => {}
+            StreamLine::End | StreamLine::Other => {
                 self.end_all();
                 self.out.extend_from_slice(&open);
             }
@@ -124,27 +125,27 @@ impl Spoken {
     fn line(&mut self, line: &[u8]) {
         let (content, end) = line.split_at(line.len() - 1);
         let text = decoded(content);
-        match (self.speech.read)(&text) {
-            Said::Piece(piece) => self.piece(&piece, &text, content, end),
-            Said::End => {
+        match (self.codec.read)(&text) {
+            StreamLine::Chunk(piece) => self.piece(&piece, &text, content, end),
+            StreamLine::End => {
                 self.end_all();
                 self.out.extend_from_slice(line);
             }
-            Said::Beside => self.out.extend_from_slice(line),
+            StreamLine::Other => self.out.extend_from_slice(line),
         }
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, text: &str, raw: &[u8], end: &[u8]) {
-        let Self { speech, redactor, voices, out, .. } = self;
+    fn piece(&mut self, piece: &MessageChunk<'_>, text: &str, raw: &[u8], end: &[u8]) {
+        let Self { codec, redactor, voices, out, .. } = self;
         let known = voices.iter().position(|voice| voice.name == piece.voice);
         let at = known.unwrap_or_else(|| {
-            voices.push(Voice::new(piece, redactor));
+            voices.push(MessageBuffer::new(piece, redactor));
             voices.len() - 1
         });
         let voice = &mut voices[at];
         if voice.message != piece.message {
-            voice.end(*speech, out);
-            *voice = Voice::new(piece, redactor);
+            voice.end(*codec, out);
+            *voice = MessageBuffer::new(piece, redactor);
         }
         text.clone_into(&mut voice.line);
         let mut clean = Vec::new();
@@ -152,31 +153,31 @@ impl Spoken {
         if words == piece.words.as_bytes() {
             out.extend_from_slice(raw);
         } else {
-            out.extend_from_slice((speech.with)(text, &String::from_utf8_lossy(words)).as_bytes());
+            out.extend_from_slice((codec.with)(text, &String::from_utf8_lossy(words)).as_bytes());
         }
         out.extend_from_slice(end);
     }
 
     fn end_all(&mut self) {
         for mut voice in self.voices.drain(..) {
-            voice.end(self.speech, &mut self.out);
+            voice.end(self.codec, &mut self.out);
         }
     }
 }
 
-impl Voice {
-    fn new(piece: &Piece<'_>, redactor: &Redactor) -> Self {
+impl MessageBuffer {
+    fn new(piece: &MessageChunk<'_>, redactor: &Redactor) -> Self {
         let message = piece.message.clone().into_owned();
         Self { name: piece.voice, message, redact: redactor.stream(), line: String::new() }
     }
 
     /// What is left of the message, in a line like those before.
-    fn end(&mut self, speech: Speech, out: &mut Vec<u8>) {
+    fn end(&mut self, codec: ChunkCodec, out: &mut Vec<u8>) {
         let mut words = Vec::new();
         // Whoever is stopped in the middle of a secret has told half of it.
         self.redact.break_off(&mut words);
         if !words.is_empty() {
-            out.extend_from_slice((speech.with)(&self.line, &String::from_utf8_lossy(&words)).as_bytes());
+            out.extend_from_slice((codec.with)(&self.line, &String::from_utf8_lossy(&words)).as_bytes());
             out.push(b'\n');
         }
     }
@@ -185,11 +186,11 @@ impl Voice {
 /// A line as its readers will see it.
 fn decoded(line: &[u8]) -> Cow<'_, str> {
     match String::from_utf8_lossy(line) {
-        Cow::Borrowed(text) => inert(text),
-        Cow::Owned(text) => Cow::Owned(inert(&text).into_owned()),
+        Cow::Borrowed(text) => sanitize(text),
+        Cow::Owned(text) => Cow::Owned(sanitize(&text).into_owned()),
     }
 }
 
 #[cfg(test)]
-#[path = "speech_tests.rs"]
+#[path = "chunks_tests.rs"]
 mod tests;

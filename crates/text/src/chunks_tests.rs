@@ -5,24 +5,24 @@ use super::*;
 const SECRET: &str = "hunter2-very-long-secret-value";
 
 /// `say VOICE MESSAGE WORDS`, `end`, and anything else.
-fn speech() -> Speech {
-    fn read(line: &str) -> Said<'_> {
+fn speech() -> ChunkCodec {
+    fn read(line: &str) -> StreamLine<'_> {
         let mut fields = line.splitn(4, ' ');
         match (fields.next(), fields.next(), fields.next(), fields.next()) {
-            (Some("{say"), Some(voice), Some(message), Some(words)) => Said::Piece(Piece {
+            (Some("{say"), Some(voice), Some(message), Some(words)) => StreamLine::Chunk(MessageChunk {
                 voice: if voice == "thought" { "thought" } else { "message" },
                 message: message.into(),
                 words: words.strip_suffix('}').unwrap_or(words).into(),
             }),
-            (Some("end"), ..) => Said::End,
-            _ => Said::Beside,
+            (Some("end"), ..) => StreamLine::End,
+            _ => StreamLine::Other,
         }
     }
     fn with(line: &str, words: &str) -> String {
         let frame: Vec<&str> = line.splitn(4, ' ').take(3).collect();
         format!("{} {words}}}", frame.join(" "))
     }
-    Speech { read, with }
+    ChunkCodec { read, with }
 }
 
 fn redactor() -> Redactor {
@@ -30,7 +30,7 @@ fn redactor() -> Redactor {
 }
 
 fn passed(pieces: &[&[u8]]) -> String {
-    let mut spoken = Spoken::new(speech(), &redactor());
+    let mut spoken = ChunkDecoder::new(speech(), &redactor());
     let mut out = Vec::new();
     for piece in pieces {
         out.extend_from_slice(spoken.pass(piece));
@@ -96,7 +96,7 @@ fn lines_without_a_doubt_in_them_stay_as_they_are() {
         assert_eq!(passed(&[text.as_bytes()]), text);
     }
     // Bytes that are no text are the business of others.
-    let mut spoken = Spoken::new(speech(), &redactor());
+    let mut spoken = ChunkDecoder::new(speech(), &redactor());
     assert_eq!(spoken.pass(b"a\xff\n{say message 1 \xff}\n"), b"a\xff\n{say message 1 \xff}\n");
 }
 
@@ -111,8 +111,8 @@ fn a_piece_that_broke_off_is_left_out() {
 
 #[test]
 fn a_line_that_is_too_long_is_not_waited_for() {
-    let mut spoken = Spoken::new(speech(), &redactor());
-    let long = vec![b'x'; MOST_LINE + 1];
+    let mut spoken = ChunkDecoder::new(speech(), &redactor());
+    let long = vec![b'x'; MAX_LINE + 1];
     assert_eq!(spoken.pass(&long).len(), long.len());
     assert_eq!(spoken.pass(b"y\n{say message 1 hunter2"), b"y\n");
     assert_eq!(spoken.pass(b"}\n"), b"{say message 1 }\n");

@@ -33,7 +33,7 @@ const BY_PRODUCTS: [&str; 18] = [
 /// Folders of installed packages, of which names are enough.
 const INSTALLED: [&str; 4] = ["node_modules", "vendor", ".venv", "venv"];
 /// More entries than this are not looked at.
-const MOST: usize = 50_000;
+const MAX: usize = 50_000;
 
 /// A hash of everything in the folder that is not in `tree`, the paths of the files that are looked after otherwise.
 pub(crate) fn beside(root: &Path, tree: &HashSet<Vec<u8>>) -> String {
@@ -56,7 +56,7 @@ struct Look<'a> {
 impl Look<'_> {
     fn folder(&mut self, folder: &Path, prefix: &[u8]) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            if self.entries.len() >= MOST {
+            if self.entries.len() >= MAX {
                 return;
             }
             let name = entry.file_name();
@@ -81,7 +81,7 @@ impl Look<'_> {
     /// Names down to where packages are: `venv/lib/python3/site-packages/NAME`.
     fn names(&mut self, folder: &Path, depth: u32) {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            if self.entries.len() >= MOST {
+            if self.entries.len() >= MAX {
                 return;
             }
             self.entries.push(entry.file_name().as_bytes().to_vec());
@@ -103,5 +103,5 @@ impl Look<'_> {
 }
 
 #[cfg(test)]
-#[path = "beside_tests.rs"]
+#[path = "untracked_digest_tests.rs"]
 mod tests;

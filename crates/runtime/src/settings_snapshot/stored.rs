@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Keepsakes, Kept, Root, Stamp};
+use super::{Kept, Root, SettingsSnapshot, Stamp};
 
 const VERSION: u32 = 1;
 
@@ -49,7 +49,7 @@ impl From<&Kept> for Listed {
     }
 }
 
-impl Keepsakes {
+impl SettingsSnapshot {
     /// Writes everything down; the file is there whole or not at all.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let new = path.with_extension("new");

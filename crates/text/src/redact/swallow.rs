@@ -49,7 +49,7 @@ pub(super) enum KeyEnd {
 const LAST_LINE: &[u8] = b"-----END ";
 const DASHES: usize = 5;
 /// More than the longest key in use: a first line without a last one hides no more than this.
-const LONGEST_KEY: usize = 16 << 10;
+const MAX_KEY: usize = 16 << 10;
 
 impl Class {
     pub(super) const fn has(self, byte: u8) -> bool {
@@ -65,7 +65,7 @@ impl Class {
 
 impl Swallow {
     pub(super) const fn key() -> Self {
-        Self::Key { seen: KeyEnd::Before(0), escape: Escape::Closed, left: LONGEST_KEY }
+        Self::Key { seen: KeyEnd::Before(0), escape: Escape::Closed, left: MAX_KEY }
     }
 
     /// Gives how many of these bytes belong to the secret, and remembers whether more may come. A backslash that turns out to

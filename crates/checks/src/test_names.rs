@@ -60,7 +60,7 @@ pub fn compare(
     if missing.is_empty() && !fewer {
         return None;
     }
-    let missing = missing.into_iter().take(Shrunk::MOST_NAMES).map(str::to_owned).collect();
+    let missing = missing.into_iter().take(Shrunk::MAX_NAMES).map(str::to_owned).collect();
     Some(Shrunk { before: ran_before, now: ran_now, missing })
 }
 
@@ -110,7 +110,7 @@ fn tests(tally: &TestTally) -> u32 {
 
 /// Whether there are names, and all of them.
 const fn names_tell(tally: &TestTally) -> bool {
-    !tally.names.is_empty() && tally.names.len() < TestTally::MOST_TESTS
+    !tally.names.is_empty() && tally.names.len() < TestTally::MAX_TESTS
 }
 
 /// Whether the numbers are numbers of tests.
@@ -200,5 +200,5 @@ fn original(name: &str) -> &str {
 }
 
 #[cfg(test)]
-#[path = "roster_tests.rs"]
+#[path = "test_names_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 use super::*;
 
-fn of(opened: &Value, model: Option<&str>) -> Result<Vec<Wish>, Trouble> {
+fn of(opened: &Value, model: Option<&str>) -> Result<Vec<SessionOption>, Trouble> {
     super::of(opened, model, Confinement::None)
 }
 
@@ -18,7 +18,7 @@ fn option() -> Value {
 
 #[test]
 fn a_model_is_chosen_in_the_way_that_the_server_has() {
-    let by = |model: &str, by| Ok(vec![Wish::Model { model: model.into(), by }]);
+    let by = |model: &str, by| Ok(vec![SessionOption::Model { model: model.into(), by }]);
     assert_eq!(of(&session("a"), Some("b")), by("b", By::Method));
     assert_eq!(of(&option(), Some("p/b")), by("p/b", By::Option("which".into())));
     // It is chosen already, or nobody asks.
@@ -34,11 +34,11 @@ fn a_model_that_cannot_be_had_is_a_trouble_with_advice() {
     let trouble = of(&json!({}), Some("b")).unwrap_err();
     assert_eq!(trouble.kind, TroubleKind::ModelNotFound);
     assert!(trouble.message.contains('b') && trouble.advice.unwrap().contains("command line"));
-    let wish = Wish::Model { model: "m".into(), by: By::Method };
-    let trouble = wish.trouble(&["a".into(), "b".into()], "no such model").unwrap();
+    let session_option = SessionOption::Model { model: "m".into(), by: By::Method };
+    let trouble = session_option.trouble(&["a".into(), "b".into()], "no such model").unwrap();
     assert_eq!((trouble.kind, trouble.message.as_str()), (TroubleKind::ModelNotFound, "m: no such model"));
     assert!(trouble.advice.unwrap().ends_with("a, b"));
-    assert_eq!(Wish::Mode { mode: "x".into() }.trouble(&[], "no"), None);
+    assert_eq!(SessionOption::Mode { mode: "x".into() }.trouble(&[], "no"), None);
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_session_that_can_only_read_or_plan_is_moved_on() {
         let modes: Vec<Value> = modes.iter().map(|mode| json!({"id": mode})).collect();
         json!({"modes": {"currentModeId": current, "availableModes": modes}})
     };
-    let mode = |mode: &str| Ok(vec![Wish::Mode { mode: mode.into() }]);
+    let mode = |mode: &str| Ok(vec![SessionOption::Mode { mode: mode.into() }]);
     assert_eq!(of(&modes("read-only", &["read-only", "full-access", "auto"]), None), mode("auto"));
     assert_eq!(of(&modes("plan", &["plan", "acceptEdits", "default"]), None), mode("default"));
     assert_eq!(of(&modes("default", &["default", "yolo"]), None), Ok(vec![]));
@@ -63,11 +63,11 @@ fn a_session_that_can_only_read_or_plan_is_moved_on() {
 
 #[test]
 fn requests_name_the_session() {
-    let (method, params) = Wish::Mode { mode: "auto".into() }.request("s");
+    let (method, params) = SessionOption::Mode { mode: "auto".into() }.request("s");
     assert_eq!((method, params), ("session/set_mode", json!({"sessionId": "s", "modeId": "auto"})));
-    let (method, params) = Wish::Model { model: "m".into(), by: By::Method }.request("s");
+    let (method, params) = SessionOption::Model { model: "m".into(), by: By::Method }.request("s");
     assert_eq!((method, params), ("session/set_model", json!({"sessionId": "s", "modelId": "m"})));
-    let (method, params) = Wish::Model { model: "m".into(), by: By::Option("o".into()) }.request("s");
+    let (method, params) = SessionOption::Model { model: "m".into(), by: By::Option("o".into()) }.request("s");
     assert_eq!(
         (method, params),
         ("session/set_config_option", json!({"sessionId": "s", "configId": "o", "value": "m"}))

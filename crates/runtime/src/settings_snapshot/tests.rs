@@ -16,7 +16,7 @@ fn everything_is_as_it_was_afterwards() {
     symlink("elsewhere", at("link")).unwrap();
     fs::write(at("sessions"), "not watched").unwrap();
     let roots = ["settings.json", "commands", "gone.md", "link", "hooks", "absent.json"].map(at).to_vec();
-    let kept = Keepsakes::take(&roots);
+    let kept = SettingsSnapshot::take(&roots);
     assert_eq!(kept.put_back(&at("aside")).changed, [""; 0], "nothing changed");
 
     fs::write(at("settings.json"), r#"{"env": {"X": "evil"}}"#).unwrap();
@@ -51,7 +51,7 @@ fn a_pipe_in_the_place_of_a_file_is_replaced_and_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("settings.json");
     fs::write(&path, "{}").unwrap();
-    let kept = Keepsakes::take(std::slice::from_ref(&path));
+    let kept = SettingsSnapshot::take(std::slice::from_ref(&path));
     fs::remove_file(&path).unwrap();
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
     assert_eq!(kept.put_back(&folder.path().join("aside")).changed.len(), 1);
@@ -65,21 +65,21 @@ fn thousands_of_new_files_hide_nothing_and_are_removed() {
     fs::create_dir(at("rules")).unwrap();
     fs::write(at("rules/mine.md"), "mine").unwrap();
     fs::write(at("settings.json"), "{}").unwrap();
-    let kept = Keepsakes::take(&[at("settings.json"), at("rules")]);
-    for number in 0..=MOST_NAMES {
+    let kept = SettingsSnapshot::take(&[at("settings.json"), at("rules")]);
+    for number in 0..=MAX_NAMES {
         fs::write(at(&format!("rules/{number}.md")), "").unwrap();
     }
-    let deep = at("rules").join("deep/".repeat(2 * DEEPEST));
+    let deep = at("rules").join("deep/".repeat(2 * MAX_DEPTH));
     fs::create_dir_all(&deep).unwrap();
     fs::write(deep.join("x.md"), "evil").unwrap();
     fs::write(at("settings.json"), "evil").unwrap();
     let report = kept.put_back(&at("aside"));
-    assert_eq!(report.changed.len(), MOST_NAMES + 3, "{:?}", report.lost);
+    assert_eq!(report.changed.len(), MAX_NAMES + 3, "{:?}", report.lost);
     assert!(report.lost.is_empty() && report.unsaved > 0, "{:?}", report.lost);
     assert_eq!(fs::read_to_string(at("settings.json")).unwrap(), "{}");
     let left: Vec<_> = fs::read_dir(at("rules")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["mine.md"]);
-    assert!(fs::read_dir(at("aside")).unwrap().count() <= MOST_SAVED);
+    assert!(fs::read_dir(at("aside")).unwrap().count() <= MAX_SAVED);
 }
 
 #[test]
@@ -89,16 +89,16 @@ fn what_is_too_much_to_remember_is_named_and_never_lost() {
     for name in ["skills", "plugins"] {
         fs::create_dir(at(name)).unwrap();
     }
-    for number in 0..=MOST_NAMES {
+    for number in 0..=MAX_NAMES {
         fs::write(at(&format!("skills/{number}")), "").unwrap();
     }
     let large = at("plugins/large");
-    fs::File::create(&large).unwrap().set_len(MOST_OF_A_FILE + 1).unwrap();
+    fs::File::create(&large).unwrap().set_len(MAX_OF_A_FILE + 1).unwrap();
     fs::write(at("settings.json"), "{}").unwrap();
-    let kept = Keepsakes::take(&[at("skills"), at("plugins"), at("settings.json")]);
+    let kept = SettingsSnapshot::take(&[at("skills"), at("plugins"), at("settings.json")]);
     assert_eq!(kept.gaps(), [at("skills").display().to_string()]);
     assert!(kept.put_back(&at("aside")).changed.is_empty());
-    assert_eq!(fs::read_dir(at("skills")).unwrap().count(), MOST_NAMES + 1);
+    assert_eq!(fs::read_dir(at("skills")).unwrap().count(), MAX_NAMES + 1);
 
     fs::write(at("settings.json"), "evil").unwrap();
     fs::write(&large, "evil").unwrap();
@@ -115,11 +115,11 @@ fn one_folder_takes_no_room_from_others() {
     for root in ["a", "b"] {
         fs::create_dir(at(root)).unwrap();
         for number in 0..5 {
-            fs::write(at(&format!("{root}/{number}")), vec![b'x'; usize::try_from(MOST_OF_A_FILE).unwrap()]).unwrap();
+            fs::write(at(&format!("{root}/{number}")), vec![b'x'; usize::try_from(MAX_OF_A_FILE).unwrap()]).unwrap();
         }
     }
     fs::write(at("settings.json"), "{}").unwrap();
-    let kept = Keepsakes::take(&[at("a"), at("b"), at("settings.json")]);
+    let kept = SettingsSnapshot::take(&[at("a"), at("b"), at("settings.json")]);
     let remembered = |root: usize| kept.roots[root].kept.values().filter(|kept| matches!(kept, Kept::File { .. }));
     assert_eq!([0, 1, 2].map(|root| remembered(root).count()), [1, 4, 3], "files come first, and the whole is bounded");
 }
@@ -134,7 +134,7 @@ fn a_link_in_the_place_of_a_folder_leads_nowhere() {
     fs::write(at("commands/deep/a.md"), "mine").unwrap();
     fs::write(at("elsewhere/a.md"), "the user's").unwrap();
     fs::write(at("elsewhere/deep/a.md"), "the user's").unwrap();
-    let kept = Keepsakes::take(&[at("commands")]);
+    let kept = SettingsSnapshot::take(&[at("commands")]);
     for place in ["commands/deep", "commands"] {
         fs::remove_dir_all(at(place)).unwrap();
         symlink(at("elsewhere"), at(place)).unwrap();
@@ -154,7 +154,7 @@ fn folders_without_permissions_stop_nobody() {
     let at = |name: &str| folder.path().join(name);
     fs::create_dir(at("home")).unwrap();
     fs::write(at("home/settings.json"), "{}").unwrap();
-    let kept = Keepsakes::take(&[at("home/settings.json"), at("home/hooks")]);
+    let kept = SettingsSnapshot::take(&[at("home/settings.json"), at("home/hooks")]);
     fs::create_dir_all(at("home/hooks/deep")).unwrap();
     fs::write(at("home/hooks/deep/x.sh"), "evil").unwrap();
     fs::write(at("home/settings.json"), "evil").unwrap();
@@ -177,7 +177,7 @@ fn of_the_state_of_a_program_only_what_steers_is_put_back() {
         if let Some(was) = was {
             fs::write(&state, was).unwrap();
         }
-        let kept = Keepsakes::take(std::slice::from_ref(&state));
+        let kept = SettingsSnapshot::take(std::slice::from_ref(&state));
         fs::write(&state, is).unwrap();
         let report = kept.put_back(&aside);
         (report.changed.len(), fs::read_to_string(&state).unwrap())
@@ -202,7 +202,7 @@ fn of_the_state_of_a_program_only_what_steers_is_put_back() {
 fn what_a_program_makes_by_itself_is_put_back_without_a_word() {
     let folder = tempfile::tempdir().unwrap();
     let skills = folder.path().join("skills");
-    let kept = Keepsakes::take(std::slice::from_ref(&skills));
+    let kept = SettingsSnapshot::take(std::slice::from_ref(&skills));
     fs::create_dir_all(skills.join(".system/imagegen")).unwrap();
     fs::write(skills.join(".system/imagegen/SKILL.md"), "own").unwrap();
     let aside = folder.path().join("aside");
@@ -219,14 +219,14 @@ fn what_is_written_down_is_read_again() {
     fs::write(at("skills").join(std::ffi::OsString::from_vec(b"no\xfftext".to_vec())), b"\0\xff\n").unwrap();
     fs::write(at("empty"), "").unwrap();
     symlink("x", at("skills/link")).unwrap();
-    fs::File::create(at("large")).unwrap().set_len(MOST_OF_A_FILE + 1).unwrap();
-    let kept = Keepsakes::take(&["skills", "empty", "large", "absent"].map(at));
-    assert!(Keepsakes::read(&at("copy")).unwrap().is_none());
+    fs::File::create(at("large")).unwrap().set_len(MAX_OF_A_FILE + 1).unwrap();
+    let kept = SettingsSnapshot::take(&["skills", "empty", "large", "absent"].map(at));
+    assert!(SettingsSnapshot::read(&at("copy")).unwrap().is_none());
     kept.write(&at("copy")).unwrap();
-    let read = Keepsakes::read(&at("copy")).unwrap().unwrap();
+    let read = SettingsSnapshot::read(&at("copy")).unwrap().unwrap();
     assert_eq!(format!("{kept:?}"), format!("{read:?}"));
     assert_eq!(at("copy").metadata().unwrap().permissions().mode() & 0o777, 0o600);
     let text = fs::read(at("copy")).unwrap();
     fs::write(at("copy"), &text[..text.len() - 1]).unwrap();
-    assert!(Keepsakes::read(&at("copy")).is_err(), "half a copy is none");
+    assert!(SettingsSnapshot::read(&at("copy")).is_err(), "half a copy is none");
 }

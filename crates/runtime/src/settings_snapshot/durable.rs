@@ -21,7 +21,7 @@ use std::sync::Arc;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::{Keepsakes, Report, stored};
+use super::{Report, SettingsSnapshot, stored};
 use crate::error::Error;
 use crate::home::Home;
 
@@ -74,7 +74,7 @@ impl Shared {
         let kept = match former {
             Some(kept) if company == Company::Others || report.unfinished => kept,
             Some(_) | None => {
-                let kept = Keepsakes::take(roots);
+                let kept = SettingsSnapshot::take(roots);
                 kept.write(&copy).map_err(Error::file(&copy))?;
                 kept
             }
@@ -130,8 +130,8 @@ fn put_back(folder: &Path, aside: &Path) -> Result<Report, Error> {
 }
 
 /// The copy that is there. One that cannot be read is moved out of the way, once, and told of.
-fn former(copy: &Path) -> Result<Option<Keepsakes>, Error> {
-    Keepsakes::read(copy).map_err(|error| {
+fn former(copy: &Path) -> Result<Option<SettingsSnapshot>, Error> {
+    SettingsSnapshot::read(copy).map_err(|error| {
         let _ = fs::rename(copy, copy.with_extension("unreadable"));
         Error::file(copy)(error)
     })

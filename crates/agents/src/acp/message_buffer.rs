@@ -7,15 +7,15 @@ use crate::text::bounded;
 use crate::transcript::Transcript;
 
 /// Bytes of a message that are kept, from its end: that is where an agent says that it is done.
-const MOST: usize = 64 * 1024;
+const MAX: usize = 64 * 1024;
 
 /// Messages in a row, with no call between them, after which nobody believes that the next one will be another. One ends a turn;
 /// several come from a server that begins the same turn again and again.
-const MOST_IN_A_ROW: u32 = 25;
+const MAX_IN_A_ROW: u32 = 25;
 
 /// A message that is being told.
 #[derive(Debug, Default)]
-pub(super) struct Voice {
+pub(super) struct MessageBuffer {
     /// Whole messages since the last call.
     in_a_row: u32,
     message: String,
@@ -23,7 +23,7 @@ pub(super) struct Voice {
     id: Option<String>,
 }
 
-impl Voice {
+impl MessageBuffer {
     /// A piece, as the server tells it.
     pub(super) fn told(&mut self, update: &Value, told: &mut Transcript) {
         let piece = update.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
@@ -34,7 +34,7 @@ impl Voice {
     pub(super) fn says(&mut self, piece: &str, id: Option<&str>, told: &mut Transcript) {
         if id != self.id.as_deref() {
             self.ends(told);
-            self.id = id.map(|id| bounded(id.to_owned(), MOST));
+            self.id = id.map(|id| bounded(id.to_owned(), MAX));
         }
         if piece.is_empty() {
             return;
@@ -42,8 +42,8 @@ impl Voice {
         told.words(piece);
         self.message.push_str(piece);
         // Cut at twice the size only, so that each byte is moved once on average.
-        if self.message.len() > 2 * MOST {
-            self.message = bounded(std::mem::take(&mut self.message), MOST);
+        if self.message.len() > 2 * MAX {
+            self.message = bounded(std::mem::take(&mut self.message), MAX);
         }
     }
 
@@ -53,11 +53,11 @@ impl Voice {
             self.message.clear();
             return;
         }
-        let message = bounded(std::mem::take(&mut self.message), MOST);
+        let message = bounded(std::mem::take(&mut self.message), MAX);
         told.message(&message);
         self.in_a_row += 1;
-        if self.in_a_row == MOST_IN_A_ROW {
-            told.hopeless(&format!("{MOST_IN_A_ROW} messages in a row and no tool call"));
+        if self.in_a_row == MAX_IN_A_ROW {
+            told.hopeless(&format!("{MAX_IN_A_ROW} messages in a row and no tool call"));
         }
     }
 

@@ -74,9 +74,9 @@ pub(super) const PATTERNS: &[Pattern] = &[
 ];
 
 /// The longest header of a web token that is recognised.
-const LONGEST_HEADER: usize = 1024;
+const MAX_HEADER: usize = 1024;
 /// The longest user and the longest password that are recognised in an address.
-const LONGEST_CREDENTIAL: usize = 256;
+const MAX_CREDENTIAL: usize = 256;
 
 impl Rule {
     /// Judges `data`, which begins with a beginning of `begin` bytes; `before` are the two bytes in front of it.
@@ -189,7 +189,7 @@ impl Reader<'_> {
     }
 
     fn web_token(&mut self) -> Result<(), No> {
-        if self.while_is(LONGEST_HEADER, |byte| Class::Dashed.has(byte))? < 10 {
+        if self.while_is(MAX_HEADER, |byte| Class::Dashed.has(byte))? < 10 {
             return Err(No::Not);
         }
         self.literal(b".eyJ")
@@ -229,9 +229,9 @@ impl Reader<'_> {
     /// User and password together: a token is often given as the user.
     fn credentials(&mut self) -> Result<(), No> {
         let part = |byte: u8| !byte.is_ascii_control() && !b" /@:?#\"'`<>\\".contains(&byte);
-        self.while_is(LONGEST_CREDENTIAL, part)?;
+        self.while_is(MAX_CREDENTIAL, part)?;
         self.literal(b":")?;
-        let length = self.while_is(LONGEST_CREDENTIAL, |byte| part(byte) || b":?#".contains(&byte))?;
+        let length = self.while_is(MAX_CREDENTIAL, |byte| part(byte) || b":?#".contains(&byte))?;
         match self.peek()? {
             Some(b'@') if length > 0 => Ok(()),
             _ => Err(No::Not),

@@ -9,12 +9,12 @@ mod setup;
 use clap::{Parser, Subcommand};
 
 pub(crate) use history::{
-    DiffWords, ListWords, LogsWords, ReportWords, ResumeWords, RewindTarget, RewindWords, ShowWords, StatusWord,
-    StopWords, VerifyRunWords,
+    DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
+    VerifyRunArgs,
 };
-pub(crate) use run::{RunWords, ScreenWords};
+pub(crate) use run::{RunArgs, ScreenArgs};
 pub(crate) use setup::{
-    AgentsWords, CompletionsTarget, CompletionsWords, DemoWords, DoctorWords, InitWords, TrustAction, TrustWords,
+    AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
 };
 
 /// Makes coding agents finish: verifies from outside, feeds the failure back, and goes on until it is fixed.
@@ -36,7 +36,7 @@ Exit codes of `run` and `resume`:
   16 PROHIBITED_PATH, 17 TAMPERED, 18 BLOCKED, 19 CANCELLED,
   130 cancelled from the keyboard"
 )]
-pub(crate) struct Words {
+pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -46,39 +46,39 @@ pub(crate) struct Words {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Start a loop: run an agent again and again until the checks pass or a limit is hit
-    Run(Box<RunWords>),
+    Run(Box<RunArgs>),
     /// Go on with a loop that was interrupted or that hit a limit
-    Resume(ResumeWords),
+    Resume(ResumeArgs),
     /// List loops, newest first
-    List(ListWords),
+    List(ListArgs),
     /// Show one loop: its limits, its iterations and its verdicts
-    Show(ShowWords),
+    Show(ShowArgs),
     /// Print what the agent or a check printed
-    Logs(LogsWords),
+    Logs(LogsArgs),
     /// Print what a loop, or one iteration of it, changed in the workspace
-    Diff(DiffWords),
+    Diff(DiffArgs),
     /// Put the workspace back to how an iteration left it
-    Rewind(RewindWords),
+    Rewind(RewindArgs),
     /// Ask a running loop to stop
-    Stop(StopWords),
+    Stop(StopArgs),
     /// Summarise finished loops: completion rate, cost, stalls
-    Report(ReportWords),
+    Report(ReportArgs),
     /// Check a loop's journal offline and say what its verdict rests on
-    VerifyRun(VerifyRunWords),
+    VerifyRun(VerifyRunArgs),
     /// Show and approve what a repository's own configuration asks for
-    Trust(TrustWords),
+    Trust(TrustArgs),
     /// Write a ralph.toml that fits the project
-    Init(InitWords),
+    Init(InitArgs),
     /// List the agents that can be used here, how they are called and what is missing
-    Agents(AgentsWords),
+    Agents(AgentsArgs),
     /// Check that everything a loop needs is there
-    Doctor(DoctorWords),
+    Doctor(DoctorArgs),
     /// Watch a complete loop in a throwaway repository, with a scripted agent
-    Demo(DemoWords),
+    Demo(DemoArgs),
     /// Print shell completions or the manual page
-    Completions(CompletionsWords),
+    Completions(CompletionsArgs),
 }
 
 #[cfg(test)]
-#[path = "words_tests.rs"]
+#[path = "args_tests.rs"]
 mod tests;

@@ -11,9 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context as _, bail};
 use ralph_agents::Program;
 use ralph_model::{AgentKind, AgentSpec, Caps, ConfigError, PriceList, Timestamp};
-use ralph_process::{Level, ReaperProgram, Redactor, Supervisor, probe};
-use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Machinery, Watcher};
+use ralph_process::{Level, ReaperProgram, Supervisor, probe};
+use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
 use ralph_store::{Found, LoopEntry, Store};
+use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
 use crate::commands::doctor::{Subject, Terminal};
@@ -28,7 +29,7 @@ pub(crate) const REAPER: &str = "__reaper";
 pub(crate) const GUARD: &str = "__guard";
 
 /// What the process finds around itself.
-pub(crate) struct Surroundings {
+pub(crate) struct Host {
     /// Where Ralph keeps things.
     pub(crate) places: Places,
     /// The current folder.
@@ -36,7 +37,7 @@ pub(crate) struct Surroundings {
     variables: Vec<(OsString, OsString)>,
 }
 
-impl Surroundings {
+impl Host {
     /// Looks around once.
     ///
     /// # Errors
@@ -77,7 +78,7 @@ impl Surroundings {
     ///
     /// # Errors
     /// When git is missing or the program cannot find itself.
-    pub(crate) fn machinery(&self, store: Store, wants: Wants, watcher: Watcher) -> anyhow::Result<Machinery> {
+    pub(crate) fn services(&self, store: Store, wants: HostOptions, watcher: Watcher) -> anyhow::Result<Services> {
         let chosen = environment::choose(self.variables.iter().cloned(), &wants.env);
         if let Some(name) = chosen.absent.first() {
             let problem = format!("{name} is not set");
@@ -91,7 +92,7 @@ impl Surroundings {
         let redactor = self.redactor();
         let git = self.git()?;
         let user = self.user_git(&git);
-        Ok(Machinery {
+        Ok(Services {
             home: self.home(),
             store,
             supervisor: Arc::new(Supervisor::new(reaper()?, Arc::clone(&redactor))),
@@ -336,7 +337,7 @@ struct UserGit {
 
 /// What differs between the commands that run loops.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Wants {
+pub(crate) struct HostOptions {
     /// Variables that agent and checks get besides the usual ones; secrets among them only the agent.
     pub(crate) env: Vec<String>,
     /// Upper bounds.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use jiff::civil::Date;
 use ralph_model::Money;
 
-use super::ScreenWords;
+use super::ScreenArgs;
 use super::run::count;
 
 /// The words of `ralph resume`.
@@ -16,7 +16,7 @@ use super::run::count;
   ralph resume
   ralph resume 9a8057b3 --max 20 --max-cost 8
   ralph resume --agent codex:gpt-6-sol")]
-pub(crate) struct ResumeWords {
+pub(crate) struct ResumeArgs {
     /// The loop, by its id or by four or more characters from either end; without it, the newest unfinished one of
     /// this workspace
     #[arg(value_name = "LOOP")]
@@ -48,7 +48,7 @@ pub(crate) struct ResumeWords {
 
     /// How it is shown.
     #[command(flatten)]
-    pub(crate) screen: ScreenWords,
+    pub(crate) screen: ScreenArgs,
 }
 
 /// The words of `ralph list`.
@@ -56,7 +56,7 @@ pub(crate) struct ResumeWords {
 #[command(after_help = "Examples:
   ralph list
   ralph list --all --status aborted --limit 5 --json")]
-pub(crate) struct ListWords {
+pub(crate) struct ListArgs {
     /// Loops of every workspace, not only of this one
     #[arg(long)]
     pub(crate) all: bool,
@@ -94,7 +94,7 @@ pub(crate) enum StatusWord {
 #[command(after_help = "Examples:
   ralph show 9a8057b3
   ralph show 9a8057b3 --prompt 2")]
-pub(crate) struct ShowWords {
+pub(crate) struct ShowArgs {
     /// The loop, by its id or by four or more characters from either end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
@@ -114,7 +114,7 @@ pub(crate) struct ShowWords {
   ralph logs 9a8057b3
   ralph logs 9a8057b3 2 --check 1
   ralph logs 9a8057b3 --follow")]
-pub(crate) struct LogsWords {
+pub(crate) struct LogsArgs {
     /// The loop, by its id or by four or more characters from either end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
@@ -141,7 +141,7 @@ pub(crate) struct LogsWords {
 #[command(after_help = "Examples:
   ralph diff 9a8057b3
   ralph diff 9a8057b3 2 | git apply --reverse")]
-pub(crate) struct DiffWords {
+pub(crate) struct DiffArgs {
     /// The loop, by its id or by four or more characters from either end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
@@ -157,7 +157,7 @@ pub(crate) struct DiffWords {
   ralph rewind 9a8057b3 --to start
   ralph rewind 9a8057b3 --to 2
   ralph rewind 9a8057b3 --to undo")]
-pub(crate) struct RewindWords {
+pub(crate) struct RewindArgs {
     /// The loop, by its id or by four or more characters from either end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
@@ -200,7 +200,7 @@ impl FromStr for RewindTarget {
 #[command(after_help = "Examples:
   ralph stop 9a8057b3
   ralph stop 9a8057b3 --now")]
-pub(crate) struct StopWords {
+pub(crate) struct StopArgs {
     /// The loop, by its id or by four or more characters from either end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
@@ -219,7 +219,7 @@ pub(crate) struct StopWords {
 #[command(after_help = "Examples:
   ralph report
   ralph report --since 2026-11-01 --json")]
-pub(crate) struct ReportWords {
+pub(crate) struct ReportArgs {
     /// The UTC day that the report is named after and that it ends with [default: today]
     #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) date: Option<Date>,
@@ -245,7 +245,7 @@ fn day(text: &str) -> Result<Date, String> {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph verify-run 9a8057b3 --json")]
-pub(crate) struct VerifyRunWords {
+pub(crate) struct VerifyRunArgs {
     /// The loop, by its id or by four or more characters from either end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,

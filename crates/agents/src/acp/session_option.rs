@@ -12,12 +12,12 @@ const MODES: [&str; 7] = ["default", "ask", "auto", "autoEdit", "acceptEdits", "
 const CODEX_MODES: [&str; 3] = ["read-only", "auto", "full-access"];
 /// Names of models that are no names of a model.
 const NOT_NAMES: [&str; 2] = ["default", "auto"];
-const MOST_OFFERED: usize = 20;
-const MOST_NAME: usize = 200;
+const MAX_OFFERED: usize = 20;
+const MAX_NAME: usize = 200;
 
 /// Something to choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum SessionOption {
     Mode { mode: String },
     Model { model: String, by: By },
 }
@@ -32,8 +32,9 @@ pub(super) enum By {
 }
 
 /// What is to be chosen in a session that was opened with this result. The trouble is a model that cannot be had.
-pub(super) fn of(opened: &Value, model: Option<&str>, confinement: Confinement) -> Result<Vec<Wish>, Trouble> {
-    let mut wishes: Vec<Wish> = writing_mode(opened, confinement).map(|mode| Wish::Mode { mode }).into_iter().collect();
+pub(super) fn of(opened: &Value, model: Option<&str>, confinement: Confinement) -> Result<Vec<SessionOption>, Trouble> {
+    let mut wishes: Vec<SessionOption> =
+        writing_mode(opened, confinement).map(|mode| SessionOption::Mode { mode }).into_iter().collect();
     if let Some(model) = model.filter(|model| current_model(opened).as_deref() != Some(*model)) {
         let by = match (opened.pointer("/models/availableModels"), model_option(opened)) {
             (Some(_), _) => By::Method,
@@ -43,12 +44,12 @@ pub(super) fn of(opened: &Value, model: Option<&str>, confinement: Confinement) 
                 return Err(no_model(message, "name the model on the command line of the server instead".into()));
             }
         };
-        wishes.push(Wish::Model { model: model.to_owned(), by });
+        wishes.push(SessionOption::Model { model: model.to_owned(), by });
     }
     Ok(wishes)
 }
 
-impl Wish {
+impl SessionOption {
     /// The method and its parameters.
     pub(super) fn request(&self, session: &str) -> (&'static str, Value) {
         match self {
@@ -86,7 +87,7 @@ pub(super) fn other_model(offered: &[String]) -> String {
 pub(super) fn current_model(opened: &Value) -> Option<String> {
     let current = opened.pointer("/models/currentModelId").or_else(|| model_option(opened)?.get("currentValue"));
     let name = current.and_then(Value::as_str).filter(|name| !NOT_NAMES.contains(name))?;
-    Some(short(name.to_owned(), MOST_NAME))
+    Some(short(name.to_owned(), MAX_NAME))
 }
 
 /// The names of the models that a session offers.
@@ -94,7 +95,7 @@ pub(super) fn offered(opened: &Value) -> Vec<String> {
     let models = opened.pointer("/models/availableModels").and_then(Value::as_array).into_iter().flatten();
     let options = model_option(opened).and_then(|option| option.get("options")?.as_array()).into_iter().flatten();
     let names = models.filter_map(|model| text(model, "modelId")).chain(options.filter_map(|it| text(it, "value")));
-    names.take(MOST_OFFERED).map(|name| short(name.to_owned(), MOST_NAME)).collect()
+    names.take(MAX_OFFERED).map(|name| short(name.to_owned(), MAX_NAME)).collect()
 }
 
 fn model_option(opened: &Value) -> Option<&Value> {
@@ -120,5 +121,5 @@ fn writing_mode(opened: &Value, confinement: Confinement) -> Option<String> {
 }
 
 #[cfg(test)]
-#[path = "wish_tests.rs"]
+#[path = "session_option_tests.rs"]
 mod tests;

@@ -20,9 +20,9 @@ use swallow::Swallow;
 /// Known values shorter than this are words that happen to be secret; replacing them would garble everything.
 const SHORTEST_VALUE: usize = 8;
 /// Of known values longer than this, only the beginning is recognised and replaced: it bounds the memory of a stream.
-const LONGEST_VALUE: usize = 64 << 10;
+const MAX_VALUE: usize = 64 << 10;
 /// With more bytes of literals than this, the fastest automaton would take too much memory.
-const MOST_FOR_TABLE: usize = 16 << 10;
+const MAX_FOR_TABLE: usize = 16 << 10;
 
 /// Knows which values and which kinds of text are secret. Cheap to clone.
 #[derive(Clone)]
@@ -61,7 +61,7 @@ impl Redactor {
         for (name, value) in values {
             let (name, value): (String, Vec<u8>) = (name.into(), value.into());
             let value = value.trim_ascii();
-            let value = &value[..value.len().min(LONGEST_VALUE)];
+            let value = &value[..value.len().min(MAX_VALUE)];
             // Agents print their events as JSON, where a value with line ends or quotes looks different.
             for form in [value.to_vec(), json_escaped(value)] {
                 if form.len() >= SHORTEST_VALUE && known.iter().all(|(other, _)| *other != form) {
@@ -125,7 +125,7 @@ impl Rules {
             meanings.push(Meaning::Value { placeholder });
         }
         let bytes: usize = literals.iter().map(Vec::len).sum();
-        let kind = if bytes > MOST_FOR_TABLE { AhoCorasickKind::ContiguousNFA } else { AhoCorasickKind::DFA };
+        let kind = if bytes > MAX_FOR_TABLE { AhoCorasickKind::ContiguousNFA } else { AhoCorasickKind::DFA };
         #[expect(clippy::expect_used, reason = "it fails beyond two thousand million bytes of literals only")]
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostLongest)

@@ -158,14 +158,14 @@ fn parts_of_a_test_that_were_counted_are_no_tests() {
 
 #[test]
 fn names_that_were_cut_off_are_not_compared() {
-    let names: Vec<String> = (0..TestTally::MOST_TESTS).map(|number| format!("t{number:06}")).collect();
+    let names: Vec<String> = (0..TestTally::MAX_TESTS).map(|number| format!("t{number:06}")).collect();
     let full = TestTally { passed: 20_000, names: names.clone(), ..TestTally::default() };
     let other = TestTally { passed: 20_000, names: names[5000..].to_vec(), ..TestTally::default() };
     assert_eq!(check(&full, &other), None);
     assert!(check(&full, &TestTally { passed: 19_999, ..other }).is_some());
     let many: Vec<&str> = names[..300].iter().map(String::as_str).collect();
     let shrunk = check(&tally(300, 0, &many), &tally(1, 0, &["other"])).unwrap();
-    assert_eq!((shrunk.missing.len(), shrunk.count()), (Shrunk::MOST_NAMES, 299));
+    assert_eq!((shrunk.missing.len(), shrunk.count()), (Shrunk::MAX_NAMES, 299));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verif
       --agent claude:haiku --agent claude:opus --escalate-after 2 --worktree
   git diff | ralph run - --max 5 --max-cost 2 --criteria \"cargo test\" \\
       --agent-command ./my-agent --unmetered --json")]
-pub(crate) struct RunWords {
+pub(crate) struct RunArgs {
     /// What the agent has to achieve, in words; `-` reads it from standard input
     #[arg(value_name = "OBJECTIVE", required_unless_present = "objective_file", conflicts_with = "objective_file")]
     pub(crate) objective: Option<String>,
@@ -202,13 +202,13 @@ pub(crate) struct RunWords {
 
     /// How it is shown.
     #[command(flatten)]
-    pub(crate) screen: ScreenWords,
+    pub(crate) screen: ScreenArgs,
 }
 
 /// How a running loop is shown.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Output")]
-pub(crate) struct ScreenWords {
+pub(crate) struct ScreenArgs {
     /// Print the result as one JSON object on standard output; everything else goes to standard error
     #[arg(long)]
     pub(crate) json: bool,

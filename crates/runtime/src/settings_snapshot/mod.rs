@@ -23,19 +23,19 @@ use known::Parts;
 use tree::{Missing, Spot};
 
 /// Bytes of one file, of one root and of all roots whose content is remembered; names of one root; how deep it is looked into.
-const MOST_OF_A_FILE: u64 = 4 * 1024 * 1024;
-const MOST_OF_A_ROOT: u64 = 16 * 1024 * 1024;
-const MOST_BYTES: u64 = 32 * 1024 * 1024;
-const MOST_NAMES: usize = 20_000;
-const DEEPEST: usize = 24;
+const MAX_OF_A_FILE: u64 = 4 * 1024 * 1024;
+const MAX_OF_A_ROOT: u64 = 16 * 1024 * 1024;
+const MAX_BYTES: u64 = 32 * 1024 * 1024;
+const MAX_NAMES: usize = 20_000;
+const MAX_DEPTH: usize = 24;
 
 /// Files that are kept of what the settings had become, and their bytes in all.
-const MOST_SAVED: usize = 500;
-const MOST_SAVED_BYTES: usize = 32 * 1024 * 1024;
+const MAX_SAVED: usize = 500;
+const MAX_SAVED_BYTES: usize = 32 * 1024 * 1024;
 
 /// What lies at some paths, files and folders.
 #[derive(Debug, Default)]
-pub(crate) struct Keepsakes {
+pub(crate) struct SettingsSnapshot {
     roots: Vec<Root>,
 }
 
@@ -83,16 +83,16 @@ pub(crate) struct Report {
     pub(crate) unsaved: usize,
 }
 
-impl Keepsakes {
+impl SettingsSnapshot {
     /// Remembers what lies at these paths. Single files first, so that no folder takes their room.
     pub(crate) fn take(roots: &[PathBuf]) -> Self {
         let mut order: Vec<&PathBuf> = roots.iter().collect();
         order.sort_by_key(|root| root.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()));
-        let mut room = MOST_BYTES;
+        let mut room = MAX_BYTES;
         let mut taken = Vec::new();
         for path in order {
             let mut root = Root { path: path.clone(), whole: true, kept: BTreeMap::new() };
-            let mut left = room.min(MOST_OF_A_ROOT);
+            let mut left = room.min(MAX_OF_A_ROOT);
             let before = left;
             if let Ok(spot) = Spot::at(path, Missing::Refused) {
                 root.look(&spot, Path::new(""), 0, &mut left);
@@ -150,11 +150,11 @@ impl Root {
 
     fn look(&mut self, spot: &Spot, relative: &Path, depth: usize, room: &mut u64) {
         let Some(stat) = spot.stat() else { return };
-        if self.kept.len() >= MOST_NAMES || depth > DEEPEST {
+        if self.kept.len() >= MAX_NAMES || depth > MAX_DEPTH {
             self.whole = false;
             return;
         }
-        let most = if known::is_state(&self.path) { MOST_OF_A_ROOT } else { MOST_OF_A_FILE };
+        let most = if known::is_state(&self.path) { MAX_OF_A_ROOT } else { MAX_OF_A_FILE };
         let kept = remember(spot, &stat, most.min(*room));
         if let Kept::File { content, .. } = &kept {
             *room = room.saturating_sub(content.len() as u64);
@@ -165,7 +165,7 @@ impl Root {
             let all = spot.for_each(|entry| {
                 self.look(&entry, &relative.join(entry.name()), depth + 1, room);
                 // Nothing more would be remembered.
-                if self.kept.len() >= MOST_NAMES { Err(io::ErrorKind::OutOfMemory.into()) } else { Ok(()) }
+                if self.kept.len() >= MAX_NAMES { Err(io::ErrorKind::OutOfMemory.into()) } else { Ok(()) }
             });
             self.whole &= all.is_ok();
         }
@@ -282,7 +282,7 @@ impl Work {
     fn remove_unknown(&mut self, root: &Root, spot: &Spot, relative: &Path, found: &mut Vec<String>) -> io::Result<()> {
         let Some(stat) = spot.stat() else { return Ok(()) };
         let is_known = root.kept.contains_key(relative);
-        if tree::kind(&stat) == FileType::Directory && relative.components().count() <= DEEPEST {
+        if tree::kind(&stat) == FileType::Directory && relative.components().count() <= MAX_DEPTH {
             spot.for_each(|entry| self.remove_unknown(root, &entry, &relative.join(entry.name()), found))?;
         } else if !is_known && root.is_harmless(spot, relative) {
             return Ok(());
@@ -311,7 +311,7 @@ impl State {
             if tree::kind(&stat) != FileType::RegularFile {
                 return Self::Strange(Vec::new());
             }
-            content = read(spot, 2 * MOST_OF_A_ROOT).ok().flatten().unwrap_or_default();
+            content = read(spot, 2 * MAX_OF_A_ROOT).ok().flatten().unwrap_or_default();
             if let Some(parts) = known::parts(&content) {
                 return Self::Steering(parts, content);
             }
@@ -352,13 +352,13 @@ impl Aside {
     fn new(folder: &Path) -> Self {
         // What an earlier look left there stays.
         let number = fs::read_dir(folder).map_or(0, Iterator::count);
-        Self { folder: folder.to_owned(), number, saved: 0, room: MOST_SAVED_BYTES, unsaved: 0 }
+        Self { folder: folder.to_owned(), number, saved: 0, room: MAX_SAVED_BYTES, unsaved: 0 }
     }
 
     fn save_all(&mut self, spot: &Spot, depth: usize) {
         if !spot.is_folder() {
             self.save(spot);
-        } else if depth > DEEPEST || self.saved >= MOST_SAVED {
+        } else if depth > MAX_DEPTH || self.saved >= MAX_SAVED {
             self.unsaved += 1;
         } else {
             let _ = spot.for_each(|entry| {
@@ -370,14 +370,14 @@ impl Aside {
 
     fn save(&mut self, spot: &Spot) {
         let Some(FileType::RegularFile) = spot.stat().map(|stat| tree::kind(&stat)) else { return };
-        match read(spot, MOST_OF_A_FILE.min(self.room as u64)) {
+        match read(spot, MAX_OF_A_FILE.min(self.room as u64)) {
             Ok(Some(content)) => self.keep(Path::new(spot.name()), &content),
             Ok(None) | Err(_) => self.unsaved += 1,
         }
     }
 
     fn keep(&mut self, path: &Path, content: &[u8]) {
-        if self.saved >= MOST_SAVED || self.write(path, content).is_err() {
+        if self.saved >= MAX_SAVED || self.write(path, content).is_err() {
             self.unsaved += 1;
             return;
         }

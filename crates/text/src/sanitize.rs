@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// Control characters become their pictures (escape becomes `␛`), characters that are invisible or change the
 /// direction of writing become their number (`<U+202E>`). Every kind of line end becomes `\n`; tabs stay.
 #[must_use]
-pub fn inert(text: &str) -> Cow<'_, str> {
+pub fn sanitize(text: &str) -> Cow<'_, str> {
     if first_suspect(text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
@@ -20,7 +20,7 @@ pub fn inert(text: &str) -> Cow<'_, str> {
 
 /// [`inert`] for bytes that come in pieces: decodes UTF-8 across their borders, and shows as `\u{FFFD}` what is none.
 #[derive(Debug, Default)]
-pub struct InertStream {
+pub struct SanitizeStream {
     /// The beginning of a character whose rest has not come yet.
     partial: Vec<u8>,
     line_end: LineEnd,
@@ -34,7 +34,7 @@ enum LineEnd {
     Returned,
 }
 
-impl InertStream {
+impl SanitizeStream {
     /// What can be shown of these bytes: they themselves where all of them can, else in `out`, whose content is replaced.
     pub fn pass<'a>(&mut self, bytes: &'a [u8], out: &'a mut String) -> &'a str {
         if self.partial.is_empty()
@@ -173,5 +173,5 @@ const fn acts_unseen(character: char) -> bool {
 }
 
 #[cfg(test)]
-#[path = "inert_tests.rs"]
+#[path = "sanitize_tests.rs"]
 mod tests;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::inert::{InertStream, inert};
+use crate::sanitize::{SanitizeStream, sanitize};
 
 fn redactor() -> Redactor {
     Redactor::new([
@@ -15,7 +15,7 @@ fn redactor() -> Redactor {
 
 /// Redacts and makes inert, byte for byte as a run does.
 fn clean<'a>(redactor: &Redactor, pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
-    let (mut redact, mut inert) = (redactor.stream(), InertStream::default());
+    let (mut redact, mut inert) = (redactor.stream(), SanitizeStream::default());
     let (mut bytes, mut out) = (Vec::new(), String::new());
     for piece in pieces {
         out.push_str(inert.pass(redact.pass(piece, &mut bytes), &mut String::from("from before")));
@@ -207,7 +207,7 @@ proptest! {
         stream.push(&bytes, &mut copied);
         stream.finish(&mut copied);
         let copied = String::from_utf8_lossy(&copied);
-        prop_assert_eq!(inert(&copied), whole);
+        prop_assert_eq!(sanitize(&copied), whole);
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_model::{AgentKind, Caps, PriceList, Timestamp};
-use ralph_process::{Level, Redactor, Supervisor};
+use ralph_process::{Level, Supervisor};
 use ralph_store::Store;
+use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
 use crate::home::Home;
@@ -23,7 +24,7 @@ pub type AgentSettings = Arc<dyn Fn(&AgentKind) -> Vec<PathBuf> + Send + Sync>;
 
 /// What every loop needs from outside.
 #[derive(Clone)]
-pub struct Machinery {
+pub struct Services {
     /// Where state is kept.
     pub home: Home,
     /// Journals, listings, money.
@@ -79,7 +80,7 @@ pub enum CrashPoint {
     After(u32),
 }
 
-impl Machinery {
+impl Services {
     /// Tells the watcher. A watcher that panics harms nobody but itself.
     pub(crate) fn tell(&self, notice: Notice) {
         let watcher = Arc::clone(&self.watcher);

@@ -3,9 +3,9 @@ use ralph_model::{Keep, Millis, OnBlocked};
 
 use super::*;
 
-fn run(words: &[&str]) -> Result<RunWords, clap::Error> {
-    let line = ["ralph", "run"].into_iter().chain(words.iter().copied());
-    Words::try_parse_from(line).map(|words| match words.command {
+fn run(args: &[&str]) -> Result<RunArgs, clap::Error> {
+    let line = ["ralph", "run"].into_iter().chain(args.iter().copied());
+    Cli::try_parse_from(line).map(|args| match args.command {
         Command::Run(run) => *run,
         other => panic!("parsed as {other:?}"),
     })
@@ -13,7 +13,7 @@ fn run(words: &[&str]) -> Result<RunWords, clap::Error> {
 
 #[test]
 fn the_words_agree_with_each_other() {
-    Words::command().debug_assert();
+    Cli::command().debug_assert();
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn every_command_and_flag_has_help_and_every_command_an_example() {
         }
         command.get_subcommands().for_each(check);
     }
-    check(&Words::command());
+    check(&Cli::command());
 }
 
 /// Examples rot silently otherwise: each is parsed as a shell would hand it over.
@@ -40,23 +40,23 @@ fn every_example_parses() {
         command.get_subcommands().for_each(|inner| examples(inner, into));
     }
     let mut lines = Vec::new();
-    examples(&Words::command(), &mut lines);
+    examples(&Cli::command(), &mut lines);
     assert!(lines.len() > 20, "only {} examples", lines.len());
     for line in lines {
         let line = line.split([';', '|', '>']).next().unwrap();
         // Quotes around several words, and nothing else, occur in the examples.
-        let words: Vec<&str> = line
+        let args: Vec<&str> = line
             .split('"')
             .enumerate()
             .flat_map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
             .collect();
-        Words::try_parse_from(&words).unwrap_or_else(|error| panic!("`{line}`: {error}"));
+        Cli::try_parse_from(&args).unwrap_or_else(|error| panic!("`{line}`: {error}"));
     }
 }
 
 #[test]
 fn all_flags_of_run_are_understood() {
-    let words = run(&[
+    let args = run(&[
         "do it",
         "--max",
         "10",
@@ -112,11 +112,11 @@ fn all_flags_of_run_are_understood() {
         "--quiet",
     ])
     .unwrap();
-    assert_eq!(words.criteria, ["a", "b"]);
-    assert_eq!(words.max_cost.map(|cost| cost.micros()), Some(2_500_000));
-    assert_eq!((words.pause, words.idle_timeout), (Some(Millis(250)), Some(Millis::minutes(5))));
-    assert_eq!((words.keep, words.on_blocked), (Some(Keep::Best), Some(OnBlocked::Continue)));
-    assert!(words.screen.json && words.screen.quiet && words.no_context && words.deep_debug && words.ratchet);
+    assert_eq!(args.criteria, ["a", "b"]);
+    assert_eq!(args.max_cost.map(|cost| cost.micros()), Some(2_500_000));
+    assert_eq!((args.pause, args.idle_timeout), (Some(Millis(250)), Some(Millis::minutes(5))));
+    assert_eq!((args.keep, args.on_blocked), (Some(Keep::Best), Some(OnBlocked::Continue)));
+    assert!(args.screen.json && args.screen.quiet && args.no_context && args.deep_debug && args.ratchet);
 }
 
 #[test]
@@ -145,8 +145,8 @@ fn mistakes_are_usage_errors_with_exit_code_2() {
         &["x", "--retries", "-1"],
         &["x", "--no-lessons"],
     ];
-    for words in table {
-        assert_eq!(run(words).map(|_| ()).unwrap_err().exit_code(), 2, "{words:?}");
+    for args in table {
+        assert_eq!(run(args).map(|_| ()).unwrap_err().exit_code(), 2, "{args:?}");
     }
 }
 
@@ -166,12 +166,10 @@ fn a_rewind_goes_to_an_iteration_the_start_or_back() {
 
 #[test]
 fn trust_does_one_thing_at_a_time() {
-    let parse = |words: &[&str]| {
-        Words::try_parse_from(["ralph", "trust"].into_iter().chain(words.iter().copied())).map(|words| {
-            match words.command {
-                Command::Trust(trust) => trust.action(),
-                other => panic!("parsed as {other:?}"),
-            }
+    let parse = |args: &[&str]| {
+        Cli::try_parse_from(["ralph", "trust"].into_iter().chain(args.iter().copied())).map(|args| match args.command {
+            Command::Trust(trust) => trust.action(),
+            other => panic!("parsed as {other:?}"),
         })
     };
     assert_eq!(parse(&[]).unwrap(), TrustAction::Ask);
@@ -191,15 +189,15 @@ fn a_line_of_an_example_fits_the_usual_terminal() {
         }
         command.get_subcommands().for_each(check);
     }
-    check(&Words::command());
+    check(&Cli::command());
 }
 
 #[test]
 fn a_value_that_is_refused_is_told_apart_from_an_unknown_flag() {
-    for (words, said) in
+    for (args, said) in
         [(&["x", "--max-cost", "-1"][..], "not an amount in dollars"), (&["x", "--max", "-1"][..], "a whole number")]
     {
-        let error = run(words).unwrap_err().to_string();
+        let error = run(args).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
     }
     for flag in ["--max", "--race", "--stall", "--same-error", "--retries", "--escalate-after"] {
@@ -215,9 +213,9 @@ fn a_value_that_is_refused_is_told_apart_from_an_unknown_flag() {
         let error = run(&["x", flag, "-1"]).unwrap_err().to_string();
         assert!(error.contains(&format!("for '{flag} ")) && error.contains("30s, 10m, 2h"), "{error}");
     }
-    let report = |date| Words::try_parse_from(["ralph", "report", "--since", date]);
+    let report = |date| Cli::try_parse_from(["ralph", "report", "--since", date]);
     assert!(report("yesterday").unwrap_err().to_string().contains("like 2026-11-15"));
     assert!(report("2026-02-30").unwrap_err().to_string().contains("like 2026-11-15"));
     assert!(report("2026-02-28").is_ok());
-    assert!(Words::try_parse_from(["ralph", "list", "--limit", "0"]).is_err());
+    assert!(Cli::try_parse_from(["ralph", "list", "--limit", "0"]).is_err());
 }

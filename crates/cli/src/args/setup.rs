@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum, ValueHint};
   ralph trust path/to/repository --yes
   ralph trust --list
   ralph trust --revoke 3f1c9a")]
-pub(crate) struct TrustWords {
+pub(crate) struct TrustArgs {
     /// The workspace whose ralph.toml and skills are meant [default: the current folder]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) directory: Option<PathBuf>,
@@ -46,7 +46,7 @@ pub(crate) enum TrustAction {
     Revoke(String),
 }
 
-impl TrustWords {
+impl TrustArgs {
     /// The one thing that the flags ask for; clap has refused contradictions.
     pub(crate) fn action(&self) -> TrustAction {
         match (&self.revoke, self.list, self.yes) {
@@ -63,7 +63,7 @@ impl TrustWords {
 #[command(after_help = "Examples:
   ralph init
   ralph init --print")]
-pub(crate) struct InitWords {
+pub(crate) struct InitArgs {
     /// The workspace [default: the current folder]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) directory: Option<PathBuf>,
@@ -86,7 +86,7 @@ pub(crate) struct InitWords {
 #[command(after_help = "Examples:
   ralph agents
   ralph agents --prices")]
-pub(crate) struct AgentsWords {
+pub(crate) struct AgentsArgs {
     /// List what tokens of each model cost instead
     #[arg(long)]
     pub(crate) prices: bool,
@@ -100,7 +100,7 @@ pub(crate) struct AgentsWords {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph doctor --json")]
-pub(crate) struct DoctorWords {
+pub(crate) struct DoctorArgs {
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -110,7 +110,7 @@ pub(crate) struct DoctorWords {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph demo --keep")]
-pub(crate) struct DemoWords {
+pub(crate) struct DemoArgs {
     /// Keep the throwaway repository and say where it is
     #[arg(long)]
     pub(crate) keep: bool,
@@ -125,7 +125,7 @@ pub(crate) struct DemoWords {
 #[command(after_help = "Examples:
   ralph completions bash > ~/.local/share/bash-completion/completions/ralph
   ralph completions man > ~/.local/share/man/man1/ralph.1")]
-pub(crate) struct CompletionsWords {
+pub(crate) struct CompletionsArgs {
     /// The shell, or `man` for the manual page
     #[arg(value_name = "SHELL")]
     pub(crate) target: CompletionsTarget,
