@@ -13,7 +13,7 @@ use ralph_agents::Program;
 use ralph_model::{AgentKind, AgentSpec, Caps, ConfigError, PriceList, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
-use ralph_store::{Found, LoopEntry, Store};
+use ralph_store::{Lookup, RunEntry, StoreHandle};
 use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
@@ -58,17 +58,17 @@ impl Host {
     ///
     /// # Errors
     /// When it cannot be opened or made.
-    pub(crate) async fn store(&self) -> anyhow::Result<Store> {
+    pub(crate) async fn store(&self) -> anyhow::Result<StoreHandle> {
         Home::make_private(&self.places.state)?;
-        Ok(Store::open(&self.places.database()).await?)
+        Ok(ralph_store::open_sqlite(&self.places.database()).await?)
     }
 
     /// Opens the store for a command about loops that exist.
     ///
     /// # Errors
     /// When there is none yet.
-    pub(crate) async fn existing_store(&self) -> anyhow::Result<Store> {
-        match Store::open_existing(&self.places.database()).await? {
+    pub(crate) async fn existing_store(&self) -> anyhow::Result<StoreHandle> {
+        match ralph_store::open_existing_sqlite(&self.places.database()).await? {
             Some(store) => Ok(store),
             None => bail!("there are no loops yet: start one with `ralph run`, or watch one with `ralph demo`"),
         }
@@ -78,7 +78,12 @@ impl Host {
     ///
     /// # Errors
     /// When git is missing or the program cannot find itself.
-    pub(crate) fn services(&self, store: Store, wants: HostOptions, watcher: Watcher) -> anyhow::Result<Services> {
+    pub(crate) fn services(
+        &self,
+        store: StoreHandle,
+        wants: HostOptions,
+        watcher: Watcher,
+    ) -> anyhow::Result<Services> {
         let chosen = environment::choose(self.variables.iter().cloned(), &wants.env);
         if let Some(name) = chosen.absent.first() {
             let problem = format!("{name} is not set");
@@ -391,14 +396,14 @@ fn clock_offset(now: i64) -> i64 {
 ///
 /// # Errors
 /// When nobody or more than one answers to the name.
-pub(crate) async fn find_loop(store: &Store, name: &str) -> anyhow::Result<LoopEntry> {
+pub(crate) async fn find_loop(store: &StoreHandle, name: &str) -> anyhow::Result<RunEntry> {
     match store.find(name).await? {
-        Found::One(entry) => Ok(*entry),
-        Found::None if name.chars().filter(char::is_ascii_alphanumeric).count() < 4 => {
+        Lookup::One(entry) => Ok(*entry),
+        Lookup::None if name.chars().filter(char::is_ascii_alphanumeric).count() < 4 => {
             bail!("`{name}` is too short: give four or more characters of a loop's id, `ralph list --all` shows them")
         }
-        Found::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
-        Found::Several(entries) => {
+        Lookup::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
+        Lookup::Several(entries) => {
             let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
             bail!("`{name}` may mean any of these, give more characters:\n  {}", ids.join("\n  "))
         }

@@ -2,12 +2,12 @@
 
 use ralph_engine::Loop;
 use ralph_model::LoopId;
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 
 /// The loop that a journal tells of.
 ///
 /// # Errors
 /// When the journal is broken or cannot be followed.
-pub(crate) async fn read(store: &Store, loop_id: LoopId) -> anyhow::Result<Loop> {
+pub(crate) async fn read(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<Loop> {
     ralph_runtime::read_loop(store, loop_id).await.map(|(run, _)| run).map_err(Into::into)
 }

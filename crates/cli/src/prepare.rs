@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use ralph_model::{Timestamp, exit_code};
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 
 use crate::args::RunArgs;
 use crate::places::Places;
@@ -58,7 +58,7 @@ pub(crate) struct Context<'a> {
     /// The current folder.
     pub(crate) current: &'a Path,
     /// Where approvals are remembered.
-    pub(crate) store: &'a Store,
+    pub(crate) store: &'a StoreHandle,
     /// Whether there is somebody to ask.
     pub(crate) asking: Asking<'a>,
     /// The time.

@@ -6,14 +6,14 @@ use crate::screen::Answer;
 struct Scene {
     folder: tempfile::TempDir,
     places: Places,
-    store: Store,
+    store: StoreHandle,
 }
 
 impl Scene {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let places = Places { config: folder.path().join("config"), state: folder.path().join("state") };
-        let store = Store::open(&places.database()).await.unwrap();
+        let store = ralph_store::open_sqlite(&places.database()).await.unwrap();
         let scene = Self { folder, places, store };
         scene.write("work/README", "");
         scene.write("config/config.toml", "max_iterations = 5\nmax_cost_usd = 1\nagent_command = './mine'");

@@ -198,16 +198,8 @@ impl Driver {
 
     /// Takes back what nobody will use: a request to stop that came too late, money for a pass that never began.
     async fn tidy(&self) {
-        let (store, loop_id) = (&self.context.services.store, self.live.loop_id);
         self.context.clear_scratch().await;
-        let tidied = async {
-            store.clear_stop(loop_id).await?;
-            for open in store.open_reservations(loop_id).await? {
-                store.release(loop_id, open.attempt).await?;
-            }
-            Ok::<_, ralph_store::Error>(())
-        };
-        if let Err(error) = tidied.await {
+        if let Err(error) = self.context.services.store.finish(self.live.lease).await {
             self.context.services.warn(format!("the end of the loop could not be tidied up: {error}"));
         }
     }

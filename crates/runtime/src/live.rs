@@ -2,8 +2,8 @@
 
 use ralph_agents::read_report;
 use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
-use ralph_model::{Attempt, Cost, LoopId, Money, Outcome};
-use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
+use ralph_model::{Attempt, Cost, Money, Outcome};
+use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Recorded, RunStatus, RunSummary, Settlement};
 
 use crate::cost_note::CostNote;
 use crate::error::Error;
@@ -14,7 +14,7 @@ const LOOP_FINISHED: &str = "loopFinished";
 
 /// A loop that this process works on.
 pub(crate) struct Live {
-    pub(crate) loop_id: LoopId,
+    pub(crate) lease: Lease,
     pub(crate) run: Loop,
     pub(crate) head: Head,
     pub(crate) end: End,
@@ -37,21 +37,21 @@ impl End {
 
 impl Live {
     /// Records a new loop and what has to be done first.
-    pub(crate) async fn create(services: &Services, new: NewLoop, first: Event) -> Result<(Self, Vec<Effect>), Error> {
+    pub(crate) async fn create(services: &Services, new: NewRun, first: Event) -> Result<(Self, Vec<Effect>), Error> {
         let (loop_id, at) = (new.id, new.at);
         crash_if(services.crash, 1, CrashPoint::Before);
-        let head = services.store.create_loop(new, encode(at, &first)?).await?;
+        let (lease, head) = services.store.create_run(new, encode(at, &first)?).await?;
         crash_if(services.crash, 1, CrashPoint::After);
         let (run, effects) = Loop::start(at, first).map_err(|source| Error::Replay { loop_id, source })?;
-        Ok((Self { loop_id, run, head, end: End::Unwritten, appended: 1 }, effects))
+        Ok((Self { lease, run, head, end: End::Unwritten, appended: 1 }, effects))
     }
 
-    pub(crate) const fn reopened(loop_id: LoopId, run: Loop, head: Head, end: End) -> Self {
-        Self { loop_id, run, head, end, appended: 0 }
+    pub(crate) const fn reopened(lease: Lease, run: Loop, head: Head, end: End) -> Self {
+        Self { lease, run, head, end, appended: 0 }
     }
 
     /// What is known of an agent whose run nobody answered for, and what that does to the money.
-    pub(crate) fn lost(&self, folder: &LoopFolder) -> Option<(Lost, Option<MoneyChange>)> {
+    pub(crate) fn lost(&self, folder: &LoopFolder) -> Option<(Lost, Option<Settlement>)> {
         let Phase::Working(working) = self.run.phase() else { return None };
         let ran = folder.marker(working.attempt).exists();
         let cost = match (working.unmetered, ran) {
@@ -68,7 +68,7 @@ impl Live {
         &mut self,
         services: &Services,
         event: Event,
-        money: Option<MoneyChange>,
+        money: Option<Settlement>,
     ) -> Result<Vec<Effect>, Error> {
         let at = (services.now)();
         let encoded = encode(at, &event)?;
@@ -78,8 +78,8 @@ impl Live {
         let effects = next.step(at, event);
         let number = self.appended + 1;
         crash_if(services.crash, number, CrashPoint::Before);
-        let summary = Some(summary(&next));
-        self.head = services.store.append(self.loop_id, self.head.seq, &[encoded], summary, money).await?;
+        let append = Append { events: vec![encoded], summary: Some(summary(&next)), settle: money };
+        self.head = services.store.append(self.lease, self.head.seq, append).await?;
         crash_if(services.crash, number, CrashPoint::After);
         self.appended = number;
         self.end = end;
@@ -92,25 +92,21 @@ fn encode(at: ralph_model::Timestamp, event: &Event) -> Result<NewEvent, Error> 
     Ok(NewEvent { at, version: EVENT_VERSION, kind: event.kind().to_owned(), payload: event.encode()? })
 }
 
-fn summary(run: &Loop) -> LoopSummary {
+fn summary(run: &Loop) -> RunSummary {
     let facts = run.facts();
     let (status, reason, verified) = match run.outcome() {
-        None => (LoopStatus::Running, None, false),
-        Some(Outcome::Completed { verified }) => (LoopStatus::Completed, None, *verified),
-        Some(Outcome::Aborted { reason, .. }) => (LoopStatus::Aborted, Some(reason.name().to_owned()), false),
-        Some(Outcome::Error { error }) => (LoopStatus::Error, Some(error.clone()), false),
+        None => (RunStatus::Running, None, false),
+        Some(Outcome::Completed { verified }) => (RunStatus::Completed, None, *verified),
+        Some(Outcome::Aborted { reason, .. }) => (RunStatus::Aborted, Some(reason.name().to_owned()), false),
+        Some(Outcome::Error { error }) => (RunStatus::Error, Some(error.clone()), false),
     };
-    LoopSummary {
+    RunSummary {
         status,
         reason,
         iterations: facts.counted(),
         cost: facts.spent,
         verified,
         finished_at: run.outcome().map(|_| facts.last),
-        details: facts.config.origin.as_ref().map(|origin| {
-            let race = facts.config.race.as_ref().map(|race| &race.id);
-            serde_json::json!({ "origin": origin, "race": race }).to_string()
-        }),
     }
 }
 
@@ -124,8 +120,8 @@ pub(crate) fn told(folder: &LoopFolder, attempt: Attempt) -> Cost {
 }
 
 /// The settlement that goes with an event, when money was reserved for its attempt.
-pub(crate) fn settlement(attempt: ralph_model::Attempt, reserved: Money, amount: Money) -> Option<MoneyChange> {
-    (reserved > Money::ZERO).then_some(MoneyChange::Settle { attempt, amount })
+pub(crate) fn settlement(attempt: ralph_model::Attempt, reserved: Money, amount: Money) -> Option<Settlement> {
+    (reserved > Money::ZERO).then_some(Settlement { attempt, amount })
 }
 
 fn crash_if(wanted: Option<CrashPoint>, number: u32, at: fn(u32) -> CrashPoint) {

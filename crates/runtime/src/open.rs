@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
-    AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, Sandboxing, TreeHash,
-    Verify,
+    AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind, Sandboxing,
+    TreeHash, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
-use ralph_store::{Head, NewLoop, Recorded, Store};
+use ralph_store::{Head, NewRun, Recorded, Settlement, StoreHandle};
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
     Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, Workspace, exclude_ralph_folder,
@@ -45,7 +45,7 @@ impl Opened {
     /// Which loop it is.
     #[must_use]
     pub const fn loop_id(&self) -> LoopId {
-        self.driver.live.loop_id
+        self.driver.live.lease.run
     }
 
     /// Runs it to its end.
@@ -124,9 +124,12 @@ pub async fn begin(services: Services, mut config: LoopConfig, stops: Stops) -> 
         ralph: services.version.clone(),
         behaviour: BEHAVIOUR,
     };
-    let new = NewLoop {
+    let new = NewRun {
         id: loop_id,
+        kind: RunKind::Loop,
+        parent: config.race.as_ref().and_then(|race| race.id.parse().ok()),
         workspace: config.workspace.clone(),
+        origin: config.origin.clone(),
         objective: config.objective.clone(),
         agent: config.agent.name.clone(),
         skill: config.skill.as_ref().map(|skill| skill.name.clone()),
@@ -135,7 +138,7 @@ pub async fn begin(services: Services, mut config: LoopConfig, stops: Stops) -> 
     };
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
     let (live, effects) = Live::create(&services, new, first).await?;
-    let context = Context::new(services, loop_id, config, ground, repository, &lock);
+    let context = Context::new(services, live.lease, config, ground, repository, &lock);
     announce(&context, &live);
     context.recover_settings().await;
     warn_of_unwatched(&context);
@@ -220,7 +223,7 @@ async fn worktree(
 /// # Errors
 /// When the loop is complete, still runs, or would hit its limit again at once.
 pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
-    let entry = services.store.get(loop_id).await?;
+    let entry = services.store.run(loop_id).await?;
     let root = PathBuf::from(&entry.workspace);
     if !root.is_dir() {
         return Err(Error::Gone { loop_id, workspace: entry.workspace });
@@ -263,8 +266,10 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
         Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, tree))
     })
     .await?;
-    let mut context = Context::new(services, loop_id, config, ground, repository, &lock);
-    let mut live = Live::reopened(loop_id, run, head, end);
+    // From here on whatever another process still writes to the run is refused.
+    let lease = services.store.acquire(loop_id, Some(std::process::id())).await?;
+    let mut context = Context::new(services, lease, config, ground, repository, &lock);
+    let mut live = Live::reopened(lease, run, head, end);
     let effects = match way {
         ResumeMode::Continue => go_on(&context, &mut live, tree, limits).await?,
         ResumeMode::Finish(outcome) => vec![Effect::Finish { outcome }],
@@ -286,21 +291,21 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     let (mut lost, money) = live.lost(&context.folder).unzip();
     let mut money = money.flatten();
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
-    for open in services.store.open_reservations(live.loop_id).await? {
+    for open in services.store.open_reservations(live.lease.run).await? {
         if Some(open.attempt) == unanswered {
             continue;
         }
         if context.folder.marker(open.attempt).exists() {
             // Its events were set aside, and it ran all the same.
             let amount = told(&context.folder, open.attempt).charge(open.amount);
-            services.store.settle(live.loop_id, open.attempt, amount).await?;
+            services.store.settle(live.lease, Settlement { attempt: open.attempt, amount }).await?;
         } else {
             // Money held for a pass that never began is nobody's.
-            services.store.release(live.loop_id, open.attempt).await?;
+            services.store.release(live.lease, open.attempt).await?;
         }
     }
     let mut settled = Money::ZERO;
-    for booked in services.store.settlements(live.loop_id).await? {
+    for booked in services.store.settlements(live.lease.run).await? {
         match lost.as_mut().filter(|lost| lost.attempt == booked.attempt) {
             // Only its answer was set aside: what it cost is known.
             Some(lost) => {
@@ -310,8 +315,7 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
             None => settled += booked.amount,
         }
     }
-    services.store.clear_stop(live.loop_id).await?;
-    services.store.set_pid(live.loop_id, Some(std::process::id())).await?;
+    services.store.clear_stop(live.lease).await?;
     let attempts = context.folder.highest_attempt();
     let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree), settled };
     live.record(services, resumed, money).await
@@ -331,14 +335,14 @@ async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
     };
     let hint =
         format!("commit {commit} has {path}, which is prohibited; take it out of the history and resume then: {way}");
-    Err(Error::LimitStands { loop_id: live.loop_id, reason: AbortReason::ProhibitedPath, hint })
+    Err(Error::LimitStands { loop_id: live.lease.run, reason: AbortReason::ProhibitedPath, hint })
 }
 
 /// A loop as its journal tells it.
 ///
 /// # Errors
 /// When the journal is broken or cannot be followed.
-pub async fn read_loop(store: &Store, loop_id: LoopId) -> Result<(Loop, Head), Error> {
+pub async fn read_loop(store: &StoreHandle, loop_id: LoopId) -> Result<(Loop, Head), Error> {
     let recorded = store.journal(loop_id).await?;
     let head = head_of(loop_id, &recorded);
     Ok((replay(loop_id, recorded)?, head))
@@ -394,7 +398,7 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
 fn announce(context: &Context, live: &Live) {
     let facts = live.run.facts();
     context.services.tell(Notice::LoopOpened {
-        loop_id: live.loop_id,
+        loop_id: live.lease.run,
         done: ralph_model::Iteration(facts.counted()),
         spent: facts.spent,
         config: Box::new(facts.config.clone()),

@@ -18,7 +18,7 @@ use ralph_engine::{DayBudget, Effect, Event, Facts, Wait};
 use ralph_model::Runner;
 use ralph_model::{AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Millis, Money, Sandboxing, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
-use ralph_store::MoneyChange;
+use ralph_store::{Lease, Settlement};
 use ralph_workspace::repository::CommitWatch;
 use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, Workspace};
 use tokio::sync::watch;
@@ -35,6 +35,8 @@ pub(crate) use tripwire::Claimed;
 pub(crate) struct Context {
     pub(crate) services: Services,
     pub(crate) loop_id: LoopId,
+    /// What this process may write to the run with.
+    pub(crate) lease: Lease,
     pub(crate) folder: LoopFolder,
     pub(crate) config: LoopConfig,
     pub(crate) root: PathBuf,
@@ -132,7 +134,7 @@ pub(crate) struct Start {
 /// An answer, and what it does to the money.
 pub(crate) struct Answer {
     pub(crate) event: Event,
-    pub(crate) money: Option<MoneyChange>,
+    pub(crate) money: Option<Settlement>,
 }
 
 impl From<Event> for Answer {
@@ -208,14 +210,16 @@ impl Task {
 impl Context {
     pub(crate) fn new(
         services: Services,
-        loop_id: LoopId,
+        lease: Lease,
         config: LoopConfig,
         ground: WorkspaceState,
         repository: Option<Repository>,
         lock: &Lock,
     ) -> Self {
         let (writable, hidden) = kept_inside(&services, &config);
+        let loop_id = lease.run;
         Self {
+            lease,
             writable,
             hidden,
             runners: ground.pinned.as_ref().map(|pinned| pinned.runners().to_vec()).unwrap_or_default(),

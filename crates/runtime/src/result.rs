@@ -116,7 +116,7 @@ impl LoopResult {
         Self {
             status: outcome.status(),
             reason: outcome.reason(),
-            loop_id: live.loop_id,
+            loop_id: live.lease.run,
             iterations: facts.counted(),
             cost_usd: facts.spent.to_json_number(),
             duration_seconds: facts.active.as_seconds(),

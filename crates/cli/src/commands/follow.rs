@@ -11,7 +11,7 @@ use ralph_runtime::{
     Candidate, Error, Home, LoopResult, Notice, Opened, OpenedRace, RaceResult, Resume, Services, Stopper, Stops,
     Watcher, begin, begin_race, resume, stops,
 };
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -195,10 +195,10 @@ fn is_one_screen() -> bool {
 }
 
 /// The result of a loop that could not be brought to its end, or not even begun: a script always has one to read.
-async fn broken_off(store: &Store, loop_id: Option<LoopId>, error: &Error) -> Value {
+async fn broken_off(store: &StoreHandle, loop_id: Option<LoopId>, error: &Error) -> Value {
     let iterations = match loop_id {
         // The same fault may keep the listing from being read.
-        Some(loop_id) => store.get(loop_id).await.ok().map(|entry| entry.iterations),
+        Some(loop_id) => store.run(loop_id).await.ok().map(|entry| entry.iterations),
         None => Some(0),
     };
     json!({

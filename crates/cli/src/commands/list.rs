@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use ralph_model::RunKind;
 use ralph_runtime::Home;
-use ralph_store::{Filter, LoopEntry, LoopStatus, Store};
+use ralph_store::{Filter, RunEntry, RunStatus, StoreHandle};
 use ralph_workspace::holder;
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ use crate::screen::Screen;
 /// # Errors
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let entries = match Store::open_existing(&around.places.database()).await? {
+    let entries = match ralph_store::open_existing_sqlite(&around.places.database()).await? {
         Some(store) => chosen(&store, &args, around).await?,
         None => Vec::new(),
     };
@@ -31,15 +32,15 @@ pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) 
     Ok(0)
 }
 
-async fn chosen(store: &Store, args: &ListArgs, around: &Host) -> anyhow::Result<Vec<LoopEntry>> {
+async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::Result<Vec<RunEntry>> {
     let status = args.status.map(stored);
     let entries = if args.all {
-        store.loops(&Filter { status, ..Filter::default() }).await?
+        store.runs(&Filter { status, kind: Some(RunKind::Loop), ..Filter::default() }).await?
     } else {
         of_workspace(store, &around.current.canonicalize()?, status).await?
     };
     let home = around.home();
-    let wanted = |entry: &LoopEntry| args.status.is_none_or(|status| matches(status, entry, &home));
+    let wanted = |entry: &RunEntry| args.status.is_none_or(|status| matches(status, entry, &home));
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
     Ok(entries.into_iter().filter(wanted).take(limit).collect())
 }
@@ -49,48 +50,35 @@ async fn chosen(store: &Store, args: &ListArgs, around: &Host) -> anyhow::Result
 /// # Errors
 /// When the store cannot be read.
 pub(crate) async fn of_workspace(
-    store: &Store,
+    store: &StoreHandle,
     folder: &Path,
-    status: Option<LoopStatus>,
-) -> anyhow::Result<Vec<LoopEntry>> {
-    let folder = folder.to_string_lossy();
-    let started_here = |entry: &LoopEntry| detail(entry, "origin").is_some_and(|origin| origin == folder);
-    let loops = store.loops(&Filter { status, ..Filter::default() }).await?.into_iter();
-    Ok(loops.filter(|entry| entry.workspace == folder || started_here(entry)).collect())
+    status: Option<RunStatus>,
+) -> anyhow::Result<Vec<RunEntry>> {
+    let workspace = Some(folder.to_string_lossy().into_owned());
+    Ok(store.runs(&Filter { workspace, status, kind: Some(RunKind::Loop), ..Filter::default() }).await?)
 }
 
 /// The candidates of the race that a loop belongs to, itself included, in their order; none where it raced against nobody.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) async fn of_race(store: &Store, entry: &LoopEntry) -> anyhow::Result<Vec<LoopEntry>> {
-    let Some(race) = race_of(entry) else { return Ok(Vec::new()) };
-    let loops = store.loops(&Filter::default()).await?.into_iter();
-    let mut candidates: Vec<LoopEntry> = loops.filter(|other| race_of(other).as_ref() == Some(&race)).collect();
+pub(crate) async fn of_race(store: &StoreHandle, entry: &RunEntry) -> anyhow::Result<Vec<RunEntry>> {
+    let Some(race) = entry.parent else { return Ok(Vec::new()) };
+    let mut candidates = store.runs(&Filter { parent: Some(race), ..Filter::default() }).await?;
     candidates.sort_by_key(|candidate| candidate.id);
     Ok(candidates)
 }
 
-/// What the candidates of one race have in common.
-pub(crate) fn race_of(entry: &LoopEntry) -> Option<String> {
-    detail(entry, "race")
-}
-
-fn detail(entry: &LoopEntry, name: &str) -> Option<String> {
-    let details = serde_json::from_str::<Value>(entry.details.as_deref()?).ok()?;
-    details[name].as_str().map(str::to_owned)
-}
-
-const fn stored(word: StatusWord) -> LoopStatus {
+const fn stored(word: StatusWord) -> RunStatus {
     match word {
-        StatusWord::Running | StatusWord::Interrupted => LoopStatus::Running,
-        StatusWord::Completed => LoopStatus::Completed,
-        StatusWord::Aborted => LoopStatus::Aborted,
-        StatusWord::Error => LoopStatus::Error,
+        StatusWord::Running | StatusWord::Interrupted => RunStatus::Running,
+        StatusWord::Completed => RunStatus::Completed,
+        StatusWord::Aborted => RunStatus::Aborted,
+        StatusWord::Error => RunStatus::Error,
     }
 }
 
-fn matches(word: StatusWord, entry: &LoopEntry, home: &Home) -> bool {
+fn matches(word: StatusWord, entry: &RunEntry, home: &Home) -> bool {
     match word {
         StatusWord::Running => !is_interrupted(entry, home),
         StatusWord::Interrupted => is_interrupted(entry, home),
@@ -99,26 +87,26 @@ fn matches(word: StatusWord, entry: &LoopEntry, home: &Home) -> bool {
 }
 
 /// Marked as running, and nobody works on it: the process that did is gone.
-pub(crate) fn is_interrupted(entry: &LoopEntry, home: &Home) -> bool {
+pub(crate) fn is_interrupted(entry: &RunEntry, home: &Home) -> bool {
     let works = || {
         // Where the lock cannot be looked at, nothing is claimed about the loop.
         holder(&home.workspace(Path::new(&entry.workspace)))
             .map_or(true, |holder| holder.is_some_and(|h| h.loop_id == entry.id))
     };
-    entry.status == LoopStatus::Running && !works()
+    entry.status == RunStatus::Running && !works()
 }
 
 /// The state of a loop in one word.
-pub(crate) fn state(entry: &LoopEntry, home: &Home) -> String {
+pub(crate) fn state(entry: &RunEntry, home: &Home) -> String {
     match (is_interrupted(entry, home), entry.status, &entry.reason) {
         (true, _, _) => "INTERRUPTED".to_owned(),
-        (false, LoopStatus::Aborted, Some(reason)) => reason.clone(),
-        (false, LoopStatus::Completed, _) if !entry.verified => "COMPLETED (unverified)".to_owned(),
+        (false, RunStatus::Aborted, Some(reason)) => reason.clone(),
+        (false, RunStatus::Completed, _) if !entry.verified => "COMPLETED (unverified)".to_owned(),
         (false, status, _) => status.name().to_owned(),
     }
 }
 
-fn entry_json(entry: &LoopEntry, home: &Home) -> Value {
+fn entry_json(entry: &RunEntry, home: &Home) -> Value {
     json!({
         "loopId": entry.id,
         "short": entry.id.short(),
@@ -137,7 +125,7 @@ fn entry_json(entry: &LoopEntry, home: &Home) -> Value {
     })
 }
 
-fn table(entries: &[LoopEntry], home: &Home) -> String {
+fn table(entries: &[RunEntry], home: &Home) -> String {
     let mut rows = vec![["LOOP", "STATE", "ITERATIONS", "COST", "AGE", "OBJECTIVE"].map(str::to_owned)];
     for entry in entries {
         let objective = entry.objective.lines().next().unwrap_or_default();

@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 use ralph_engine::{IterationRecord, Loop};
 use ralph_model::{Iteration, LoopId, Millis, Verdict};
 use ralph_runtime::{Home, branch_of};
-use ralph_store::LoopEntry;
+use ralph_store::RunEntry;
 use serde_json::{Value, json};
 
 use super::list::{columns, of_race, state};
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
 
 /// The candidates of a loop's race, itself included; none where it raced against nobody.
 struct Raced {
-    candidates: Vec<LoopEntry>,
+    candidates: Vec<RunEntry>,
 }
 
 impl Raced {
@@ -56,12 +56,12 @@ impl Raced {
     }
 
     /// The branch of one that is not kept is gone.
-    fn branch(&self, entry: &LoopEntry, run: &Loop) -> Option<String> {
+    fn branch(&self, entry: &RunEntry, run: &Loop) -> Option<String> {
         let kept = self.candidates.is_empty() || entry.verified || Path::new(&entry.workspace).is_dir();
         branch_of(run.facts()).filter(|_| kept)
     }
 
-    fn as_text(&self, entry: &LoopEntry, home: &Home) -> String {
+    fn as_text(&self, entry: &RunEntry, home: &Home) -> String {
         let id = entry.id;
         let standing = match self.winner() {
             Some(winner) if winner == id => "won".to_owned(),
@@ -95,7 +95,7 @@ impl Raced {
     }
 }
 
-fn as_text(entry: &LoopEntry, run: &Loop, race: &Raced, home: &Home) -> String {
+fn as_text(entry: &RunEntry, run: &Loop, race: &Raced, home: &Home) -> String {
     let facts = run.facts();
     let config = &facts.config;
     let mut text = format!(
@@ -197,7 +197,7 @@ fn indent(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn as_json(entry: &LoopEntry, run: &Loop, race: &Raced, home: &Home) -> Value {
+fn as_json(entry: &RunEntry, run: &Loop, race: &Raced, home: &Home) -> Value {
     let facts = run.facts();
     let iterations: Vec<Value> = facts
         .iterations

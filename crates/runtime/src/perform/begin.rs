@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_engine::{DayBudget, Event, Refusal, Wait};
 use ralph_model::{Attempt, Iteration, Millis, Money, Timestamp};
 use ralph_process::Stop;
-use ralph_store::{DayTotals, Pool};
+use ralph_store::{DayTotals, Pool, Reserve};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -77,9 +77,10 @@ impl Context {
         // One loop of a race does not take what the others need to begin.
         let want = race.map_or(want, |race| want.min(race.share()));
         let store = &self.services.store;
-        let reservation = store.reserve_from(&day, self.loop_id, attempt, want, cap, pool.as_ref()).await?;
+        let reserve = Reserve { day, attempt, want, day_cap: cap, pool: pool.clone() };
+        let reservation = store.reserve(self.lease, reserve).await?;
         if reservation.granted == Money::ZERO {
-            store.release(self.loop_id, attempt).await?;
+            store.release(self.lease, attempt).await?;
             // What others hold is as good as spent for whoever wants to begin.
             let held = |totals: DayTotals| totals.settled + totals.reserved;
             let spent = held(reservation.day);

@@ -97,7 +97,7 @@ impl CertifiedPins {
 }
 
 pub(super) fn write(context: &Context, live: &Live) -> Result<(), String> {
-    let certificate = Certificate::of(live.loop_id, &live.run, live.head.seq.0, live.head.hash.to_string());
+    let certificate = Certificate::of(live.lease.run, &live.run, live.head.seq.0, live.head.hash.to_string());
     let text = serde_json::to_string_pretty(&certificate).map_err(|error| error.to_string())?;
     let path = context.folder.certificate();
     replace(&path, &text).map_err(|error| format!("{}: {error}", path.display()))

@@ -40,8 +40,8 @@ fn render(live: &Live) -> String {
     let mut text = format!(
         "# Ralph ledger\n\nWritten by Ralph after each iteration; changes here have no effect.\n\n\
          - Loop: `{}` (`{}`)\n- State: {state}\n- Started: {}\n- Iterations: {} of {}\n- Money: {money}\n- Agent: {}\n- Checks: {checks}\n\n",
-        live.loop_id.short(),
-        live.loop_id,
+        live.lease.run.short(),
+        live.lease.run,
         facts.started.rfc3339(),
         facts.counted(),
         config.max_iterations,

@@ -62,7 +62,7 @@ fn record(live: &Live, result: &LoopResult) -> Record {
     let failing_first = facts.baseline.as_ref().map_or(0, ralph_model::Verdict::failing);
     let failing_last = facts.last_verdict().map_or(0, ralph_model::Verdict::failing);
     Record {
-        loop_id: live.loop_id,
+        loop_id: live.lease.run,
         skill: facts.config.skill.as_ref().map(|skill| skill.name.clone()),
         task_type: None,
         start_time: facts.started,

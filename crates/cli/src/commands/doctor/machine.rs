@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use ralph_model::{ConfigError, Ended, Millis};
 use ralph_process::{Files, NetworkLevel, Spec, Stdin, Supervisor};
-use ralph_store::Store;
 use ralph_text::Redactor;
 
 use super::{Finding, Subject, Terminal};
@@ -100,7 +99,7 @@ pub(super) fn disk(subject: &Subject<'_>) -> Finding {
 pub(super) async fn database(subject: &Subject<'_>) -> Finding {
     let path = subject.places.database();
     let advice = "see the message; nothing was changed";
-    match Store::open_existing(&path).await {
+    match ralph_store::open_existing_sqlite(&path).await {
         Ok(Some(_)) => return Finding::ok("database", path.display().to_string()),
         Ok(None) => {}
         Err(error) => return Finding::fail("database", error.to_string(), advice),
@@ -109,7 +108,7 @@ pub(super) async fn database(subject: &Subject<'_>) -> Finding {
         Ok(folder) => folder,
         Err(error) => return Finding::fail("database", format!("no temporary folder: {error}"), "set TMPDIR"),
     };
-    match Store::open(&trial.path().join("trial.db")).await {
+    match ralph_store::open_sqlite(&trial.path().join("trial.db")).await {
         Ok(_) => Finding::ok("database", format!("{} (made by the first loop)", path.display())),
         Err(error) => Finding::fail("database", error.to_string(), advice),
     }

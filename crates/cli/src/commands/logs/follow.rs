@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::Context as _;
 use ralph_engine::Loop;
 use ralph_model::LoopId;
-use ralph_store::{LoopStatus, Store};
+use ralph_store::{RunStatus, StoreHandle};
 use ralph_text::sanitize;
 
 use super::output::Output;
@@ -23,7 +23,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Prints all outputs, each below a line that says what it is, and goes on with new ones until the loop is over.
 pub(super) async fn follow(
-    store: &Store,
+    store: &StoreHandle,
     loop_id: LoopId,
     around: &Host,
     raw: bool,
@@ -36,8 +36,8 @@ pub(super) async fn follow(
     let mut current: Option<Shown> = None;
     loop {
         // Before the files are looked for: a loop that is over writes no more of them.
-        let entry = store.get(loop_id).await?;
-        let over = entry.status != LoopStatus::Running || is_interrupted(&entry, home);
+        let entry = store.run(loop_id).await?;
+        let over = entry.status != RunStatus::Running || is_interrupted(&entry, home);
         for name in in_order(&logs) {
             if seen.contains(&name) {
                 continue;

@@ -1,6 +1,6 @@
 //! The tables, as steps that only ever add. A step that was released is never edited.
 
-use crate::sqlite::Connection;
+use sqlx::SqliteConnection;
 
 /// What brings a database from one schema to the next.
 pub(crate) struct Step {
@@ -99,10 +99,25 @@ pub(crate) const STEPS: &[Step] = &[
             "CREATE INDEX budget_by_pool ON budget (pool)",
         ],
     },
+    Step {
+        version: 5,
+        statements: &[
+            // `loops` holds runs of every kind since this step.
+            "ALTER TABLE loops ADD COLUMN kind TEXT NOT NULL DEFAULT 'loop'",
+            "ALTER TABLE loops ADD COLUMN parent TEXT",
+            "ALTER TABLE loops ADD COLUMN origin TEXT",
+            "ALTER TABLE loops ADD COLUMN epoch BIGINT NOT NULL DEFAULT 0",
+            // Until then `summary` held both as JSON; nothing reads or writes that column any more.
+            "UPDATE loops SET origin = json_extract(summary, '$.origin'), parent = json_extract(summary, '$.race')
+                WHERE CASE WHEN summary IS NULL THEN FALSE ELSE json_valid(summary) END",
+            "CREATE INDEX loops_by_origin ON loops (origin, started_at)",
+            "CREATE INDEX loops_by_parent ON loops (parent)",
+        ],
+    },
 ];
 
 /// Applies the steps that `found` lacks. The caller holds the write transaction.
-pub(crate) async fn apply(connection: &mut Connection, found: u32, steps: &[Step]) -> sqlx::Result<()> {
+pub(crate) async fn apply(connection: &mut SqliteConnection, found: u32, steps: &[Step]) -> sqlx::Result<()> {
     for step in steps.iter().filter(|step| step.version > found) {
         for statement in step.statements {
             sqlx::query(*statement).execute(&mut *connection).await?;
