@@ -18,6 +18,7 @@ use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
 use crate::commands::doctor::{Subject, Terminal};
+use crate::database;
 use crate::environment;
 use crate::places::Places;
 use crate::settings::Layer;
@@ -59,8 +60,7 @@ impl Host {
     /// # Errors
     /// When it cannot be opened or made.
     pub(crate) async fn store(&self) -> anyhow::Result<StoreHandle> {
-        Home::make_private(&self.places.state)?;
-        Ok(ralph_store::open_sqlite(&self.places.database()).await?)
+        database::open(&self.places).await
     }
 
     /// Opens the store for a command about loops that exist.
@@ -68,7 +68,7 @@ impl Host {
     /// # Errors
     /// When there is none yet.
     pub(crate) async fn existing_store(&self) -> anyhow::Result<StoreHandle> {
-        match ralph_store::open_existing_sqlite(&self.places.database()).await? {
+        match database::open_existing(&self.places).await? {
             Some(store) => Ok(store),
             None => bail!("there are no loops yet: start one with `ralph run`, or watch one with `ralph demo`"),
         }
@@ -127,6 +127,7 @@ impl Host {
     pub(crate) fn redactor(&self) -> Arc<Redactor> {
         let mut secrets = environment::choose(self.variables.iter().cloned(), &[]).secrets;
         secrets.extend(environment::secrets(self.written_variables()));
+        secrets.extend(database::url(&self.places).ok().flatten().and_then(|url| database::password(&url)));
         Arc::new(Redactor::new(secrets))
     }
 

@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod database;
 mod environment;
 mod host;
 mod journal;

@@ -1,6 +1,7 @@
 //! Where Ralph keeps things, from the environment's values. Looks at no folder and makes none.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Where Ralph keeps things.
@@ -10,6 +11,29 @@ pub(crate) struct Places {
     pub(crate) config: PathBuf,
     /// Journals, snapshots, logs: outside of every workspace.
     pub(crate) state: PathBuf,
+    /// Who says which database is used.
+    pub(crate) database_choice: DatabaseChoice,
+}
+
+/// Who says which database is used.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum DatabaseChoice {
+    /// The user's own configuration; the file where it says nothing.
+    Configured,
+    /// An environment variable. Holds a password, possibly.
+    Url(String),
+    /// The file in the state folder, whatever is configured.
+    File,
+}
+
+impl fmt::Debug for DatabaseChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Configured => "Configured",
+            Self::Url(_) => "Url(…)",
+            Self::File => "File",
+        })
+    }
 }
 
 /// There is no place to keep anything.
@@ -18,7 +42,8 @@ pub(crate) struct Places {
 pub(crate) struct NoHome;
 
 impl Places {
-    /// From environment variables: `RALPH_HOME`, `XDG_STATE_HOME`, `XDG_CONFIG_HOME` and `HOME`.
+    /// From environment variables: `RALPH_HOME`, `XDG_STATE_HOME`, `XDG_CONFIG_HOME`, `HOME` and
+    /// `RALPH_DATABASE_URL`.
     ///
     /// # Errors
     /// When none of them is an absolute path.
@@ -31,7 +56,10 @@ impl Places {
         };
         let state = absolute("RALPH_HOME").or_else(|| below("XDG_STATE_HOME", ".local/state")).ok_or(NoHome)?;
         let config = below("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| state.join("config"));
-        Ok(Self { config, state })
+        let url =
+            variable(crate::database::VARIABLE).and_then(|url| url.into_string().ok()).filter(|url| !url.is_empty());
+        let database_choice = url.map_or(DatabaseChoice::Configured, DatabaseChoice::Url);
+        Ok(Self { config, state, database_choice })
     }
 
     /// The user's own configuration file.
@@ -44,7 +72,7 @@ impl Places {
         self.config.join("skills")
     }
 
-    /// The database of journals, budget and approvals.
+    /// The database of journals, budget and approvals, where no server is named.
     pub(crate) fn database(&self) -> PathBuf {
         self.state.join("ralph.db")
     }

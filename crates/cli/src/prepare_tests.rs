@@ -12,7 +12,11 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let places = Places { config: folder.path().join("config"), state: folder.path().join("state") };
+        let places = Places {
+            config: folder.path().join("config"),
+            state: folder.path().join("state"),
+            database_choice: crate::places::DatabaseChoice::File,
+        };
         let store = ralph_store::open_sqlite(&places.database()).await.unwrap();
         let scene = Self { folder, places, store };
         scene.write("work/README", "");

@@ -39,6 +39,14 @@ pub enum Error {
         /// How long Ralph waited.
         seconds: u64,
     },
+    /// The server cannot be reached, or does not let Ralph in.
+    #[error("could not connect to {place}: {detail}; start the server, or check the database URL and the network")]
+    Unreachable {
+        /// The database.
+        place: String,
+        /// What the system or the server said.
+        detail: String,
+    },
     /// No room on the disk, in the quota or under the limit on file sizes.
     #[error(
         "no room to write {place} (disk, quota or limit on file sizes); everything acknowledged is kept: free some space, then resume"

@@ -5,6 +5,7 @@
 //! call returns.
 
 mod chain;
+mod changes;
 mod error;
 mod money;
 mod run;
@@ -15,10 +16,12 @@ mod store;
 mod testing;
 
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
+pub use changes::{Change, Changes};
 pub use error::{Error, Result};
 pub use money::{DayTotals, OpenReservation, Pool, Reservation, Reserve};
 pub use run::{
     Append, Epoch, Filter, Lease, Lookup, NewRun, ParseRunStatus, RunEntry, RunStatus, RunSummary, Settlement, StopMode,
 };
+pub use sql::postgres::open_postgres;
 pub use sql::sqlite::{open_existing_sqlite, open_sqlite};
 pub use store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};

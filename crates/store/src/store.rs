@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use ralph_model::{Attempt, Money, RunId, Timestamp};
 
 use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
+use crate::changes::Changes;
 use crate::error::Result;
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
 use crate::run::{Append, Filter, Lease, Lookup, NewRun, RunEntry, Settlement, StopMode};
@@ -90,6 +91,10 @@ pub trait Store: Debug + Send + Sync {
     /// # Errors
     /// [`crate::Error::Broken`]; [`crate::Error::Conflict`] when the journal no longer reaches `seq`.
     async fn events_after(&self, run: RunId, seq: Seq, limit: u32) -> Result<Vec<Recorded>>;
+
+    /// Notifies of every change from now on, by whichever process or machine, as long as the answer is kept. Needs a Tokio
+    /// runtime. [`crate::Store::events_after`] reads what changed.
+    fn subscribe(&self) -> Changes;
 
     /// How much of a journal is as it was written. A broken one is a finding here, not an error.
     async fn verify(&self, run: RunId) -> Result<ChainReport>;

@@ -49,7 +49,11 @@ pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_
     let root = folder.path().join("shop");
     make_repository(&root, &around.git()?)?;
     // A state of its own: a demo leaves nothing among the user's loops.
-    around.places = Places { state: folder.path().join("state"), ..around.places };
+    around.places = Places {
+        state: folder.path().join("state"),
+        database_choice: crate::places::DatabaseChoice::File,
+        ..around.places
+    };
     screen.say(OPENING)?;
     let following = Following {
         around: &around,

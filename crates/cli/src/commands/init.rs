@@ -12,6 +12,7 @@ use ralph_model::{Timestamp, exit_code};
 use serde_json::json;
 
 use crate::args::InitArgs;
+use crate::database;
 use crate::places::{Places, shell_word};
 use crate::prepare::workspace;
 use crate::screen::Screen;
@@ -61,7 +62,7 @@ pub(crate) async fn init(
     // From the bytes that were written, not from the file: it may be another one by now.
     let written = RepositoryFile::from_bytes(path.clone(), text.into_bytes())?;
     if let Some(question) = Question::about_file(&written, &workspace) {
-        question.approve(&ralph_store::open_sqlite(&places.database()).await?, now).await?;
+        question.approve(&database::open(places).await?, now).await?;
     }
     let next = next_command(&detection, &workspace, current);
     if args.json {

@@ -15,7 +15,11 @@ impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
-        let places = Places { config: folder.path().join("config"), state: folder.path().join("state") };
+        let places = Places {
+            config: folder.path().join("config"),
+            state: folder.path().join("state"),
+            database_choice: crate::places::DatabaseChoice::File,
+        };
         Self { folder, places }
     }
 

@@ -9,6 +9,7 @@ use ralph_workspace::holder;
 use serde_json::{Value, json};
 
 use crate::args::{ListArgs, StatusWord};
+use crate::database;
 use crate::host::{Host, now};
 use crate::screen::Screen;
 
@@ -17,7 +18,7 @@ use crate::screen::Screen;
 /// # Errors
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let entries = match ralph_store::open_existing_sqlite(&around.places.database()).await? {
+    let entries = match database::open_existing(&around.places).await? {
         Some(store) => chosen(&store, &args, around).await?,
         None => Vec::new(),
     };

@@ -8,6 +8,7 @@ use ralph_store::Trusted;
 use serde_json::json;
 
 use crate::args::{TrustAction, TrustArgs};
+use crate::database;
 use crate::places::Places;
 use crate::prepare::workspace;
 use crate::screen::{Answer, Asking, Screen};
@@ -57,7 +58,7 @@ async fn approve(
     for problem in &problems {
         screen.say(problem)?;
     }
-    let store = ralph_store::open_sqlite(&places.database()).await?;
+    let store = database::open(places).await?;
     let mut approved = Vec::new();
     for question in &questions {
         if question.is_approved(&store).await? {
@@ -114,7 +115,7 @@ fn questions(workspace: &Path) -> (Vec<Question>, Vec<String>) {
 }
 
 async fn list(args: &TrustArgs, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
-    let trusted = match ralph_store::open_existing_sqlite(&places.database()).await? {
+    let trusted = match database::open_existing(places).await? {
         Some(store) => store.trusted().await?,
         None => Vec::new(),
     };
@@ -133,7 +134,7 @@ async fn list(args: &TrustArgs, places: &Places, screen: &mut Screen<'_>) -> Res
 }
 
 async fn revoke(start: &str, args: &TrustArgs, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
-    let store = ralph_store::open_existing_sqlite(&places.database()).await?.context("nothing is approved yet")?;
+    let store = database::open_existing(places).await?.context("nothing is approved yet")?;
     let mut hashes: Vec<Trusted> = store.trusted().await?;
     hashes.retain(|one| !start.is_empty() && one.hash.starts_with(&start.to_ascii_lowercase()));
     hashes.dedup_by(|left, right| left.hash == right.hash);

@@ -58,6 +58,7 @@ pub(crate) struct Layer {
     pub(crate) env: Option<Vec<String>>,
     pub(crate) caps: CapsTable,
     pub(crate) notify: NotifyTable,
+    pub(crate) database_url: Option<String>,
     pub(crate) metrics_path: Option<String>,
 }
 

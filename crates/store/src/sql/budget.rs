@@ -11,6 +11,11 @@ use crate::store::MAX_AMOUNT;
 pub(super) async fn reserve(session: &mut Session<'_>, run: RunId, reserve: &Reserve) -> Result<Reservation> {
     let Reserve { day, attempt, want, day_cap, pool } = reserve;
     let (attempt, pool) = (*attempt, pool.as_ref());
+    // Always in this order, after the run: no two transactions can wait for each other.
+    session.lock(&format!("ralph day {day}")).await?;
+    if let Some(pool) = pool {
+        session.lock(&format!("ralph pool {}", pool.id)).await?;
+    }
     let mut granted = (*want).min(left(session, day, run, attempt, *day_cap).await?);
     if let Some(pool) = pool {
         // An older reservation of the same attempt is replaced, so it does not count against this one.

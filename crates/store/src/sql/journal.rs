@@ -5,6 +5,7 @@ use ralph_model::{RunId, Timestamp};
 use super::session::{Row, Session, values};
 use super::{budget, runs};
 use crate::chain::{self, Break, Broken, Hash, Head, NewEvent, Recorded, Seq, Unreadable, Walk};
+use crate::changes::Change;
 use crate::error::{Error, Result};
 use crate::run::{Append, Lease, NewRun};
 use crate::store::Quarantine;
@@ -101,6 +102,7 @@ async fn insert(session: &mut Session<'_>, run: RunId, from: Head, events: &[New
     }
     if let Some(last) = events.last() {
         runs::move_head(session, run, head, Some(last.at)).await?;
+        session.announce(Change::Events { run, head: head.seq }).await?;
     }
     Ok(head)
 }

@@ -3,17 +3,20 @@
 
 mod budget;
 mod journal;
+pub(crate) mod postgres;
 mod runs;
 mod schema;
 mod session;
 pub(crate) mod sqlite;
 mod stops;
 mod trust;
+mod watch;
 
 use async_trait::async_trait;
 use ralph_model::{Attempt, RunId, Timestamp};
 
 use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
+use crate::changes::Changes;
 use crate::error::{Error, Result};
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
 use crate::run::{Append, Filter, Lease, Lookup, NewRun, RunEntry, Settlement, StopMode};
@@ -90,6 +93,10 @@ impl Store for SqlStore {
 
     async fn events_after(&self, run: RunId, seq: Seq, limit: u32) -> Result<Vec<Recorded>> {
         journal::after(&mut self.snapshot("read a journal").await?, run, seq, limit).await
+    }
+
+    fn subscribe(&self) -> Changes {
+        self.backend.subscribe()
     }
 
     async fn verify(&self, run: RunId) -> Result<ChainReport> {

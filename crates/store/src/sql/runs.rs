@@ -3,6 +3,7 @@
 use ralph_model::{RunId, RunKind, Timestamp};
 use sqlx::AssertSqlSafe;
 
+use super::schema::Dialect;
 use super::session::{Row, Session, Value, values};
 use crate::chain::{Head, Seq};
 use crate::error::{Error, Result};
@@ -24,7 +25,12 @@ pub(super) async fn fence(session: &mut Session<'_>, lease: Lease) -> Result<Hea
 
 /// Locks a run for other writers.
 async fn lock(session: &mut Session<'_>, run: RunId) -> Result<(Epoch, Head)> {
-    let row = session.row("SELECT epoch, head_seq, head_hash FROM loops WHERE id = $1", values![run]).await?;
+    let locked = match session.dialect() {
+        // The whole database is locked for other writers.
+        Dialect::Sqlite => "SELECT epoch, head_seq, head_hash FROM loops WHERE id = $1",
+        Dialect::Postgres => "SELECT epoch, head_seq, head_hash FROM loops WHERE id = $1 FOR NO KEY UPDATE",
+    };
+    let row = session.row(locked, values![run]).await?;
     let row = row.ok_or_else(|| session.unknown(run))?;
     Ok((Epoch(row.count("epoch")?), head_of(&row)?))
 }

@@ -1,36 +1,52 @@
 //! One connection in use, whichever database it belongs to, and the values that go in and come out.
 
 use ralph_model::{Attempt, Money, RunId, Timestamp};
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Decode, Row as _, SqlSafeStr, Sqlite, Type};
+use sqlx::{Decode, Postgres, Row as _, SqlSafeStr, Sqlite, Transaction, Type};
 
+use super::postgres::{self, PostgresBackend};
+use super::schema::Dialect;
 use super::sqlite::{self, SqliteBackend};
 use crate::chain::Seq;
+use crate::changes::{Change, Changes};
 use crate::error::{Error, Result};
 
 /// The databases that a store can be in.
 #[derive(Debug)]
 pub(crate) enum Backend {
     Sqlite(SqliteBackend),
+    Postgres(PostgresBackend),
 }
 
 impl Backend {
     pub(crate) fn place(&self) -> &str {
         match self {
             Self::Sqlite(sqlite) => sqlite.place(),
+            Self::Postgres(postgres) => postgres.place(),
         }
     }
 
     pub(crate) async fn close(&self) -> Result<()> {
         let closed = match self {
             Self::Sqlite(sqlite) => sqlite.close().await,
+            Self::Postgres(postgres) => postgres.close().await,
         };
         closed.map_err(|source| self.fault("close the database", &source))
+    }
+
+    pub(crate) fn subscribe(&self) -> Changes {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.watch().subscribe(|| sqlite.follow()),
+            Self::Postgres(postgres) => postgres.watch().subscribe(|| postgres.follow()),
+        }
     }
 
     fn fault(&self, doing: &'static str, source: &sqlx::Error) -> Error {
         match self {
             Self::Sqlite(sqlite) => sqlite::fault(sqlite.place(), doing, source),
+            Self::Postgres(postgres) => postgres::fault(postgres.place(), doing, source),
         }
     }
 }
@@ -41,13 +57,23 @@ pub(crate) struct Session<'s> {
     backend: &'s Backend,
     doing: &'static str,
     connection: Connection<'s>,
+    /// What subscribers of this process hear of after the commit.
+    changes: Vec<Change>,
 }
 
 enum Connection<'s> {
     SqliteWriter(sqlite::Writer<'s>),
-    SqliteReader(sqlx::pool::PoolConnection<Sqlite>),
-    SqliteSnapshot(sqlx::Transaction<'static, Sqlite>),
+    SqliteReader(PoolConnection<Sqlite>),
+    SqliteSnapshot(Transaction<'static, Sqlite>),
+    PostgresReader(PoolConnection<Postgres>),
+    PostgresTransaction(Transaction<'static, Postgres>),
 }
+
+/// Values for a statement, in the order of their placeholders.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { vec![$(crate::sql::session::Value::from($value)),*] };
+}
+pub(super) use values;
 
 /// A query with its values bound. A macro, because the types differ for each database.
 macro_rules! bound {
@@ -80,6 +106,14 @@ macro_rules! with_connection {
                 let $connection = &mut **snapshot;
                 $run
             }
+            Connection::PostgresReader(reader) => {
+                let $connection = &mut **reader;
+                $run
+            }
+            Connection::PostgresTransaction(transaction) => {
+                let $connection = &mut **transaction;
+                $run
+            }
         }
     };
 }
@@ -88,6 +122,7 @@ impl<'s> Session<'s> {
     pub(super) async fn write(backend: &'s Backend, doing: &'static str) -> Result<Self> {
         let connection = match backend {
             Backend::Sqlite(sqlite) => sqlite.write().await.map(Connection::SqliteWriter),
+            Backend::Postgres(postgres) => postgres.pool().begin().await.map(Connection::PostgresTransaction),
         };
         Self::of(backend, doing, connection)
     }
@@ -95,6 +130,7 @@ impl<'s> Session<'s> {
     pub(super) async fn read(backend: &'s Backend, doing: &'static str) -> Result<Self> {
         let connection = match backend {
             Backend::Sqlite(sqlite) => sqlite.readers().acquire().await.map(Connection::SqliteReader),
+            Backend::Postgres(postgres) => postgres.pool().acquire().await.map(Connection::PostgresReader),
         };
         Self::of(backend, doing, connection)
     }
@@ -102,13 +138,14 @@ impl<'s> Session<'s> {
     pub(super) async fn snapshot(backend: &'s Backend, doing: &'static str) -> Result<Self> {
         let connection = match backend {
             Backend::Sqlite(sqlite) => sqlite.readers().begin().await.map(Connection::SqliteSnapshot),
+            Backend::Postgres(postgres) => postgres.snapshot().await.map(Connection::PostgresTransaction),
         };
         Self::of(backend, doing, connection)
     }
 
     fn of(backend: &'s Backend, doing: &'static str, connection: sqlx::Result<Connection<'s>>) -> Result<Self> {
         let connection = connection.map_err(|source| backend.fault(doing, &source))?;
-        Ok(Self { backend, doing, connection })
+        Ok(Self { backend, doing, connection, changes: Vec::new() })
     }
 
     /// Runs a statement, and returns how many rows it changed.
@@ -138,10 +175,38 @@ impl<'s> Session<'s> {
     pub(super) async fn commit<T>(self, value: T) -> Result<T> {
         let committed = match self.connection {
             Connection::SqliteWriter(writer) => writer.commit().await,
-            Connection::SqliteReader(_) | Connection::SqliteSnapshot(_) => Ok(()),
+            Connection::PostgresTransaction(transaction) => transaction.commit().await,
+            Connection::SqliteReader(_) | Connection::SqliteSnapshot(_) | Connection::PostgresReader(_) => Ok(()),
         };
         committed.map_err(|source| self.backend.fault(self.doing, &source))?;
+        if let Backend::Sqlite(sqlite) = self.backend {
+            self.changes.into_iter().for_each(|change| sqlite.watch().send(change));
+        }
         Ok(value)
+    }
+
+    /// Tells subscribers of every process what this transaction changes, once it is committed.
+    pub(super) async fn announce(&mut self, change: Change) -> Result<()> {
+        match self.dialect() {
+            Dialect::Sqlite => self.changes.push(change),
+            Dialect::Postgres => drop(self.rows("SELECT pg_notify('ralph', $1)", values![change.encode()]).await?),
+        }
+        Ok(())
+    }
+
+    /// Makes other transactions that lock the same name wait until this one ends. SQLite has one writer at a time anyway.
+    pub(super) async fn lock(&mut self, name: &str) -> Result<()> {
+        if self.dialect() == Dialect::Postgres {
+            self.rows("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", values![name]).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) const fn dialect(&self) -> Dialect {
+        match self.backend {
+            Backend::Sqlite(_) => Dialect::Sqlite,
+            Backend::Postgres(_) => Dialect::Postgres,
+        }
     }
 
     pub(super) fn unknown(&self, run: RunId) -> Error {
@@ -156,12 +221,6 @@ pub(crate) enum Value {
     Text(Option<String>),
     Bool(bool),
 }
-
-/// Values for a statement, in the order of their placeholders.
-macro_rules! values {
-    ($($value:expr),* $(,)?) => { vec![$(crate::sql::session::Value::from($value)),*] };
-}
-pub(super) use values;
 
 impl From<i64> for Value {
     fn from(number: i64) -> Self {
@@ -261,8 +320,11 @@ impl From<bool> for Value {
 }
 
 /// What a column can be read as.
-pub(crate) trait Column: for<'r> Decode<'r, Sqlite> + Type<Sqlite> {}
-impl<T: for<'r> Decode<'r, Sqlite> + Type<Sqlite>> Column for T {}
+pub(crate) trait Column:
+    for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>
+{
+}
+impl<T: for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>> Column for T {}
 
 /// One row of an answer.
 pub(crate) struct Row<'s> {
@@ -272,6 +334,13 @@ pub(crate) struct Row<'s> {
 
 enum Cells {
     Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+impl From<PgRow> for Cells {
+    fn from(row: PgRow) -> Self {
+        Self::Postgres(row)
+    }
 }
 
 impl From<SqliteRow> for Cells {
@@ -285,6 +354,7 @@ impl Row<'_> {
     pub(crate) fn read<T: Column>(&self, column: &'static str) -> Option<T> {
         match &self.cells {
             Cells::Sqlite(row) => row.try_get(column).ok(),
+            Cells::Postgres(row) => row.try_get(column).ok(),
         }
     }
 

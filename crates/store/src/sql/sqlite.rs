@@ -12,13 +12,18 @@ use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection, Sql
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::SqlStore;
-use super::schema::{self, Step};
+use super::schema::{self, Dialect, Step};
 use super::session::Backend;
+use super::watch::Watch;
+use crate::changes::Change;
 use crate::error::{Error, Result};
 use crate::store::StoreHandle;
 
 /// How long a call waits for other processes before it gives up.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often commits of other processes are looked for while somebody subscribes.
+const POLL_INTERVAL: Duration = Duration::from_millis(150);
 
 /// Takes the write lock at once: a transaction that reads first and writes later fails at the second step, whatever the
 /// timeout, when another process wrote in between.
@@ -63,11 +68,13 @@ pub(crate) struct SqliteBackend {
     /// Empty until the first write, and after a write that failed: a connection that saw a failure is not used again.
     writer: Mutex<Option<SqliteConnection>>,
     readers: SqlitePool,
+    watch: Arc<Watch>,
 }
 
 impl SqliteBackend {
     pub(super) fn new(path: &Path, writer: Option<SqliteConnection>) -> Self {
-        Self { path: path.to_owned(), place: text(path), writer: Mutex::new(writer), readers: readers(path) }
+        let (writer, watch) = (Mutex::new(writer), Arc::new(Watch::new()));
+        Self { path: path.to_owned(), place: text(path), writer, readers: readers(path), watch }
     }
 
     pub(super) const fn into_store(self) -> SqlStore {
@@ -89,6 +96,28 @@ impl SqliteBackend {
             Some(connection) => connection.close().await,
             None => Ok(()),
         }
+    }
+
+    pub(super) const fn watch(&self) -> &Arc<Watch> {
+        &self.watch
+    }
+
+    /// Looks for commits of other processes until nobody subscribes any more. The number that is looked at changes with every
+    /// commit of another connection, and reading it touches no table.
+    pub(super) fn follow(&self) {
+        let (path, readers, watch) = (self.path.clone(), self.readers.clone(), Arc::clone(&self.watch));
+        tokio::spawn(async move {
+            let (mut connection, mut seen) = (None, None);
+            while watch.is_wanted() && !readers.is_closed() {
+                let version = data_version(&path, &mut connection).await.ok();
+                // What was written before the first look is unknown too.
+                if version.is_none() || seen != version {
+                    watch.send(Change::Any);
+                }
+                seen = version;
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        });
     }
 
     /// Begins a write that no other process can interleave with.
@@ -149,6 +178,18 @@ fn readers(path: &Path) -> SqlitePool {
         .test_before_acquire(false)
         .acquire_timeout(TIMEOUT)
         .connect_lazy_with(options(path).pragma("query_only", "ON"))
+}
+
+/// A number that changes with every commit of another connection than this one, which is opened where there is none.
+async fn data_version(path: &Path, connection: &mut Option<SqliteConnection>) -> sqlx::Result<i64> {
+    // Taken out, so that a connection that saw a failure is not used again.
+    let mut open = match connection.take() {
+        Some(open) => open,
+        None => options(path).pragma("query_only", "ON").connect().await?,
+    };
+    let version = sqlx::query("PRAGMA data_version").fetch_one(&mut open).await?.try_get(0)?;
+    *connection = Some(open);
+    Ok(version)
 }
 
 /// Whether the write-ahead log could be switched on. The setting stays with the file.
@@ -230,11 +271,11 @@ async fn ready(path: &Path, steps: &[Step]) -> Result<SqliteConnection> {
 async fn prepare(path: &Path, steps: &[Step]) -> Result<SqliteConnection> {
     let place = text(path);
     let fault = |source: sqlx::Error| fault(&place, "open the database", &source);
-    let known = steps.last().map_or(0, |step| step.version);
+    let known = steps.last().map_or(0, Step::version);
     let mut connection = connect_writer(path).await.map_err(fault)?;
     // Looking comes first, so that a file of another program is not touched and an up-to-date one costs no write.
-    let found = schema_of(path, known, contents(&mut connection).await.map_err(fault)?)?;
-    if found == known {
+    let found = version(&place, contents(&mut connection).await.map_err(fault)?)?;
+    if schema::check(&place, found, known)? == known {
         return Ok(connection);
     }
     if write_ahead(&mut connection).await.map_err(fault)? == WriteAhead::Refused {
@@ -242,26 +283,20 @@ async fn prepare(path: &Path, steps: &[Step]) -> Result<SqliteConnection> {
     }
     sqlx::query(BEGIN_WRITE).execute(&mut connection).await.map_err(fault)?;
     // Another process may have done it all while this one waited for the lock.
-    let found = schema_of(path, known, contents(&mut connection).await.map_err(fault)?)?;
-    schema::apply(&mut connection, found, steps).await.map_err(fault)?;
+    let found = version(&place, contents(&mut connection).await.map_err(fault)?)?;
+    for statement in schema::statements(schema::check(&place, found, known)?, steps, Dialect::Sqlite) {
+        sqlx::query(statement).execute(&mut connection).await.map_err(fault)?;
+    }
     sqlx::query("COMMIT").execute(&mut connection).await.map_err(fault)?;
     Ok(connection)
 }
 
-fn schema_of(path: &Path, known: u32, contents: Contents) -> Result<u32> {
-    let found = match contents {
-        Contents::Empty => 0,
-        Contents::Foreign => return Err(Error::Foreign { place: text(path) }),
-        Contents::Schema(version) => u32::try_from(version).map_err(|_| Error::Malformed {
-            place: text(path),
-            column: "schema.version",
-            value: version.to_string(),
-        })?,
-    };
-    if found > known {
-        return Err(Error::NewerSchema { place: text(path), found, known });
+fn version(place: &str, contents: Contents) -> Result<i64> {
+    match contents {
+        Contents::Empty => Ok(0),
+        Contents::Foreign => Err(Error::Foreign { place: place.to_owned() }),
+        Contents::Schema(version) => Ok(version),
     }
-    Ok(found)
 }
 
 /// Turns what the driver said into what a person can act on. The low byte of a result code is the family, the rest the kind.

@@ -4,6 +4,7 @@ use ralph_model::{RunId, Timestamp};
 
 use super::runs;
 use super::session::{Session, values};
+use crate::changes::Change;
 use crate::error::Result;
 use crate::run::StopMode;
 
@@ -12,7 +13,8 @@ pub(super) async fn request(session: &mut Session<'_>, run: RunId, mode: StopMod
     runs::noted_head(session, run).await?;
     let row = "INSERT INTO stops (loop, how, at) VALUES ($1, $2, $3) \
          ON CONFLICT (loop) DO UPDATE SET how = $2, at = $3 WHERE stops.how <> 'now'";
-    session.execute(row, values![run, mode.name(), at]).await.map(drop)
+    session.execute(row, values![run, mode.name(), at]).await?;
+    session.announce(Change::Stop { run }).await
 }
 
 pub(super) async fn requested(session: &mut Session<'_>, run: RunId) -> Result<Option<StopMode>> {

@@ -12,7 +12,7 @@ async fn nothing_acknowledged_is_lost_to_a_kill() {
     let path = folder.path().join("ralph.db");
     let mut before = 0;
     for kill in 0..kills {
-        let mut helper = Helper::start(&path, id(1), Role::AppendForever, "");
+        let mut helper = Helper::start(path.to_str().unwrap(), id(1), Role::AppendForever, "");
         let mut acknowledged: u64 = 0;
         // Always another place in the stream, and now and then before the first append.
         for _ in 0..(kill * 7) % 23 {

@@ -105,7 +105,7 @@ async fn a_limit_on_file_sizes_is_no_end_either() {
     let folder = folder();
     let path = folder.path().join("ralph.db");
     // Without the trap the kernel ends the process instead of refusing the write.
-    let helper = Helper::start(&path, id(1), Role::Fill, "trap '' XFSZ; ulimit -f 2000;");
+    let helper = Helper::start(path.to_str().unwrap(), id(1), Role::Fill, "trap '' XFSZ; ulimit -f 2000;");
     let acknowledged: u64 = helper.finish()[0].parse().unwrap();
     assert!(acknowledged > 5, "{acknowledged}");
 

@@ -2,12 +2,12 @@
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
-use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use ralph_model::{Money, RunId};
-use ralph_store::{Epoch, Error, Head, Lease, Seq, StoreHandle, open_sqlite};
+use ralph_store::{Epoch, Error, Head, Lease, Seq, StoreHandle};
 
+use crate::database::open;
 use crate::{event, id, new_run, reserve};
 
 /// What the other process does.
@@ -33,7 +33,7 @@ pub(crate) struct Helper {
 
 impl Helper {
     /// Starts the role on a database. `wrap` is a line of shell that goes before it.
-    pub(crate) fn start(path: &Path, run: RunId, role: Role, wrap: &str) -> Self {
+    pub(crate) fn start(address: &str, run: RunId, role: Role, wrap: &str) -> Self {
         let (name, count) = match role {
             Role::AppendForever => ("forever", 0),
             Role::AppendShared(count) => ("shared", count),
@@ -43,7 +43,7 @@ impl Helper {
         let mut child = Command::new("sh")
             .args(["-c", &format!("{wrap} exec \"$0\" --exact helper::other_process --nocapture")])
             .arg(env::current_exe().unwrap())
-            .env("RALPH_STORE_TEST", format!("{name} {count} {run} {}", path.display()))
+            .env("RALPH_STORE_TEST", format!("{name} {count} {run} {address}"))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -82,7 +82,7 @@ fn other_process() {
     let (role, count, run, path) = (word(), word().parse().unwrap(), word().parse().unwrap(), word());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let store = open_sqlite(Path::new(path)).await.unwrap();
+        let store = open(path).await;
         match role {
             "forever" => forever(&store, run).await,
             "shared" => shared(&store, run, count).await,

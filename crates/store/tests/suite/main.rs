@@ -7,6 +7,7 @@ mod database;
 mod full;
 mod helper;
 mod race;
+mod server;
 
 use std::ops::RangeInclusive;
 use std::path::Path;

@@ -16,7 +16,8 @@ async fn eight_processes_never_reserve_more_than_the_day_has() {
     let folder = folder();
     let path = folder.path().join("ralph.db");
     let store = open_sqlite(&path).await.unwrap();
-    let helpers: Vec<Helper> = (1..=8).map(|number| Helper::start(&path, id(number), Role::Reserve(50), "")).collect();
+    let helpers: Vec<Helper> =
+        (1..=8).map(|number| Helper::start(path.to_str().unwrap(), id(number), Role::Reserve(50), "")).collect();
     let watching = tokio::spawn({
         let store = store.clone();
         async move {
@@ -45,7 +46,7 @@ async fn writers_of_several_processes_wait_for_each_other() {
     let store = open_sqlite(&path).await.unwrap();
     store.create_run(new_run(id(0)), event("{}".to_owned())).await.unwrap();
     let helpers: Vec<Helper> =
-        (1..=6).map(|number| Helper::start(&path, id(number), Role::AppendShared(40), "")).collect();
+        (1..=6).map(|number| Helper::start(path.to_str().unwrap(), id(number), Role::AppendShared(40), "")).collect();
     for helper in helpers {
         assert_eq!(helper.finish(), ["40"]);
     }

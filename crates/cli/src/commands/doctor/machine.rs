@@ -10,6 +10,7 @@ use ralph_process::{Files, NetworkLevel, Spec, Stdin, Supervisor};
 use ralph_text::Redactor;
 
 use super::{Finding, Subject, Terminal};
+use crate::database;
 use crate::host::find_program;
 use crate::prepare::user_settings;
 use crate::settings::agents::prices;
@@ -96,11 +97,11 @@ pub(super) fn disk(subject: &Subject<'_>) -> Finding {
 }
 
 /// Whether the database opens; where there is none yet, whether one can be made at all.
-pub(super) async fn database(subject: &Subject<'_>) -> Finding {
+pub(super) async fn database_finding(subject: &Subject<'_>) -> Finding {
     let path = subject.places.database();
     let advice = "see the message; nothing was changed";
-    match ralph_store::open_existing_sqlite(&path).await {
-        Ok(Some(_)) => return Finding::ok("database", path.display().to_string()),
+    match database::open_existing(subject.places).await {
+        Ok(Some(store)) => return Finding::ok("database", store.place().to_owned()),
         Ok(None) => {}
         Err(error) => return Finding::fail("database", error.to_string(), advice),
     }

@@ -11,6 +11,7 @@ use ralph_workspace::{Repository, holder};
 use super::{Finding, Subject};
 use crate::commands::explain;
 use crate::commands::list::is_interrupted;
+use crate::database;
 use crate::places::shell_word;
 use crate::prepare;
 use crate::settings::RepositoryFile;
@@ -23,7 +24,7 @@ pub(super) async fn findings(subject: &Subject<'_>, git: Option<&Path>) -> Vec<F
         Err(error) => return vec![Finding::fail("workspace", error.to_string(), "change to a folder that exists")],
     };
     // A database that does not open has its own finding; here it only means that nothing is known.
-    let store = ralph_store::open_existing_sqlite(&subject.places.database()).await.ok().flatten();
+    let store = database::open_existing(subject.places).await.ok().flatten();
     let mut findings = vec![repository(&workspace, git), file(&workspace, store.as_ref()).await];
     findings.push(verification(subject, &workspace));
     findings.extend(protection(subject, &workspace));

@@ -1,11 +1,13 @@
 //! What every store does, whichever database it is in.
 
+mod changes;
 mod journal;
 mod lease;
 mod money;
 mod runs;
 
-/// Runs every case of a module against each database: one test per case for SQLite.
+/// Runs every case of a module against each database: for SQLite each in a test of its own, for PostgreSQL all in one test,
+/// because making a cluster takes longer than all cases together.
 macro_rules! for_every_database {
     ($($case:ident),* $(,)?) => {
         mod sqlite {
@@ -15,6 +17,16 @@ macro_rules! for_every_database {
                 async fn $case() {
                     super::$case(&Database::sqlite()).await;
                 }
+            )*
+        }
+
+        #[tokio::test]
+        async fn postgres() {
+            let cluster = ralph_testkit::postgres::Cluster::start();
+            $(
+                // Where a case fails, this is the last line.
+                println!("{}", stringify!($case));
+                $case(&Database::postgres(&cluster, stringify!($case))).await;
             )*
         }
     };
