@@ -11,7 +11,7 @@ use ralph_model::{
     Attempt, ChangeKind, CheckOutcome, Ended, Iteration, OutputRef, Pin, PinKind, TreeHash, Tripwire, Verdict,
 };
 use ralph_process::Stop;
-use ralph_tripwire::{Judgement, Plant, Seen, Why, judge, mentions};
+use ralph_verify::tripwire::{Judgement, Plant, Seen, Why, judge, mentions};
 use ralph_workspace::Placement;
 use tokio::sync::watch;
 
@@ -289,7 +289,7 @@ impl WorkspaceState {
         }
         let texts: Vec<String> = pinned.texts().iter().map(|expanded| to_the_end(&expanded.text)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        Ok(ralph_tripwire::plants(pinned.runners(), &texts, &files(&tests), &files(&sources), seed()))
+        Ok(ralph_verify::tripwire::plants(pinned.runners(), &texts, &files(&tests), &files(&sources), seed()))
     }
 
     /// The permissions of what a planted file stands for: a script that is executed has to stay one.
@@ -368,8 +368,8 @@ fn is_rust_test(path: &str) -> bool {
     path.ends_with(".rs") && (path.starts_with("tests/") || path.contains("/tests/"))
 }
 
-fn files(files: &[(String, Vec<u8>)]) -> Vec<ralph_tripwire::File<'_>> {
-    files.iter().map(|(path, content)| ralph_tripwire::File { path, content }).collect()
+fn files(files: &[(String, Vec<u8>)]) -> Vec<ralph_verify::tripwire::File<'_>> {
+    files.iter().map(|(path, content)| ralph_verify::tripwire::File { path, content }).collect()
 }
 
 /// Nobody can look for what is planted: its names are others every time.

@@ -17,8 +17,8 @@ fn failures_of_planted_tests_and_of_their_files_are_no_others() {
         marks: vec!["hazel_river_1".into()],
         is_new: false,
         runner: ralph_model::Runner::NodeTest,
-        presence: ralph_tripwire::Presence::Sure,
-        stops: ralph_tripwire::Stops::Never,
+        presence: ralph_verify::tripwire::Presence::Sure,
+        stops: ralph_verify::tripwire::Stops::Never,
     };
     let names = ["adds", "hazel_river_1", "shop/tests/cart.test.js", "unheard of"].map(str::to_owned);
     let tests = ralph_model::TestTally { names: names[..3].to_vec(), ..Default::default() };
