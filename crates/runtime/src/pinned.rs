@@ -9,7 +9,9 @@ use std::sync::OnceLock;
 use ralph_model::{
     ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TreeHash,
 };
+use ralph_verify::expected;
 use ralph_verify::pins::{self, Expanded, Others, Parts, PinSet, Program, Question, Rest};
+use ralph_verify::tampering::{self, ChangeJudgement, PinnedChange, judge_change};
 use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +19,6 @@ use crate::disk::Disk;
 use crate::error::Error;
 use crate::home::Home;
 
-/// More tampered files than this are counted, not listed: the list goes into the journal and into prompts.
-const MAX_TAMPERED: usize = 200;
 /// What was found at the start besides the pins, which are in the journal.
 const FOUND: &str = "found.json";
 
@@ -236,7 +236,7 @@ impl Pinned {
         }
         self.compare_parts(workspace, tree, &mut looked)?;
         looked.tampered.extend(pins::changed_programs(&self.found.programs, &self.disk));
-        shorten(&mut looked.tampered);
+        tampering::shorten(&mut looked.tampered);
         Ok(looked)
     }
 
@@ -248,31 +248,25 @@ impl Pinned {
         looked: &mut Looked,
     ) -> Result<(), Error> {
         let Offence { path, kind, pin, restored } = offence;
-        if pins::allows(&self.allowed, &path) {
-            looked.allowed.push(path);
-            return Ok(());
-        }
-        if kind == ChangeKind::Modified && has_all_its_tests(workspace, tree, &path, restored.as_ref())? {
-            return Ok(());
-        }
-        let pin = self.list.get(pin);
-        if let (Some(PinKind::Built), Some(placement)) = (pin.map(|pin| pin.kind), &restored) {
-            looked.entries.insert(path, placement.clone());
-            return Ok(());
-        }
-        let why = pin.map(|pin| pin.why.clone()).unwrap_or_default();
-        let Some(placement) = restored else {
-            looked.tampered.push(Tamper::with(path, TamperKind::Installed, why));
-            return Ok(());
+        let keeps_tests = kind == ChangeKind::Modified && has_all_its_tests(workspace, tree, &path, restored.as_ref())?;
+        let change = PinnedChange {
+            path: &path,
+            kind,
+            pin: self.list.get(pin),
+            is_allowed: pins::allows(&self.allowed, &path),
+            keeps_tests,
+            can_be_restored: restored.is_some(),
         };
-        let kind = match kind {
-            ChangeKind::Added => TamperKind::Appeared,
-            ChangeKind::Modified => TamperKind::Changed,
-            ChangeKind::Deleted => TamperKind::Deleted,
-            ChangeKind::Mode => TamperKind::Mode,
-        };
-        looked.tampered.push(Tamper::new(path.clone(), kind));
-        looked.entries.insert(path, placement);
+        match judge_change(change) {
+            ChangeJudgement::Harmless => return Ok(()),
+            ChangeJudgement::Allowed => {
+                looked.allowed.push(path);
+                return Ok(());
+            }
+            ChangeJudgement::PutAside => {}
+            ChangeJudgement::Tampered(tamper) => looked.tampered.push(tamper),
+        }
+        looked.entries.extend(restored.map(|placement| (path, placement)));
         Ok(())
     }
 
@@ -292,7 +286,7 @@ impl Pinned {
             let (kind, detail, restored) = match parts {
                 Parts::Untouched => continue,
                 Parts::Moved { to } => {
-                    looked.renamed.push((module_of(path), module_of(&to)));
+                    looked.renamed.push((expected::module_of(path), expected::module_of(&to)));
                     continue;
                 }
                 Parts::Tampered { what, restored } => (TamperKind::Part, what.join(", "), restored),
@@ -317,19 +311,6 @@ impl Pinned {
 fn may_have_parts(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.ends_with(".rs") || matches!(name, "package.json" | "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "go.mod")
-}
-
-/// Leaves out what would only make the list longer; never what voids a verdict.
-fn shorten(tampered: &mut Vec<Tamper>) {
-    tampered.sort();
-    tampered.sort_by_key(Tamper::was_undone);
-    let void = tampered.iter().filter(|tamper| !tamper.was_undone()).count();
-    let most = MAX_TAMPERED.max(void);
-    if tampered.len() > most {
-        let more = tampered.len() - most;
-        tampered.truncate(most);
-        tampered.push(Tamper::with(format!("{more} more files"), TamperKind::Changed, "not listed"));
-    }
 }
 
 /// A formatter that went over the tests has not changed them, and new tests beside them are welcome.
@@ -360,14 +341,6 @@ impl Others for New<'_> {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         self.workspace.file_at(self.tree, path).ok().flatten()
     }
-}
-
-/// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.
-pub(crate) fn module_of(path: &str) -> String {
-    let inside = path.rsplit_once("src/").map_or(path, |(_, inside)| inside);
-    let module = inside.strip_suffix(".rs").unwrap_or(inside);
-    let module = module.strip_suffix("/mod").unwrap_or(module);
-    if matches!(module, "lib" | "main") { String::new() } else { format!("{}::", module.replace('/', "::")) }
 }
 
 #[cfg(test)]

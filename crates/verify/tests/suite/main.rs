@@ -5,6 +5,7 @@
 
 // Tests may fail loudly, and what they skip has to be seen.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr, missing_docs)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "the tests run real runners on real files")]
 
 mod bench;
 mod go;

@@ -16,9 +16,9 @@ use std::path::Path;
 use ralph_model::{CheckOutcome, Shrunk, TestTally};
 
 /// What the name of a package starts with.
-pub(crate) const PACKAGE: &str = "package ";
+pub const PACKAGE: &str = "package ";
 /// What stands between the name of a test and the number of its copy, where a runner prints one name several times.
-pub(crate) const COPY: &str = " #";
+pub const COPY: &str = " #";
 
 /// What stands between the name of a whole and the name of a part of it.
 const SEPARATORS: [&str; 5] = [" > ", " › ", "::", ".", "/"];
@@ -84,7 +84,7 @@ pub fn forget_names(outcome: &mut CheckOutcome) {
 }
 
 /// Takes the folder of the checks out of names: they may run in another one the next time.
-pub(crate) fn make_relative(tally: &mut TestTally, directory: &Path) {
+pub fn make_relative(tally: &mut TestTally, directory: &Path) {
     let Some(prefix) = directory.to_str().map(|directory| format!("{}/", directory.trim_end_matches('/'))) else {
         return;
     };
@@ -176,7 +176,8 @@ fn file(name: &str) -> Option<&str> {
 }
 
 /// Whether a name is of a whole file or package.
-fn is_whole(name: &str) -> bool {
+#[must_use]
+pub fn is_whole(name: &str) -> bool {
     name.starts_with(PACKAGE) || is_file(name)
 }
 
@@ -198,7 +199,3 @@ fn original(name: &str) -> &str {
         _ => name,
     }
 }
-
-#[cfg(test)]
-#[path = "test_names_tests.rs"]
-mod tests;

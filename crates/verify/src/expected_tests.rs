@@ -18,13 +18,13 @@ fn only_tests_of_files_that_may_change_are_excused() {
 }
 
 #[test]
-fn new_files_and_lock_files_are_no_work_that_moved() {
-    let change = |path: &str, kind| Change { path: path.into(), kind };
-    let changes = vec![
-        change("coverage.xml", ChangeKind::Added),
-        change("web/package-lock.json", ChangeKind::Modified),
-        change("src/lib.rs", ChangeKind::Modified),
-        change("notes.txt", ChangeKind::Deleted),
-    ];
-    assert_eq!(moved_work(changes), ["src/lib.rs", "notes.txt"]);
+fn a_source_file_names_the_module_of_its_tests() {
+    for (path, module) in [
+        ("src/cart/price.rs", "cart::price::"),
+        ("src/cart/mod.rs", "cart::"),
+        ("src/lib.rs", ""),
+        ("crates/shop/src/cart.rs", "cart::"),
+    ] {
+        assert_eq!(module_of(path), module, "{path}");
+    }
 }
