@@ -11,8 +11,7 @@ use crate::args::RunArgs;
 use crate::places::Places;
 use crate::screen::Asking;
 use crate::settings::{
-    self, Approval, Inputs, Key, Layer, Links, Repository, RepositoryFile, Resolved, deep_debug_wanted, resolve,
-    skill_wanted,
+    self, Approval, Inputs, Key, Layer, Layers, Links, Repository, RepositoryFile, Resolved, resolve,
 };
 use crate::skills::{self, Found, Lookup};
 use crate::trust::{self, Question};
@@ -117,26 +116,26 @@ pub(crate) fn objective(args: &RunArgs, input: &mut dyn Read) -> Result<String, 
 /// # Errors
 /// When the configuration is wrong or not approved; nothing was started.
 pub(crate) async fn prepare(
-    args: &RunArgs,
+    caller: &Layer,
     objective: String,
     workspace: &Path,
     mut context: Context<'_>,
 ) -> Result<Resolved, Error> {
     let user = user_settings(context.places)?;
     let repository = repository(workspace, &mut context).await?;
-    let repository = repository.as_ref();
-    let skill = match skill_wanted(args, &user, repository) {
+    let layers = Layers { caller, repository: repository.as_ref(), user: &user };
+    let skill = match layers.skill() {
         Some(name) => Some(skill_by_name(&name, workspace, &mut context).await?),
         None => None,
     };
-    let deep_debug = match deep_debug_wanted(args, &user, repository) {
+    let deep_debug = match layers.wants_deep_debug() {
         true => Some(skill_by_name(skills::DEEP_DEBUG, workspace, &mut context).await?.skill),
         false => None,
     };
     let installed = (context.installed)(&user);
     let (home, current) = (context.home, context.current);
     let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, installed: &installed };
-    Ok(resolve(args, &user, repository, inputs)?)
+    Ok(resolve(layers, inputs)?)
 }
 
 async fn repository(workspace: &Path, context: &mut Context<'_>) -> Result<Option<Repository>, Error> {

@@ -37,7 +37,7 @@ impl Scene {
             now: Timestamp(1),
             installed: &|_| Vec::new(),
         };
-        prepare(&args, "Fix it".into(), &workspace, context).await
+        prepare(&(&args).into(), "Fix it".into(), &workspace, context).await
     }
 }
 

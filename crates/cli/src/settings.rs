@@ -7,6 +7,8 @@
 pub(crate) mod agents;
 mod choose;
 mod error;
+#[cfg(test)]
+mod fixtures;
 mod keys;
 mod layer;
 pub(crate) mod listed;
@@ -15,13 +17,14 @@ mod read;
 mod repository;
 mod resolve;
 
+pub(crate) use choose::Layers;
 pub(crate) use error::Error;
 pub(crate) use keys::{Class, Key};
-pub(crate) use layer::Layer;
+pub(crate) use layer::{Dollars, Layer, OneOrMore, Pause, Span};
 pub(crate) use parse::{Document, Present, parse};
 pub(crate) use read::{Links, read};
 pub(crate) use repository::{Approval, FILE_NAME, Repository, RepositoryFile, hash};
-pub(crate) use resolve::{Inputs, Resolved, caps, deep_debug_wanted, metrics_path, resolve, skill_wanted};
+pub(crate) use resolve::{Inputs, Resolved, caps, metrics_path, resolve};
 
 /// The largest configuration file or skill that is read.
 pub(crate) const MAX_BYTES: u64 = 256 * 1024;

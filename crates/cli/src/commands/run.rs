@@ -118,7 +118,7 @@ async fn resolve(args: &RunArgs, around: &Host) -> anyhow::Result<crate::setting
         now: now(),
         installed: &installed,
     };
-    let mut resolved = prepare::prepare(args, objective, &workspace, context).await?;
+    let mut resolved = prepare::prepare(&args.into(), objective, &workspace, context).await?;
     if let Some(candidates) = args.race {
         refuse_impossible_race(candidates, &resolved.config)?;
         resolved.config.isolation = Isolation::Worktree;
