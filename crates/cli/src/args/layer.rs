@@ -3,7 +3,7 @@
 use ralph_model::Isolation;
 
 use super::RunArgs;
-use crate::settings::{Dollars, Layer, OneOrMore, Pause, Span};
+use ralph_config::{Dollars, Layer, OneOrMore, Pause, Span};
 
 impl From<&RunArgs> for Layer {
     fn from(args: &RunArgs) -> Self {

@@ -4,7 +4,7 @@ use clap::Parser as _;
 
 use super::*;
 use crate::args::{Cli, Command};
-use crate::settings::{Key, parse};
+use ralph_config::{Key, parse};
 
 fn typed(words: &[&str]) -> Result<Layer, String> {
     let words = ["ralph", "run", "Fix it"].iter().chain(words);

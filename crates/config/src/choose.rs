@@ -9,10 +9,13 @@ use super::{Key, Layer, Repository};
 
 /// What everybody says, the weightiest first: the caller, the repository's file as far as it counts, the user's own file.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layers<'a> {
-    pub(crate) caller: &'a Layer,
-    pub(crate) repository: Option<&'a Repository>,
-    pub(crate) user: &'a Layer,
+pub struct Layers<'a> {
+    /// What the caller says: the flags, or a request.
+    pub caller: &'a Layer,
+    /// What counts of the repository's file.
+    pub repository: Option<&'a Repository>,
+    /// The user's own file.
+    pub user: &'a Layer,
 }
 
 impl<'a> Layers<'a> {
@@ -26,12 +29,12 @@ impl<'a> Layers<'a> {
     }
 
     /// The skill to look up before [`super::resolve`].
-    pub(crate) fn skill(&self) -> Option<String> {
+    pub fn skill(&self) -> Option<String> {
         self.pick(|layer| layer.skill.clone()).map(|(name, _)| name)
     }
 
     /// Whether the skill for a stall has to be looked up before [`super::resolve`].
-    pub(crate) fn wants_deep_debug(&self) -> bool {
+    pub fn wants_deep_debug(&self) -> bool {
         self.pick(|layer| layer.escalate_to_deep_debug).is_some_and(|(wanted, _)| wanted)
     }
 }

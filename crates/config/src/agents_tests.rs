@@ -1,7 +1,7 @@
 use ralph_model::Money;
 
 use super::*;
-use crate::settings::fixtures::{flags, layer};
+use crate::fixtures::{flags, layer};
 
 fn chosen(words: &[&str], user: &str, installed: &[&str]) -> Result<Agents, String> {
     let installed: Vec<String> = installed.iter().map(|name| (*name).to_owned()).collect();
@@ -151,4 +151,14 @@ fn a_model_without_a_price_is_refused_where_nobody_else_says_what_it_costs() {
     let both = [&spec("claude", "haiku"), &spec("codex", "haiku")];
     let said = refuse_unpriced(&both, &PriceList::default()).unwrap_err().to_string();
     assert!(said.contains("--agent NAME:MODEL"), "{said}");
+}
+
+#[test]
+fn an_order_names_agents_that_exist() {
+    let said = |file: &str| unknown_in_order(&layer(file));
+    assert_eq!(said("agent_order = ['codex', 'helper']\n[agents.helper]\ncommand = 'x'"), None);
+    assert_eq!(said("agent_order = []"), None);
+    let wrong = said("agent_order = ['claude', 'cluade']\n[agents.helper]\ncommand = 'x'").unwrap();
+    assert!(wrong.contains("`cluade`") && wrong.contains("did you mean `claude`?"), "{wrong}");
+    assert!(wrong.contains("claude, codex, gemini, helper, opencode"), "{wrong}");
 }

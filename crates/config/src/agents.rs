@@ -1,5 +1,7 @@
 //! Chooses the agents of a loop, their models, arguments and prices. Pure.
 
+use std::collections::BTreeSet;
+
 use ralph_model::{AgentKind, AgentSpec, ConfigError, LoopConfig, Price, PriceList, Rates, Turns};
 
 use super::choose::{Chooser, Layers};
@@ -9,7 +11,7 @@ use super::resolve::{Origin, Source};
 use super::{Key, Layer};
 
 /// The order in which agents are looked for when nobody names one.
-pub(crate) const USUAL_ORDER: [&str; 4] = AgentKind::PROGRAMS;
+pub const USUAL_ORDER: [&str; 4] = AgentKind::PROGRAMS;
 
 /// The agents of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,7 +176,7 @@ impl Chooser<'_> {
 ///
 /// # Errors
 /// When one is not known, or a model would have no effect.
-pub(crate) fn instead(
+pub fn instead(
     user: &Layer,
     before: &LoopConfig,
     names: &[String],
@@ -226,7 +228,7 @@ fn refuse_without_effect(caller: &Layer, agents: &[AgentSpec]) -> Result<(), Con
 }
 
 /// The agent that a file describes.
-pub(crate) fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigError> {
+pub fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigError> {
     let wrong =
         |problem: String, allowed: &str| Err(ConfigError::new("agents", format!("[agents.{name}] {problem}"), allowed));
     let NamedAgent { kind, command, program, model, args, settings, unmetered } = agent;
@@ -268,7 +270,7 @@ pub(crate) fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, Con
 ///
 /// # Errors
 /// When a price lacks what nobody can guess.
-pub(crate) fn prices(user: &Layer) -> Result<PriceList, ConfigError> {
+pub fn prices(user: &Layer) -> Result<PriceList, ConfigError> {
     let mut own = Vec::new();
     for (model, table) in &user.prices {
         own.push((model.clone(), price(model, table)?));
@@ -300,7 +302,7 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
 ///
 /// # Errors
 /// Names the model and what to do.
-pub(crate) fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
+pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
     for agent in agents.iter().filter(|agent| !agent.unmetered && agent.kind.never_tells_its_cost()) {
         let is_priced = |model: &String| prices.of(model).is_some() || ralph_agents::is_choice(&agent.kind, model);
         if let Some(model) = agent.model.as_ref().filter(|model| !is_priced(model)) {
@@ -317,6 +319,17 @@ pub(crate) fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Resu
         }
     }
     Ok(())
+}
+
+/// What is wrong with the order in which the user prefers agents: a name that nobody has.
+pub fn unknown_in_order(user: &Layer) -> Option<String> {
+    let names = || USUAL_ORDER.into_iter().chain(user.agents.keys().map(String::as_str));
+    let unknown = user.agent_order.iter().flatten().find(|wanted| names().all(|name| name != *wanted))?;
+    let hint = meant(names(), unknown).map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
+    let known = names().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "`{unknown}` is not a known agent{hint}\n  allowed: {known}, or a name with an [agents.NAME] of its own"
+    ))
 }
 
 #[cfg(test)]

@@ -1,20 +1,21 @@
 use std::fs;
 
+use ralph_config::trust::{self, Answer};
+
 use super::*;
-use crate::screen::Answer;
 
 struct Scene {
     folder: tempfile::TempDir,
-    places: Places,
+    dirs: Dirs,
     store: Store,
 }
 
 impl Scene {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let places = Places { config: folder.path().join("config"), state: folder.path().join("state") };
-        let store = Store::open(&places.database()).await.unwrap();
-        let scene = Self { folder, places, store };
+        let dirs = Dirs { config: folder.path().join("config"), state: folder.path().join("state") };
+        let store = Store::open(&dirs.database()).await.unwrap();
+        let scene = Self { folder, dirs, store };
         scene.write("work/README", "");
         scene.write("config/config.toml", "max_iterations = 5\nmax_cost_usd = 1\nagent_command = './mine'");
         scene
@@ -26,10 +27,10 @@ impl Scene {
         fs::write(path, text).unwrap();
     }
 
-    async fn prepare<'a>(&'a self, args: RunArgs, asking: Asking<'a>) -> Result<Resolved, Error> {
+    async fn prepare<'a>(&'a self, caller: Layer, asking: Asking<'a>) -> Result<Resolved, Error> {
         let workspace = workspace(Some(Path::new("work")), self.folder.path()).unwrap();
         let context = Context {
-            places: &self.places,
+            dirs: &self.dirs,
             home: self.folder.path(),
             current: self.folder.path(),
             store: &self.store,
@@ -37,13 +38,13 @@ impl Scene {
             now: Timestamp(1),
             installed: &|_| Vec::new(),
         };
-        prepare(&(&args).into(), "Fix it".into(), &workspace, context).await
+        prepare(&caller, "Fix it".into(), &workspace, context).await
     }
 }
 
 #[tokio::test]
 async fn the_users_own_configuration_needs_nobodys_approval() {
-    let resolved = Scene::new().await.prepare(RunArgs::default(), Asking::Nobody).await.unwrap();
+    let resolved = Scene::new().await.prepare(Layer::default(), Asking::Nobody).await.unwrap();
     assert_eq!((resolved.config.max_iterations, resolved.config.objective.as_str()), (5, "Fix it"));
 }
 
@@ -51,24 +52,24 @@ async fn the_users_own_configuration_needs_nobodys_approval() {
 async fn an_unapproved_repository_stops_everything_with_exit_code_2() {
     let scene = Scene::new().await;
     scene.write("work/ralph.toml", "verification_command = './evil'");
-    let error = scene.prepare(RunArgs::default(), Asking::Nobody).await.unwrap_err();
+    let error = scene.prepare(Layer::default(), Asking::Nobody).await.unwrap_err();
     assert!(matches!(error, Error::Trust(trust::Error::Headless { .. })), "{error}");
     assert_eq!(error.exit_code(), 2);
 
     let mut yes = |_: &str| Ok(Answer::Yes);
-    let resolved = scene.prepare(RunArgs::default(), Asking::Person(&mut yes)).await.unwrap();
+    let resolved = scene.prepare(Layer::default(), Asking::Person(&mut yes)).await.unwrap();
     assert_eq!(resolved.config.verification_commands, ["./evil"]);
     // Approved now, and unapproved again with one more byte.
-    assert!(scene.prepare(RunArgs::default(), Asking::Nobody).await.is_ok());
+    assert!(scene.prepare(Layer::default(), Asking::Nobody).await.is_ok());
     scene.write("work/ralph.toml", "verification_command = './evil2'");
-    assert!(scene.prepare(RunArgs::default(), Asking::Nobody).await.is_err());
+    assert!(scene.prepare(Layer::default(), Asking::Nobody).await.is_err());
 }
 
 #[tokio::test]
 async fn a_repository_that_only_narrows_is_heeded_without_a_question() {
     let scene = Scene::new().await;
     scene.write("work/ralph.toml", "prohibited_paths = ['infra/**']");
-    let resolved = scene.prepare(RunArgs::default(), Asking::Nobody).await.unwrap();
+    let resolved = scene.prepare(Layer::default(), Asking::Nobody).await.unwrap();
     assert!(resolved.config.prohibited_paths.contains(&"infra/**".to_owned()));
 }
 
@@ -76,10 +77,10 @@ async fn a_repository_that_only_narrows_is_heeded_without_a_question() {
 async fn a_repositorys_skill_is_refused_until_it_is_approved() {
     let scene = Scene::new().await;
     scene.write("work/.claude/skills/own/SKILL.md", "---\nverify: ./evil\n---\nDo it.");
-    let args = RunArgs { skill: Some("own".into()), ..RunArgs::default() };
-    assert_eq!(scene.prepare(args.clone(), Asking::Nobody).await.unwrap_err().exit_code(), 2);
+    let caller = Layer { skill: Some("own".into()), ..Layer::default() };
+    assert_eq!(scene.prepare(caller.clone(), Asking::Nobody).await.unwrap_err().exit_code(), 2);
     let mut yes = |_: &str| Ok(Answer::Yes);
-    let resolved = scene.prepare(args, Asking::Person(&mut yes)).await.unwrap();
+    let resolved = scene.prepare(caller, Asking::Person(&mut yes)).await.unwrap();
     assert_eq!(resolved.config.verification_commands, ["./evil"]);
     assert_eq!(resolved.config.skill.map(|skill| skill.text).as_deref(), Some("Do it."));
 }
@@ -88,25 +89,9 @@ async fn a_repositorys_skill_is_refused_until_it_is_approved() {
 async fn a_mistake_in_the_users_file_names_it() {
     let scene = Scene::new().await;
     scene.write("config/config.toml", "max_iteration = 5");
-    let error = scene.prepare(RunArgs::default(), Asking::Nobody).await.unwrap_err();
+    let error = scene.prepare(Layer::default(), Asking::Nobody).await.unwrap_err();
     assert!(error.to_string().contains("config.toml:1: `max_iteration` is not a key"), "{error}");
     assert_eq!(error.exit_code(), 2);
-}
-
-#[test]
-fn an_objective_is_kept_byte_for_byte_wherever_it_comes_from() {
-    let text = " Fix\r\n\tit \u{1f600}\n\n";
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("task");
-    fs::write(&file, text).unwrap();
-    let read = |args: RunArgs| objective(&args, &mut text.as_bytes()).map_err(|error| error.to_string());
-    let given = |text: &str| RunArgs { objective: Some(text.into()), ..RunArgs::default() };
-    assert_eq!(read(given(text)).unwrap(), text);
-    assert_eq!(read(given("-")).unwrap(), text);
-    assert_eq!(read(RunArgs { objective_file: Some(file.clone()), ..RunArgs::default() }).unwrap(), text);
-    fs::write(&file, [0xff]).unwrap();
-    let error = read(RunArgs { objective_file: Some(file), ..RunArgs::default() }).unwrap_err();
-    assert!(error.contains("task"), "{error}");
 }
 
 #[test]

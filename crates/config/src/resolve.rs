@@ -16,52 +16,52 @@ const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
 
 /// What a resolution needs besides flags and files.
 #[derive(Debug, Clone)]
-pub(crate) struct Inputs<'a> {
+pub struct Inputs<'a> {
     /// The user's request, byte for byte.
-    pub(crate) objective: String,
+    pub objective: String,
     /// The folder to work in, absolute.
-    pub(crate) workspace: &'a Path,
+    pub workspace: &'a Path,
     /// The user's home folder, for `~/`.
-    pub(crate) home: &'a Path,
+    pub home: &'a Path,
     /// The folder that relative paths on the command line start at.
-    pub(crate) current: &'a Path,
+    pub current: &'a Path,
     /// The skill that [`Layers::skill`] named.
-    pub(crate) skill: Option<Found>,
+    pub skill: Option<Found>,
     /// The skill for a stall, when [`Layers::wants_deep_debug`].
-    pub(crate) deep_debug: Option<Skill>,
+    pub deep_debug: Option<Skill>,
     /// Agents that were found on this computer, in the order in which they are preferred.
-    pub(crate) installed: &'a [String],
+    pub installed: &'a [String],
 }
 
 /// A configuration that is complete, and what goes with it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Resolved {
+pub struct Resolved {
     /// The loop's configuration, valid under the caps.
-    pub(crate) config: LoopConfig,
+    pub config: LoopConfig,
     /// The caps of the installation.
-    pub(crate) caps: Caps,
+    pub caps: Caps,
     /// The user's command for notifications.
-    pub(crate) notify: Option<String>,
+    pub notify: Option<String>,
     /// Where metrics go, absolute.
-    pub(crate) metrics_path: PathBuf,
+    pub metrics_path: PathBuf,
     /// What tokens cost.
-    pub(crate) prices: PriceList,
+    pub prices: PriceList,
     /// Where each value came from, in the order of the fields.
-    pub(crate) sources: Vec<Source>,
+    pub sources: Vec<Source>,
 }
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
+pub struct Source {
     /// Which value.
-    pub(crate) key: Key,
+    pub key: Key,
     /// From where.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
 }
 
 /// From where a value can come, the weightiest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// The command line.
     Flag,
     /// The repository's file.
@@ -87,7 +87,7 @@ impl fmt::Display for Origin {
 }
 
 /// The caps of the installation: only the user's own file moves them.
-pub(crate) fn caps(user: &Layer) -> Caps {
+pub fn caps(user: &Layer) -> Caps {
     let default = Caps::default();
     Caps {
         iterations: user.caps.iterations.unwrap_or(default.iterations),
@@ -97,7 +97,7 @@ pub(crate) fn caps(user: &Layer) -> Caps {
 }
 
 /// Where metrics of a workspace go: absolute paths as they are, others relative to the workspace.
-pub(crate) fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
+pub fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
     workspace.join(user.metrics_path.as_deref().unwrap_or(DEFAULT_METRICS))
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Names the field, what is allowed and a command line that works.
-pub(crate) fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
+pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
     let user = layers.user;
     let caps = caps(user);
     let mut from = Chooser::new(layers);
