@@ -146,7 +146,7 @@ impl Context {
             violations: left.violations,
         };
         let money = settlement(attempt, reserved, charged);
-        Ok(Answer { event: Event::AgentFinished { attempt, run: Box::new(run), day }, money })
+        Ok(Answer { event: Event::AgentFinished { attempt, run: Box::new(run), day, claim: None }, money })
     }
 
     /// What the agent may not write, for one that asks first.
