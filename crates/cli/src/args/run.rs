@@ -88,8 +88,8 @@ pub(crate) struct RunArgs {
     pub(crate) model: Option<String>,
 
     /// More arguments for the agent's program, quoted as in a shell; repeatable
-    #[arg(long, value_name = "ARGS", allow_hyphen_values = true, help_heading = "Agent")]
-    pub(crate) agent_args: Vec<String>,
+    #[arg(long, value_name = "ARGS", value_parser = words, allow_hyphen_values = true, help_heading = "Agent")]
+    pub(crate) agent_args: Vec<Words>,
 
     /// Switch to the next agent after this many failed iterations [default: 2]
     #[arg(long, allow_negative_numbers = true, value_name = "K", value_parser = count, conflicts_with = "rotate", help_heading = "Agent")]
@@ -206,6 +206,10 @@ pub(crate) struct RunArgs {
     pub(crate) screen: ScreenArgs,
 }
 
+/// A text, split into words as a shell does it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Words(pub(crate) Vec<String>);
+
 /// Options for the output of a running loop.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Output")]
@@ -228,6 +232,12 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => format!("too many: the maximum is {}", u32::MAX),
         _ => "expected a whole number, such as 3".to_owned(),
+    })
+}
+
+fn words(text: &str) -> Result<Words, String> {
+    shlex::split(text).map(Words).ok_or_else(|| {
+        "unclosed quote; quote arguments as in a shell, such as \"--max-turns 30\"".to_owned()
     })
 }
 
