@@ -236,9 +236,9 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
 }
 
 fn words(text: &str) -> Result<Words, String> {
-    shlex::split(text).map(Words).ok_or_else(|| {
-        "unclosed quote; quote arguments as in a shell, such as \"--max-turns 30\"".to_owned()
-    })
+    shlex::split(text)
+        .map(Words)
+        .ok_or_else(|| "unclosed quote; quote arguments as in a shell, such as \"--max-turns 30\"".to_owned())
 }
 
 /// A bare number counts milliseconds, as in `pauseMs`.
