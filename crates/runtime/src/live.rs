@@ -1,6 +1,7 @@
 //! A journal and its engine in step: an event is written down before the engine sees it.
 
 use ralph_agents::read_report;
+use ralph_engine::text;
 use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
 use ralph_model::{Attempt, Cost, Money, Outcome};
 use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Recorded, RunStatus, RunSummary, Settlement};
@@ -97,8 +98,8 @@ fn summary(run: &Loop) -> RunSummary {
     let (status, reason, verified) = match run.outcome() {
         None => (RunStatus::Running, None, false),
         Some(Outcome::Completed { verified }) => (RunStatus::Completed, None, *verified),
-        Some(Outcome::Aborted { reason, .. }) => (RunStatus::Aborted, Some(reason.name().to_owned()), false),
-        Some(Outcome::Error { error }) => (RunStatus::Error, Some(error.clone()), false),
+        Some(Outcome::Aborted { cause }) => (RunStatus::Aborted, Some(cause.reason().name().to_owned()), false),
+        Some(Outcome::Error { cause }) => (RunStatus::Error, Some(text::error(cause)), false),
     };
     RunSummary {
         status,

@@ -9,16 +9,16 @@ use ralph_workspace::holder;
 use serde_json::{Value, json};
 
 use crate::args::{ListArgs, StatusWord};
-use crate::database;
-use crate::host::{Host, now};
+use crate::input::now;
 use crate::screen::Screen;
+use ralph_host::Host;
 
 /// Lists loops.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let entries = match database::open_existing(&around.places).await? {
+    let entries = match ralph_host::database::open_existing(&around.dirs).await? {
         Some(store) => chosen(&store, &args, around).await?,
         None => Vec::new(),
     };
