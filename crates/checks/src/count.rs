@@ -21,9 +21,10 @@ mod vitest;
 use std::sync::LazyLock;
 
 use ralph_model::TestTally;
+use ralph_text::strip_escapes;
 use regex::Regex;
 
-use crate::text::{Lines, plain};
+use crate::text::Lines;
 pub(crate) use json::{Found, Reports};
 use sums::{Counted, Gathered};
 
@@ -47,7 +48,7 @@ impl Counter {
     /// Takes the next piece of output.
     pub fn feed(&mut self, piece: &str) {
         let runners = &mut self.runners;
-        self.lines.feed(piece, &mut |line| runners.line(&plain(line)));
+        self.lines.feed(piece, &mut |line| runners.line(&strip_escapes(line)));
         self.reports.feed(piece);
     }
 
@@ -55,7 +56,7 @@ impl Counter {
     #[must_use]
     pub fn finish(mut self) -> Option<TestTally> {
         let runners = &mut self.runners;
-        self.lines.finish(&mut |line| runners.line(&plain(line)));
+        self.lines.finish(&mut |line| runners.line(&strip_escapes(line)));
         self.runners.reports(self.reports.finish());
         self.runners.finish()
     }

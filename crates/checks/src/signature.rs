@@ -5,12 +5,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::LazyLock;
 
 use ralph_model::{Signature, TestTally};
+use ralph_text::strip_escapes;
 use regex::{Captures, Regex};
 use sha2::{Digest, Sha256};
 
 use crate::count::{Reports, Runners};
 use crate::failure::{Classifier, Weight};
-use crate::text::{Lines, plain, readable, start};
+use crate::text::{Lines, readable, start};
 
 /// Lines that make up a signature at most; a failure of more lines is told apart by its first ones.
 const MAX_LINES: usize = 2000;
@@ -29,7 +30,7 @@ pub fn signature(text: &str) -> Option<Signature> {
     let (mut lines, mut recogniser, mut classifier) = (Lines::default(), Recogniser::default(), Classifier::default());
     let mut runners = Runners::default();
     let mut each = |line: &str| {
-        let line = plain(line);
+        let line = strip_escapes(line);
         runners.line(&line);
         if let Some(line) = readable(&line) {
             let weight = classifier.weigh(&line);

@@ -80,7 +80,7 @@ fn order_and_colours_do_not_matter() {
 
 fn lines_of(text: &str) -> Vec<String> {
     let mut classifier = Classifier::default();
-    let lines = text.lines().filter_map(|line| readable(&plain(line)).map(Cow::into_owned));
+    let lines = text.lines().filter_map(|line| readable(&strip_escapes(line)).map(Cow::into_owned));
     let mut lines: Vec<String> =
         lines.filter(|line| classifier.weigh(line) >= Weight::Blunt).map(|line| normalised(&line)).collect();
     lines.sort();

@@ -132,6 +132,8 @@ fn hostile_output_and_secrets_reach_neither_screen_nor_disk() {
         Step::sleep(Duration::from_millis(50)),
         Step::Print(format!("{}\n", &TOKEN[half..])),
         Step::run("echo \"from the environment: $DEPLOY_TOKEN\"; echo \"$DEPLOY_TOKEN\" >&2"),
+        // With a colour inside, which is taken away before people and agents see it.
+        Step::say(format!("FAILED {}\x1b[31m{}", &TOKEN[..half], &TOKEN[half..])),
     ];
     let told = format!(
         "{{\"costUSD\": 0.001, \"summary\": \"{TOKEN} \\u001b]52;c;eA==\\u0007 done\", \"escalation\": \"{PATTERN}\"}}"
@@ -153,10 +155,6 @@ fn hostile_output_and_secrets_reach_neither_screen_nor_disk() {
         files_below(&folder, &mut files);
         for path in files {
             let name = path.strip_prefix(&folder).unwrap().to_string_lossy().into_owned();
-            // The agent's own hand: its report is where it put it.
-            if name.ends_with("result.json") {
-                continue;
-            }
             let bytes = fs::read(&path).unwrap();
             let is_binary = name.starts_with("ralph.db") || name.starts_with("workspaces/") || name.contains("/git/");
             if is_binary {
