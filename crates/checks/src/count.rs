@@ -24,6 +24,7 @@ use ralph_model::TestTally;
 use ralph_text::strip_escapes;
 use regex::Regex;
 
+use crate::pattern::pattern;
 use crate::text::Lines;
 pub(crate) use json::{Found, Reports};
 use sums::{Counted, Gathered};
@@ -141,13 +142,13 @@ fn sum<const PARTS: usize>(parts: [Counted; PARTS]) -> Counted {
 /// The line without what a monorepo tool or a process manager puts before it: `web:test: `, `packages/web test: `,
 /// `[0] `, `web-1  | `.
 fn without_prefix(line: &str) -> &str {
-    static PREFIX: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^(?:\[[\w@./-]+\] |[\w@./-]+[: ][\w:-]*test[\w:-]*: |[\w.-]+ +\| )").ok());
+    static PREFIX: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"^(?:\[[\w@./-]+\] |[\w@./-]+[: ][\w:-]*test[\w:-]*: |[\w.-]+ +\| )"));
     // Cheap refusal first: this runs for every line of a flood.
     if !line.contains(": ") && !line.contains("] ") && !line.contains(" | ") {
         return line;
     }
-    let found = PREFIX.as_ref().and_then(|prefix| prefix.find(line));
+    let found = PREFIX.find(line);
     found.map_or(line, |found| &line[found.end()..])
 }
 

@@ -13,6 +13,7 @@ mod lex;
 mod named;
 mod parts;
 mod path;
+mod pattern;
 mod pinset;
 mod programs;
 mod question;

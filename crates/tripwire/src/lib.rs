@@ -12,6 +12,7 @@ mod javascript;
 mod judge;
 mod mention;
 mod names;
+mod pattern;
 mod plant;
 mod project;
 mod python;
