@@ -10,9 +10,9 @@ use crate::live::Live;
 use crate::perform::Context;
 
 pub(super) fn write(context: &Context, live: &Live) -> Result<(), String> {
-    let path = own_folder(&context.root)?.join("LEDGER.md");
+    let own = own_folder(&context.root)?;
     let text = context.services.redactor.clean(&render(live)).into_owned();
-    replace(&path, &text).map_err(|error| format!("{}: {error}", path.display()))
+    replace(&own.path().join("LEDGER.md"), &text).map_err(|error| own.readable(&format!("LEDGER.md: {error}")))
 }
 
 fn render(live: &Live) -> String {
