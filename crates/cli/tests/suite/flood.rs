@@ -291,7 +291,7 @@ fn a_check_that_is_killed_has_failed() {
 
 #[test]
 fn with_too_few_files_it_works_or_says_why_not() {
-    for limit in [64, 32, 24, 16, 12, 8] {
+    for limit in [64, 32, 24, 16, 12, 8, 7, 6, 5, 4] {
         let (user, repo) = (User::new(), Repo::init());
         let agent = Agent::new(&user, Script::new().run([Step::append("work.txt", "x\n"), Step::cost(1000)]));
         let ralph = user.command(repo.path(), run_words_with(&agent.line, 2, &["--criteria", "false"]));
