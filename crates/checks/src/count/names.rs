@@ -8,8 +8,8 @@ use ralph_model::TestTally;
 use regex::Regex;
 
 use crate::pattern::pattern;
-use crate::test_names::COPY;
 use crate::text::start;
+use ralph_verify::test_names::COPY;
 
 /// Bytes kept of one name.
 const MAX_LENGTH: usize = 300;

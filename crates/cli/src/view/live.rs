@@ -83,10 +83,7 @@ impl Live {
             Notice::OfCandidate { notice, .. } => notice,
             notice => notice,
         };
-        let chatter = matches!(
-            told,
-            Notice::Activity { .. } | Notice::Spending { .. } | Notice::Said { .. } | Notice::Did { .. }
-        );
+        let chatter = matches!(told, Notice::Activity { .. } | Notice::Agent(_));
         if chatter && self.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
             return;
         }
