@@ -341,3 +341,15 @@ fn a_ledger_that_cannot_be_written_stops_nothing() {
     assert!(ended.stderr.contains("ledger") && ended.stderr.contains("metrics"), "{}", ended.stderr);
     assert_eq!(repo.read(".ralph"), "in the way");
 }
+
+/// An agent can leave a link in the place of Ralph's folder; whoever asks for a report later must not write through it.
+#[test]
+fn a_report_is_not_written_through_a_link() {
+    let (user, repo) = (User::new(), Repo::init());
+    let outside = repo.outside().join("elsewhere");
+    fs::create_dir_all(outside.join("metrics")).unwrap();
+    std::os::unix::fs::symlink(&outside, repo.path().join(".ralph")).unwrap();
+    let ended = user.ralph(repo.path(), ["report"]).with_code(1);
+    assert!(ended.stderr.contains(".ralph is a link or not a folder: remove it"), "{}", ended.stderr);
+    assert_eq!(fs::read_dir(outside.join("metrics")).unwrap().count(), 0);
+}
