@@ -29,7 +29,7 @@ pub use machine::Loop;
 pub use phase::Phase;
 pub use prompt::fence;
 // A part of `Stop`.
-pub use ralph_model::StopBy;
 pub use race::{CandidateEnd, RaceCandidate, RaceEffect, RaceEvent, RaceOutcome, RaceRun, Standing};
+pub use ralph_model::StopBy;
 pub use run::{JournalEvent, Machine, ReplayError};
 pub use status::{Conduct, Judged, derive_status};
