@@ -151,13 +151,16 @@ pub(crate) fn resolve(
     if found_skill.is_some() {
         from.optional(Key::Skill, flags.skill.clone(), |layer| layer.skill.clone());
     }
+    let Agents { first, more, turns } = from.agents(flags, inputs.installed)?;
+    // An agent that costs nothing needs no budget.
+    let is_unmetered = first.unmetered && more.iter().all(|agent| agent.unmetered);
+    let max_cost = max_cost.or(is_unmetered.then_some(caps.loop_cost));
     let (max_iterations, max_cost) = match (max_iterations, max_cost) {
         (Some(iterations), Some(cost)) => (iterations, cost),
         (None, Some(_)) => return Err(limit("--max").into()),
         (Some(_), None) => return Err(limit("--max-cost").into()),
         (None, None) => return Err(both_limits(&caps).into()),
     };
-    let Agents { first, more, turns } = from.agents(flags, inputs.installed)?;
     let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, first, utf8(inputs.workspace)?);
     let config = LoopConfig {
         more_agents: more,
