@@ -3,6 +3,7 @@
 //! Only what works is listed: a word that is not in these types is an error with exit code 2, never a silent no-op.
 
 mod history;
+mod layer;
 mod run;
 mod setup;
 

@@ -88,8 +88,8 @@ pub(crate) struct RunArgs {
     pub(crate) model: Option<String>,
 
     /// Arguments that the agent's program gets besides, quoted as in a shell; may be repeated
-    #[arg(long, value_name = "ARGS", allow_hyphen_values = true, help_heading = "Agent")]
-    pub(crate) agent_args: Vec<String>,
+    #[arg(long, value_name = "ARGS", value_parser = words, allow_hyphen_values = true, help_heading = "Agent")]
+    pub(crate) agent_args: Vec<Words>,
 
     /// Of several agents, go on with the next one after this many failed iterations [default: 2]
     #[arg(long, allow_negative_numbers = true, value_name = "K", value_parser = count, conflicts_with = "rotate", help_heading = "Agent")]
@@ -205,6 +205,10 @@ pub(crate) struct RunArgs {
     pub(crate) screen: ScreenArgs,
 }
 
+/// What a shell would make of one text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Words(pub(crate) Vec<String>);
+
 /// How a running loop is shown.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Output")]
@@ -227,6 +231,12 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|error: ParseIntError| match error.kind() {
         IntErrorKind::PosOverflow => format!("that is too many: at most {}", u32::MAX),
         _ => "expected a whole number, such as 3".to_owned(),
+    })
+}
+
+fn words(text: &str) -> Result<Words, String> {
+    shlex::split(text).map(Words).ok_or_else(|| {
+        "there is a quote that is not closed; write words as in a shell, such as \"--max-turns 30\"".to_owned()
     })
 }
 
