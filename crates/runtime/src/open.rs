@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_agents::redact_report;
 use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
@@ -300,6 +301,10 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     let (mut lost, money) = live.lost(&context.folder).unzip();
     let mut money = money.flatten();
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
+    if let Some(attempt) = unanswered {
+        // The process that would have done it is gone. What the report says is read.
+        let _ = redact_report(&context.folder.attempt(attempt).join("result.json"), &services.redactor);
+    }
     for open in services.store.open_reservations(live.loop_id).await? {
         if Some(open.attempt) == unanswered {
             continue;
