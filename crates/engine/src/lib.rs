@@ -14,6 +14,7 @@ mod machine;
 pub mod phase;
 mod prompt;
 mod race;
+mod rank;
 mod run;
 mod status;
 pub mod text;
