@@ -35,6 +35,7 @@ mod race;
 mod commands;
 mod completion;
 mod git_manners;
+mod json_keys;
 mod prohibited;
 mod prompts;
 mod refusals;
