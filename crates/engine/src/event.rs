@@ -1,5 +1,6 @@
 //! What happened (events, past tense) and what has to be done (effects, imperative).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use ralph_model::{
@@ -27,7 +28,7 @@ pub(crate) const V2_FLAKES_AND_TAMPERING: u32 = 2;
 pub(crate) const V3_SERVICE_BACKOFF: u32 = 3;
 
 /// Where a loop began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartPoint {
     /// The workspace before anything ran.
@@ -97,7 +98,7 @@ pub enum Refusal {
 }
 
 /// When a loop has to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopWhen {
     /// When the current iteration is decided.
@@ -107,7 +108,7 @@ pub enum StopWhen {
 }
 
 /// Who asked a loop to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopBy {
     /// Ctrl-C.
@@ -124,7 +125,7 @@ pub enum StopBy {
 }
 
 /// A request to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
     /// When.
@@ -134,7 +135,7 @@ pub struct Stop {
 }
 
 /// A limit that is near. Each is raised once in a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Alert {
     /// Four fifths of the loop's money are spent.

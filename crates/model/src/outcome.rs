@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Iteration, TreeHash};
 
 /// Why a loop was ended without success. The order is that of the exit codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum AbortReason {
     /// All allowed agent runs are used.
     #[serde(rename = "MAX_ITERATIONS")]
@@ -99,7 +100,7 @@ pub mod exit_code {
 }
 
 /// The iteration with the fewest failures.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Best {
     /// Zero is the state before the first iteration.
@@ -111,7 +112,7 @@ pub struct Best {
 }
 
 /// How a loop ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
 pub enum Outcome {
     /// The work is done; verified when checks said so.
