@@ -20,6 +20,7 @@ mod crash;
 mod distrust;
 mod flood;
 mod interrupt;
+mod journals;
 mod lock;
 mod money;
 mod survivors;
