@@ -21,7 +21,6 @@ mod reports;
 mod retry;
 mod run;
 mod signature;
-pub mod test_names;
 mod text;
 
 pub use count::{Counter, count};
@@ -31,3 +30,7 @@ pub use expectation::{Observed, evaluate};
 pub use program::{MissingProgram, first_word_missing};
 pub use run::{Checker, Error, Progress, Request};
 pub use signature::signature;
+
+/// Compares what runners really print.
+#[cfg(test)]
+mod test_names_tests;

@@ -15,7 +15,7 @@ use crate::expectation::{Observed, evaluate};
 use crate::reading::{Read, Reading};
 use crate::reports::{Before, choose};
 use crate::retry::Runs;
-use crate::test_names;
+use ralph_verify::test_names;
 
 /// How long a check has between being asked to end and being killed: enough to stop a database that it started.
 const GRACE: Millis = Millis::secs(3);

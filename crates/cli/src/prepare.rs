@@ -32,6 +32,12 @@ pub(crate) enum Error {
     /// The objective cannot be read.
     #[error("could not read the objective from {place}: {source}")]
     Objective { place: String, source: io::Error },
+    /// The objective does not end within the limit.
+    #[error(
+        "the objective from {place} is larger than 1 MiB\n  \
+         allowed: UTF-8 text of at most 1 MiB; put longer material into a file of the workspace and name that file"
+    )]
+    ObjectiveTooLarge { place: String },
     /// The folder to work in is not there.
     #[error("--workspace: {}: {source}\n  allowed: a folder that exists", .path.display())]
     Workspace { path: PathBuf, source: io::Error },
@@ -42,9 +48,12 @@ impl Error {
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {
             Self::Trust(trust::Error::Store(_)) => exit_code::ERROR,
-            Self::Settings(_) | Self::Skill(_) | Self::Trust(_) | Self::Objective { .. } | Self::Workspace { .. } => {
-                exit_code::USAGE
-            }
+            Self::Settings(_)
+            | Self::Skill(_)
+            | Self::Trust(_)
+            | Self::Objective { .. }
+            | Self::ObjectiveTooLarge { .. }
+            | Self::Workspace { .. } => exit_code::USAGE,
         }
     }
 }
@@ -94,22 +103,31 @@ pub(crate) fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf,
     if canonical.is_dir() { Ok(canonical) } else { Err(wrong(io::ErrorKind::NotADirectory.into())) }
 }
 
+/// The largest objective that is read: a device or a pipe may never end, and every prompt carries all of it.
+const MAX_OBJECTIVE: u64 = 1 << 20;
+
 /// The objective, byte for byte: from the words, from a file, or from `input` for `-`.
 ///
 /// # Errors
-/// When it cannot be read or is not UTF-8.
+/// When it cannot be read, is too large or is not UTF-8.
 pub(crate) fn objective(args: &RunArgs, input: &mut dyn Read) -> Result<String, Error> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     let (place, read) = match (&args.objective_file, args.objective.as_deref()) {
         (Some(file), _) => {
-            let read = std::fs::File::open(file).and_then(|mut file| file.read_to_string(&mut text));
+            let read = std::fs::File::open(file).and_then(|file| file.take(MAX_OBJECTIVE + 1).read_to_end(&mut bytes));
             (file.display().to_string(), read)
         }
-        (None, Some("-")) => ("standard input".to_owned(), input.read_to_string(&mut text)),
+        (None, Some("-")) => ("standard input".to_owned(), input.take(MAX_OBJECTIVE + 1).read_to_end(&mut bytes)),
         (None, given) => return Ok(given.unwrap_or_default().to_owned()),
     };
-    read.map_err(|source| Error::Objective { place, source })?;
-    Ok(text)
+    match read {
+        Err(source) => Err(Error::Objective { place, source }),
+        Ok(_) if bytes.len() as u64 > MAX_OBJECTIVE => Err(Error::ObjectiveTooLarge { place }),
+        Ok(_) => String::from_utf8(bytes).map_err(|_| {
+            let source = io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8 text");
+            Error::Objective { place, source }
+        }),
+    }
 }
 
 /// Reads, asks and resolves. `workspace` comes from [`workspace`], `objective` from [`objective`].

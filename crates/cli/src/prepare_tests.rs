@@ -110,6 +110,32 @@ fn an_objective_is_kept_byte_for_byte_wherever_it_comes_from() {
 }
 
 #[test]
+fn an_objective_that_does_not_end_is_refused() {
+    let args = RunArgs { objective: Some("-".into()), ..RunArgs::default() };
+    let error = objective(&args, &mut std::io::repeat(b'x')).unwrap_err();
+    assert_eq!(error.exit_code(), 2);
+    assert!(error.to_string().contains("standard input is larger than 1 MiB"), "{error}");
+    let full = "x".repeat(1 << 20);
+    assert_eq!(objective(&args, &mut full.as_bytes()).unwrap(), full, "the limit itself is allowed");
+    let endless = RunArgs { objective_file: Some("/dev/zero".into()), ..RunArgs::default() };
+    assert!(objective(&endless, &mut std::io::empty()).is_err());
+}
+
+#[test]
+fn an_objective_can_come_from_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, "Fix it\n")
+    });
+    let args = RunArgs { objective_file: Some(pipe), ..RunArgs::default() };
+    assert_eq!(objective(&args, &mut std::io::empty()).unwrap(), "Fix it\n");
+    writer.join().unwrap().unwrap();
+}
+
+#[test]
 fn a_workspace_has_one_name() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();

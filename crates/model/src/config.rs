@@ -380,6 +380,10 @@ impl LoopConfig {
                 return broken(field, "is 0".into(), "a span such as 30s, 10m or 2h".into());
             }
         }
+        // A pause can be written as a bare number of milliseconds, which no parser of spans has seen.
+        if self.pause > Millis::MAX_SETTING {
+            return broken("--pause", format!("{} is too long", self.pause), "at most 365d, such as 500 or 2s".into());
+        }
         if self.verification_commands.iter().any(|command| command.trim().is_empty()) {
             return broken("--criteria", "is empty".into(), "a command that fails until the work is done".into());
         }

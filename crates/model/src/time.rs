@@ -44,6 +44,9 @@ impl Timestamp {
 pub struct Millis(pub u64);
 
 impl Millis {
+    /// The longest span that a setting may have: 365 days.
+    pub const MAX_SETTING: Self = Self(365 * 86_400_000);
+
     /// A span of whole seconds.
     #[must_use]
     pub const fn secs(seconds: u64) -> Self {
@@ -97,16 +100,23 @@ impl fmt::Display for Millis {
     }
 }
 
-/// The text is no span of time.
+/// The text is no span of time that a setting may have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a span of time: write it like 500ms, 30s, 10m, 2h or 1h30m")]
-pub struct ParseDuration(String);
+pub enum ParseDuration {
+    /// It is not written like one.
+    #[error("`{0}` is not a span of time: write it like 500ms, 30s, 10m, 2h or 1h30m")]
+    Syntax(String),
+    /// It is longer than [`Millis::MAX_SETTING`].
+    #[error("`{0}` is too long: write at most 365d, such as 30m, 2h or 1d")]
+    TooLong(String),
+}
 
 impl FromStr for Millis {
     type Err = ParseDuration;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || ParseDuration(text.to_owned());
+        let wrong = || ParseDuration::Syntax(text.to_owned());
+        let too_long = || ParseDuration::TooLong(text.to_owned());
         let mut rest = text.trim();
         if rest == "0" {
             return Ok(Self(0));
@@ -114,7 +124,10 @@ impl FromStr for Millis {
         let mut total: u64 = 0;
         while !rest.is_empty() {
             let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-            let number: u64 = rest[..digits].parse().map_err(|_| wrong())?;
+            if digits == 0 {
+                return Err(wrong());
+            }
+            let number: u64 = rest[..digits].parse().map_err(|_| too_long())?;
             rest = &rest[digits..];
             let letters = rest.find(|c: char| c.is_ascii_digit() || c == ' ').unwrap_or(rest.len());
             let unit = match &rest[..letters] {
@@ -126,9 +139,13 @@ impl FromStr for Millis {
                 _ => return Err(wrong()),
             };
             rest = rest[letters..].trim_start();
-            total = number.checked_mul(unit).and_then(|n| total.checked_add(n)).ok_or_else(wrong)?;
+            total = total.saturating_add(number.saturating_mul(unit));
         }
-        if text.trim().is_empty() { Err(wrong()) } else { Ok(Self(total)) }
+        match total {
+            _ if text.trim().is_empty() => Err(wrong()),
+            _ if total > Self::MAX_SETTING.0 => Err(too_long()),
+            _ => Ok(Self(total)),
+        }
     }
 }
 

@@ -7,8 +7,12 @@ fn reads_spans() {
     {
         assert_eq!(text.parse::<Millis>(), Ok(Millis(millis)), "{text}");
     }
-    for text in ["", "30", "s", "-1s", "1.5h", "10 parsecs", "99999999999999999d"] {
+    for text in ["", "30", "s", "-1s", "1.5h", "10 parsecs"] {
         assert!(text.parse::<Millis>().unwrap_err().to_string().contains("1h30m"), "{text}");
+    }
+    assert_eq!("365d".parse::<Millis>(), Ok(Millis::MAX_SETTING));
+    for text in ["366d", "365d 1ms", "99999999999h", "99999999999999999999h", "99999999999999999d 99999999999999999d"] {
+        assert!(text.parse::<Millis>().unwrap_err().to_string().contains("at most 365d"), "{text}");
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use ralph_model::TestTally;
 use regex::Regex;
 
-use crate::test_names::COPY;
 use crate::text::start;
+use ralph_verify::test_names::COPY;
 
 /// Bytes kept of one name.
 const MAX_LENGTH: usize = 300;

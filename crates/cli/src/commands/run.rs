@@ -1,6 +1,7 @@
 //! `ralph run`: from words to a finished loop.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use ralph_agents::{Program, foreign_code};
 use ralph_checks::first_word_missing;
@@ -130,6 +131,7 @@ async fn resolve(args: &RunArgs, around: &Host) -> anyhow::Result<crate::setting
     refuse_missing_programs(&resolved.config, &workspace, around)?;
     refuse_plugins(&resolved.config, &workspace, &home)?;
     refuse_broken_globs(&resolved.config)?;
+    refuse_broken_commands(&resolved.config, resolved.notify.as_deref())?;
     refuse_missing_git(&resolved.config, &workspace, &around.git()?)?;
     Ok(resolved)
 }
@@ -273,14 +275,41 @@ fn refuse_broken_globs(config: &LoopConfig) -> Result<(), ConfigError> {
         ("--protect", &config.protected_paths),
         ("--allow-test-change", &config.allowed_test_changes),
         ("--expect", &expected),
+        ("--junit", &config.junit),
     ];
+    let allowed = "globs as in a .gitignore, such as infra/** or *.sql, relative to the workspace and without `..`";
     for (flag, globs) in lists {
         if let Err(error) = Guard::new(globs) {
-            return Err(ConfigError::new(
-                flag,
-                error.to_string(),
-                "globs as in a .gitignore, such as infra/** or *.sql",
-            ));
+            return Err(ConfigError::new(flag, error.to_string(), allowed));
+        }
+        let leaves = |glob: &&String| glob.trim_start_matches('!').split('/').any(|part| part == "..");
+        if let Some(glob) = globs.iter().find(leaves) {
+            return Err(ConfigError::new(flag, format!("`{glob}` leads out of the workspace"), allowed));
+        }
+    }
+    Ok(())
+}
+
+/// A line that the shell cannot read would fail in every iteration. The shell itself is asked, and runs nothing.
+fn refuse_broken_commands(config: &LoopConfig, notify: Option<&str>) -> Result<(), ConfigError> {
+    let checks = config.verification_commands.iter().map(|command| ("--criteria", command.as_str()));
+    let setup = config.setup.iter().map(|command| ("--setup", command.as_str()));
+    let expects = config.expects.iter().filter_map(|expectation| match expectation {
+        Expectation::Command(command) => Some(("--expect", command.as_str())),
+        Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
+    });
+    let agents = config.agents().filter_map(|agent| match &agent.kind {
+        AgentKind::Command { command } | AgentKind::Acp { command } => Some(("--agent-command", command.as_str())),
+        _ => None,
+    });
+    let notify = notify.map(|command| ("notify.command", command));
+    for (flag, command) in checks.chain(setup).chain(expects).chain(agents).chain(notify) {
+        // Where the shell cannot be started at all, `ralph doctor` and the loop say so.
+        let Ok(read) = Command::new("sh").args(["-n", "-c", command]).stdin(Stdio::null()).output() else { continue };
+        if !read.status.success() {
+            let said = String::from_utf8_lossy(&read.stderr);
+            let problem = format!("the shell cannot read `{command}`: {}", said.lines().next().unwrap_or_default());
+            return Err(ConfigError::new(flag, problem, "a line for `sh -c`, with every quote and bracket closed"));
         }
     }
     Ok(())

@@ -100,6 +100,14 @@ impl Walk<'_> {
             return Err(Error::AgentName { path: self.path.to_owned(), line, name });
         }
         match value.get_ref() {
+            // It would do nothing, and whoever wrote it meant something.
+            DeValue::Table(inner) if inner.is_empty() => Err(Error::Value {
+                path: self.path.to_owned(),
+                line,
+                key: full,
+                message: "the table is empty: set a key in it or remove it".to_owned(),
+                example: parent.example(),
+            }),
             DeValue::Table(inner) => self.table(path, inner),
             _ => Err(Error::Value {
                 path: self.path.to_owned(),

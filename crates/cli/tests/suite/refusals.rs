@@ -159,6 +159,43 @@ fn table() -> Vec<Wrong> {
         but("an unknown skill", &["--skill", "tddd"], &["--skill:", "`tddd`", "allowed:", "tdd"]),
         but("a skill that is a path", &["--skill", "../../etc"], &["--skill:", "allowed:"]),
         but("a bad glob", &["--prohibit", "src/[abc"], &["--prohibit:", "src/[abc", "allowed:", EXAMPLE]),
+        but("reports by a bad glob", &["--junit", "["], &["--junit:", "`[`", "allowed: globs", EXAMPLE]),
+        but(
+            "protection outside",
+            &["--protect", "../x"],
+            &["--protect:", "`../x` leads out", "allowed: globs", EXAMPLE],
+        ),
+        but("a report outside", &["--junit", "a/../../x.xml"], &["--junit:", "leads out", EXAMPLE]),
+        but("an expectation outside", &["--expect", "file:../x"], &["--expect:", "leads out", EXAMPLE]),
+        but("a permission outside", &["--allow-test-change", "../x"], &["--allow-test-change:", "leads out", EXAMPLE]),
+        but("a prohibition outside", &["--prohibit", "!../x"], &["--prohibit:", "leads out", EXAMPLE]),
+        but("an open quote in a check", &["--criteria", "echo 'x"], &["--criteria:", "shell", "quote", EXAMPLE]),
+        but("an open bracket in a check", &["--expect", "command:(true"], &["--expect:", "shell", EXAMPLE]),
+        wrong(
+            "an open quote in an agent",
+            &["Fix it", "--max", "3", "--max-cost", "1", "--agent-command", "cat 'x"],
+            &["--agent-command:", "shell", "quote", EXAMPLE],
+        ),
+        Wrong {
+            config: "notify.command = 'echo \"x'\n",
+            ..but("an open quote in the notification", &[], &["notify.command:", "shell", "quote"])
+        },
+        but(
+            "more than a year",
+            &["--max-duration", "99999999999h"],
+            &["--max-duration", "too long", "365d", "example:"],
+        ),
+        but("a number without end", &["--max-wait", "99999999999999999999h"], &["--max-wait", "too long", "365d"]),
+        but("a pause without end", &["--pause", "18446744073709551615"], &["--pause:", "too long", "365d"]),
+        configured("a span without end", "max_duration = '9999999h'\n", &["config.toml:1:", "too long", "365d"]),
+        configured("an empty table", "[caps]\n", &["config.toml:1:", "`caps`", "empty", "example: caps.iterations"]),
+        configured("an empty agent table", "[agents.x]\n", &["config.toml:1:", "`agents.x`", "empty", "example:"]),
+        configured("an unknown table", "[chekcs]\nx = 1\n", &["config.toml:1:", "`chekcs` is not a key"]),
+        wrong(
+            "an objective without end",
+            &["--objective-file", "/dev/zero", "--max", "3", "--max-cost", "1", "--agent-command", "AGENT"],
+            &["/dev/zero", "larger than 1 MiB", "allowed:"],
+        ),
         but("an empty glob", &["--prohibit", ""], &["--prohibit", "allowed:", EXAMPLE]),
         but(
             "a bad expectation",
