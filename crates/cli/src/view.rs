@@ -12,5 +12,4 @@ mod sparkline;
 mod state;
 mod text;
 
-pub(crate) use line::{agent_found, check_found};
 pub(crate) use live::{Live, Mode};

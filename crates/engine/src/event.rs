@@ -481,11 +481,6 @@ pub enum Effect {
     },
     /// Tell people that a limit is near.
     RaiseAlert(Alert),
-    /// Tell people that the loop goes on with another skill.
-    AnnounceEscalation {
-        /// The skill's name.
-        skill: String,
-    },
     /// The loop is over: write the record and the projections.
     Finish {
         /// How it ended.

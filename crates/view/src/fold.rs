@@ -58,6 +58,12 @@ impl RunFold {
         folded.deltas
     }
 
+    /// The loop behind it.
+    #[must_use]
+    pub const fn run(&self) -> &Loop {
+        &self.run
+    }
+
     /// How the run stands.
     #[must_use]
     pub fn state(&self) -> RunState {
@@ -71,7 +77,9 @@ impl RunFold {
     }
 }
 
-pub(crate) fn opened(run: &Loop) -> Delta {
+/// What a loop that begins, or that a new process continues, sends first.
+#[must_use]
+pub fn opened(run: &Loop) -> Delta {
     let facts = run.facts();
     Delta::Opened { config: Box::new(facts.config.clone()), start: Box::new(facts.start.clone()) }
 }

@@ -13,7 +13,7 @@ mod run;
 mod update;
 pub mod wire;
 
-pub use fold::{Folded, RunFold, fold};
+pub use fold::{Folded, RunFold, fold, opened};
 pub use ledger::ledger;
 pub use list::{ListEntry, RaceView, RacingView};
 pub use render::{agent_found, check_found, counted, dollars, headline, iteration_found};

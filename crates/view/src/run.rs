@@ -312,7 +312,9 @@ pub struct OutcomeView {
 }
 
 impl OutcomeView {
-    pub(crate) fn new(outcome: &Outcome, run: &Loop) -> Self {
+    /// How a loop ended.
+    #[must_use]
+    pub fn new(outcome: &Outcome, run: &Loop) -> Self {
         let facts = run.facts();
         let by_keyboard = facts.stop.is_some_and(|stop| stop.by == ralph_engine::StopBy::Keyboard);
         let (verified, error) = match outcome {

@@ -9,6 +9,7 @@ use ralph_model::{
     AgentKind, AgentRun, AgentSpec, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash, Violation,
 };
 use ralph_process::{Network, Sandbox, Stop};
+use ralph_view::Progress;
 use ralph_workspace::{Guard, Repository};
 use tokio::sync::watch;
 
@@ -18,7 +19,6 @@ use crate::cost_note::CostNote;
 use crate::error::Error;
 use crate::home::Home;
 use crate::live::settlement;
-use crate::notice::Notice;
 use crate::settings_snapshot::{Shared, Tree};
 
 /// One run of the agent.
@@ -41,7 +41,6 @@ struct Left {
 impl Context {
     pub(super) async fn run_agent(&self, run: AgentTask, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
         let AgentTask { iteration, attempt, agent, prompt, budget, timeout, before } = run;
-        self.services.tell(Notice::IterationStarted { iteration, agent: agent.title() });
         let kept = self.folder.prompt(iteration);
         let safe = self.services.redactor.text(&prompt);
         Home::write_private(&kept, safe.as_bytes())?;
@@ -82,21 +81,21 @@ impl Context {
         let mut observe = |activity: Activity| match activity {
             Activity::Text(text) => {
                 if let Some(line) = lines.push(&text) {
-                    self.services.tell(Notice::Activity { line });
+                    self.services.tell(Progress::Activity { line });
                 }
             }
             Activity::Message(text) => {
                 let words = beginning(&text);
                 if !words.is_empty() {
-                    self.services.tell(Notice::Said { words });
+                    self.services.tell(Progress::Said { words });
                 }
             }
-            Activity::Line(line) => self.services.tell(Notice::Did { what: line }),
+            Activity::Line(line) => self.services.tell(Progress::Did { what: line }),
             Activity::Cost(spent) => {
                 if let Some(note) = &note {
                     note.spent(spent);
                 }
-                self.services.tell(Notice::Spending { so_far: spent });
+                self.services.tell(Progress::Spending { so_far: spent });
             }
             Activity::Stake(amount) => {
                 if let Some(note) = &note {
@@ -127,14 +126,6 @@ impl Context {
         let commits = self.on_repository(since).await?.unwrap_or(0);
         let reserved = budget.unwrap_or(Money::ZERO);
         let charged = observed.cost.charge(reserved);
-        self.services.tell(Notice::AgentFinished {
-            iteration,
-            ended: observed.ended.clone(),
-            faults: observed.faults.clone(),
-            changed: left.changed.len(),
-            charged,
-            duration: observed.duration,
-        });
         let day = self.day_after(attempt, budget.is_some(), charged).await?;
         let output = OutputRef {
             file: self.relative_log(&log),
