@@ -10,7 +10,7 @@ mod restoring;
 mod verifying;
 mod working;
 
-use ralph_model::{AgentSpec, Attempt, Iteration, Keep, Millis, Money, Outcome, Timestamp};
+use ralph_model::{AgentSpec, Attempt, ErrorCause, Iteration, Keep, Millis, Money, Outcome, Timestamp};
 
 use crate::decide::{self, Next};
 use crate::event::{Effect, Event};
@@ -164,7 +164,7 @@ pub(crate) fn end(facts: &mut Facts, outcome: Outcome) -> Step {
 
 /// Gives up because Ralph's own machinery failed; the loop can be resumed.
 pub(crate) fn fault(error: String) -> Step {
-    Done::enter(Outcome::Error { error })
+    Done::enter(Outcome::Error { cause: ErrorCause::Faulted { error } })
 }
 
 pub(crate) fn run_agent(

@@ -77,7 +77,7 @@ impl Live {
         let encoded = encode(at, &event)?;
         let end = if event.kind() == LOOP_FINISHED { End::Written } else { End::Unwritten };
         // Stepping a copy tells what the listing has to show in the same transaction; only a commit makes it real.
-        let Folded { run: next, effects, deltas } = ralph_view::fold(&self.run, at, event);
+        let Folded { run: next, effects, deltas } = ralph_view::fold(self.loop_id, &self.run, at, event);
         let number = self.appended + 1;
         crash_if(services.crash, number, CrashPoint::Before);
         let summary = Some(summary(self.loop_id, &next));
@@ -104,7 +104,7 @@ impl Live {
     /// The result of a loop that ended like this.
     pub(crate) fn result(&self, view: &RunView, outcome: &Outcome, folder: &LoopFolder) -> RunResult {
         let folder = folder.root().to_string_lossy().into_owned();
-        RunResult::new(view, OutcomeView::new(outcome, &self.run), folder, self.head.hash.to_string())
+        RunResult::new(view, OutcomeView::new(self.loop_id, outcome, &self.run), folder, self.head.hash.to_string())
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 
+use ralph_engine::text::{self, Continuation};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_model::{Isolation, LoopConfig, LoopId, Money, Race};
-use ralph_view::{CandidateView, RaceResult, RunResult};
+use ralph_view::{CandidateView, CauseView, RaceResult, RunResult};
 use ralph_workspace::Repository;
 use tokio::task::{self, JoinSet};
 use uuid::Uuid;
@@ -192,7 +193,11 @@ fn configs(config: &LoopConfig, pool: &str, candidates: u32) -> Vec<LoopConfig> 
 
 /// The result of a candidate that is not kept, because it did nothing: it cannot go on.
 fn of_nothing(result: RunResult) -> RunResult {
-    let details = result.details.replace("`ralph resume` goes on", "start again with `ralph run`");
+    let details = match &result.cause {
+        Some(CauseView::Abort(cause)) => text::aborted(cause, Continuation::NewRun),
+        Some(CauseView::Error(cause)) => text::failed(cause, Continuation::NewRun),
+        None => result.details.clone(),
+    };
     let details = format!("{details}; it changed nothing, so its worktree was removed");
     RunResult { details, best: None, branch: None, ..result }
 }

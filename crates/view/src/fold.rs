@@ -18,12 +18,12 @@ pub struct Folded {
 
 /// Steps a copy of the loop: whoever has to write the event down first keeps the old one until that is done.
 #[must_use]
-pub fn fold(before: &Loop, at: Timestamp, event: Event) -> Folded {
+pub fn fold(loop_id: LoopId, before: &Loop, at: Timestamp, event: Event) -> Folded {
     let continues = matches!(event, Event::Resumed { .. });
     let mut run = before.clone();
     let effects = run.step(at, event);
     let mut deltas = if continues { vec![opened(&run)] } else { Vec::new() };
-    compare(before, &run, &mut deltas);
+    compare(loop_id, before, &run, &mut deltas);
     Folded { run, effects, deltas }
 }
 
@@ -53,7 +53,7 @@ impl RunFold {
 
     /// Takes one more event, and says what it changed.
     pub fn apply(&mut self, at: Timestamp, event: Event) -> Vec<Delta> {
-        let folded = fold(&self.run, at, event);
+        let folded = fold(self.loop_id, &self.run, at, event);
         self.run = folded.run;
         folded.deltas
     }
@@ -85,7 +85,7 @@ pub fn opened(run: &Loop) -> Delta {
 }
 
 /// What is known after that was not known before.
-fn compare(before: &Loop, after: &Loop, deltas: &mut Vec<Delta>) {
+fn compare(loop_id: LoopId, before: &Loop, after: &Loop, deltas: &mut Vec<Delta>) {
     let (old, new) = (before.facts(), after.facts());
     if let Some(stop) = new.stop.filter(|_| new.stop != old.stop) {
         deltas.push(Delta::Stopping { stop });
@@ -135,6 +135,6 @@ fn compare(before: &Loop, after: &Loop, deltas: &mut Vec<Delta>) {
         _ => {}
     }
     if let (None, Some(outcome)) = (before.outcome(), after.outcome()) {
-        deltas.push(Delta::Finished { outcome: OutcomeView::new(outcome, after) });
+        deltas.push(Delta::Finished { outcome: OutcomeView::new(loop_id, outcome, after) });
     }
 }

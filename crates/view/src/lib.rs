@@ -18,7 +18,7 @@ pub use ledger::ledger;
 pub use list::{ListEntry, RaceView, RacingView};
 pub use render::{agent_found, check_found, counted, dollars, headline, iteration_found};
 pub use result::{CandidateView, RaceResult, RunResult};
-pub use run::{CheckView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView};
+pub use run::{CauseView, CheckView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView};
 pub use update::{Delta, Progress, Update, What};
 
 /// Everything that is sent or printed, in one type, so that one schema describes it.

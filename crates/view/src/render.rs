@@ -1,7 +1,7 @@
 //! Sentences about runs that more than one screen or file shows.
 
-use ralph_engine::{Facts, IterationRecord};
-use ralph_model::{AbortReason, AgentRun, CheckOutcome, Ended, Money, Outcome, TestTally, Tripwire, Verdict};
+use ralph_engine::IterationRecord;
+use ralph_model::{AbortReason, AgentRun, CheckOutcome, Ended, Money, TestTally, Verdict};
 
 use crate::run::{IterationView, RunStatus};
 
@@ -72,31 +72,6 @@ pub fn iteration_found(iteration: &IterationView) -> String {
         (true, false) => format!("{found}, although the agent claims to be done"),
         (true, true) => format!("{found}, and the agent claims to be done"),
         (false, _) => found,
-    }
-}
-
-/// How a run ended, in words, with what to do next.
-pub(crate) fn details(outcome: &Outcome, facts: &Facts) -> String {
-    match outcome {
-        Outcome::Aborted { details, .. } => details.clone(),
-        // Whoever decided on the error may have said already how to go on.
-        Outcome::Error { error } if error.contains("`ralph resume`") => error.clone(),
-        Outcome::Error { error } => format!("{error}; `ralph resume` goes on when it is mended"),
-        Outcome::Completed { verified: false } => "the agent claims to be done; nothing checked it".into(),
-        Outcome::Completed { verified: true } => {
-            let mut text = format!("every check passed: {}", facts.config.verification_commands.join("; "));
-            match facts.last_verdict().and_then(|verdict| verdict.tripwire.as_ref()) {
-                Some(wire @ (Tripwire::Off | Tripwire::NotPossible { .. })) => {
-                    text.push_str(&format!("; tripwire {wire}"));
-                }
-                Some(wire) => text.push_str(&format!("; {wire}")),
-                None => {}
-            }
-            if let Some(place) = &facts.pinned_patch {
-                text.push_str(&format!("; protected files were put back, the agent's versions are in {place}"));
-            }
-            text
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use ralph_model::{AbortReason, Best, LoopId, Millis, Money};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::run::{OutcomeView, RunStatus, RunView, VerdictView};
+use crate::run::{CauseView, OutcomeView, RunStatus, RunView, VerdictView};
 use crate::{render, wire};
 
 /// How a run ended.
@@ -45,7 +45,10 @@ pub struct RunResult {
     /// Where the agent's versions of protected files are kept that were restored at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
-    /// In words.
+    /// Why it was aborted or what failed, with its figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<CauseView>,
+    /// How it ended and what to do next, in words.
     pub details: String,
     /// The agent's last message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,7 +95,7 @@ impl RunResult {
     /// The result of a run that ended like this; the folder and the last hash of its journal are the caller's to know.
     #[must_use]
     pub fn new(view: &RunView, outcome: OutcomeView, folder: String, chain_head: String) -> Self {
-        let OutcomeView { status, verified, reason, details, error, exit_code } = outcome;
+        let OutcomeView { status, verified, reason, cause, details, error, exit_code } = outcome;
         let verified = verified == Some(true);
         let message = view.runs().next_back().map(|run| run.final_message.clone());
         let message = message.filter(|message| !message.trim().is_empty());
@@ -111,6 +114,7 @@ impl RunResult {
             flakes: view.state.flakes,
             sandbox: view.start.sandbox.clone(),
             replaced: view.replaced.clone(),
+            cause,
             details,
             output,
             last_output,

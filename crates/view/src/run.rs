@@ -1,9 +1,11 @@
 //! A run as it is seen: its state in a few figures, and all of it.
 
+use ralph_engine::text::{self, Continuation};
 use ralph_engine::{IterationRecord, Loop, StartPoint, Stop};
 use ralph_model::{
-    AbortReason, AgentRun, AgentSpec, Best, CheckOutcome, Isolation, Iteration, LoopConfig, LoopId, Millis, Missing,
-    Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire, Trouble, UntrackedDigest, Verdict,
+    AbortCause, AbortReason, AgentRun, AgentSpec, Best, CheckOutcome, ErrorCause, Isolation, Iteration, LoopConfig,
+    LoopId, Millis, Missing, Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire, Trouble,
+    UntrackedDigest, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -137,8 +139,8 @@ impl RunState {
             },
             reason: outcome.and_then(|outcome| match outcome {
                 Outcome::Completed { .. } => None,
-                Outcome::Aborted { reason, .. } => Some(reason.name().to_owned()),
-                Outcome::Error { error } => Some(error.clone()),
+                Outcome::Aborted { cause } => Some(cause.reason().name().to_owned()),
+                Outcome::Error { cause } => Some(text::error(cause)),
             }),
             verified: outcome == Some(&Outcome::Completed { verified: true }),
             phase: run.phase().name().to_owned(),
@@ -257,7 +259,7 @@ impl RunView {
             config: facts.config.clone(),
             start: facts.start.clone(),
             tree: facts.tree.clone(),
-            outcome: run.outcome().map(|outcome| OutcomeView::new(outcome, run)),
+            outcome: run.outcome().map(|outcome| OutcomeView::new(loop_id, outcome, run)),
             kept: facts.kept.clone(),
             patch: facts.patch.clone(),
             replaced: facts.pinned_patch.clone(),
@@ -302,9 +304,12 @@ pub struct OutcomeView {
     /// Why it was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<AbortReason>,
+    /// Why it was aborted or what failed, with its figures; none in journals from before causes were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<CauseView>,
     /// In words, with what to do next.
     pub details: String,
-    /// What failed.
+    /// What failed, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The exit code of the program.
@@ -314,25 +319,43 @@ pub struct OutcomeView {
 impl OutcomeView {
     /// How a loop ended.
     #[must_use]
-    pub fn new(outcome: &Outcome, run: &Loop) -> Self {
+    pub fn new(loop_id: LoopId, outcome: &Outcome, run: &Loop) -> Self {
         let facts = run.facts();
         let by_keyboard = facts.stop.is_some_and(|stop| stop.by == ralph_engine::StopBy::Keyboard);
-        let (verified, error) = match outcome {
-            Outcome::Completed { verified } => (Some(*verified), None),
-            Outcome::Aborted { .. } => (None, None),
-            Outcome::Error { error } => (None, Some(error.clone())),
+        let (verified, cause, error) = match outcome {
+            Outcome::Completed { verified } => (Some(*verified), None, None),
+            Outcome::Aborted { cause } => (None, Some(CauseView::Abort(cause.clone())), None),
+            Outcome::Error { cause } => (None, Some(CauseView::Error(cause.clone())), Some(text::error(cause))),
         };
         Self {
             status: status_of(outcome),
             verified,
             reason: outcome.reason(),
-            details: render::details(outcome, facts),
+            cause: cause.filter(|cause| !cause.is_sentence()),
+            details: text::details(outcome, facts, Continuation::Resume(loop_id)),
             error,
             exit_code: match outcome.reason() {
                 Some(AbortReason::Cancelled) if by_keyboard => ralph_model::exit_code::KEYBOARD,
                 _ => outcome.exit_code(),
             },
         }
+    }
+}
+
+/// Why a run did not complete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CauseView {
+    /// It was aborted.
+    Abort(AbortCause),
+    /// Something failed.
+    Error(ErrorCause),
+}
+
+impl CauseView {
+    /// Whether only a sentence was recorded.
+    const fn is_sentence(&self) -> bool {
+        matches!(self, Self::Abort(AbortCause::Recorded { .. }) | Self::Error(ErrorCause::Recorded { .. }))
     }
 }
 

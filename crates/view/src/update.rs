@@ -1,7 +1,7 @@
 //! What a run sends to those who watch it: what was recorded, and what happens meanwhile.
 
 use ralph_engine::{Alert, StartPoint, Stop};
-use ralph_model::{CheckOutcome, Iteration, LoopConfig, LoopId, Money, Tamper, Timestamp, Tripwire};
+use ralph_model::{AgentEvent, CheckOutcome, Iteration, LoopConfig, LoopId, Tamper, Timestamp, Tripwire};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -139,22 +139,10 @@ pub enum Progress {
         /// The line.
         line: String,
     },
-    /// The agent said something: the beginning of it, on one line.
-    Said {
-        /// The words.
-        words: String,
-    },
-    /// The agent did something.
-    Did {
-        /// What, on one line.
-        what: String,
-    },
-    /// What the run of the agent has cost so far.
-    Spending {
-        /// How much, at least.
-        #[serde(rename = "soFarUSD", with = "wire::dollars")]
-        #[schemars(with = "f64")]
-        so_far: Money,
+    /// The agent did or said something, or used something.
+    Agent {
+        /// What.
+        event: AgentEvent,
     },
     /// A check is about to run.
     CheckStarted {
@@ -183,7 +171,7 @@ impl Progress {
     #[must_use]
     pub const fn is_chatter(&self) -> bool {
         match self {
-            Self::Activity { .. } | Self::Said { .. } | Self::Did { .. } | Self::Spending { .. } => true,
+            Self::Activity { .. } | Self::Agent { .. } => true,
             Self::CheckStarted { .. } | Self::CheckFinished { .. } | Self::StopHeard { .. } | Self::Warning { .. } => {
                 false
             }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use ralph_engine::{DayBudget, Event, Phase, Refusal, StartPoint, Stop};
 use ralph_model::{
-    AgentRun, AgentSpec, CheckOutcome, Cost, Ended, LoopConfig, LoopId, Millis, Money, OutputRef, TestTally, Timestamp,
-    TreeHash, Trouble, Usage, Verdict,
+    AgentEvent, AgentRun, AgentSpec, CheckOutcome, Cost, Ended, LoopConfig, LoopId, Millis, Money, OutputRef,
+    TestTally, Timestamp, TreeHash, Trouble, Usage, Verdict,
 };
 use ralph_view::{Delta, Progress, RunFold, Update, What};
 
@@ -50,6 +50,11 @@ impl From<Progress> for Scripted {
     fn from(progress: Progress) -> Self {
         Step::Progress(progress).into()
     }
+}
+
+/// Something that the agent does or says.
+pub(super) fn agent(event: AgentEvent) -> Scripted {
+    Progress::Agent { event }.into()
 }
 
 /// A step of one candidate of a race.
@@ -194,7 +199,7 @@ fn agent_finished(fold: &RunFold, step: &Step) -> Event {
         violations: Vec::new(),
     };
     let day = DayBudget { spent, cap: Money::dollars(50) };
-    Event::AgentFinished { attempt: fold.run().awaited().unwrap(), run: Box::new(run), day }
+    Event::AgentFinished { attempt: fold.run().awaited().unwrap(), run: Box::new(run), day, claim: None }
 }
 
 fn checks_finished(fold: &RunFold, step: &Step) -> Event {

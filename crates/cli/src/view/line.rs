@@ -4,6 +4,7 @@ use ralph_engine::{StartPoint, Stop, StopWhen};
 use ralph_model::{LoopConfig, Timestamp, Trouble};
 use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, headline, iteration_found};
 
+use super::agent_event::event_line;
 use crate::screen::{counted, dollars};
 
 /// How lasting a line is.
@@ -64,10 +65,8 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
 pub(super) fn of_progress(progress: &Progress) -> Option<(Weight, String)> {
     use Weight::{Lasting, Passing};
     Some(match progress {
-        Progress::Activity { .. } | Progress::Spending { .. } | Progress::StopHeard { .. } => return None,
-        // Marked, so that no words of an agent look like Ralph's own.
-        Progress::Said { words } => (Passing, format!("  | {words}")),
-        Progress::Did { what } => (Passing, format!("  > {what}")),
+        Progress::Activity { .. } | Progress::StopHeard { .. } => return None,
+        Progress::Agent { event } => (Passing, event_line(event)?),
         Progress::CheckStarted { command } => (Passing, format!("check: {command}")),
         Progress::CheckFinished { outcome } => {
             (Passing, format!("check: {}: {} ({})", outcome.command, check_found(outcome), outcome.duration))

@@ -1,6 +1,7 @@
+use ralph_model::AgentEvent;
 use ralph_view::Progress;
 
-use super::super::fixtures::{Terminal, baseline, decided, opened, play, started};
+use super::super::fixtures::{Terminal, agent, baseline, decided, opened, play, started};
 use super::*;
 
 fn now() -> Timestamp {
@@ -17,8 +18,8 @@ fn updates() -> Vec<Update> {
         baseline(2, 7),
         started(),
         Progress::Activity { line: "chatter".into() }.into(),
-        Progress::Said { words: "I look around.".into() }.into(),
-        Progress::Did { what: "Bash: ls".into() }.into(),
+        agent(AgentEvent::Message { text: "I look around.".into() }),
+        agent(AgentEvent::ToolStarted { id: "1".into(), tool: "Bash".into(), summary: "ls".into() }),
         decided((5, 4), 700_000),
         warning("odd\u{1b}[2J").into(),
     ];

@@ -1,8 +1,8 @@
 use ralph_engine::{Stop, StopBy, StopWhen};
-use ralph_model::{Trouble, TroubleKind};
+use ralph_model::{AgentEvent, Trouble, TroubleKind};
 use ralph_view::Progress;
 
-use super::super::fixtures::{self, Scripted, Step, Terminal, baseline, decided, of, opened, play};
+use super::super::fixtures::{self, Scripted, Step, Terminal, agent, baseline, decided, of, opened, play};
 use super::super::painter::{Painter, Size};
 use super::*;
 
@@ -37,8 +37,15 @@ fn racing() -> Vec<Scripted> {
         started(1),
         of_agent(1, decided((5, 4), 333_334)),
         started(1),
-        of_agent(1, Progress::Did { what: "Edit: src/utils/parse.ts".into() }),
-        of_agent(1, Progress::Spending { so_far: Money::from_micros(4_020) }),
+        of_agent(
+            1,
+            agent(AgentEvent::ToolStarted {
+                id: "1".into(),
+                tool: "Edit".into(),
+                summary: "src/utils/parse.ts".into(),
+            }),
+        ),
+        of_agent(1, agent(AgentEvent::Usage { input_tokens: 0, output_tokens: 0, cost: Money::from_micros(4_020) })),
         started(2),
         of_agent(2, Progress::CheckStarted { command: "npm test -- --all".into() }),
         of_agent(3, Step::Refused(trouble)),

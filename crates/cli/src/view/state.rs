@@ -1,8 +1,9 @@
 //! What is drawn of one run: its state as it was recorded, and what happens meanwhile. Pure: time comes in with each update.
 
-use ralph_model::{Money, Timestamp};
+use ralph_model::{AgentEvent, Money, Timestamp};
 use ralph_view::{Delta, Progress, RunState, RunStatus, What, iteration_found};
 
+use super::agent_event::event_words;
 use super::line::first_line;
 use super::text::flat;
 
@@ -104,10 +105,13 @@ impl View {
 
     fn progress(&mut self, progress: &Progress, now: Timestamp) {
         match progress {
-            Progress::Activity { line: text } | Progress::Said { words: text } | Progress::Did { what: text } => {
-                self.activity = flat(text);
+            Progress::Activity { line } => self.activity = flat(line),
+            Progress::Agent { event: AgentEvent::Usage { cost, .. } } => self.running = *cost,
+            Progress::Agent { event } => {
+                if let Some(words) = event_words(event) {
+                    self.activity = flat(&words);
+                }
             }
-            Progress::Spending { so_far } => self.running = *so_far,
             Progress::CheckStarted { command } => {
                 self.doing = Doing::Check { command: flat(command), since: now };
                 self.activity.clear();

@@ -1,9 +1,9 @@
 //! What the end of a loop rests on, in one file that can be kept apart from the journal.
 
-use std::fs;
 use std::path::Path;
+use std::{fmt, fs};
 
-use ralph_model::{LoopId, Pin, TreeHash};
+use ralph_model::{LoopId, Pin, TreeHash, Tripwire};
 use ralph_store::Head;
 use ralph_view::{CheckView, RunStatus, RunView};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub(crate) struct Certificate {
     pub(crate) allowed: Vec<String>,
     /// Whether the checks showed that they can still fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) tripwire: Option<String>,
+    pub(crate) tripwire: Option<CertifiedTripwire>,
     pub(crate) events: u64,
     pub(crate) chain_head: String,
 }
@@ -54,9 +54,22 @@ impl Certificate {
             checks: verdict.map_or_else(Vec::new, |verdict| verdict.checks.iter().map(certified).collect()),
             pins: CertifiedPins::of(&view.start.pins),
             allowed: verdict.map(|verdict| verdict.allowed.clone()).unwrap_or_default(),
-            tripwire: verdict.and_then(|verdict| verdict.tripwire.as_ref()).map(ToString::to_string),
+            tripwire: verdict
+                .and_then(|verdict| verdict.tripwire.as_ref())
+                .map(|wire| CertifiedTripwire::Typed(wire.clone())),
             events,
             chain_head,
+        }
+    }
+
+    /// Whether a certificate that was written earlier says the same. One from before tripwires were typed has a sentence in its
+    /// place, which may be worded differently now.
+    pub(crate) fn agrees_with(&self, found: &Self) -> bool {
+        match (&self.tripwire, &found.tripwire) {
+            (Some(_), Some(CertifiedTripwire::Sentence(_))) => {
+                *self == Self { tripwire: self.tripwire.clone(), ..found.clone() }
+            }
+            _ => self == found,
         }
     }
 
@@ -68,6 +81,24 @@ impl Certificate {
         }
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         serde_json::from_str(&text).map_err(|error| error.to_string())
+    }
+}
+
+/// What came of the tripwire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum CertifiedTripwire {
+    Typed(Tripwire),
+    /// Of an older Ralph.
+    Sentence(String),
+}
+
+impl fmt::Display for CertifiedTripwire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Typed(tripwire) => tripwire.fmt(f),
+            Self::Sentence(sentence) => f.write_str(sentence),
+        }
     }
 }
 
