@@ -1,8 +1,9 @@
-//! A loop read back from its journal, for commands that only look.
+//! Loops by name, and read back from their journals.
 
+use anyhow::bail;
 use ralph_engine::Loop;
 use ralph_model::LoopId;
-use ralph_store::Store;
+use ralph_store::{Found, LoopEntry, Store};
 use ralph_view::RunView;
 
 /// The loop that a journal tells of.
@@ -19,4 +20,22 @@ pub(crate) async fn read(store: &Store, loop_id: LoopId) -> anyhow::Result<Loop>
 /// When the journal is broken or cannot be followed.
 pub(crate) async fn view(store: &Store, loop_id: LoopId) -> anyhow::Result<RunView> {
     Ok(RunView::new(loop_id, &read(store, loop_id).await?))
+}
+
+/// The loop that a person means.
+///
+/// # Errors
+/// When nobody or more than one answers to the name.
+pub(crate) async fn find_loop(store: &Store, name: &str) -> anyhow::Result<LoopEntry> {
+    match store.find(name).await? {
+        Found::One(entry) => Ok(*entry),
+        Found::None if name.chars().filter(char::is_ascii_alphanumeric).count() < 4 => {
+            bail!("`{name}` is too short: give four or more characters of a loop's id, `ralph list --all` shows them")
+        }
+        Found::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
+        Found::Several(entries) => {
+            let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
+            bail!("`{name}` may mean any of these, give more characters:\n  {}", ids.join("\n  "))
+        }
+    }
 }

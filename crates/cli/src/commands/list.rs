@@ -9,15 +9,16 @@ use ralph_workspace::holder;
 use serde_json::Value;
 
 use crate::args::{ListArgs, StatusWord};
-use crate::host::{Host, now};
+use crate::input::now;
 use crate::screen::Screen;
+use ralph_host::Host;
 
 /// Lists loops.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let entries = match Store::open_existing(&around.places.database()).await? {
+    let entries = match Store::open_existing(&around.dirs.database()).await? {
         Some(store) => {
             let home = around.home();
             chosen(&store, &args, around).await?.iter().map(|entry| listed(entry, &home)).collect()

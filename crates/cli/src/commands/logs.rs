@@ -14,10 +14,10 @@ use ralph_text::{Redactor, SanitizeStream};
 use ralph_view::{RunView, VerdictView};
 
 use crate::args::LogsArgs;
-use crate::host::{Host, find_loop};
-use crate::journal::view;
+use crate::journal::{find_loop, view};
 use crate::screen::Screen;
 use crate::view::transcript;
+use ralph_host::Host;
 
 /// Prints one output, and goes on with it while the loop runs when that is asked for.
 ///

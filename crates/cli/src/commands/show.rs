@@ -8,9 +8,9 @@ use ralph_view::{IterationView, ListEntry, RaceView, RunStatus, RunView, Verdict
 
 use super::list::{columns, listed, of_race};
 use crate::args::ShowArgs;
-use crate::host::{Host, find_loop};
-use crate::journal::view;
+use crate::journal::{find_loop, view};
 use crate::screen::Screen;
+use ralph_host::Host;
 
 /// Shows one loop.
 ///

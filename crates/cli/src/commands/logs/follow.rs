@@ -15,9 +15,9 @@ use ralph_view::{RunStatus, RunView};
 use super::output::Output;
 use super::{Shown, readable};
 use crate::commands::list::listed;
-use crate::host::Host;
 use crate::journal::view;
 use crate::screen::Screen;
+use ralph_host::Host;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
