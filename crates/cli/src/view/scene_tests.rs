@@ -76,7 +76,7 @@ fn a_race_at_three_widths() {
     ralph race  Fix the failing tests in src/utils                                                                    1m 10s
     1  claude:opus              2/10  works 1m 03s: Edit: src/utils/parse.ts                              4 failing  $0.3374
     2  codex                    1/10  check 59.0s: npm test -- --all                                      7 failing    $0.00
-    3  gemini:gemini-2.5-flash  1/10  waits 2m 10s: rate or usage limit                                    1 failing    $0.00
+    3  gemini:gemini-2.5-flash  1/10  waits 2m 10s: rate or usage limit                                   1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
 }
@@ -105,7 +105,7 @@ fn a_race_at_its_beginning_and_at_its_end() {
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
     let told = [started(2), of_agent(2, Step::Stopping(stop))];
-    assert!(shown(&[&racing()[..2], &told].concat(), 80).contains("2/10  stopping, works 1m 08s"));
+    assert!(shown(&[&racing()[..2], &told].concat(), 80).contains("1/10  stopping, works 1m 08s"));
     // When all have ended the clock stands still.
     steps.push(of_agent(2, Step::Cut));
     let scene = scene(&steps);
