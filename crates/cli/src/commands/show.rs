@@ -34,7 +34,8 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
     let candidates: Vec<ListEntry> = of_race(&store, &entry).await?.iter().map(|one| listed(one, &home)).collect();
     let mut run = view(&store, entry.id).await?;
     let listed = listed(&entry, &home);
-    run.state.status = listed.status;
+    // As the listing has it: in the words of the Ralph that wrote it.
+    (run.state.status, run.state.reason) = (listed.status, listed.reason.clone());
     run.race = RaceView::new(&candidates);
     // The branch of a candidate that is not kept is gone.
     if run.race.is_some() && !run.state.verified && !Path::new(&run.workspace).is_dir() {
