@@ -16,7 +16,7 @@ pub mod wire;
 pub use fold::{Folded, RunFold, fold, opened};
 pub use ledger::ledger;
 pub use list::{ListEntry, RaceView, RacingView};
-pub use render::{agent_found, check_found, counted, dollars, headline, iteration_found};
+pub use render::{agent_found, check_found, counted, dollars, iteration_found};
 pub use result::{CandidateView, RaceResult, RunResult};
 pub use run::{CauseView, CheckView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView};
 pub use update::{Delta, Progress, Update, What};

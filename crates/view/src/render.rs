@@ -21,13 +21,17 @@ pub fn dollars(amount: Money) -> String {
 }
 
 /// How a run ended, in one line.
-#[must_use]
-pub fn headline(status: RunStatus, reason: Option<AbortReason>, verified: bool, details: &str) -> String {
+pub(crate) fn headline(
+    status: RunStatus,
+    reason: Option<AbortReason>,
+    unverified: Option<&str>,
+    details: &str,
+) -> String {
     let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
-    let verified = match (status, verified) {
-        (RunStatus::Completed, true) => " (verified)",
-        (RunStatus::Completed, false) => " (NOT verified: no check ran)",
-        _ => "",
+    let verified = match (status, unverified) {
+        (RunStatus::Completed, None) => " (verified)".to_owned(),
+        (RunStatus::Completed, Some(why)) => format!(" (NOT verified: {why})"),
+        _ => String::new(),
     };
     format!("{}{reason}{verified}: {details}", status.name())
 }
@@ -63,7 +67,10 @@ pub fn iteration_found(iteration: &IterationView) -> String {
     };
     let (passing, failing) = (verdict.passing, verdict.failing);
     let found = match (&verdict.doubt, failing) {
-        _ if verdict.passed => format!("all checks pass ({passing} passing)"),
+        _ if verdict.passed => match &iteration.open {
+            Some(open) => format!("all checks pass ({passing} passing), but {open}"),
+            None => format!("all checks pass ({passing} passing)"),
+        },
         (Some(doubt), _) => format!("{passing} passing, {failing} failing, but {doubt}"),
         (None, 0) => format!("{passing} passing, but something expected is missing"),
         (None, _) => format!("{passing} passing, {failing} failing"),

@@ -30,6 +30,9 @@ pub struct RunResult {
     pub duration: Millis,
     /// Whether checks passed. A claim alone is never verification.
     pub verified: bool,
+    /// Why a run that completed is not verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
     /// What the checks found last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<VerdictView>,
@@ -95,7 +98,7 @@ impl RunResult {
     /// The result of a run that ended like this; the folder and the last hash of its journal are the caller's to know.
     #[must_use]
     pub fn new(view: &RunView, outcome: OutcomeView, folder: String, chain_head: String) -> Self {
-        let OutcomeView { status, verified, reason, cause, details, error, exit_code } = outcome;
+        let OutcomeView { status, verified, unverified, reason, cause, details, error, exit_code } = outcome;
         let verified = verified == Some(true);
         let message = view.runs().next_back().map(|run| run.final_message.clone());
         let message = message.filter(|message| !message.trim().is_empty());
@@ -108,6 +111,7 @@ impl RunResult {
             cost: view.state.cost,
             duration: view.state.duration,
             verified,
+            unverified,
             verdict: view.last_verdict().cloned(),
             false_claims: view.state.false_claims,
             tampered: view.state.tampered,
@@ -136,7 +140,7 @@ impl RunResult {
     /// One line for people.
     #[must_use]
     pub fn headline(&self) -> String {
-        render::headline(self.status, self.reason, self.verified, &self.details)
+        render::headline(self.status, self.reason, self.unverified.as_deref(), &self.details)
     }
 }
 

@@ -301,6 +301,9 @@ pub struct OutcomeView {
     /// Whether checks passed, of a run that completed. A claim alone is never verification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<bool>,
+    /// Why a run that completed is not verified.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unverified: Option<String>,
     /// Why it was aborted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<AbortReason>,
@@ -317,6 +320,12 @@ pub struct OutcomeView {
 }
 
 impl OutcomeView {
+    /// How it ended, in one line.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        render::headline(self.status, self.reason, self.unverified.as_deref(), &self.details)
+    }
+
     /// How a loop ended.
     #[must_use]
     pub fn new(loop_id: LoopId, outcome: &Outcome, run: &Loop) -> Self {
@@ -330,6 +339,10 @@ impl OutcomeView {
         Self {
             status: status_of(outcome),
             verified,
+            unverified: (verified == Some(false)).then(|| {
+                let was_checked = facts.last_verdict().is_some_and(|verdict| !verdict.checks.is_empty());
+                if was_checked { "no file was changed" } else { "no check ran" }.to_owned()
+            }),
             reason: outcome.reason(),
             cause: cause.filter(|cause| !cause.is_sentence()),
             details: text::details(outcome, facts, Continuation::Resume(loop_id)),
@@ -399,6 +412,9 @@ pub struct IterationView {
     pub uncounted: bool,
     /// The workspace before the agent.
     pub tree_before: TreeHash,
+    /// Why it does not complete the run although its checks pass; only known of the last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<String>,
     /// What a person should know about it, a few words each.
     pub notes: Vec<String>,
     /// What the agent did; null when it was interrupted.
@@ -409,6 +425,8 @@ pub struct IterationView {
 
 impl IterationView {
     pub(crate) fn new(run: &Loop, record: &IterationRecord) -> Self {
+        let is_last = run.facts().last_iteration().is_some_and(|last| std::ptr::eq(last, record));
+        let is_decided = is_last && !run.has_open_iteration();
         Self {
             iteration: record.iteration,
             status: run.status(record),
@@ -424,6 +442,7 @@ impl IterationView {
             undone: record.undone,
             uncounted: record.uncounted,
             tree_before: record.before.clone(),
+            open: text::why_open(run.facts()).filter(|_| is_decided),
             notes: render::notes(record),
             run: record.run.clone(),
             verdict: record.verdict.as_ref().map(VerdictView::new),

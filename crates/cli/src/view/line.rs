@@ -2,7 +2,7 @@
 
 use ralph_engine::{StartPoint, Stop, StopWhen};
 use ralph_model::{LoopConfig, Timestamp, Trouble};
-use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, headline, iteration_found};
+use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, iteration_found};
 
 use super::agent_event::event_line;
 use crate::screen::{counted, dollars};
@@ -54,10 +54,7 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
         Delta::Waiting { wait } => (Lasting, waiting(wait, now)),
         Delta::Alerted { alert } => (Lasting, format!("alert: {}", alert.sentence())),
         // Whoever started the loop prints its result, so the live view need not keep it.
-        Delta::Finished { outcome } => {
-            let verified = outcome.verified == Some(true);
-            (Passing, headline(outcome.status, outcome.reason, verified, &outcome.details))
-        }
+        Delta::Finished { outcome } => (Passing, outcome.headline()),
     })
 }
 
