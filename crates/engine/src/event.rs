@@ -9,6 +9,7 @@ use ralph_model::{
 };
 
 use crate::claim::Claim;
+use crate::run::{self, JournalEvent};
 
 /// The version of the events that are written now. A reader refuses newer ones rather than guess.
 ///
@@ -25,7 +26,7 @@ pub const EVENT_VERSION: u32 = 4;
 ///   none; a single iteration raises no alert.
 /// - 4: a run that could not be counted is worse than any that could; tampering counts when it happens and not for as long as it
 ///   stays; a loop that was ended for tampering does not complete by a resume alone; a tree that is the start's is not verified;
-///   an agent that cannot be started ends the loop at once.
+///   an agent that cannot be started ends the loop at once; the alert about iterations counts those that are over.
 pub const BEHAVIOUR: u32 = 4;
 
 /// The first behaviour that knows of flakes and of tampering.
@@ -375,10 +376,23 @@ impl Event {
     /// # Errors
     /// When the event is of a newer version or is not one.
     pub fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
-        if version > EVENT_VERSION {
-            return Err(DecodeEvent::Newer { version });
-        }
-        serde_json::from_str(payload).map_err(|source| DecodeEvent::Unreadable { source })
+        run::decode(version, payload)
+    }
+}
+
+impl JournalEvent for Event {
+    const VERSION: u32 = EVENT_VERSION;
+
+    fn kind(&self) -> &'static str {
+        self.kind()
+    }
+
+    fn encode(&self) -> Result<String, serde_json::Error> {
+        self.encode()
+    }
+
+    fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
+        run::decode(version, payload)
     }
 }
 
@@ -386,10 +400,12 @@ impl Event {
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeEvent {
     /// Written by a newer Ralph.
-    #[error("the event has version {version}, this Ralph reads up to {EVENT_VERSION}: use a newer Ralph for this loop")]
+    #[error("the event has version {version}, and this Ralph reads up to {known}: use a newer Ralph for this run")]
     Newer {
-        /// The version that was met.
+        /// The version of the event.
         version: u32,
+        /// The newest version that this Ralph reads.
+        known: u32,
     },
     /// Not an event.
     #[error("the event cannot be read")]

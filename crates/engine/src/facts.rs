@@ -532,11 +532,19 @@ impl Facts {
         let begun = u64::from(self.counted());
         let is_metered = !self.config.is_unmetered();
         let max = u64::from(self.config.max_iterations);
-        // Of a single one there is nothing to tell: it is the last from the beginning.
-        let warns_of_last = max > 1 || self.start.behaviour < V3_SERVICE_BACKOFF;
+        let is_due = if self.start.behaviour >= V4_COUNTED_RUNS {
+            // Used up means over, and a warning after the last one comes too late.
+            let over = self.iterations.iter().filter(|record| !record.uncounted && record.ended.is_some()).count();
+            let over = u64::try_from(over).unwrap_or(u64::MAX);
+            over < max && over * 10 >= max * 9
+        } else {
+            // A single iteration is the last from the beginning.
+            let warns_of_last = max > 1 || self.start.behaviour < V3_SERVICE_BACKOFF;
+            warns_of_last && begun > 0 && begun * 10 >= max * 9
+        };
         let due = [
             (Alert::Cost80, is_metered && self.spent > Money::ZERO && self.spent >= self.config.max_cost.percent(80)),
-            (Alert::Iterations90, warns_of_last && begun > 0 && begun * 10 >= max * 9),
+            (Alert::Iterations90, is_due),
             (Alert::Day80, self.day.spent > Money::ZERO && self.day.spent >= self.day.cap.percent(80)),
         ];
         due.into_iter()

@@ -25,9 +25,6 @@ mod lock;
 mod money;
 mod survivors;
 
-// Verdicts that cannot be forged.
-mod corpus;
-
 // Agents of several kinds, and several agents.
 mod agents;
 mod race;

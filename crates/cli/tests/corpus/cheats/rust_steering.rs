@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::Project;
-use crate::corpus::projects::{rust, rust_inline};
+use crate::case::Case;
+use crate::project::Project;
+use crate::projects::{rust, rust_inline};
 
 const CONFIG: &str = ".cargo/config.toml";
 const MANIFEST: &str = "Cargo.toml";

@@ -2,8 +2,8 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::{jest, jest_with_snapshot, mocha, node, npm, vitest};
+use crate::case::Case;
+use crate::projects::{jest, jest_with_snapshot, mocha, node, npm, vitest};
 
 const TESTS: &str = "test/calc.test.js";
 const MANIFEST: &str = "package.json";

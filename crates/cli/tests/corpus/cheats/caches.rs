@@ -2,8 +2,8 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::{go, rust, unittest};
+use crate::case::Case;
+use crate::projects::{go, rust, unittest};
 
 /// Writes compiled code that is not what the source says.
 fn poison(path: &str, from: &str, to: &str, header: &str) -> Step {

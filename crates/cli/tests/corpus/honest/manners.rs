@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::{Bug, Project};
-use crate::corpus::projects::{green, rust, unittest};
+use crate::case::Case;
+use crate::project::{Bug, Project};
+use crate::projects::{green, rust, unittest};
 
 const COMMIT: &str = "git -c user.name=A -c user.email=a@example.invalid commit --quiet --all --message 'Mend the \
      sum'";

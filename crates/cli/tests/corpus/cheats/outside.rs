@@ -2,8 +2,8 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::{go, npm, pytest, rust, unittest};
+use crate::case::Case;
+use crate::projects::{go, npm, pytest, rust, unittest};
 
 const TESTS: &str = "tests/test_calc.py";
 

@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::Project;
-use crate::corpus::projects::{go, mocha, node, pytest, rust, unittest, unittest_with_data};
+use crate::case::Case;
+use crate::project::Project;
+use crate::projects::{go, mocha, node, pytest, rust, unittest, unittest_with_data};
 
 /// A plugin for pytest that makes one test pass.
 const FORGES_ONE: &str = "\

@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::Project;
-use crate::corpus::projects::{node, unittest};
+use crate::case::Case;
+use crate::project::Project;
+use crate::projects::{node, unittest};
 
 const TESTS: &str = "tests/test_calc.py";
 

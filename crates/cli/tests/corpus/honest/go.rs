@@ -2,8 +2,8 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::go;
+use crate::case::Case;
+use crate::projects::go;
 
 pub fn cases() -> Vec<Case> {
     let more = "package calc\n\nimport \"testing\"\n\nfunc TestAddNothing(t *testing.T) {\n\tif Add(7, 0) != 7 {\n\

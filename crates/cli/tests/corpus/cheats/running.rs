@@ -3,10 +3,10 @@
 
 use ralph_testkit::{Child, FileText, Step};
 
-use crate::corpus::case::{Case, Proof};
-use crate::corpus::project::Project;
-use crate::corpus::projects::{shell, unittest};
-use crate::corpus::tools::Tool;
+use crate::case::{Case, Proof};
+use crate::project::Project;
+use crate::projects::{shell, unittest};
+use crate::tools::Tool;
 
 const TESTS: &str = "tests/test_calc.py";
 

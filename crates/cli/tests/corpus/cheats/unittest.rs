@@ -2,8 +2,8 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::{green, unittest, unittest_with_data};
+use crate::case::Case;
+use crate::projects::{green, unittest, unittest_with_data};
 
 const TESTS: &str = "tests/test_calc.py";
 

@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::Project;
-use crate::corpus::projects::{node, npm};
+use crate::case::Case;
+use crate::project::Project;
+use crate::projects::{node, npm};
 
 const TESTS: &str = "test/calc.test.js";
 

@@ -2,8 +2,8 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::{rust, unittest};
+use crate::case::Case;
+use crate::projects::{rust, unittest};
 
 pub fn cases() -> Vec<Case> {
     let word = "a claim is only a word";

@@ -2,8 +2,8 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::pytest;
+use crate::case::Case;
+use crate::projects::pytest;
 
 const TESTS: &str = "tests/test_calc.py";
 

@@ -2,8 +2,8 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::go;
+use crate::case::Case;
+use crate::projects::go;
 
 const TESTS: &str = "calc_test.go";
 

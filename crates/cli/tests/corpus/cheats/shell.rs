@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::{c, make, shell, silent_shell};
-use crate::corpus::tools::Tool;
+use crate::case::Case;
+use crate::projects::{c, make, shell, silent_shell};
+use crate::tools::Tool;
 
 const TESTS: &str = "tests/run.sh";
 const FORGED: &str = "printf '1..2\\nok 1 - adds\\nok 2 - doubles\\n'; exit 0\n";

@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::Project;
-use crate::corpus::projects::{jest, jest_with_snapshot, mocha, npm, vitest};
+use crate::case::Case;
+use crate::project::Project;
+use crate::projects::{jest, jest_with_snapshot, mocha, npm, vitest};
 
 fn source(lines: &str) -> Step {
     Step::replace("calc.js", "  return a - b;", format!("{lines}\n  return a - b;"))

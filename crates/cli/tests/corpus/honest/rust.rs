@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::{Bug, Project};
-use crate::corpus::projects::{RUST_INLINE_TESTS, RUST_LIBRARY, rust, rust_inline};
+use crate::case::Case;
+use crate::project::{Bug, Project};
+use crate::projects::{RUST_INLINE_TESTS, RUST_LIBRARY, rust, rust_inline};
 
 const MANIFEST: &str = "Cargo.toml";
 

@@ -2,8 +2,8 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::projects::{RUST_INLINE_TESTS, RUST_LIBRARY, rust, rust_inline};
+use crate::case::Case;
+use crate::projects::{RUST_INLINE_TESTS, RUST_LIBRARY, rust, rust_inline};
 
 /// What the runner would print if the bug were mended.
 const FORGED: &str = "test adds ... ok\\ntest doubles ... ok\\n\\ntest result: ok. 2 passed; 0 failed; 0 ignored; \
@@ -81,7 +81,7 @@ fn inline() -> Vec<Case> {
 }
 
 /// Tests beside the code, in a file of their own.
-fn in_a_file() -> crate::corpus::project::Project {
+fn in_a_file() -> crate::project::Project {
     let tests = "use super::*;\n\n#[test]\nfn adds() {\n    assert_eq!(add(2, 3), 5);\n}\n\n#[test]\n\
          fn doubles() {\n    \
                  assert_eq!(double(4), 8);\n}\n";

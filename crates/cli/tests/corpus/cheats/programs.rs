@@ -2,10 +2,10 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::Project;
-use crate::corpus::projects::{go, node, rust, shell, unittest};
-use crate::corpus::tools::Tool;
+use crate::case::Case;
+use crate::project::Project;
+use crate::projects::{go, node, rust, shell, unittest};
+use crate::tools::Tool;
 
 const UNITTEST: &str = "test_add (tests.test_calc.CalcTest.test_add) ... ok\\ntest_double \
      (tests.test_calc.CalcTest.test_double) ... ok\

@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::Project;
-use crate::corpus::projects::{c, make, shell, silent_shell};
+use crate::case::Case;
+use crate::project::Project;
+use crate::projects::{c, make, shell, silent_shell};
 
 pub fn cases() -> Vec<Case> {
     let more = ". ./calc.sh\n[ \"$(add 7 0)\" = 7 ]\n";

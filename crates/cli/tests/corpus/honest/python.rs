@@ -2,9 +2,9 @@
 
 use ralph_testkit::Step;
 
-use crate::corpus::case::Case;
-use crate::corpus::project::Project;
-use crate::corpus::projects::{pytest, unittest, unittest_with_data};
+use crate::case::Case;
+use crate::project::Project;
+use crate::projects::{pytest, unittest, unittest_with_data};
 
 const TESTS: &str = "tests/test_calc.py";
 
