@@ -1,5 +1,6 @@
 //! What happened (events, past tense) and what has to be done (effects, imperative).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use ralph_model::{
@@ -38,7 +39,7 @@ pub(crate) const V3_SERVICE_BACKOFF: u32 = 3;
 pub(crate) const V4_COUNTED_RUNS: u32 = 4;
 
 /// Where a loop began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartPoint {
     /// The workspace before anything ran.
@@ -108,7 +109,7 @@ pub enum Refusal {
 }
 
 /// When a loop has to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopWhen {
     /// When the current iteration is decided.
@@ -118,7 +119,7 @@ pub enum StopWhen {
 }
 
 /// A request to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
     /// When.
@@ -128,7 +129,7 @@ pub struct Stop {
 }
 
 /// A limit that is near. Each is raised once in a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Alert {
     /// Four fifths of the loop's money are spent.
@@ -493,11 +494,6 @@ pub enum Effect {
     },
     /// Tell people that a limit is near.
     RaiseAlert(Alert),
-    /// Tell people that the loop goes on with another skill.
-    AnnounceEscalation {
-        /// The skill's name.
-        skill: String,
-    },
     /// The loop is over: write the record and the projections.
     Finish {
         /// How it ended.

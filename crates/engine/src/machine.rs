@@ -82,6 +82,20 @@ impl Loop {
         self.phase.attempt()
     }
 
+    /// Whether a pass is under way: its agent, its checks or their confirmation are awaited.
+    #[must_use]
+    pub const fn has_open_iteration(&self) -> bool {
+        match &self.phase {
+            Phase::Working(_) | Phase::Guarding(_) | Phase::Verifying(_) | Phase::Confirming(_) => true,
+            Phase::Baseline(_)
+            | Phase::Pausing(_)
+            | Phase::Restoring(_)
+            | Phase::Closing(_)
+            | Phase::Done(_)
+            | Phase::Taken => false,
+        }
+    }
+
     /// How the loop ended, once it has.
     #[must_use]
     pub const fn outcome(&self) -> Option<&Outcome> {

@@ -1,10 +1,10 @@
 //! A journal and its engine in step: an event is written down before the engine sees it.
 
 use ralph_agents::read_report;
-use ralph_engine::text;
 use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
-use ralph_model::{Attempt, Cost, Money, Outcome};
-use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Recorded, RunStatus, RunSummary, Settlement};
+use ralph_model::{Attempt, Cost, LoopId, Money, Outcome, Timestamp};
+use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Recorded, RunStatus as StoredStatus, RunSummary, Settlement};
+use ralph_view::{Delta, Folded, OutcomeView, RunResult, RunState, RunStatus, RunView, Update, What};
 
 use crate::cost_note::CostNote;
 use crate::error::Error;
@@ -44,7 +44,9 @@ impl Live {
         let (lease, head) = services.store.create_run(new, encode(at, &first)?).await?;
         crash_if(services.crash, 1, CrashPoint::After);
         let (run, effects) = Loop::start(at, first).map_err(|source| Error::Replay { loop_id, source })?;
-        Ok((Self { lease, run, head, end: End::Unwritten, appended: 1 }, effects))
+        let live = Self { lease, run, head, end: End::Unwritten, appended: 1 };
+        live.tell(services, at, vec![ralph_view::opened(&live.run)]);
+        Ok((live, effects))
     }
 
     pub(crate) const fn reopened(lease: Lease, run: Loop, head: Head, end: End) -> Self {
@@ -75,39 +77,56 @@ impl Live {
         let encoded = encode(at, &event)?;
         let end = if event.kind() == LOOP_FINISHED { End::Written } else { End::Unwritten };
         // Stepping a copy tells what the listing has to show in the same transaction; only a commit makes it real.
-        let mut next = self.run.clone();
-        let effects = next.step(at, event);
+        let Folded { run: next, effects, deltas } = ralph_view::fold(self.lease.run, &self.run, at, event);
         let number = self.appended + 1;
         crash_if(services.crash, number, CrashPoint::Before);
-        let append = Append { events: vec![encoded], summary: Some(summary(&next)), settle: money };
+        let summary = Some(summary(self.lease.run, &next));
+        let append = Append { events: vec![encoded], summary, settle: money };
         self.head = services.store.append(self.lease, self.head.seq, append).await?;
         crash_if(services.crash, number, CrashPoint::After);
         self.appended = number;
         self.end = end;
         self.run = next;
+        self.tell(services, at, deltas);
         Ok(effects)
+    }
+
+    fn tell(&self, services: &Services, at: Timestamp, deltas: Vec<Delta>) {
+        let state = Box::new(RunState::new(self.lease.run, &self.run));
+        let what = What::Recorded { seq: self.head.seq.0, at, state, deltas };
+        services.tell(Update { run: Some(self.lease.run), candidate: None, what });
+    }
+
+    /// All of the loop, as it is seen.
+    pub(crate) fn view(&self) -> RunView {
+        RunView::new(self.lease.run, &self.run)
+    }
+
+    /// The result of a loop that ended like this.
+    pub(crate) fn result(&self, view: &RunView, outcome: &Outcome, folder: &LoopFolder) -> RunResult {
+        let folder = folder.root().to_string_lossy().into_owned();
+        RunResult::new(view, OutcomeView::new(self.lease.run, outcome, &self.run), folder, self.head.hash.to_string())
     }
 }
 
-fn encode(at: ralph_model::Timestamp, event: &Event) -> Result<NewEvent, Error> {
+fn encode(at: Timestamp, event: &Event) -> Result<NewEvent, Error> {
     Ok(NewEvent { at, version: EVENT_VERSION, kind: event.kind().to_owned(), payload: event.encode()? })
 }
 
-fn summary(run: &Loop) -> RunSummary {
-    let facts = run.facts();
-    let (status, reason, verified) = match run.outcome() {
-        None => (RunStatus::Running, None, false),
-        Some(Outcome::Completed { verified }) => (RunStatus::Completed, None, *verified),
-        Some(Outcome::Aborted { cause }) => (RunStatus::Aborted, Some(cause.reason().name().to_owned()), false),
-        Some(Outcome::Error { cause }) => (RunStatus::Error, Some(text::error(cause)), false),
-    };
+fn summary(loop_id: LoopId, run: &Loop) -> RunSummary {
+    let state = RunState::new(loop_id, run);
     RunSummary {
-        status,
-        reason,
-        iterations: facts.counted(),
-        cost: facts.spent,
-        verified,
-        finished_at: run.outcome().map(|_| facts.last),
+        status: match state.status {
+            RunStatus::Running | RunStatus::Interrupted => StoredStatus::Running,
+            RunStatus::Completed => StoredStatus::Completed,
+            RunStatus::Aborted => StoredStatus::Aborted,
+            RunStatus::Error => StoredStatus::Error,
+        },
+        reason: state.reason,
+        iterations: state.counted,
+        cost: state.cost,
+        verified: state.verified,
+        finished_at: run.outcome().map(|_| state.updated_at),
     }
 }
 

@@ -33,6 +33,7 @@ mod race;
 mod commands;
 mod completion;
 mod git_manners;
+mod json_keys;
 mod prohibited;
 mod prompts;
 mod refusals;
