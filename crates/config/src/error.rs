@@ -49,7 +49,7 @@ pub enum Error {
 
     /// A key that a repository may not set.
     #[error(
-        "{}:{line}: `{key}` is refused in a repository: it {}\n  set it in your own configuration, or remove it here",
+        "{}:{line}: `{key}` is not allowed in a repository: it {}\n  set it in your own configuration, or remove it here",
         .path.display(), .setting.effect()
     )]
     NotForRepositories { path: PathBuf, line: usize, key: String, setting: Key },

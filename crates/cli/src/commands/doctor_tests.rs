@@ -164,7 +164,7 @@ async fn an_unapproved_file_names_the_command_that_approves() {
     for (text, wanted) in [
         ("prohibited_paths = ['x']", (Level::Ok, "only narrows")),
         ("agent_command = 'x'", (Level::Warn, "ralph trust ")),
-        ("caps.iterations = 1", (Level::Fail, "refused in a repository")),
+        ("caps.iterations = 1", (Level::Fail, "not allowed in a repository")),
     ] {
         fs::write(&path, text).unwrap();
         let (level, said) = scene.level("ralph.toml").await;
