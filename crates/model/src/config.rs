@@ -481,7 +481,7 @@ impl LoopConfig {
             let allowed = format!("1 to {}; the cap is `caps.iterations` in your own configuration", caps.iterations);
             return Err(ConfigError::new("--max", problem, allowed));
         }
-        if self.max_cost == Money::ZERO || self.max_cost > caps.loop_cost {
+        if (self.max_cost == Money::ZERO && !self.is_unmetered()) || self.max_cost > caps.loop_cost {
             let problem = match self.max_cost {
                 Money::ZERO => "$0.00 permits no spending; for an agent that costs nothing pass --unmetered".to_owned(),
                 more => format!("{more} is outside the cap of {} per loop", caps.loop_cost),
