@@ -11,7 +11,7 @@ fn what_only_the_user_may_say_is_refused_with_the_place() {
         assert!(message.starts_with("ralph.toml:2: ") && message.contains("not allowed in a repository"), "{message}");
     }
     insta::assert_snapshot!(file("caps.iterations = 900").unwrap_err(), @r#"
-    ralph.toml:1: `caps.iterations` is not allowed in a repository: it moves the cap on iterations of a loop
+    ralph.toml:1: `caps.iterations` is not allowed in a repository: it changes the cap on iterations per loop
       set it in your own configuration, or remove it here
     "#);
 }

@@ -274,11 +274,11 @@ fn calls_end_as_the_server_tells_it_and_as_the_command_did() {
 #[test]
 fn reasons_to_stop_are_told_apart() {
     for (reason, expected) in [
-        (json!("max_turn_requests"), (FaultKind::TurnLimit, "turns")),
+        (json!("max_turn_requests"), (FaultKind::TurnLimit, "turn limit")),
         (json!("max_tokens"), (FaultKind::Failed, "token limit")),
         (json!("refusal"), (FaultKind::Failed, "refused")),
         (json!("cancelled"), (FaultKind::Failed, "cancelled")),
-        (json!("new"), (FaultKind::Failed, "not known here: new")),
+        (json!("new"), (FaultKind::Failed, "unknown reason: new")),
         (json!(null), (FaultKind::Failed, "without a reason")),
     ] {
         let mut lab = Lab::prompted();

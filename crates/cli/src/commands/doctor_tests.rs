@@ -144,7 +144,7 @@ async fn what_ralph_agents_refuses_fails_here_too() {
     let scene = Scene::new();
     fs::create_dir_all(&scene.dirs.config).unwrap();
     let cases = [
-        ("[agents.x]\nkind = 'foo'", "[agents.x] has the kind `foo`"),
+        ("[agents.x]\nkind = 'foo'", "[agents.x] has the unknown kind `foo`"),
         ("[agents.x]\nkind = 'acp'", "has no `command`"),
         ("agent_order = ['cluade']", "did you mean `claude`?"),
         ("[prices.m]\ninput = 2", "needs both `input` and `output`"),

@@ -122,7 +122,7 @@ fn table() -> Vec<Wrong> {
             &["config.toml:1:", "`agent_order`", "`cluade`", "did you mean `claude`", "codex", "example:"],
         ),
         but("a race without a check", &["--race", "2"], &["--race:", "--criteria"]),
-        but("arguments for a command", &["--agent-args", "--x"], &["`command` is a command of your own"]),
+        but("arguments for a command", &["--agent-args", "--x"], &["`command` is your own command"]),
         wrong(
             "an unknown agent",
             &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "clade"],
@@ -208,7 +208,7 @@ fn table() -> Vec<Wrong> {
         but(
             "no time at all",
             &["--verify-timeout", "0s"],
-            &["--verify-timeout: is 0", "allowed: a span such as 30s", EXAMPLE],
+            &["--verify-timeout: is 0", "allowed: a duration such as 30s", EXAMPLE],
         ),
         but("a negative duration", &["--idle-timeout=-3s"], &["--idle-timeout", "example:"]),
         but("no patience at all", &["--stall", "0"], &["--stall: is 0", "allowed:", EXAMPLE]),
