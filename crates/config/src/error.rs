@@ -56,8 +56,8 @@ pub enum Error {
 
     /// A glob of a repository that would give rights back.
     #[error(
-        "{}:{line}: `{key}`: `{glob}` is refused in a repository: it would allow what is prohibited\n  \
-         remove it, or say --prohibit '{glob}' yourself",
+        "{}:{line}: `{key}`: `{glob}` is not allowed in a repository: it would allow what is prohibited\n  \
+         remove it, or pass --prohibit '{glob}' yourself",
         .path.display()
     )]
     Widens { path: PathBuf, line: usize, key: &'static str, glob: String },
