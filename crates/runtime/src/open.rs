@@ -224,7 +224,8 @@ async fn worktree(
         repository.add_worktree(&top, &format!("ralph/{}", loop_id.short()))?;
         if !folder.is_dir() {
             repository.remove_worktree(&top)?;
-            let why = "the current commit does not have this folder, so a worktree has not either: commit it first";
+            let why =
+                "the current commit does not contain this folder, so a worktree would not either: commit it first";
             return Err(Error::file(&folder)(io::Error::other(why)));
         }
         Ok(folder)
@@ -433,8 +434,7 @@ impl Site {
         // A Ralph that died could not do it itself.
         let former = lock.former().map(|former| services.home.loop_folder(former).clear_attempts());
         if let Some(Err(error)) = former {
-            services
-                .warn(format!("what an agent's program kept of a former run could not be removed: {}", error.chain()));
+            services.warn(format!("files of an earlier agent run could not be removed: {}", error.chain()));
         }
         if let Err(error) = exclude_ralph_folder(root) {
             services.warn(format!("`.ralph/` could not be excluded from git: {error}"));

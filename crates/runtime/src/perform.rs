@@ -274,7 +274,7 @@ impl Context {
             })
             .await;
         if let Err(error) = cleared {
-            self.services.warn(format!("what the checks needed could not be removed: {}", error.chain()));
+            self.services.warn(format!("temporary files of the checks could not be removed: {}", error.chain()));
         }
     }
 

@@ -135,7 +135,7 @@ impl Proof {
 fn rests_on(view: &RunView, certificate: &Certificate) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(pins) = &certificate.pins {
-        sentences.push(format!("{} pins, put back for every check (sha256 {})", pins.count, pins.sha256));
+        sentences.push(format!("{} protected patterns, restored for every check (sha256 {})", pins.count, pins.sha256));
     }
     if !certificate.allowed.is_empty() {
         sentences.push(format!("changed with the user's permission: {}", certificate.allowed.join(", ")));

@@ -164,8 +164,7 @@ impl Context {
         let folder = self.folder.clone();
         let cleared = tokio::task::spawn_blocking(move || folder.clear_attempt(attempt)).await;
         if let Ok(Err(error)) = cleared {
-            self.services
-                .warn(format!("what the agent's program kept of its run could not be removed: {}", error.chain()));
+            self.services.warn(format!("files of the agent run could not be removed: {}", error.chain()));
         }
     }
 
