@@ -12,7 +12,8 @@ use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::error::Error;
-use crate::live::{End, Live};
+use crate::journaled::End;
+use crate::live::Live;
 use crate::notify::{self, Notifying};
 use crate::perform::{Answer, Context, Task};
 use crate::project;

@@ -1,56 +1,48 @@
-//! A journal and its engine in step: an event is written down before the engine sees it.
+//! A loop in step with its journal, and what others see of it.
 
 use ralph_agents::read_report;
-use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
-use ralph_model::{Attempt, Cost, LoopId, Money, Outcome, Timestamp};
-use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Recorded, RunStatus as StoredStatus, RunSummary, Settlement};
+use ralph_engine::{Effect, Event, Loop, Lost, Phase};
+use ralph_model::{Attempt, Cost, Money, Outcome, RunId, Timestamp};
+use ralph_store::{NewRun, RunStatus as StoredStatus, RunSummary, Settlement};
 use ralph_view::{Delta, Folded, OutcomeView, RunResult, RunState, RunStatus, RunView, Update, What};
 
 use crate::cost_note::CostNote;
 use crate::error::Error;
 use crate::home::LoopFolder;
-use crate::services::{CrashPoint, Services};
-
-const LOOP_FINISHED: &str = "loopFinished";
+use crate::journaled::{Journaled, Listed, encode};
+use crate::services::Services;
 
 /// A loop that this process works on.
-pub(crate) struct Live {
-    pub(crate) lease: Lease,
-    pub(crate) run: Loop,
-    pub(crate) head: Head,
-    pub(crate) end: End,
-    appended: u32,
-}
+pub(crate) type Live = Journaled<Loop>;
 
-/// Whether the journal says that the loop is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    Written,
-    Unwritten,
-}
+impl Listed for Loop {
+    const FINISHED: &'static str = "loopFinished";
 
-impl End {
-    /// The record of an end is always the last event: only a resumed loop goes on after it.
-    pub(crate) fn of(recorded: &[Recorded]) -> Self {
-        if recorded.last().is_some_and(|last| last.kind == LOOP_FINISHED) { Self::Written } else { Self::Unwritten }
+    fn summary(&self, id: RunId) -> RunSummary {
+        let state = RunState::new(id, self);
+        RunSummary {
+            status: match state.status {
+                RunStatus::Running | RunStatus::Interrupted => StoredStatus::Running,
+                RunStatus::Completed => StoredStatus::Completed,
+                RunStatus::Aborted => StoredStatus::Aborted,
+                RunStatus::Error => StoredStatus::Error,
+            },
+            reason: state.reason,
+            iterations: state.counted,
+            cost: state.cost,
+            verified: state.verified,
+            finished_at: self.outcome().map(|_| state.updated_at),
+        }
     }
 }
 
 impl Live {
     /// Records a new loop and what has to be done first.
-    pub(crate) async fn create(services: &Services, new: NewRun, first: Event) -> Result<(Self, Vec<Effect>), Error> {
-        let (loop_id, at) = (new.id, new.at);
-        crash_if(services.crash, 1, CrashPoint::Before);
-        let (lease, head) = services.store.create_run(new, encode(at, &first)?).await?;
-        crash_if(services.crash, 1, CrashPoint::After);
-        let (run, effects) = Loop::start(at, first).map_err(|source| Error::Replay { loop_id, source })?;
-        let live = Self { lease, run, head, end: End::Unwritten, appended: 1 };
+    pub(crate) async fn begin(services: &Services, new: NewRun, first: Event) -> Result<(Self, Vec<Effect>), Error> {
+        let at = new.at;
+        let (live, effects) = Self::create(services, new, first).await?;
         live.tell(services, at, vec![ralph_view::opened(&live.run)]);
         Ok((live, effects))
-    }
-
-    pub(crate) const fn reopened(lease: Lease, run: Loop, head: Head, end: End) -> Self {
-        Self { lease, run, head, end, appended: 0 }
     }
 
     /// What is known of an agent whose run nobody answered for, and what that does to the money.
@@ -75,18 +67,8 @@ impl Live {
     ) -> Result<Vec<Effect>, Error> {
         let at = (services.now)();
         let encoded = encode(at, &event)?;
-        let end = if event.kind() == LOOP_FINISHED { End::Written } else { End::Unwritten };
-        // Stepping a copy tells what the listing has to show in the same transaction; only a commit makes it real.
         let Folded { run: next, effects, deltas } = ralph_view::fold(self.lease.run, &self.run, at, event);
-        let number = self.appended + 1;
-        crash_if(services.crash, number, CrashPoint::Before);
-        let summary = Some(summary(self.lease.run, &next));
-        let append = Append { events: vec![encoded], summary, settle: money };
-        self.head = services.store.append(self.lease, self.head.seq, append).await?;
-        crash_if(services.crash, number, CrashPoint::After);
-        self.appended = number;
-        self.end = end;
-        self.run = next;
+        self.commit(services, encoded, next, money).await?;
         self.tell(services, at, deltas);
         Ok(effects)
     }
@@ -109,27 +91,6 @@ impl Live {
     }
 }
 
-fn encode(at: Timestamp, event: &Event) -> Result<NewEvent, Error> {
-    Ok(NewEvent { at, version: EVENT_VERSION, kind: event.kind().to_owned(), payload: event.encode()? })
-}
-
-fn summary(loop_id: LoopId, run: &Loop) -> RunSummary {
-    let state = RunState::new(loop_id, run);
-    RunSummary {
-        status: match state.status {
-            RunStatus::Running | RunStatus::Interrupted => StoredStatus::Running,
-            RunStatus::Completed => StoredStatus::Completed,
-            RunStatus::Aborted => StoredStatus::Aborted,
-            RunStatus::Error => StoredStatus::Error,
-        },
-        reason: state.reason,
-        iterations: state.counted,
-        cost: state.cost,
-        verified: state.verified,
-        finished_at: run.outcome().map(|_| state.updated_at),
-    }
-}
-
 /// What the agent of an attempt that nobody answered for cost, as far as anybody knows.
 pub(crate) fn told(folder: &LoopFolder, attempt: Attempt) -> Cost {
     CostNote::read(&folder.so_far(attempt)).unwrap_or_else(|| {
@@ -142,11 +103,4 @@ pub(crate) fn told(folder: &LoopFolder, attempt: Attempt) -> Cost {
 /// The settlement that goes with an event, when money was reserved for its attempt.
 pub(crate) fn settlement(attempt: ralph_model::Attempt, reserved: Money, amount: Money) -> Option<Settlement> {
     (reserved > Money::ZERO).then_some(Settlement { attempt, amount })
-}
-
-fn crash_if(wanted: Option<CrashPoint>, number: u32, at: fn(u32) -> CrashPoint) {
-    if wanted == Some(at(number)) {
-        // As SIGKILL would: no destructor, no farewell.
-        std::process::abort();
-    }
 }

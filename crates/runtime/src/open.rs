@@ -13,7 +13,7 @@ use ralph_model::{
     RunKind, Sandboxing, TreeHash, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
-use ralph_store::{Head, NewRun, Recorded, Settlement, StoreHandle};
+use ralph_store::{Head, NewRun, Settlement, StoreHandle};
 use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
@@ -24,7 +24,8 @@ use uuid::Uuid;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
-use crate::live::{End, Live, told};
+use crate::journaled::{End, head_of, replay};
+use crate::live::{Live, told};
 use crate::perform::{Context, WorkspaceState};
 use crate::pinned::Pinned;
 use crate::project;
@@ -75,11 +76,20 @@ enum ResumeMode {
 ///
 /// # Errors
 /// When the configuration breaks a rule, another loop works there, or the state cannot be written.
-pub async fn begin(services: Services, mut config: LoopConfig, stops: Stops) -> Result<Opened, Error> {
+pub async fn begin(services: Services, config: LoopConfig, stops: Stops) -> Result<Opened, Error> {
+    begin_as(LoopId::from_uuid(Uuid::now_v7()), services, config, stops).await
+}
+
+/// As [`begin`], for a loop whose id is recorded elsewhere already.
+pub(crate) async fn begin_as(
+    loop_id: LoopId,
+    services: Services,
+    mut config: LoopConfig,
+    stops: Stops,
+) -> Result<Opened, Error> {
     config.validate(&services.caps)?;
     let sandbox = sandbox_in_words(&services, &config)?;
     let guard = Guard::new(&config.prohibited_paths)?;
-    let loop_id = LoopId::from_uuid(Uuid::now_v7());
     let services = services.of_run(loop_id);
     Home::make_private(services.home.root())?;
     let origin = PathBuf::from(&config.workspace);
@@ -139,7 +149,7 @@ pub async fn begin(services: Services, mut config: LoopConfig, stops: Stops) -> 
         at: (services.now)(),
     };
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
-    let (live, effects) = Live::create(&services, new, first).await?;
+    let (live, effects) = Live::begin(&services, new, first).await?;
     let context = Context::new(services, live.lease, config, ground, repository, &lock);
     context.recover_settings().await;
     warn_of_unwatched(&context);
@@ -247,8 +257,8 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
     // The lock first: while another process works on the loop its journal moves.
     let site = Site::take(&services, loop_id, &root).await?;
     let recorded = services.store.journal(loop_id).await?;
-    let end = End::of(&recorded);
-    let (run, head) = (replay(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
+    let end = End::of::<Loop>(&recorded);
+    let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
     let limits = wanted.limits;
     let folder = services.home.loop_folder(loop_id);
     let untold = run.outcome().filter(|_| !project::is_certified(&folder, &head)).cloned();
@@ -358,21 +368,6 @@ pub async fn read_loop(store: &StoreHandle, loop_id: LoopId) -> Result<(Loop, He
     let recorded = store.journal(loop_id).await?;
     let head = head_of(loop_id, &recorded);
     Ok((replay(loop_id, recorded)?, head))
-}
-
-fn head_of(loop_id: LoopId, recorded: &[Recorded]) -> Head {
-    recorded.last().map_or_else(|| Head::genesis(loop_id), |last| Head { seq: last.seq, hash: last.hash })
-}
-
-pub(crate) fn replay(loop_id: LoopId, recorded: Vec<Recorded>) -> Result<Loop, Error> {
-    let wrong = |source| Error::Replay { loop_id, source };
-    let mut events = Vec::with_capacity(recorded.len());
-    for record in recorded {
-        let event = Event::decode(record.version, &record.payload)
-            .map_err(|source| wrong(ralph_engine::ReplayError::Decode { seq: record.seq.0, source }))?;
-        events.push((record.at, event));
-    }
-    Loop::replay(events).map_err(wrong)
 }
 
 /// A loop that would end at once for the same reason is not worth a start; what would help is said.

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
 use crate::home::Home;
-use crate::open::replay;
+use crate::journaled::replay;
 use crate::project::Certificate;
 use ralph_store::StoreHandle;
 
@@ -79,7 +79,7 @@ pub async fn verify_run(home: &Home, store: &StoreHandle, loop_id: LoopId) -> Re
             proof.note("journal", true, format!("{} events, hash-chained without a gap", chain.events));
             let recorded = store.journal(loop_id).await?;
             let told = recorded.last().and_then(|last| Event::decode(last.version, &last.payload).ok());
-            match replay(loop_id, recorded) {
+            match replay::<Loop>(loop_id, recorded) {
                 Ok(run) => proof.look_at(home, &run, told),
                 Err(error) => proof.note("decisions", false, error.chain()),
             }

@@ -1,33 +1,68 @@
-//! Several loops with one objective and one budget: each works in a worktree of its own, the first that is verified wins, and
-//! the others are stopped.
+//! A race in step with its journal: runs its candidates, each in a worktree of its own, stops those that lost and removes their
+//! worktrees. Who wins is decided by [`ralph_engine::RaceRun`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use ralph_engine::text::{self, Continuation};
-use ralph_engine::{StopBy, StopWhen};
-use ralph_model::{Isolation, LoopConfig, LoopId, Money, Race};
-use ralph_view::{CandidateView, CauseView, RaceResult, RunResult};
+use ralph_engine::{
+    CandidateEnd, Machine as _, RaceCandidate, RaceEffect, RaceEvent, RaceOutcome, RaceRun, Stop, StopBy, StopWhen,
+};
+use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race, RunId, RunKind};
+use ralph_store::{NewRun, RunStatus, RunSummary, StopMode};
+use ralph_view::{CandidateView, CauseView, OutcomeView, RaceResult, RunResult, RunView};
 use ralph_workspace::Repository;
 use tokio::task::{self, JoinSet};
 use uuid::Uuid;
 
 use crate::error::Error;
-use crate::open::{Opened, begin};
+use crate::journaled::{End, Journaled, Listed, head_of, replay};
+use crate::open::{Opened, Resume, begin_as, read_loop, resume};
 use crate::services::Services;
 use crate::stops::{Stopper, Stops, stops};
 
-/// A race whose candidates hold their worktrees and wait to be run.
+/// How often another process's request to stop is looked for.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(400);
+
+impl Listed for RaceRun {
+    const FINISHED: &'static str = "raceFinished";
+
+    fn summary(&self, _: RunId) -> RunSummary {
+        let ends = || self.candidates().filter_map(|(_, standing)| standing.end());
+        let counts = self.outcome().map(|outcome| {
+            self.candidates().find(|(candidate, _)| Some(candidate.run) == outcome.counts).and_then(|(_, s)| s.end())
+        });
+        let (status, reason) = match counts {
+            None => (RunStatus::Running, None),
+            Some(Some(CandidateEnd { outcome: Outcome::Completed { .. }, .. })) => (RunStatus::Completed, None),
+            Some(Some(CandidateEnd { outcome: Outcome::Aborted { cause }, .. })) => {
+                (RunStatus::Aborted, Some(cause.reason().name().to_owned()))
+            }
+            Some(Some(CandidateEnd { outcome: Outcome::Error { .. }, .. }) | None) => (RunStatus::Error, None),
+        };
+        RunSummary {
+            status,
+            reason,
+            iterations: ends().map(|end| end.iterations).sum(),
+            cost: self.cost(),
+            verified: self.winner().is_some(),
+            finished_at: self.outcome().map(|_| self.times().1),
+        }
+    }
+}
+
+/// A race that waits to be run.
 pub struct OpenedRace {
     services: Services,
-    workspace: String,
-    pool: String,
-    titles: Vec<String>,
-    opened: Vec<Opened>,
-    stoppers: Vec<Stopper>,
+    race: Journaled<RaceRun>,
+    effects: Vec<RaceEffect>,
+    /// Candidates that hold their worktrees already.
+    opened: HashMap<LoopId, (Opened, Stopper)>,
     stops: Stops,
 }
 
-/// Makes the candidates of a race. Every one begins with another agent, as far as there are several. Nothing runs yet.
+/// Records a race and opens its candidates. Every one begins with another agent, as far as there are several. Nothing runs yet.
 ///
 /// # Errors
 /// When a candidate cannot begin; then none does.
@@ -37,65 +72,194 @@ pub async fn begin_race(
     candidates: u32,
     stops: Stops,
 ) -> Result<OpenedRace, Error> {
-    let pool = Uuid::now_v7().to_string();
-    let configs = configs(&config, &pool, candidates);
-    let titles: Vec<String> = configs.iter().map(|config| config.agent.title()).collect();
-    let (mut opened, mut stoppers) = (Vec::new(), Vec::new());
+    let id = LoopId::from_uuid(Uuid::now_v7());
+    let config = LoopConfig { race: Some(Race { id: id.to_string(), candidates, cap: config.max_cost }), ..config };
+    let configs = configs(&config);
+    let listed = |own: &LoopConfig| RaceCandidate { run: LoopId::from_uuid(Uuid::now_v7()), agent: own.agent.title() };
+    let candidates: Vec<RaceCandidate> = configs.iter().map(listed).collect();
+    let new = NewRun {
+        id,
+        kind: RunKind::Race,
+        parent: None,
+        workspace: config.workspace.clone(),
+        origin: None,
+        objective: config.objective.clone(),
+        agent: config.agent.name.clone(),
+        skill: config.skill.as_ref().map(|skill| skill.name.clone()),
+        pid: Some(std::process::id()),
+        at: (services.now)(),
+    };
+    let first = RaceEvent::RaceStarted { config: Box::new(config), candidates: candidates.clone() };
+    let (mut race, effects) = Journaled::create(&services, new, first).await?;
+    let mut opened = HashMap::new();
     // One after the other: they share a repository.
-    for (number, own) in configs.into_iter().enumerate() {
+    for (number, (candidate, own)) in candidates.iter().zip(configs).enumerate() {
         let (stopper, own_stops) = self::stops();
-        let candidate = u32::try_from(number + 1).ok();
-        let tagged = services.clone().tagged(move |update| update.candidate = candidate);
-        match begin(tagged, own, own_stops).await {
-            Ok(ready) => opened.push(ready),
+        match begin_as(candidate.run, tagged(&services, number), own, own_stops).await {
+            Ok(ready) => _ = opened.insert(candidate.run, (ready, stopper)),
             Err(error) => {
-                let withdrawn = withdraw(opened, &stoppers).await;
-                clear_losers(&services, &config.workspace, &withdrawn, None).await;
+                withdraw(&services, &mut race, opened, &error).await;
                 return Err(error);
             }
         }
-        stoppers.push(stopper);
     }
-    Ok(OpenedRace { services, workspace: config.workspace, pool, titles, opened, stoppers, stops })
+    Ok(OpenedRace { services, race, effects, opened, stops })
 }
+
+/// Continues a race whose process is gone: candidates that came to no end continue, the others keep their results.
+///
+/// # Errors
+/// When the race is over, or its journal cannot be followed.
+pub async fn resume_race(services: Services, id: RunId, stops: Stops) -> Result<OpenedRace, Error> {
+    let recorded = services.store.journal(id).await?;
+    let lease = services.store.acquire(id, Some(std::process::id())).await?;
+    let (end, head) = (End::of::<RaceRun>(&recorded), head_of(id, &recorded));
+    let mut race = Journaled::reopened(lease, replay::<RaceRun>(id, recorded)?, head, end);
+    if race.end == End::Written {
+        return Err(Error::AlreadyComplete(id));
+    }
+    let effects = match race.run.outcome().cloned() {
+        // The former process decided and died before it could say so.
+        Some(outcome) => vec![RaceEffect::Finish { outcome }],
+        None => race.advance(&services, RaceEvent::Resumed).await?,
+    };
+    Ok(OpenedRace { services, race, effects, opened: HashMap::new(), stops })
+}
+
+/// What the tasks of a race answer with.
+type Answer = (LoopId, Result<RunResult, Error>);
 
 impl OpenedRace {
     /// Runs it to its end.
     ///
     /// # Errors
-    /// When no candidate could be brought to its end.
-    pub async fn run(self) -> Result<RaceResult, Error> {
-        let Self { services, workspace, pool, titles, opened, stoppers, stops } = self;
-        let mut running = Running { services: &services, tasks: JoinSet::new(), candidates: HashMap::new() };
-        for (number, opened) in opened.into_iter().enumerate() {
-            let (loop_id, agent) = (opened.loop_id(), titles[number].clone());
-            let task = running.tasks.spawn(async move { (number, opened.run().await) });
-            running.candidates.insert(task.id(), Runner { number: number + 1, agent, loop_id });
+    /// When no candidate could be brought to its end, or the journal can no longer be written.
+    pub async fn run(mut self) -> Result<RaceResult, Error> {
+        let (mut tasks, mut names) = (JoinSet::<Answer>::new(), HashMap::<task::Id, LoopId>::new());
+        let mut stoppers: HashMap<LoopId, Stopper> = HashMap::new();
+        let mut results: HashMap<LoopId, RunResult> = HashMap::new();
+        let mut failure = None;
+        let mut queue = VecDeque::from(std::mem::take(&mut self.effects));
+        let mut look = tokio::time::interval(STOP_POLL_INTERVAL);
+        loop {
+            let Some(effect) = queue.pop_front() else {
+                let event = tokio::select! {
+                    Some(ended) = tasks.join_next_with_id() => {
+                        let (run, result) = match ended {
+                            Ok((_, answer)) => answer,
+                            Err(error) => {
+                                let Some(run) = names.get(&error.id()) else { continue };
+                                (*run, Err(Error::Vanished("a candidate of the race")))
+                            }
+                        };
+                        match self.concluded(run, result).await {
+                            (event, Ok(result)) => {
+                                results.insert(run, result);
+                                event
+                            }
+                            (event, Err(error)) => {
+                                failure = Some(error);
+                                event
+                            }
+                        }
+                    }
+                    stop = self.stops.next() => RaceEvent::StopRequested { stop },
+                    stop = requested(&self.services, self.race.lease.run, &mut look) => RaceEvent::StopRequested { stop },
+                };
+                queue.extend(self.race.advance(&self.services, event).await?);
+                continue;
+            };
+            match effect {
+                RaceEffect::RunCandidate { run } => {
+                    let (stopper, task) = match self.opened.remove(&run) {
+                        Some((opened, stopper)) => (stopper, tasks.spawn(async move { (run, opened.run().await) })),
+                        None => {
+                            let (stopper, own_stops) = self::stops();
+                            let (services, config) = (self.services_of(run), self.config_of(run));
+                            let task = tasks.spawn(async move { (run, again(services, run, config, own_stops).await) });
+                            (stopper, task)
+                        }
+                    };
+                    names.insert(task.id(), run);
+                    stoppers.insert(run, stopper);
+                }
+                RaceEffect::StopCandidates { stop } => {
+                    stoppers.values().for_each(|stopper| stopper.stop(stop.when, stop.by));
+                }
+                RaceEffect::ClearWorktrees { runs } => {
+                    let problems = clear_worktrees(&self.services, &self.race.run.config().workspace, &runs).await;
+                    queue.extend(self.race.advance(&self.services, RaceEvent::LosersCleared { problems }).await?);
+                }
+                RaceEffect::Finish { outcome } => return self.finish(outcome, results, failure).await,
+            }
         }
-        let mut results = referee(running, &stoppers, stops).await?;
-        // In the order in which they came: one that was about to verify when it was stopped may have done so all the same.
-        let first = results.iter().find(|(_, result)| result.verified).map(|(number, _)| *number);
-        results.sort_by_key(|(number, _)| *number);
-        let winner = results.iter().position(|(number, _)| Some(*number) == first);
-        if winner.is_some() {
-            clear_losers(&services, &workspace, &results, winner).await;
-        } else {
-            // Of whoever changed nothing there is nothing to keep.
-            let idle: Vec<_> = results.iter().filter(|(_, result)| result.is_unchanged).cloned().collect();
-            clear_losers(&services, &workspace, &idle, None).await;
+    }
+
+    /// The end of a candidate, as the race records it.
+    async fn concluded(&self, run: LoopId, result: Result<RunResult, Error>) -> (RaceEvent, Result<RunResult, Error>) {
+        let ended = match result {
+            Ok(result) => end_of(&self.services, run).await.map(|end| (end, result)),
+            Err(error) => Err(error),
+        };
+        match ended {
+            Ok((end, result)) => (RaceEvent::CandidateEnded { run, end }, Ok(result)),
+            Err(error) => {
+                let agent = self.race.run.candidates().find(|(candidate, _)| candidate.run == run);
+                let agent = agent.map(|(candidate, _)| candidate.agent.clone()).unwrap_or_default();
+                let error_text = error.chain();
+                self.services.warn(format!(
+                    "candidate {agent} broke off: {error_text}; to continue it: ralph resume {}",
+                    run.short()
+                ));
+                (RaceEvent::CandidateBroke { run, error: error_text }, Err(error))
+            }
         }
-        let counts = winner.unwrap_or_else(|| furthest(&results));
-        let told: Money = results.iter().map(|(_, result)| result.cost).sum();
+    }
+
+    /// Which candidate it is, counted from 0.
+    fn number_of(&self, run: LoopId) -> usize {
+        self.race.run.candidates().position(|(candidate, _)| candidate.run == run).unwrap_or_default()
+    }
+
+    fn services_of(&self, run: LoopId) -> Services {
+        tagged(&self.services, self.number_of(run))
+    }
+
+    fn config_of(&self, run: LoopId) -> LoopConfig {
+        configs(self.race.run.config()).swap_remove(self.number_of(run))
+    }
+
+    /// Writes the record of the end, and puts the result together. Candidates that ended under an earlier process are read from
+    /// their journals.
+    async fn finish(
+        mut self,
+        outcome: RaceOutcome,
+        mut results: HashMap<LoopId, RunResult>,
+        failure: Option<Error>,
+    ) -> Result<RaceResult, Error> {
+        let services = self.services.clone();
+        let RaceOutcome { winner, counts } = outcome.clone();
+        self.race.advance(&services, RaceEvent::RaceFinished { outcome }).await?;
+        services.store.finish(self.race.lease).await?;
+        let mut race = Vec::new();
+        for (candidate, standing) in self.race.run.candidates() {
+            if standing.end().is_none() {
+                continue;
+            }
+            let result = match results.remove(&candidate.run) {
+                Some(result) => result,
+                None => read_result(&services, candidate.run).await?,
+            };
+            race.push(candidate_view(&candidate.agent, &result, Some(candidate.run) == winner));
+            results.insert(candidate.run, result);
+        }
+        let Some(mut best) = counts.and_then(|run| results.remove(&run)) else {
+            return Err(failure.unwrap_or(Error::Vanished("every candidate of the race")));
+        };
         // A candidate whose end could not be written down has its cost in the books, or what was held for it.
-        let totals = services.store.pool_totals(&pool).await;
+        let totals = services.store.pool_totals(&self.race.lease.run.to_string()).await;
         let booked = totals.map(|totals| totals.settled + totals.reserved).unwrap_or_default();
-        let spent = told.max(booked);
-        let race = results
-            .iter()
-            .enumerate()
-            .map(|(place, (number, result))| candidate(&titles[*number], result, Some(place) == winner))
-            .collect();
-        let (_, mut best) = results.swap_remove(counts);
+        let spent: Money = self.race.run.cost().max(booked);
         if winner.is_none() && best.is_unchanged {
             best = of_nothing(best);
         }
@@ -103,86 +267,105 @@ impl OpenedRace {
     }
 }
 
-/// Ends candidates that began in vain, so that nobody takes them for loops that were interrupted.
-async fn withdraw(opened: Vec<Opened>, stoppers: &[Stopper]) -> Vec<(usize, RunResult)> {
-    stoppers.iter().for_each(|stopper| stopper.stop(StopWhen::Now, StopBy::Request));
-    let mut results = Vec::new();
-    for (number, opened) in opened.into_iter().enumerate() {
-        // Whoever started the race is told why it cannot be run; a fault here adds nothing.
-        results.extend(opened.run().await.ok().map(|result| (number, result)));
+/// Continues a candidate of a race whose process died: it may never have begun, and it may be over.
+async fn again(services: Services, run: LoopId, config: LoopConfig, stops: Stops) -> Result<RunResult, Error> {
+    match services.store.run(run).await {
+        Ok(_) => {}
+        Err(ralph_store::Error::UnknownRun { .. }) => return begin_as(run, services, config, stops).await?.run().await,
+        Err(error) => return Err(error.into()),
     }
-    results
-}
-
-/// The candidates while they run.
-struct Running<'a> {
-    services: &'a Services,
-    tasks: JoinSet<(usize, Result<RunResult, Error>)>,
-    candidates: HashMap<task::Id, Runner>,
-}
-
-/// Who is meant by a task.
-struct Runner {
-    number: usize,
-    agent: String,
-    loop_id: LoopId,
-}
-
-impl Running<'_> {
-    /// Says that a candidate came to no end; the others go on, and it can later.
-    fn broke_off(&self, task: task::Id, error: Error) -> Error {
-        if let Some(Runner { number, agent, loop_id }) = self.candidates.get(&task) {
-            self.services.warn(format!(
-                "candidate {number} ({agent}) broke off: {}; `ralph resume {}` goes on with it",
-                error.chain(),
-                loop_id.short()
-            ));
+    match resume(services.clone(), run, Resume::default(), stops).await {
+        Ok(opened) => opened.run().await,
+        // It came to its end, and the race did not hear of it.
+        Err(Error::AlreadyComplete(_) | Error::LimitStands { .. } | Error::Gone { .. }) => {
+            read_result(&services, run).await
         }
-        error
+        Err(error) => Err(error),
     }
 }
 
-/// Waits for all candidates; stops the others when one is verified, and all when somebody asks.
-async fn referee(
-    mut running: Running<'_>,
-    stoppers: &[Stopper],
-    mut stops: Stops,
-) -> Result<Vec<(usize, RunResult)>, Error> {
-    let mut results = Vec::new();
-    let mut failure = None;
+/// The result of a loop that is over, from its journal.
+async fn read_result(services: &Services, run: LoopId) -> Result<RunResult, Error> {
+    let (machine, head) = read_loop(&services.store, run).await?;
+    let outcome = machine.outcome().ok_or(Error::Vanished("a candidate of the race"))?;
+    let folder = services.home.loop_folder(run).root().to_string_lossy().into_owned();
+    let (view, outcome) = (RunView::new(run, &machine), OutcomeView::new(run, outcome, &machine));
+    Ok(RunResult::new(&view, outcome, folder, head.hash.to_string()))
+}
+
+async fn end_of(services: &Services, run: LoopId) -> Result<CandidateEnd, Error> {
+    let (machine, _) = read_loop(&services.store, run).await?;
+    let outcome = machine.outcome().cloned().ok_or(Error::Vanished("a candidate of the race"))?;
+    let facts = machine.facts();
+    Ok(CandidateEnd {
+        outcome,
+        iterations: facts.counted(),
+        cost: facts.spent,
+        failing: facts.best().map(|best| best.failing),
+        unchanged: facts.tree == facts.start.tree,
+    })
+}
+
+/// Ends candidates of a race that cannot begin, so that they are not taken for loops that were interrupted.
+async fn withdraw(
+    services: &Services,
+    race: &mut Journaled<RaceRun>,
+    opened: HashMap<LoopId, (Opened, Stopper)>,
+    error: &Error,
+) {
+    let mut withdrawn = Vec::new();
+    for (run, (opened, stopper)) in opened {
+        stopper.stop(StopWhen::Now, StopBy::Request);
+        // The caller is told why the race cannot begin; a fault here adds nothing.
+        if opened.run().await.is_ok() {
+            withdrawn.push(run);
+        }
+    }
+    let workspace = race.run.config().workspace.clone();
+    clear_worktrees(services, &workspace, &withdrawn).await;
+    let runs: Vec<LoopId> = race.run.candidates().map(|(candidate, _)| candidate.run).collect();
+    for run in runs {
+        let event = RaceEvent::CandidateBroke { run, error: error.chain() };
+        if race.advance(services, event).await.is_err() {
+            return;
+        }
+    }
+    if let Some(outcome) = race.run.outcome().cloned() {
+        let recorded = race.advance(services, RaceEvent::RaceFinished { outcome }).await;
+        if recorded.is_ok() {
+            let _ = services.store.finish(race.lease).await;
+        }
+    }
+}
+
+/// What another process asked for.
+async fn requested(services: &Services, run: RunId, look: &mut tokio::time::Interval) -> Stop {
     loop {
-        tokio::select! {
-            ended = running.tasks.join_next_with_id() => match ended {
-                None => break,
-                Some(Ok((_, (number, Ok(result))))) => {
-                    if result.verified {
-                        // The winner is over and does not mind.
-                        let by = StopBy::Race { winner: result.loop_id };
-                        stoppers.iter().for_each(|stopper| stopper.stop(StopWhen::Now, by));
-                    }
-                    results.push((number, result));
-                }
-                Some(Ok((task, (_, Err(error))))) => failure = Some(running.broke_off(task, error)),
-                Some(Err(error)) => {
-                    failure = Some(running.broke_off(error.id(), Error::Vanished("a candidate of the race")));
-                }
-            },
-            stop = stops.next() => stoppers.iter().for_each(|stopper| stopper.stop(stop.when, stop.by)),
+        look.tick().await;
+        // A database that does not answer is reported by the candidates, which look there too.
+        if let Ok(Some(mode)) = services.store.stop_requested(run).await {
+            let when = match mode {
+                StopMode::AfterIteration => StopWhen::AfterIteration,
+                StopMode::Now => StopWhen::Now,
+            };
+            return Stop { when, by: StopBy::Request };
         }
-    }
-    match failure {
-        Some(error) if results.is_empty() => Err(error),
-        Some(_) | None => Ok(results),
     }
 }
 
-/// A configuration for each candidate.
-fn configs(config: &LoopConfig, pool: &str, candidates: u32) -> Vec<LoopConfig> {
-    let race = Race { id: pool.to_owned(), candidates, cap: config.max_cost };
+/// The services of one candidate: updates say which one they are about.
+fn tagged(services: &Services, number: usize) -> Services {
+    let candidate = u32::try_from(number + 1).ok();
+    services.clone().tagged(move |update| update.candidate = candidate)
+}
+
+/// A configuration for each candidate of the race.
+fn configs(config: &LoopConfig) -> Vec<LoopConfig> {
+    let candidates = config.race.as_ref().map_or(0, |race| race.candidates);
     let mut agents: Vec<_> = config.agents().cloned().collect();
     let mut configs = Vec::new();
     for _ in 0..candidates {
-        let mut own = LoopConfig { isolation: Isolation::Worktree, race: Some(race.clone()), ..config.clone() };
+        let mut own = LoopConfig { isolation: Isolation::Worktree, ..config.clone() };
         own.agent.clone_from(&agents[0]);
         own.more_agents = agents[1..].to_vec();
         configs.push(own);
@@ -202,14 +385,7 @@ fn of_nothing(result: RunResult) -> RunResult {
     RunResult { details, best: None, branch: None, ..result }
 }
 
-/// Of those that did not make it, the place of the one with the fewest failures; of equals, of one that did something.
-fn furthest(results: &[(usize, RunResult)]) -> usize {
-    let failing = |result: &RunResult| result.best.as_ref().map_or(u32::MAX, |best| best.failing);
-    let places = results.iter().enumerate();
-    places.min_by_key(|(_, (_, result))| (failing(result), result.is_unchanged)).map_or(0, |(place, _)| place)
-}
-
-fn candidate(agent: &str, result: &RunResult, won: bool) -> CandidateView {
+fn candidate_view(agent: &str, result: &RunResult, won: bool) -> CandidateView {
     CandidateView {
         loop_id: result.loop_id,
         agent: agent.to_owned(),
@@ -221,23 +397,22 @@ fn candidate(agent: &str, result: &RunResult, won: bool) -> CandidateView {
     }
 }
 
-/// Removes the worktrees and branches of those that lost. Their snapshots stay with Ralph: `ralph diff` shows them.
-async fn clear_losers(services: &Services, workspace: &str, results: &[(usize, RunResult)], winner: Option<usize>) {
-    let origin = std::path::PathBuf::from(workspace);
+/// Removes the worktrees and branches of candidates that lost, and returns what could not be removed. Their snapshots stay with
+/// Ralph: `ralph diff` shows them.
+async fn clear_worktrees(services: &Services, workspace: &str, runs: &[LoopId]) -> Vec<String> {
+    let origin = PathBuf::from(workspace);
     let scratch = services.home.workspace(&origin);
     let git = services.git.clone();
-    let losers: Vec<_> = results
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| Some(*place) != winner)
-        .map(|(_, (_, result))| (services.home.worktree(result.loop_id), format!("ralph/{}", result.loop_id.short())))
-        .collect();
-    let cleared = tokio::task::spawn_blocking(move || {
+    let losers: Vec<_> =
+        runs.iter().map(|run| (services.home.worktree(*run), format!("ralph/{}", run.short()))).collect();
+    let cleared = task::spawn_blocking(move || {
         let Some(repository) = Repository::find(&origin, &git, &scratch) else { return Vec::new() };
         let removed = losers.iter().map(|(worktree, branch)| repository.discard_worktree(worktree, branch));
         removed.filter_map(Result::err).map(|error| error.to_string()).collect::<Vec<_>>()
     });
-    for problem in cleared.await.unwrap_or_default() {
-        services.warn(format!("a candidate's worktree could not be removed: {problem}"));
+    let problems = cleared.await.unwrap_or_default();
+    for problem in &problems {
+        services.warn(format!("could not remove the worktree of a candidate: {problem}"));
     }
+    problems
 }
