@@ -2,8 +2,8 @@
 
 use anyhow::bail;
 use ralph_engine::Loop;
-use ralph_model::LoopId;
-use ralph_store::{Lookup, RunEntry, StoreHandle};
+use ralph_model::{LoopId, RunKind};
+use ralph_store::{Filter, Lookup, RunEntry, StoreHandle};
 use ralph_view::RunView;
 
 /// The loop that a journal tells of.
@@ -11,6 +11,12 @@ use ralph_view::RunView;
 /// # Errors
 /// When the journal is broken or cannot be followed.
 pub(crate) async fn read(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<Loop> {
+    let entry = store.run(loop_id).await?;
+    if entry.kind == RunKind::Race {
+        let candidates = store.runs(&Filter { parent: Some(loop_id), ..Filter::default() }).await?;
+        let names: Vec<String> = candidates.iter().map(|candidate| candidate.id.short()).collect();
+        bail!("{} is a race: name one of its candidates: {}", loop_id.short(), names.join(", "));
+    }
     ralph_runtime::read_loop(store, loop_id).await.map(|(run, _)| run).map_err(Into::into)
 }
 

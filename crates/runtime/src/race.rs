@@ -10,7 +10,7 @@ use ralph_engine::{
     CandidateEnd, Machine as _, RaceCandidate, RaceEffect, RaceEvent, RaceOutcome, RaceRun, Stop, StopBy, StopWhen,
 };
 use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race, RunId, RunKind};
-use ralph_store::{NewRun, RunStatus, RunSummary, StopMode};
+use ralph_store::{NewRun, RunStatus, RunSummary, StopMode, StoreHandle};
 use ralph_view::{CandidateView, CauseView, OutcomeView, RaceResult, RunResult, RunView};
 use ralph_workspace::Repository;
 use tokio::task::{self, JoinSet};
@@ -124,6 +124,14 @@ pub async fn resume_race(services: Services, id: RunId, stops: Stops) -> Result<
         None => race.advance(&services, RaceEvent::Resumed).await?,
     };
     Ok(OpenedRace { services, race, effects, opened: HashMap::new(), stops })
+}
+
+/// A race as its journal tells it.
+///
+/// # Errors
+/// When the journal is broken or cannot be followed.
+pub async fn read_race(store: &StoreHandle, id: RunId) -> Result<RaceRun, Error> {
+    replay(id, store.journal(id).await?)
 }
 
 /// What the tasks of a race answer with.

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_model::{AbortReason, LoopConfig, LoopId, Money, exit_code};
 use ralph_runtime::{
-    Error, Home, Opened, OpenedRace, Resume, Services, Stopper, Stops, Watcher, begin, begin_race, resume, stops,
+    Error, Home, Opened, OpenedRace, Resume, Services, Stopper, Stops, Watcher, begin, begin_race, resume, resume_race,
+    stops,
 };
 use ralph_store::StoreHandle;
 use ralph_view::{CandidateView, Delta, RaceResult, RunResult, RunStatus, Update, What};
@@ -89,6 +90,16 @@ pub(crate) async fn go_on(
     let open = async |services, stops| {
         resume(services, loop_id, wanted, stops).await.map(|opened| Ready::Loop(Box::new(opened)))
     };
+    follow(following, screen, open).await
+}
+
+/// Continues a race and follows it.
+///
+/// # Errors
+/// When the host lacks something.
+pub(crate) async fn go_on_race(following: Following<'_>, race: LoopId, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let open =
+        async |services, stops| resume_race(services, race, stops).await.map(|opened| Ready::Race(Box::new(opened)));
     follow(following, screen, open).await
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use ralph_engine::Limits;
-use ralph_model::LoopConfig;
+use ralph_model::{LoopConfig, PriceList, RunKind};
 use ralph_runtime::{Home, Resume};
 use ralph_store::{Broken, RunEntry, RunStatus, Seq, StoreHandle};
 
@@ -15,7 +15,7 @@ use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
 use ralph_config::agents::{instead, prices, refuse_unpriced};
-use ralph_config::{caps, metrics_path};
+use ralph_config::{Layer, caps, metrics_path};
 use ralph_host::{Host, HostOptions};
 
 /// Goes on with the loop that is meant and follows it to its end.
@@ -28,6 +28,9 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         Some(name) => find_loop(&store, name).await?,
         None => newest_unfinished(&store, around).await?,
     };
+    if entry.kind == RunKind::Race {
+        return race(args, &store, &entry, around, screen).await;
+    }
     if let Some(seq) = args.discard_after {
         refuse_to_discard(&store, &entry, &around.home()).await?;
         let aside = store.quarantine_after(entry.id, Seq(seq)).await?;
@@ -55,20 +58,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
     for caution in missing_logins(&config, around) {
         screen.say(&format!("warning: {caution}"))?;
     }
-    let agents = config.agents().map(|agent| agent.kind.clone()).collect();
-    let LoopConfig { env, workspace, origin, .. } = config;
-    // A loop in a worktree is counted where it was started.
-    let project = PathBuf::from(origin.unwrap_or(workspace));
-    let wants = HostOptions {
-        env,
-        caps: caps(&user),
-        metrics: Some(metrics_path(&user, &project)),
-        notify: user.notify.command.clone(),
-        level: Some(around.level()),
-        writable: None,
-        prices,
-        agents,
-    };
+    let wants = options(config, &user, prices, around);
     let limits = Limits {
         max_iterations: args.max_iterations,
         max_cost: args.max_cost,
@@ -82,6 +72,51 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         screen,
     )
     .await
+}
+
+/// Continues a race: its candidates keep their limits and agents.
+async fn race(
+    args: ResumeArgs,
+    store: &StoreHandle,
+    entry: &RunEntry,
+    around: &Host,
+    screen: &mut Screen<'_>,
+) -> anyhow::Result<u8> {
+    let has_changes = args.max_iterations.is_some()
+        || args.max_cost.is_some()
+        || args.unmetered
+        || args.discard_after.is_some()
+        || args.model.is_some()
+        || !args.agent.is_empty();
+    if has_changes {
+        bail!(
+            "a race continues as it was started: to continue one candidate with other limits: ralph resume CANDIDATE"
+        );
+    }
+    let config = ralph_runtime::read_race(store, entry.id).await?.config().clone();
+    store.close().await?;
+    let user = around.user_settings()?;
+    let prices = prices(&user)?;
+    let wants = options(config, &user, prices, around);
+    follow::go_on_race(Following { around, wants, args: args.screen, hints: Hints::Shown }, entry.id, screen).await
+}
+
+/// What a run with this configuration needs from the machine.
+fn options(config: LoopConfig, user: &Layer, prices: PriceList, around: &Host) -> HostOptions {
+    let agents = config.agents().map(|agent| agent.kind.clone()).collect();
+    let LoopConfig { env, workspace, origin, .. } = config;
+    // A loop in a worktree is counted where it was started.
+    let project = PathBuf::from(origin.unwrap_or(workspace));
+    HostOptions {
+        env,
+        caps: caps(user),
+        metrics: Some(metrics_path(user, &project)),
+        notify: user.notify.command.clone(),
+        level: Some(around.level()),
+        writable: None,
+        prices,
+        agents,
+    }
 }
 
 /// Only what is broken may be set aside, and never under the hands of whoever works on it.
@@ -116,6 +151,12 @@ async fn newest_unfinished(store: &StoreHandle, around: &Host) -> anyhow::Result
     let can_go_on = |entry: &RunEntry| entry.status != RunStatus::Completed && Path::new(&entry.workspace).is_dir();
     let open: Vec<RunEntry> = loops.into_iter().filter(can_go_on).collect();
     let race = open.first().and_then(|entry| entry.parent);
+    if let Some(race) = race
+        && let Ok(entry) = store.run(race).await
+        && entry.status == RunStatus::Running
+    {
+        return Ok(entry);
+    }
     let candidates: Vec<&RunEntry> = open.iter().filter(|entry| race.is_some() && entry.parent == race).collect();
     if candidates.len() > 1 {
         let line = |entry: &&RunEntry| {

@@ -394,6 +394,28 @@ fn a_killed_race_leaves_nobody_behind_and_each_candidate_can_go_on() {
 }
 
 #[test]
+fn a_killed_race_is_resumed_as_a_race_and_finds_its_winner() {
+    let scene = Scene::endless();
+    let names = ["one", "two", "three"];
+    let child = scene.start(3, &names, 3, &CHECK);
+    scene.wait_for(&names);
+    kill(child);
+    scene.assert_gone(SOON);
+    let refused = scene.user.ralph(scene.repo.path(), ["resume", "--max", "9"]).with_code(2);
+    assert!(refused.stderr.contains("a race continues as it was started"), "{}", refused.stderr);
+    // Without a name the race is meant, not one of its candidates.
+    let result = scene.user.ralph(scene.repo.path(), ["resume", "--json"]).ok().json();
+    let race = result["race"].as_array().unwrap();
+    let winners: Vec<&Value> = race.iter().filter(|one| one["won"] == true).collect();
+    assert_eq!((race.len(), winners.len(), &result["verified"]), (3, 1, &true.into()), "{result}");
+    assert_eq!(winners[0]["loopId"], result["loopId"], "{result}");
+    assert_eq!(scene.worktrees().len(), 1, "the losers' worktrees are gone: {result}");
+    // The winner is on record: the race is over for every later process.
+    let again = scene.user.ralph(scene.repo.path(), ["resume"]);
+    assert_ne!(again.code, 0, "{}", again.stdout);
+}
+
+#[test]
 fn a_race_that_cannot_be_run_is_refused_before_anything_starts() {
     let refused = |repo: Repo, race: u32, more: &[&str], said: &str| {
         let scene = Scene::new(repo, User::new(), vec![("one", Script::new().run(done("one")))]);
