@@ -40,7 +40,7 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
         return refused(record, trouble);
     }
     if facts.stop.is_some() {
-        return cancelled(facts);
+        return Next::End(cancelled(facts));
     }
     if let Some(aborted) = spent_or_late(facts, facts.agent_to_come()) {
         return aborted;
@@ -116,7 +116,7 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
 /// Whether another pass may begin.
 pub(crate) fn before_iteration(facts: &Facts) -> Next {
     if facts.stop.is_some() {
-        return cancelled(facts);
+        return Next::End(cancelled(facts));
     }
     if let Some(aborted) = spent_or_late(facts, facts.next_agent()) {
         return aborted;
@@ -230,20 +230,21 @@ fn out_of_iterations(facts: &Facts) -> Next {
     abort(AbortReason::MaxIterations, details)
 }
 
-fn cancelled(facts: &Facts) -> Next {
+/// The end of a loop that somebody asked to stop.
+pub(crate) fn cancelled(facts: &Facts) -> Outcome {
     let by = match facts.stop.map(|stop| stop.by) {
         // Its worktree goes with the race, so that there is nothing to go on with.
         Some(crate::event::StopBy::Race { winner }) => {
             let winner = winner.short();
             let details =
                 format!("lost the race: loop {winner} was verified first; `ralph diff` shows what this one did");
-            return abort(AbortReason::Cancelled, details);
+            return Outcome::Aborted { reason: AbortReason::Cancelled, details };
         }
         Some(crate::event::StopBy::Keyboard) => "from the keyboard",
         Some(crate::event::StopBy::Signal) => "by a signal",
         Some(crate::event::StopBy::Request) | None => "on request",
     };
-    abort(AbortReason::Cancelled, format!("stopped {by}; `ralph resume` goes on"))
+    Outcome::Aborted { reason: AbortReason::Cancelled, details: format!("stopped {by}; `ralph resume` goes on") }
 }
 
 pub(crate) fn abort(reason: AbortReason, details: String) -> Next {

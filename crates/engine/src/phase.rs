@@ -166,8 +166,9 @@ pub(crate) fn end(facts: &mut Facts, outcome: Outcome) -> Step {
 }
 
 /// Gives up because Ralph's own machinery failed; the loop can be resumed.
-pub(crate) fn fault(error: String) -> Step {
-    Done::enter(Outcome::Error { error })
+/// The end of a loop whose step failed, or was cut short on request.
+pub(crate) fn fault(facts: &Facts, error: String, stopped: bool) -> Step {
+    Done::enter(if stopped { decide::cancelled(facts) } else { Outcome::Error { error } })
 }
 
 pub(crate) fn run_agent(

@@ -12,6 +12,7 @@
 
 mod checkout;
 mod content;
+mod descent;
 mod difference;
 mod error;
 mod exclude;
@@ -27,6 +28,7 @@ pub mod repository;
 mod rules;
 mod scan;
 mod stamp;
+mod stop;
 mod store;
 mod swap;
 mod tracked;
@@ -39,5 +41,6 @@ pub use guard::{Baseline, Guard, Offence, PinBaseline, Pins};
 pub use lock::{Holder, Lock, LockError, holder};
 pub use placement::Placement;
 pub use repository::Repository;
+pub use stop::StopFlag;
 pub use swap::Since;
 pub use workspace::{Labelled, Options, Snapshot, Workspace};
