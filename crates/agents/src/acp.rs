@@ -32,14 +32,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_model::AgentSpec;
+use ralph_model::{AgentEvent, AgentSpec};
 use ralph_process::{Pieces, Spec, Stdin, Stop, Supervisor, feed};
 use tokio::sync::watch;
 
 use crate::adapter::Invocation;
 use crate::opencode;
 use crate::programs::Program;
-use crate::request::{Activity, Error, Observed, Request};
+use crate::request::{Error, Observed, Request};
 use crate::stream;
 use crate::transcript::Transcript;
 use calls::Confinement;
@@ -72,7 +72,7 @@ pub(crate) async fn run(
     agent: &AgentSpec,
     request: Request<'_>,
     stop: watch::Receiver<Option<Stop>>,
-    observe: &mut (dyn FnMut(Activity) + Send),
+    observe: &mut (dyn FnMut(AgentEvent) + Send),
 ) -> Result<Observed, Error> {
     let talk = Talk::new();
     let invocation = invocation(command, agent, &request, talk.clone());

@@ -210,7 +210,7 @@ fn read(text: &str) -> Transcript {
     for line in text.lines() {
         parser.stdout(line, &mut told);
         parser.stderr(line, &mut told);
-        told.take_activities();
+        told.take_events();
     }
     told
 }

@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_model::{Cost, ToolEvidence, Usage};
+use ralph_model::{AgentEvent, Cost, ToolEvidence, Usage};
 use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor};
-use ralph_text::sanitize;
 use tokio::sync::watch;
 
 use crate::files::write_private;
-use crate::report_file::{ReportFile, read_report};
-use crate::request::{Activity, Error, Observed, Request, TAIL};
+use crate::report_file::{ReportFile, read_report, redact_report};
+use crate::request::{Error, Observed, Request, TAIL};
 use crate::stream::ask;
 use crate::text::{REPORT, bounded, shell_word, short, tool_name};
 
@@ -30,7 +29,7 @@ pub(crate) async fn run(
     unmetered: bool,
     request: Request<'_>,
     stop: watch::Receiver<Option<Stop>>,
-    observe: &mut (dyn FnMut(Activity) + Send),
+    observe: &mut (dyn FnMut(AgentEvent) + Send),
 ) -> Result<Observed, Error> {
     let prompt_file = request.scratch.join("prompt.md");
     let report = request.scratch.join("result.json");
@@ -47,7 +46,7 @@ pub(crate) async fn run(
     let spec = request.into_spec(Spec::shell(&line), environment, stdin, None);
     let (ended_by, stops) = watch::channel(*stop.borrow());
     let finished = {
-        let mut on_text = |_: Stream, text: &str| observe(Activity::Text(text.to_owned()));
+        let mut on_text = |_: Stream, text: &str| observe(AgentEvent::Output { text: text.to_owned() });
         let watch_over = watch_over(stop, ended_by, budget.map(|budget| (budget, report.clone())));
         tokio::select! {
             // The watcher never ends by itself; polled first so that a request to stop is not kept waiting by output.
@@ -58,9 +57,13 @@ pub(crate) async fn run(
     };
     // It holds the prompt word for word; the copy that is kept has no secrets in it. The agent may have removed it itself.
     let _ = fs::remove_file(&prompt_file);
-    let told = read_report(&report);
-    if let Ok(Some(ReportFile { cost: Some(cost), .. })) = &told {
-        observe(Activity::Cost(*cost));
+    let told = match read_report(&report) {
+        told if redact_report(&report, &redactor).is_ok() => told,
+        told => told.and(Err("the report file could not be freed of secrets and stays as the agent wrote it".into())),
+    };
+    if let Ok(Some(ReportFile { cost: Some(cost), usage, .. })) = &told {
+        let Usage { input_tokens, output_tokens, .. } = *usage;
+        observe(AgentEvent::Usage { input_tokens, output_tokens, cost: *cost });
     }
     Ok(observed(finished, told, unmetered, &redactor))
 }
@@ -105,7 +108,7 @@ fn observed(
         Ok(report) => (report.unwrap_or_default(), None),
         Err(problem) => (ReportFile::default(), Some(problem)),
     };
-    let clean = |text: &str| sanitize(&redactor.text(text)).into_owned();
+    let clean = |text: &str| redactor.clean(text).into_owned();
     let mut evidence: Vec<ToolEvidence> = report
         .evidence
         .into_iter()

@@ -52,7 +52,7 @@ fn read(bytes: &[u8], mut parser: Box<dyn Parser>, last_word: &str) {
             Some(b'?') => parser.side(&line[1..], &mut told),
             Some(_) | None => parser.stdout(line, &mut told),
         }
-        told.take_activities();
+        told.take_events();
     }
     // Any of them can follow any stream.
     let ended = match bytes.len() % 4 {

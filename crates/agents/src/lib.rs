@@ -32,16 +32,16 @@ mod trouble;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ralph_model::{AgentKind, AgentSpec, Millis, Timestamp};
+use ralph_model::{AgentEvent, AgentKind, AgentSpec, Millis, Timestamp};
 use ralph_process::{Files, Level, Network, Sandbox, Stop, Supervisor};
 use tokio::sync::watch;
 
 use crate::transcript::Transcript;
 pub use programs::{PROGRAMS, Program};
 pub use readable::Readable;
-pub use report_file::{ReportFile, read_report};
+pub use report_file::{ReportFile, read_report, redact_report};
 
-pub use request::{Activity, Error, Matcher, Observed, Prohibited, Request};
+pub use request::{Error, Matcher, Observed, Prohibited, Request};
 
 /// Runs the agent once, from its start until nothing of it is left.
 ///
@@ -52,7 +52,7 @@ pub async fn run(
     spec: &AgentSpec,
     request: Request<'_>,
     stop: watch::Receiver<Option<Stop>>,
-    observe: &mut (dyn FnMut(Activity) + Send),
+    observe: &mut (dyn FnMut(AgentEvent) + Send),
 ) -> Result<Observed, Error> {
     let home = request.variable("HOME").map(Path::new);
     if let Some(place) = foreign_code(spec, &request.directory, home) {

@@ -3,12 +3,11 @@ use std::fs;
 use std::path::Path;
 
 use proptest::prelude::*;
-use ralph_model::{Cost, Ended, FaultKind, Millis, Money, Timestamp, TroubleKind};
+use ralph_model::{AgentEvent, Cost, Ended, FaultKind, Millis, Money, Timestamp, TroubleKind};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::golden;
-use crate::request::Activity;
 use crate::transcript::{Told, Transcript};
 
 #[test]
@@ -20,9 +19,9 @@ fn recorded_streams_are_understood() {
 fn a_message_of_several_parts_is_shown_part_by_part_and_kept_whole() {
     let mut run = Run::new();
     run.says("m1", "First.").says("m1", "Second.").says("m1", " ").says("m1", "Third.").says("m2", "Other.");
-    let shown = run.told.take_activities().into_iter().filter_map(|activity| match activity {
-        Activity::Message(words) => Some(words),
-        Activity::Text(_) | Activity::Line(_) | Activity::Cost(_) | Activity::Stake(_) | Activity::Uncounted => None,
+    let shown = run.told.take_events().into_iter().filter_map(|event| match event {
+        AgentEvent::Message { text } => Some(text),
+        _ => None,
     });
     assert_eq!(shown.collect::<Vec<_>>(), ["First.", "Second.", "Third.", "Other."]);
     let mut run = Run::new();
@@ -376,7 +375,7 @@ fn memory_is_bounded() {
         run.says("same", &"x".repeat(1000));
         run.reader.stderr(&"y".repeat(5000), &mut run.told);
         run.finishes(&format!("other{round}"), "tool-calls", 1, 0.0);
-        run.told.take_activities();
+        run.told.take_events();
     }
     let mut shown = String::new();
     write!(shown, "{:?}", run.ends(&DONE)).unwrap();

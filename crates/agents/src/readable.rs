@@ -1,14 +1,13 @@
-//! The log of an agent that tells what it does in lines of JSON, as lines for people.
+//! The log of an agent that tells what it does in lines of JSON, as events.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_model::{AgentKind, Ended, Timestamp};
+use ralph_model::{AgentEvent, AgentKind, Ended, Timestamp};
 use ralph_text::Redactor;
 
 use crate::adapter::Parser;
 use crate::lines::Lines;
-use crate::request::Activity;
 use crate::transcript::Transcript;
 use crate::{acp, claude, codex, gemini, opencode};
 
@@ -36,38 +35,25 @@ impl Readable {
         Some(Self { parser, told, lines: Lines::default() })
     }
 
-    /// Takes a piece of the log and gives what it tells.
-    pub fn push(&mut self, piece: &str) -> String {
+    /// Takes a piece of the log and gives what happened in it. Messages come whole as well as in pieces.
+    pub fn push(&mut self, piece: &str) -> Vec<AgentEvent> {
         let Self { parser, told, lines } = self;
         lines.push(piece, |line| match line {
             Some(line) if line.starts_with('{') => parser.stdout(line, told),
             Some(line) => parser.stderr(line, told),
             None => told.overlong(),
         });
-        self.told_so_far()
+        self.told.take_events()
     }
 
     /// Takes the end of the log and gives what was still being said.
-    pub fn finish(&mut self) -> String {
+    pub fn finish(&mut self) -> Vec<AgentEvent> {
         if let Some(line) = self.lines.rest() {
             self.parser.stdout(&line, &mut self.told);
         }
         // As good as any end that is nobody's fault: how it ended stands in the history.
         self.parser.end(&Ended::Stopped, &mut self.told);
-        self.told_so_far()
-    }
-
-    fn told_so_far(&mut self) -> String {
-        let mut text = String::new();
-        for activity in self.told.take_activities() {
-            match activity {
-                Activity::Message(words) => text.push_str(&format!("{}\n", words.trim_end())),
-                Activity::Line(line) => text.push_str(&format!("  > {line}\n")),
-                // The message comes whole, and money stands in the history.
-                Activity::Text(_) | Activity::Cost(_) | Activity::Stake(_) | Activity::Uncounted => {}
-            }
-        }
-        text
+        self.told.take_events()
     }
 }
 

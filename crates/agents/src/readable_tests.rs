@@ -1,5 +1,17 @@
 use super::*;
 
+/// What people are shown of events: messages, and a line for each call and trouble.
+fn shown(events: Vec<AgentEvent>) -> String {
+    let line = |event| match event {
+        AgentEvent::Message { text } => Some(format!("{}\n", text.trim_end())),
+        AgentEvent::ToolStarted { tool, summary, .. } if summary.is_empty() => Some(format!("  > {tool}\n")),
+        AgentEvent::ToolStarted { tool, summary, .. } => Some(format!("  > {tool}: {summary}\n")),
+        AgentEvent::Limit { trouble } => Some(format!("  > {trouble}\n")),
+        _ => None,
+    };
+    events.into_iter().filter_map(line).collect()
+}
+
 #[test]
 fn a_stream_is_told_as_people_would_tell_it() {
     let kind = AgentKind::Claude { program: "claude".into() };
@@ -8,10 +20,10 @@ fn a_stream_is_told_as_people_would_tell_it() {
         format!(r#"{{"type":"assistant","message":{{"id":"m1","role":"assistant","content":[{content}]}}}}"#) + "\n"
     };
     let mut text =
-        readable.push(&line(r#"{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"npm test"}}"#));
-    text += &readable.push("{\"type\":\"some");
-    text += &readable.push("thing new\"}\nnot JSON\n");
-    text += &readable.push(&line(r#"{"type":"text","text":"All tests pass.\nI am done."}"#));
+        shown(readable.push(&line(r#"{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"npm test"}}"#)));
+    text += &shown(readable.push("{\"type\":\"some"));
+    text += &shown(readable.push("thing new\"}\nnot JSON\n"));
+    text += &shown(readable.push(&line(r#"{"type":"text","text":"All tests pass.\nI am done."}"#)));
     assert_eq!(text, "  > Bash: npm test\nAll tests pass.\nI am done.\n");
 }
 
@@ -53,16 +65,16 @@ fn a_server_that_was_asked_for_a_model_is_heard() {
         r#"{"jsonrpc":"2.0","id":4,"result":{"stopReason":"end_turn"}}"#,
     );
     let words = "I am looking.\n  > ls\nDone.\n";
-    assert_eq!(acp(Redactor::default()).push(&log), words);
+    assert_eq!(shown(acp(Redactor::default()).push(&log)), words);
     // Whoever follows a log begins anywhere in it.
     let from = log.find("looking").unwrap();
-    assert_eq!(acp(Redactor::default()).push(&log[from..]), "  > ls\nDone.\n");
+    assert_eq!(shown(acp(Redactor::default()).push(&log[from..])), "  > ls\nDone.\n");
 }
 
 #[test]
 fn what_a_server_refuses_is_told() {
     let refusal = r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"429 Too Many Requests"}}"#;
-    let told = acp(Redactor::default()).push(&format!("{refusal}\n"));
+    let told = shown(acp(Redactor::default()).push(&format!("{refusal}\n")));
     assert!(told.starts_with("  > ") && told.contains("429"), "{told}");
 }
 
@@ -71,13 +83,13 @@ fn words_that_lie_in_pieces_are_redacted_when_they_are_joined() {
     let redactor = || Redactor::new([("MY_API_KEY", "hunter2-very-long-secret-value")]);
     let log = chunk("It is hunter2-very-") + &chunk("long-secret-value.");
     let mut readable = acp(redactor());
-    assert_eq!(readable.push(&log), "");
-    assert_eq!(readable.finish(), "It is [redacted:MY_API_KEY].\n");
+    assert_eq!(shown(readable.push(&log)), "");
+    assert_eq!(shown(readable.finish()), "It is [redacted:MY_API_KEY].\n");
 
     let kind = AgentKind::Gemini { program: "gemini".into() };
     let mut readable = Readable::of(&kind, Arc::new(redactor())).unwrap();
     let piece =
         |words: &str| format!(r#"{{"type":"message","role":"assistant","content":"{words}","delta":true}}"#) + "\n";
-    let told = readable.push(&(piece("It is hunter2-very-") + &piece("long-secret-value.")));
-    assert_eq!(told + &readable.finish(), "It is [redacted:MY_API_KEY].\n");
+    let told = shown(readable.push(&(piece("It is hunter2-very-") + &piece("long-secret-value."))));
+    assert_eq!(told + &shown(readable.finish()), "It is [redacted:MY_API_KEY].\n");
 }

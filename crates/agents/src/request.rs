@@ -1,4 +1,4 @@
-//! What a run of an agent needs, what it shows on the way, and what was observed of it.
+//! What a run of an agent needs, and what was observed of it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
@@ -120,23 +120,6 @@ impl Request<'_> {
             sandbox: self.sandbox,
         }
     }
-}
-
-/// What an agent shows while it works. All text is inert.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Activity {
-    /// Something it printed, a piece of any length.
-    Text(String),
-    /// A whole message.
-    Message(String),
-    /// Something it does, as one whole line.
-    Line(String),
-    /// What it says that it has cost so far.
-    Cost(Money),
-    /// What its first answer costs, about, before anything is known of it.
-    Stake(Money),
-    /// It uses something that has no figure: what it is said to have cost so far is not all.
-    Uncounted,
 }
 
 /// What was observed of a run.

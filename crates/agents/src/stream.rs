@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use ralph_model::{AgentSpec, Cost, Ended, FaultKind, Millis, Money};
+use ralph_model::{AgentEvent, AgentSpec, Cost, Ended, FaultKind, Millis, Money};
 use ralph_process::{Finished, Stop, Stream, Supervisor};
 use tokio::sync::watch;
 
 use crate::adapter::{Invocation, Parser};
 use crate::lines::Lines;
-use crate::request::{Activity, Error, Observed, Request};
+use crate::request::{Error, Observed, Request};
 use crate::transcript::Transcript;
 
 /// A spent budget has to end the run within two seconds, and ending takes one of them.
@@ -24,7 +24,7 @@ pub(crate) async fn run(
     request: Request<'_>,
     agent: &AgentSpec,
     stop: watch::Receiver<Option<Stop>>,
-    observe: &mut (dyn FnMut(Activity) + Send),
+    observe: &mut (dyn FnMut(AgentEvent) + Send),
 ) -> Result<Observed, Error> {
     let Invocation { program, environment, stdin, pieces, parser } = invocation;
     let told = told.prompted(request.prompt.len()).confined(request.is_confined());
@@ -46,7 +46,6 @@ pub(crate) async fn run(
         idle,
         budget,
         now,
-        untold: None,
         cost_told: None,
         observe,
     });
@@ -95,10 +94,9 @@ struct Reading<'a> {
     idle: Option<Millis>,
     budget: Option<Money>,
     now: fn() -> ralph_model::Timestamp,
-    /// What it costs so far, where nobody was told yet.
-    untold: Option<Money>,
+    /// When the last usage was passed on.
     cost_told: Option<Instant>,
-    observe: &'a mut (dyn FnMut(Activity) + Send),
+    observe: &'a mut (dyn FnMut(AgentEvent) + Send),
 }
 
 impl Reading<'_> {
@@ -144,26 +142,19 @@ impl Reading<'_> {
     }
 
     fn show(&mut self) {
-        for activity in self.told.take_activities() {
-            match activity {
-                Activity::Cost(spent) => self.untold = Some(spent),
-                Activity::Text(_)
-                | Activity::Message(_)
-                | Activity::Line(_)
-                | Activity::Stake(_)
-                | Activity::Uncounted => (self.observe)(activity),
-            }
+        for event in self.told.take_events() {
+            (self.observe)(event);
         }
-        // Whoever is told writes it down, and it changes with every other line.
+        // The observer writes it to disk, and it changes with every other line.
         if self.cost_told.is_none_or(|at| at.elapsed() >= POLL_INTERVAL) {
-            self.show_cost();
+            self.show_usage();
         }
     }
 
-    fn show_cost(&mut self) {
-        if let Some(spent) = self.untold.take() {
+    fn show_usage(&mut self) {
+        if let Some(usage) = self.told.take_usage() {
             self.cost_told = Some(Instant::now());
-            (self.observe)(Activity::Cost(spent));
+            (self.observe)(usage);
         }
     }
 
@@ -217,7 +208,7 @@ impl Reading<'_> {
         }
         self.parser.end(&finished.ended, &mut self.told);
         self.show();
-        self.show_cost();
+        self.show_usage();
         let seen = self.told.spent();
         let mut told = self.told.finish(&finished.ended, unmetered);
         if told.cost == Cost::Unknown && self.budget.is_some_and(|budget| seen > budget) {

@@ -1,6 +1,6 @@
 //! Why a run is ended, and who is heard when several want that.
 
-use ralph_model::{Trouble, TroubleKind};
+use ralph_model::{AgentEvent, Trouble, TroubleKind};
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn a_request_to_stop_does_not_take_the_place_of_spent_money() {
 
 /// Why a run with this transcript is ended that was heard last so long ago.
 fn wanted(told: Transcript, silent: Duration, budget: Option<Money>) -> Option<Stop> {
-    let mut observe = |_: Activity| {};
+    let mut observe = |_: AgentEvent| {};
     let mut reading = Reading {
         parser: crate::codex::parser(None, crate::golden::NOW, crate::codex::Guard::Outer),
         told,
@@ -61,7 +61,6 @@ fn wanted(told: Transcript, silent: Duration, budget: Option<Money>) -> Option<S
         idle: None,
         budget,
         now: || crate::golden::NOW,
-        untold: None,
         cost_told: None,
         observe: &mut observe,
     };

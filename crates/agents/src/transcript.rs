@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ralph_model::{
-    Cost, Ended, Fault, FaultKind, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind, Usage,
+    AgentEvent, Cost, Ended, Fault, FaultKind, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind,
+    Usage,
 };
-use ralph_text::{Redactor, sanitize};
+use ralph_text::{Redactor, strip_escapes};
 
 use self::money::may_have_sold;
 use crate::meter::Meter;
-use crate::request::Activity;
 use crate::text::{bounded, is_refused_by_sandbox, one_line, short, tool_name};
 
 /// Bytes of the last message.
@@ -59,7 +59,7 @@ pub(crate) struct Transcript {
     now: Timestamp,
     began: Timestamp,
     meter: Meter,
-    activities: Vec<Activity>,
+    events: Vec<AgentEvent>,
     calls: Vec<ToolEvidence>,
     open: VecDeque<Open>,
     more_calls: u32,
@@ -80,7 +80,7 @@ pub(crate) struct Transcript {
     unwatched: Option<Trouble>,
     session: Option<String>,
     overlong: u32,
-    /// What is shown as spent.
+    /// The cost in the last [`AgentEvent::Usage`].
     shown: Money,
     /// It is told what is at stake.
     stake_told: bool,
@@ -121,7 +121,7 @@ impl Transcript {
             now,
             began: now,
             meter: Meter::new(prices, model),
-            activities: Vec::new(),
+            events: Vec::new(),
             calls: Vec::new(),
             open: VecDeque::new(),
             more_calls: 0,
@@ -183,8 +183,8 @@ impl Transcript {
     /// A piece of the agent's words, for whoever watches.
     pub(crate) fn words(&mut self, piece: &str) {
         self.progressed();
-        let text = sanitize(&self.redactor.text(piece)).into_owned();
-        self.activities.push(Activity::Text(text));
+        let text = self.redactor.clean(piece).into_owned();
+        self.events.push(AgentEvent::Output { text });
     }
 
     /// A whole message of the agent. The last one is its final message.
@@ -193,8 +193,8 @@ impl Transcript {
             return;
         }
         self.progressed();
-        self.message = bounded(sanitize(&self.redactor.text(text)).into_owned(), MAX_MESSAGE);
-        self.activities.push(Activity::Message(self.message.clone()));
+        self.message = bounded(self.redactor.clean(text).into_owned(), MAX_MESSAGE);
+        self.events.push(AgentEvent::Message { text: self.message.clone() });
     }
 
     /// More of a message, which is `whole` with it.
@@ -203,9 +203,9 @@ impl Transcript {
             return;
         }
         self.progressed();
-        self.message = bounded(sanitize(&self.redactor.text(whole)).into_owned(), MAX_MESSAGE);
-        let more = bounded(sanitize(&self.redactor.text(more)).into_owned(), MAX_MESSAGE);
-        self.activities.push(Activity::Message(more));
+        self.message = bounded(self.redactor.clean(whole).into_owned(), MAX_MESSAGE);
+        let text = bounded(self.redactor.clean(more).into_owned(), MAX_MESSAGE);
+        self.events.push(AgentEvent::Message { text });
     }
 
     /// A tool call began. `input` is what it is called with, for people.
@@ -220,12 +220,13 @@ impl Transcript {
             }
             return;
         }
-        self.activities.push(Activity::Line(joined(&tool, &input)));
         if self.open.len() == MAX_OPEN
             && let Some(oldest) = self.open.pop_front()
         {
-            self.keep(ToolEvidence::error(oldest.tool, joined("no result was seen", &oldest.input)));
+            let evidence = ToolEvidence::error(oldest.tool, joined("no result was seen", &oldest.input));
+            self.finished(oldest.id, evidence);
         }
+        self.events.push(AgentEvent::ToolStarted { id: id.clone(), tool: tool.clone(), summary: input.clone() });
         self.open.push_back(Open { id, tool, input });
     }
 
@@ -240,16 +241,16 @@ impl Transcript {
         let open =
             open.unwrap_or_else(|| Open { id, tool: tool_name(self.clean(tool, MAX_NAME)), input: String::new() });
         match end {
-            CallEnd::Done => self.keep(ToolEvidence::ok(open.tool, open.input)),
+            CallEnd::Done => self.finished(open.id, ToolEvidence::ok(open.tool, open.input)),
             CallEnd::Failed(why) => {
                 self.failed_with(&why);
                 let why = self.clean(&why, MAX_SUMMARY);
-                self.keep(ToolEvidence::error(open.tool, joined(&open.input, &why)));
+                self.finished(open.id, ToolEvidence::error(open.tool, joined(&open.input, &why)));
             }
             CallEnd::Denied(why) => {
                 let why = self.clean(&why, MAX_SUMMARY);
                 let what = joined(&open.tool, &open.input);
-                self.keep(ToolEvidence::error(open.tool, joined("not permitted", &why)));
+                self.finished(open.id, ToolEvidence::error(open.tool, joined("not permitted", &why)));
                 self.fault(FaultKind::Denied, &joined(&what, &why));
             }
         }
@@ -269,20 +270,17 @@ impl Transcript {
             self.answered = true;
         }
         self.meter.request(id, model, tokens);
-        self.show_cost();
     }
 
     /// What the program says that this run used in all, of one model.
     pub(crate) fn total(&mut self, model: Option<&str>, tokens: Tokens) {
         self.meter.total(model, tokens);
-        self.show_cost();
     }
 
     /// What the program says that this run, and no earlier one, costs so far, in dollars.
     pub(crate) fn own_cost(&mut self, dollars: f64) {
         self.pulse += 1;
         self.meter.own(dollars);
-        self.show_cost();
     }
 
     /// What the program said that it costs was a guess.
@@ -295,8 +293,9 @@ impl Transcript {
         let detail = self.clean(detail, MAX_SUMMARY);
         let alike = self.faults.iter().filter(|fault| fault.kind == kind).count();
         if alike < MAX_FAULTS && !self.faults.iter().any(|fault| fault.kind == kind && fault.detail == detail) {
-            self.activities.push(Activity::Line(joined(kind.words(), &detail)));
-            self.faults.push(Fault { kind, detail });
+            let fault = Fault { kind, detail };
+            self.events.push(AgentEvent::Fault { fault: fault.clone() });
+            self.faults.push(fault);
         }
     }
 
@@ -313,7 +312,7 @@ impl Transcript {
                 return;
             }
         }
-        self.activities.push(Activity::Line(trouble.to_string()));
+        self.events.push(AgentEvent::Limit { trouble: trouble.clone() });
         self.trouble = Some(trouble);
     }
 
@@ -326,11 +325,11 @@ impl Transcript {
     pub(crate) fn retries(&mut self, why: &str) {
         self.retries += 1;
         self.pulse += 1;
-        let why = self.clean(why, MAX_SUMMARY);
-        self.activities.push(Activity::Line(joined("tries again", &why)));
+        let reason = self.clean(why, MAX_SUMMARY);
         if self.retries >= MAX_RETRIES {
-            self.hopeless(&joined(&format!("{} times in a row", self.retries), &why));
+            self.hopeless(&joined(&format!("{} times in a row", self.retries), &reason));
         }
+        self.events.push(AgentEvent::Retry { reason });
     }
 
     /// There is no sense in letting it go on.
@@ -383,8 +382,20 @@ impl Transcript {
         self.silent = true;
     }
 
-    pub(crate) fn take_activities(&mut self) -> Vec<Activity> {
-        std::mem::take(&mut self.activities)
+    /// What happened since the last call, except for usage.
+    pub(crate) fn take_events(&mut self) -> Vec<AgentEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// What was used so far, if it costs more than at the last call.
+    pub(crate) fn take_usage(&mut self) -> Option<AgentEvent> {
+        let cost = self.spent();
+        if cost <= self.shown {
+            return None;
+        }
+        self.shown = cost;
+        let Usage { input_tokens, output_tokens, .. } = self.meter.usage();
+        Some(AgentEvent::Usage { input_tokens, output_tokens, cost })
     }
 
     /// Changes whenever a parser learns something.
@@ -495,16 +506,14 @@ impl Transcript {
         }
     }
 
-    fn show_cost(&mut self) {
-        let spent = self.meter.so_far();
-        if spent > self.shown {
-            self.shown = spent;
-            self.activities.push(Activity::Cost(spent));
-        }
+    fn finished(&mut self, id: String, evidence: ToolEvidence) {
+        let ToolEvidence { tool, success, summary, .. } = evidence.clone();
+        self.events.push(AgentEvent::ToolFinished { id, tool, success, summary });
+        self.keep(evidence);
     }
 
     fn clean(&self, text: &str, most: usize) -> String {
-        one_line(&sanitize(&self.redactor.text(&short(text.to_owned(), most * 4))), most)
+        one_line(&self.redactor.clean(&short(strip_escapes(text).into_owned(), most * 4)), most)
     }
 }
 

@@ -138,7 +138,7 @@ fn memory_is_bounded() {
             told.call_ended(&number.to_string(), "", CallEnd::Done);
         }
         told.fault(FaultKind::Denied, &number.to_string());
-        told.take_activities();
+        told.take_events();
     }
     told.message(&"é".repeat(MAX_MESSAGE));
     told.terminal(Terminal::Completed);
@@ -156,8 +156,8 @@ fn whatever_is_shown_is_inert() {
     told.call("1", "Ba\u{1b}[2Jsh", "a\u{7}b");
     told.message("\u{1b}]0;title\u{7}done");
     told.call_ended("1", "", CallEnd::Failed("\u{1b}[0m".into()));
-    for activity in told.take_activities() {
-        let text = format!("{activity:?}");
+    for event in told.take_events() {
+        let text = format!("{event:?}");
         assert!(!text.contains("\\u{1b}") && !text.contains("\\u{7}"), "{text}");
     }
     let told = told.finish(&DONE, false);
@@ -185,4 +185,43 @@ fn a_sandbox_is_blamed_only_where_there_is_one() {
     assert_eq!(run(golden::transcript()), []);
     let detail = "sh: /etc/x: Permission denied".to_owned();
     assert_eq!(run(golden::transcript().confined(true)), [Fault { kind: FaultKind::SandboxRefused, detail }]);
+}
+
+#[test]
+fn a_call_is_an_event_when_it_begins_and_when_it_ends() {
+    let mut told = golden::transcript();
+    told.call("1", "Bash", "npm test");
+    told.call_ended("1", "", CallEnd::Failed("exit code 1".into()));
+    told.call_ended("2", "Edit", CallEnd::Done);
+    let started = |id: &str, tool: &str, summary: &str| AgentEvent::ToolStarted {
+        id: id.into(),
+        tool: tool.into(),
+        summary: summary.into(),
+    };
+    let finished = |id: &str, tool: &str, success, summary: &str| AgentEvent::ToolFinished {
+        id: id.into(),
+        tool: tool.into(),
+        success,
+        summary: summary.into(),
+    };
+    assert_eq!(
+        told.take_events(),
+        [
+            started("1", "Bash", "npm test"),
+            finished("1", "Bash", false, "npm test: exit code 1"),
+            finished("2", "Edit", true, ""),
+        ]
+    );
+}
+
+#[test]
+fn usage_is_an_event_only_when_it_grew() {
+    let mut told = golden::transcript();
+    assert_eq!(told.take_usage(), None);
+    let tokens = Tokens { input: 1_000_000, output: 5, ..Tokens::default() };
+    told.request("1", Some("scripted-1"), tokens);
+    let cost = Money::from_micros(1_000_050);
+    assert_eq!(told.take_usage(), Some(AgentEvent::Usage { input_tokens: 1_000_000, output_tokens: 5, cost }));
+    told.request("1", Some("scripted-1"), tokens);
+    assert_eq!(told.take_usage(), None);
 }

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_agents::{Activity, Observed, Prohibited, Request, run};
-use ralph_model::{AgentKind, AgentSpec, Cost, Ended, FaultKind, Millis, Money, PriceList, Timestamp, TroubleKind};
+use ralph_agents::{Observed, Prohibited, Request, run};
+use ralph_model::{
+    AgentEvent, AgentKind, AgentSpec, Cost, Ended, FaultKind, Millis, Money, PriceList, Timestamp, TroubleKind,
+};
 use ralph_process::{ReaperProgram, Stop, Supervisor};
 use ralph_text::Redactor;
 use serde_json::{Value, json};
@@ -67,7 +69,7 @@ impl Lab {
         command: &str,
         prompt: &str,
         stop: watch::Receiver<Option<Stop>>,
-        observe: &mut (dyn FnMut(Activity) + Send),
+        observe: &mut (dyn FnMut(AgentEvent) + Send),
     ) -> Observed {
         let auth = self.path("src/auth");
         let matches = move |path: &Path| path.starts_with(&auth).then(|| "src/auth/**".to_owned());
@@ -125,12 +127,12 @@ async fn a_session_from_its_first_word_to_its_end() {
     lab.script(&[good, update(&ended), bad, says("All "), says("done."), done("end_turn")]);
     let mut seen = Vec::new();
     let (_keep, stop) = watch::channel(None);
-    let observed = lab.run_until(OBEDIENT, "Do it.", stop, &mut |activity| seen.push(activity)).await;
+    let observed = lab.run_until(OBEDIENT, "Do it.", stop, &mut |event| seen.push(event)).await;
     assert_eq!((&observed.ended, observed.final_message.as_str()), (&Ended::Exited { code: 0 }, "All done."));
     assert_eq!(kinds(&observed), [FaultKind::Denied]);
     assert_eq!((observed.evidence[0].success, observed.evidence[1].success), (true, false));
     assert!(observed.evidence[1].summary.contains("prohibited by src/auth/**"), "{observed:?}");
-    assert!(seen.contains(&Activity::Text("done.".into())));
+    assert!(seen.contains(&AgentEvent::Output { text: "done.".into() }));
 
     let heard = lab.heard();
     let methods: Vec<&str> = heard.iter().filter_map(|line| line["method"].as_str()).collect();
@@ -161,8 +163,8 @@ async fn a_secret_that_comes_in_pieces_is_nowhere() {
     ]);
     let mut shown = String::new();
     let (_keep, stop) = watch::channel(None);
-    let mut observe = |activity| {
-        if let Activity::Text(text) = activity {
+    let mut observe = |event| {
+        if let AgentEvent::Output { text } = event {
             shown.push_str(&text);
         }
     };
@@ -267,8 +269,8 @@ async fn a_request_to_stop_cancels_the_turn_first() {
         let lab = Lab::new(&[says("working.")]);
         fs::write(lab.path("end"), format!("{}\n", done("cancelled"))).unwrap();
         let (sender, stop) = watch::channel(None);
-        let mut observe = |activity| {
-            if activity == Activity::Text("working.".into()) {
+        let mut observe = |event| {
+            if event == (AgentEvent::Output { text: "working.".into() }) {
                 sender.send_replace(Some(Stop::Requested));
             }
         };

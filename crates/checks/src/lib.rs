@@ -15,13 +15,13 @@ mod detect;
 mod excerpt;
 mod expectation;
 mod failure;
+mod pattern;
 mod program;
 mod reading;
 mod reports;
 mod retry;
 mod run;
 mod signature;
-pub mod test_names;
 mod text;
 
 pub use count::{Counter, count};
@@ -31,3 +31,7 @@ pub use expectation::{Observed, evaluate};
 pub use program::{MissingProgram, first_word_missing};
 pub use run::{Checker, Error, Progress, Request};
 pub use signature::signature;
+
+/// Compares what runners really print.
+#[cfg(test)]
+mod test_names_tests;

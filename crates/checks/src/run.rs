@@ -1,5 +1,6 @@
 //! Runs verification commands under supervision and says how each ended. Decides nothing about a loop.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -15,7 +16,7 @@ use crate::expectation::{Observed, evaluate};
 use crate::reading::{Read, Reading};
 use crate::reports::{Before, choose};
 use crate::retry::Runs;
-use crate::test_names;
+use ralph_verify::test_names;
 
 /// How long a check has between being asked to end and being killed: enough to stop a database that it started.
 const GRACE: Millis = Millis::secs(3);
@@ -243,7 +244,8 @@ impl Checker {
         let before = reports_before(request).await?;
         progress(Progress::Started { index, command: command.to_owned(), retry });
 
-        let mut reading = Reading::default();
+        let redactor = self.supervisor.redactor();
+        let mut reading = Reading::new(Arc::clone(redactor));
         let mut observe = |stream, piece: &str| {
             if let Some(line) = reading.feed(stream, piece) {
                 progress(Progress::Output(line));
@@ -258,6 +260,12 @@ impl Checker {
             None => tests,
         };
         if let Some(tests) = &mut tests {
+            // Reports are decoded, and nothing has searched them for secrets.
+            for name in tests.failing.iter_mut().chain(&mut tests.names) {
+                if let Cow::Owned(clean) = redactor.clean(name) {
+                    *name = clean;
+                }
+            }
             test_names::make_relative(tests, request.directory);
             // Runners print the folder that a link leads to.
             if let Ok(real) = fs::canonicalize(request.directory) {

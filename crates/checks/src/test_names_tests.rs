@@ -1,8 +1,9 @@
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::*;
 use crate::count;
+use ralph_model::{Shrunk, TestTally};
+use ralph_verify::test_names::*;
 
 fn outputs(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder)

@@ -1,5 +1,6 @@
 //! What people see of a running loop or race: a live view on a terminal, plain lines elsewhere. Watches; never steers the loop.
 
+mod agent_event;
 #[cfg(test)]
 mod fixtures;
 mod line;
@@ -12,5 +13,6 @@ mod sparkline;
 mod state;
 mod text;
 
+pub(crate) use agent_event::transcript;
 pub(crate) use line::{agent_found, check_found};
 pub(crate) use live::{Live, Mode};

@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 /// What an agent's final message says about its work.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Claim {
     /// It says that it is done.
     pub done: bool,
-    /// It says that it cannot go on, and why.
+    /// It says that it needs a person, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::fixtures::cases;
 
 const TAG: &str = "<promise>COMPLETE</promise>";
 const PROMPT: &str = "Fix it.\n\n---\nWhen ALL requirements are met, output <promise>COMPLETE</promise>.\nIf you cannot go on without a person, output <blocked>why</blocked>.\n";
@@ -131,7 +132,7 @@ fn nasty() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(64, 3000))]
 
     #[test]
     fn no_text_breaks_the_search(message in nasty(), prompt in nasty(), promise in nasty()) {

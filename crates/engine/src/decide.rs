@@ -1,6 +1,9 @@
 //! Decides what follows a pass: complete, abort, change the way of working, or go on.
 
-use ralph_model::{AbortReason, AgentSpec, Millis, Money, OnBlocked, Outcome, Remedy, Timestamp, Trouble};
+use ralph_model::{
+    AbortCause, AgentSpec, Cost, ErrorCause, Millis, Money, OnBlocked, Outcome, Remedy, StopBy, Timestamp, Trouble,
+    UnknownCharge, UnknownCost, Verdict, WaitLimit,
+};
 
 use crate::event::{V3_SERVICE_BACKOFF, Wait};
 use crate::facts::{Facts, IterationRecord};
@@ -33,7 +36,7 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
         return Next::End(outcome);
     }
     if let Some(why) = record.blocked.as_ref().filter(|_| facts.config.on_blocked == OnBlocked::Stop) {
-        return abort(AbortReason::Blocked, format!("the agent cannot go on without a person: {why}"));
+        return abort(AbortCause::Blocked { why: why.clone() });
     }
     let trouble = record.trouble();
     if let Some(trouble) = trouble.filter(|trouble| trouble.kind.remedy() == Remedy::Person) {
@@ -53,27 +56,18 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
         if facts.config.deep_debug.is_some() && !facts.escalated {
             return if iterations_left(facts) { Next::Escalate } else { out_of_iterations(facts) };
         }
-        let count = facts.progress.without;
-        return abort(
-            AbortReason::Stall,
-            format!("{count} iterations in a row changed neither the files nor what fails{}", last_error(facts)),
-        );
+        return abort(AbortCause::Stalled { iterations: facts.progress.without, headline: headline(facts) });
     }
     if facts.progress.repeats >= facts.config.same_error_threshold {
-        let count = facts.progress.repeats;
-        return abort(
-            AbortReason::SameError,
-            format!("the same error came {count} times in a row{}", last_error(facts)),
-        );
+        return abort(AbortCause::SameError { times: facts.progress.repeats, headline: headline(facts) });
     }
     before_iteration(facts)
 }
 
 /// Only a person can help.
 fn refused(record: &IterationRecord, trouble: &Trouble) -> Next {
-    let advice = trouble.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
-    let error = format!("{}: {trouble}{advice}; then `ralph resume` goes on", record.agent);
-    Next::End(Outcome::Error { error })
+    let cause = ErrorCause::ServiceRefused { agent: record.agent.clone(), trouble: trouble.clone() };
+    Next::End(Outcome::Error { cause })
 }
 
 /// Waits until the service answers again, unless that takes too long.
@@ -92,23 +86,18 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
         None => backoff,
     };
     let wait = until.since(now);
-    let give_up = |why: String| {
-        let error = format!("{}: {trouble}; {why}; `ralph resume` goes on", record.agent);
-        Next::End(Outcome::Error { error })
+    let give_up = |limit| {
+        let cause = ErrorCause::WaitTooLong { agent: record.agent.clone(), trouble: trouble.clone(), limit };
+        Next::End(Outcome::Error { cause })
     };
     if facts.waits >= MAX_WAITS {
-        return give_up(format!("it was waited for {MAX_WAITS} times in a row"));
+        return give_up(WaitLimit::Refusals { times: MAX_WAITS });
     }
-    match facts.config.max_wait {
-        Millis(0) if wait > Millis(0) => {
-            return give_up("it is not waited for, because of --max-wait 0".to_owned());
-        }
-        most if wait > most => return give_up(format!("waiting {wait} is longer than --max-wait {most}")),
-        _ => {}
+    if wait > facts.config.max_wait {
+        return give_up(WaitLimit::TooLong { wait, limit: facts.config.max_wait });
     }
     if let Some(limit) = facts.config.max_duration.filter(|limit| facts.active.plus(wait) >= *limit) {
-        let details = format!("{trouble}; waiting {wait} would pass the time limit of {limit}");
-        return abort(AbortReason::MaxDuration, details);
+        return abort(AbortCause::WaitPastTimeLimit { trouble: trouble.clone(), wait, limit });
     }
     Next::Wait(Wait { until, most: wait, trouble: trouble.clone() })
 }
@@ -160,44 +149,40 @@ fn is_convincing(facts: &Facts, record: &IterationRecord) -> bool {
 /// Iterations with tampering that end a loop.
 pub(crate) const MAX_TAMPERED: u32 = 3;
 
+/// Tamperings that the end of a loop names.
+const MAX_NAMED: usize = 5;
+
 fn tampered_too_often(facts: &Facts, last: &IterationRecord) -> Option<Next> {
     let count = facts.tampered();
     if !last.is_tampered() || count < MAX_TAMPERED {
         return None;
     }
-    let named: Vec<String> = last.tampering().iter().take(5).map(ToString::to_string).collect();
-    Some(abort(
-        AbortReason::Tampered,
-        format!(
-            "what the checks rest on was changed in {count} iterations; in the last one {}; if such a change is wanted, \
-             allow it with --allow-test-change GLOB in a new loop",
-            named.join("; ")
-        ),
-    ))
+    let tampering = last.tampering().iter().take(MAX_NAMED).cloned().collect();
+    Some(abort(AbortCause::Tampered { iterations: count, tampering }))
 }
 
 fn spent_or_late(facts: &Facts, next: &AgentSpec) -> Option<Next> {
     let config = &facts.config;
     if facts.needs_money_for(next) && facts.remaining() == Money::ZERO {
-        let runs = facts.iterations.iter().filter_map(|record| record.run.as_ref());
-        let unknown = runs.rev().find(|run| run.cost == ralph_model::Cost::Unknown);
-        let hint = match unknown {
-            Some(run) if run.opaque => {
-                "; the agent did not report its cost, so the whole reservation was charged: let it write \
-                 {\"costUSD\": 0.12} to $RALPH_RESULT_FILE, or declare it with --unmetered"
-            }
-            Some(_) => {
-                "; nobody could say what a run cost, so its whole reservation was charged: its model has no price \
-                 (`ralph agents --prices`; add yours as [prices.\"MODEL\"]), or the service told no usage; --unmetered \
-                 goes without"
-            }
-            None => "; `ralph resume --max-cost` goes on with more",
-        };
-        return Some(abort(AbortReason::CostLimit, format!("{} of {} are spent{hint}", facts.spent, config.max_cost)));
+        let (spent, limit) = (facts.spent, config.max_cost);
+        return Some(abort(AbortCause::BudgetSpent { spent, limit, unknown: last_unknown_charge(facts) }));
     }
     let limit = config.max_duration?;
-    (facts.active >= limit)
-        .then(|| abort(AbortReason::MaxDuration, format!("the loop worked for {} of {limit}", facts.active)))
+    (facts.active >= limit).then(|| abort(AbortCause::TimeUp { active: facts.active, limit }))
+}
+
+/// The last charge that is a guess.
+fn last_unknown_charge(facts: &Facts) -> Option<UnknownCharge> {
+    facts.iterations.iter().rev().find_map(|record| {
+        let why = match &record.run {
+            Some(run) if run.cost != Cost::Unknown => return None,
+            Some(run) if run.opaque => UnknownCost::NotReported,
+            Some(_) => UnknownCost::NotCounted,
+            None if record.cost_unknown => UnknownCost::Interrupted,
+            None => return None,
+        };
+        Some(UnknownCharge { iteration: record.iteration, charged: record.charged, why })
+    })
 }
 
 fn iterations_left(facts: &Facts) -> bool {
@@ -205,54 +190,27 @@ fn iterations_left(facts: &Facts) -> bool {
 }
 
 fn out_of_iterations(facts: &Facts) -> Next {
-    let max = facts.config.max_iterations;
-    let mut details = match max {
-        1 => "the only iteration is used".to_owned(),
-        max => format!("all {max} iterations are used"),
-    };
-    if let Some(best) = facts.best() {
-        details.push_str(&format!("; the best state had {} failing, after iteration {}", best.failing, best.iteration));
-    }
-    details.push_str("; `ralph resume --max` goes on with more");
-    let passes = facts
-        .last_iteration()
-        .is_some_and(|last| !last.claimed && last.verdict.as_ref().is_some_and(ralph_model::Verdict::passed));
-    if passes {
-        details.push_str(&format!("; the checks pass, and only the agent's {} is missing", facts.config.promise_tag()));
-    }
-    if facts.tampered() > 0 {
-        details.push_str(&format!(
-            "; what the checks rest on was changed in {} of them: if such a change is wanted, allow it with \
-             --allow-test-change GLOB in a new loop",
-            facts.tampered()
-        ));
-    }
-    abort(AbortReason::MaxIterations, details)
+    let passes =
+        facts.last_iteration().is_some_and(|last| !last.claimed && last.verdict.as_ref().is_some_and(Verdict::passed));
+    abort(AbortCause::IterationsUsed {
+        max: facts.config.max_iterations,
+        best: facts.best(),
+        missing_claim: passes.then(|| facts.config.promise_tag()),
+        tampered: facts.tampered(),
+    })
 }
 
 /// The end of a loop that somebody asked to stop.
 pub(crate) fn cancelled(facts: &Facts) -> Outcome {
-    let by = match facts.stop.map(|stop| stop.by) {
-        // Its worktree goes with the race, so that there is nothing to go on with.
-        Some(crate::event::StopBy::Race { winner }) => {
-            let winner = winner.short();
-            let details =
-                format!("lost the race: loop {winner} was verified first; `ralph diff` shows what this one did");
-            return Outcome::Aborted { reason: AbortReason::Cancelled, details };
-        }
-        Some(crate::event::StopBy::Keyboard) => "from the keyboard",
-        Some(crate::event::StopBy::Signal) => "by a signal",
-        Some(crate::event::StopBy::Request) | None => "on request",
-    };
-    Outcome::Aborted { reason: AbortReason::Cancelled, details: format!("stopped {by}; `ralph resume` goes on") }
+    Outcome::Aborted { cause: AbortCause::Cancelled { by: facts.stop.map_or(StopBy::Request, |stop| stop.by) } }
 }
 
-pub(crate) fn abort(reason: AbortReason, details: String) -> Next {
-    Next::End(Outcome::Aborted { reason, details })
+pub(crate) const fn abort(cause: AbortCause) -> Next {
+    Next::End(Outcome::Aborted { cause })
 }
 
-fn last_error(facts: &Facts) -> String {
-    facts.progress.signature.as_ref().map(|signature| format!(": {}", signature.headline)).unwrap_or_default()
+fn headline(facts: &Facts) -> Option<String> {
+    facts.progress.signature.as_ref().map(|signature| signature.headline.clone())
 }
 
 #[cfg(test)]

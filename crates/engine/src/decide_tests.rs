@@ -1,4 +1,7 @@
-use ralph_model::{AbortReason, Cost, Expectation, LoopConfig, Millis, Money, OnBlocked, Outcome, Verdict};
+use ralph_model::{
+    AbortCause, AbortReason, Best, Cost, Expectation, Iteration, LoopConfig, Millis, Money, OnBlocked, Outcome,
+    UnknownCharge, UnknownCost, Verdict,
+};
 
 use crate::fixtures::*;
 use crate::{DayBudget, Effect, Limits, Refusal, StopWhen};
@@ -102,7 +105,7 @@ fn a_blocked_agent_with_failing_checks_ends_the_loop() {
     let mut scene = Scene::red(config());
     scene.pass(saying("b", "<blocked>no access to the database</blocked>"), red(&["a"]));
     assert_eq!(scene.reason(), AbortReason::Blocked);
-    assert!(scene.details().contains("no access to the database"), "{}", scene.details());
+    assert_eq!(scene.cause(), &AbortCause::Blocked { why: "no access to the database".into() });
 }
 
 #[test]
@@ -137,7 +140,10 @@ fn an_unchanged_tree_with_unchanged_failures_is_a_stall() {
     assert_eq!(scene.phase(), "pausing");
     scene.pass(run("start"), red(&["a"]));
     assert_eq!(scene.reason(), AbortReason::Stall);
-    assert!(scene.details().contains("a failed: expected 1, got 2"), "{}", scene.details());
+    assert_eq!(
+        scene.cause(),
+        &AbortCause::Stalled { iterations: 3, headline: Some("a failed: expected 1, got 2".into()) }
+    );
 }
 
 #[test]
@@ -184,7 +190,10 @@ fn the_same_error_in_a_row_ends_the_loop() {
     assert_eq!(scene.phase(), "pausing");
     scene.pass(run("d"), red(&["a"]));
     assert_eq!(scene.reason(), AbortReason::SameError);
-    assert!(scene.details().contains("3 times in a row: a failed: expected 1, got 2"), "{}", scene.details());
+    assert_eq!(
+        scene.cause(),
+        &AbortCause::SameError { times: 3, headline: Some("a failed: expected 1, got 2".into()) }
+    );
 }
 
 #[test]
@@ -215,12 +224,9 @@ fn the_iterations_run_out_with_the_best_state_named() {
     let mut scene = Scene::red(LoopConfig { max_iterations: 2, ..config() });
     scene.pass(run("b"), red(&["a"])).pass(run("c"), red(&["a", "b"]));
     assert_eq!(scene.reason(), AbortReason::MaxIterations);
-    assert!(scene.details().contains("the best state had 1 failing, after iteration 1"), "{}", scene.details());
-    assert!(scene.details().starts_with("all 2 iterations are used; "), "{}", scene.details());
+    let best = Some(Best { iteration: Iteration(1), failing: 1, tree: tree("b") });
+    assert_eq!(scene.cause(), &AbortCause::IterationsUsed { max: 2, best, missing_claim: None, tampered: 0 });
     assert_eq!(scene.agents(), 2);
-    let mut scene = Scene::red(LoopConfig { max_iterations: 1, ..config() });
-    scene.pass(run("b"), red(&["a"]));
-    assert!(scene.details().starts_with("the only iteration is used; "), "{}", scene.details());
 }
 
 #[test]
@@ -269,11 +275,8 @@ fn spent_money_ends_the_loop_after_its_work_was_looked_at() {
     scene.checks(red(&["a"]));
     assert_eq!(scene.reason(), AbortReason::CostLimit);
     assert_eq!(scene.run.facts().spent, Money::dollars(6));
-    assert!(
-        scene.details().contains("$6.00 of $5.00") && scene.details().contains("--max-cost"),
-        "{}",
-        scene.details()
-    );
+    let (spent, limit) = (Money::dollars(6), Money::dollars(5));
+    assert_eq!(scene.cause(), &AbortCause::BudgetSpent { spent, limit, unknown: None });
 
     let mut scene = Scene::red(config());
     scene.pass(costing("b", known(Money::dollars(5))), green());
@@ -287,7 +290,9 @@ fn an_unknown_cost_takes_the_whole_reservation() {
     scene.pass(costing("c", Cost::Unknown), red(&["a"]));
     assert_eq!(scene.run.facts().spent, Money::dollars(5));
     assert_eq!(scene.reason(), AbortReason::CostLimit);
-    assert!(scene.details().contains("RALPH_RESULT_FILE") && scene.details().contains("--unmetered"));
+    let unknown = UnknownCharge { iteration: Iteration(2), charged: Money::dollars(4), why: UnknownCost::NotReported };
+    let (spent, limit) = (Money::dollars(5), Money::dollars(5));
+    assert_eq!(scene.cause(), &AbortCause::BudgetSpent { spent, limit, unknown: Some(unknown) });
 }
 
 #[test]
@@ -330,7 +335,7 @@ fn a_spent_day_refuses_the_iteration_and_uses_none() {
     let day = DayBudget { spent: Money::dollars(50), cap: Money::dollars(50) };
     scene.refuse(Refusal::DailyBudget { day });
     assert_eq!(scene.reason(), AbortReason::DailyBudget);
-    assert!(scene.details().contains("$50.00 of $50.00"), "{}", scene.details());
+    assert_eq!(scene.cause(), &AbortCause::DayBudgetSpent { spent: Money::dollars(50), limit: Money::dollars(50) });
     assert_eq!((scene.agents(), scene.run.facts().iterations.len()), (0, 0));
 }
 
@@ -343,7 +348,7 @@ fn the_duration_counts_only_the_time_that_somebody_worked() {
     assert!(matches!(scene.asked.last(), Some(Effect::RunAgent { timeout, .. }) if *timeout == Millis::secs(57)));
     scene.wait(Millis::secs(57)).agent(run("b")).checks(red(&["a"]));
     assert_eq!(scene.reason(), AbortReason::MaxDuration);
-    assert!(scene.details().contains("1m 02s of 1m 00s"), "{}", scene.details());
+    assert_eq!(scene.cause(), &AbortCause::TimeUp { active: Millis(62_000), limit: Millis::minutes(1) });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::fixtures::cases;
 
 fn envelope<'a>(evidence: Vec<EvidenceLine>) -> Envelope<'a> {
     Envelope {
@@ -127,7 +128,7 @@ fn lines() -> impl Strategy<Value = EvidenceLine> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(24, 2000))]
 
     #[test]
     fn any_evidence_makes_an_envelope_that_drops_only_successes(

@@ -3,12 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use ralph_model::{
-    AgentRun, AgentSpec, Attempt, Best, Cost, Iteration, LoopConfig, LoopId, Millis, Money, Outcome, OutputRef, Pin,
+    AgentRun, AgentSpec, Attempt, Best, Cost, Iteration, LoopConfig, Millis, Money, Outcome, OutputRef, Pin, StopBy,
     Timestamp, TreeHash, Tripwire, Trouble, Verdict, Violation,
 };
 
+use crate::claim::Claim;
+
 /// The version of the events that are written now. A reader refuses newer ones rather than guess.
-pub const EVENT_VERSION: u32 = 3;
+///
+/// - 4: an end is a typed cause, not a sentence; an agent's claim is recorded when it is observed.
+pub const EVENT_VERSION: u32 = 4;
 
 /// The version of the decisions. A changed decision gets the next number, written into new journals, so that an old
 /// journal replays as it was lived.
@@ -104,23 +108,6 @@ pub enum StopWhen {
     AfterIteration,
     /// At once.
     Now,
-}
-
-/// Who asked a loop to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum StopBy {
-    /// Ctrl-C.
-    Keyboard,
-    /// `ralph stop` or another caller.
-    Request,
-    /// A signal to Ralph's process.
-    Signal,
-    /// Another candidate of its race was verified first.
-    Race {
-        /// Which.
-        winner: LoopId,
-    },
 }
 
 /// A request to stop.
@@ -231,6 +218,10 @@ pub enum Event {
         run: Box<AgentRun>,
         /// The day's money, this run included.
         day: DayBudget,
+        /// What its final message says about its work, judged by the prompt that it was given; none in journals up to
+        /// version 3, where it is derived again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        claim: Option<Claim>,
     },
     /// Prohibited files are again as they were.
     ProhibitedRestored {

@@ -40,6 +40,8 @@ pub struct IterationRecord {
     pub blocked: Option<String>,
     /// Ralph died while the agent ran.
     pub interrupted: bool,
+    /// Nobody knows what the interrupted run cost, so its whole reservation was charged.
+    pub cost_unknown: bool,
     /// The pass made things worse and was undone.
     pub undone: bool,
     /// The service refused, so that the pass is not counted and comes again.

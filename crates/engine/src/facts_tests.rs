@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use ralph_model::{Expectation, Keep};
 
 use super::*;
-use crate::event::StopBy;
+use crate::StopBy;
 use crate::fixtures::*;
 
 fn facts() -> Facts {
@@ -131,7 +131,7 @@ fn without_checks_what_is_expected_counts_as_missing_from_the_start() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(64, 2000))]
 
     /// Against the plainest model: a state is new, or it is not.
     #[test]

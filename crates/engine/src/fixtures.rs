@@ -1,15 +1,24 @@
 //! A pretend runtime for tests: it answers what a loop asks for and keeps the journal. Starts nothing.
 
+use proptest::prelude::ProptestConfig;
 use ralph_model::{
-    AbortReason, AgentRun, AgentSpec, Attempt, Best, Change, ChangeKind, CheckOutcome, Cost, Ended, Expectation,
-    LoopConfig, Millis, Missing, Money, Outcome, OutputRef, Signature, Skill, Tamper, TamperKind, TestTally, Timestamp,
-    TreeHash, Tripwire, Trouble, TroubleKind, Usage, Verdict, Violation,
+    AbortCause, AbortReason, AgentRun, AgentSpec, Attempt, Best, Change, ChangeKind, CheckOutcome, Cost, Ended,
+    Expectation, LoopConfig, Millis, Missing, Money, Outcome, OutputRef, Signature, Skill, Tamper, TamperKind,
+    TestTally, Timestamp, TreeHash, Tripwire, Trouble, TroubleKind, Usage, Verdict, Violation,
 };
 
 use crate::{
     Alert, BEHAVIOUR, DayBudget, EVENT_VERSION, Effect, Event, Limits, Loop, Lost, Refusal, StartPoint, Stop, StopBy,
     StopWhen,
 };
+
+/// How often a property is tried: a few times in a normal run, much more often with `RALPH_TEST_LONG=1`.
+pub(crate) fn cases(normal: u32, long: u32) -> ProptestConfig {
+    #[expect(clippy::disallowed_methods, reason = "a test may be asked to take longer")]
+    let is_long = std::env::var_os("RALPH_TEST_LONG").is_some_and(|value| value == "1");
+    let cases = if is_long { long } else { normal };
+    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 4000, ..ProptestConfig::default() }
+}
 
 pub(crate) const CLAIM: &str = "All done. <promise>COMPLETE</promise>";
 
@@ -258,8 +267,8 @@ impl Scene {
     }
 
     pub(crate) fn agent(&mut self, run: AgentRun) -> &mut Self {
-        let (attempt, day) = (self.attempt(), self.day);
-        self.event(Event::AgentFinished { attempt, run: Box::new(run), day })
+        let (attempt, day, claim) = (self.attempt(), self.day, self.run.claim(&run.final_message));
+        self.event(Event::AgentFinished { attempt, run: Box::new(run), day, claim })
     }
 
     pub(crate) fn checks(&mut self, verdict: Verdict) -> &mut Self {
@@ -351,9 +360,9 @@ impl Scene {
         self.outcome().reason().unwrap_or_else(|| panic!("the loop was not aborted: {:?}", self.outcome()))
     }
 
-    pub(crate) fn details(&self) -> &str {
+    pub(crate) fn cause(&self) -> &AbortCause {
         match self.outcome() {
-            Outcome::Aborted { details, .. } => details,
+            Outcome::Aborted { cause } => cause,
             other => panic!("the loop was not aborted: {other:?}"),
         }
     }

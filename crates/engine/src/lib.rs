@@ -14,15 +14,18 @@ mod machine;
 pub mod phase;
 mod prompt;
 mod status;
+pub mod text;
 
 pub use claim::{Claim, find_blocked, find_claim};
 pub use envelope::{Envelope, EvidenceLine, Mark};
 pub use event::{
     Alert, BEHAVIOUR, DayBudget, DecodeEvent, EVENT_VERSION, Effect, Event, Limits, Lost, Refusal, StartPoint, Stop,
-    StopBy, StopWhen, Wait,
+    StopWhen, Wait,
 };
 pub use facts::{Facts, IterationRecord, Progress};
 pub use machine::{Loop, ReplayError};
 pub use phase::Phase;
 pub use prompt::fence;
+// A part of `Stop`.
+pub use ralph_model::StopBy;
 pub use status::{Conduct, Judged, derive_status};

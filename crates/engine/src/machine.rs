@@ -2,6 +2,7 @@
 
 use ralph_model::{Attempt, Outcome, Status, Timestamp};
 
+use crate::claim::Claim;
 use crate::decide;
 use crate::event::{DecodeEvent, Effect, Event};
 use crate::facts::{Facts, IterationRecord};
@@ -109,6 +110,15 @@ impl Loop {
     #[must_use]
     pub fn is_only_to_be_closed(&self) -> bool {
         decide::completion(&self.facts).is_some()
+    }
+
+    /// What an agent's final message says about its work, judged by the prompt that it was given. Nothing where no agent runs.
+    #[must_use]
+    pub fn claim(&self, final_message: &str) -> Option<Claim> {
+        match &self.phase {
+            Phase::Working(working) => Some(working.claim(&self.facts, final_message)),
+            _ => None,
+        }
     }
 
     /// The envelope over one pass.

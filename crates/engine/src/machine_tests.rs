@@ -1,10 +1,19 @@
-use ralph_model::{AbortReason, AgentRun, Best, Iteration, Keep, LoopConfig, Millis, Money, Outcome, Violation};
+use ralph_model::{
+    AbortCause, AbortReason, AgentRun, Best, ErrorCause, Iteration, Keep, LoopConfig, Millis, Money, Outcome, Violation,
+};
 
 use super::*;
 use crate::fixtures::*;
 use crate::{Alert, DayBudget, Limits, Refusal, StopWhen};
 
 const VERIFIED: Outcome = Outcome::Completed { verified: true };
+
+fn violations(scene: &Scene) -> &[Violation] {
+    match scene.cause() {
+        AbortCause::Prohibited { violations, .. } => violations,
+        other => panic!("{other:?}"),
+    }
+}
 
 fn trespassing(after: &str) -> AgentRun {
     AgentRun { violations: vec![touched(".env")], ..run(after) }
@@ -57,8 +66,12 @@ fn a_prohibited_change_before_a_run_ends_the_loop_without_one() {
     scene.guard(vec![touched(".env")]);
     assert_eq!(scene.reason(), AbortReason::ProhibitedPath);
     assert_eq!(
-        scene.details(),
-        "M .env (prohibited by .env*); restored, and the offending content is kept in prohibited-1.patch"
+        scene.cause(),
+        &AbortCause::Prohibited {
+            violations: vec![touched(".env")],
+            patch: "prohibited-1.patch".into(),
+            start: Some("c0ffee".into())
+        }
     );
     assert_eq!(scene.run.facts().patch.as_deref(), Some("prohibited-1.patch"));
     assert_eq!((scene.agents(), scene.run.facts().iterations.len()), (0, 0));
@@ -71,21 +84,18 @@ fn a_prohibited_change_by_a_run_is_put_back_before_anything_is_checked() {
     assert_eq!(scene.phase(), "guarding");
     scene.guard(vec![touched(".env"), touched(".env.local")]);
     assert_eq!(scene.reason(), AbortReason::ProhibitedPath);
-    assert!(scene.details().starts_with("M .env (prohibited by .env*), M .env.local"), "{}", scene.details());
+    assert_eq!(violations(&scene), [touched(".env"), touched(".env.local")]);
     assert_eq!(scene.run.facts().spent, cents(10), "the run is paid for");
     assert!(!scene.all.iter().any(|effect| matches!(effect, Effect::RunChecks { .. })));
 }
 
 #[test]
-fn a_prohibited_path_in_a_commit_is_named_with_what_to_do_about_it() {
+fn a_prohibited_path_in_a_commit_is_named_with_its_commit() {
     let commit = "0123456789abcdef0123456789abcdef01234567";
     let committed = Violation { commit: Some(commit.to_owned()), ..touched(".env") };
     let mut scene = Scene::red(config());
-    scene.begin().agent(trespassing("b")).guard(vec![committed, touched(".env.local")]);
-    assert_eq!(scene.reason(), AbortReason::ProhibitedPath);
-    let details = scene.details();
-    assert!(details.starts_with("M .env (prohibited by .env*, in commit 0123456789ab), M .env.local"), "{details}");
-    assert!(details.contains("commit 0123456789ab still has it") && details.contains("`git "), "{details}");
+    scene.begin().agent(trespassing("b")).guard(vec![committed.clone(), touched(".env.local")]);
+    assert_eq!(violations(&scene), [committed, touched(".env.local")]);
 }
 
 #[test]
@@ -93,7 +103,7 @@ fn the_files_are_named_even_when_a_second_attempt_finds_them_put_back() {
     let mut scene = Scene::red(config());
     scene.begin().agent(trespassing("b")).resume().guard(vec![]);
     assert_eq!(scene.reason(), AbortReason::ProhibitedPath);
-    assert!(scene.details().starts_with("M .env (prohibited by .env*); restored"), "{}", scene.details());
+    assert_eq!(violations(&scene), [touched(".env")]);
 }
 
 #[test]
@@ -252,7 +262,7 @@ fn verified_work_is_committed_at_the_end_and_only_then() {
 fn a_fault_on_the_way_to_the_commit_does_not_cost_the_work() {
     let mut scene = Scene::red(LoopConfig { commit: true, ..config() });
     scene.pass(run("b"), green()).fault();
-    assert!(matches!(scene.outcome(), Outcome::Error { error } if error == "no space left on device"));
+    assert!(matches!(scene.outcome(), Outcome::Error { cause: ErrorCause::Faulted { .. } }));
     scene.resume();
     assert_eq!(scene.asked, [Effect::CommitWork { attempt: scene.attempt() }]);
     scene.commit(Some("abc123"), None);
@@ -309,7 +319,7 @@ fn late_answers_of_old_attempts_change_nothing_but_the_clock() {
         Event::BaselineFinished { attempt: old, verdict: green() },
         Event::IterationStarted { attempt: old, tree: tree("x"), reserved: Money::dollars(5), day },
         Event::IterationRefused { attempt: old, refusal: Refusal::Stopped },
-        Event::AgentFinished { attempt: old, run: Box::new(trespassing("x")), day },
+        Event::AgentFinished { attempt: old, run: Box::new(trespassing("x")), day, claim: None },
         Event::ProhibitedRestored { attempt: old, violations: vec![], patch: "x".into(), tree: None },
         Event::ChecksFinished { attempt: old, verdict: green(), tree: None },
         Event::TreeRestored { attempt: old, tree: tree("x") },
@@ -331,4 +341,19 @@ fn the_status_and_the_envelope_of_a_pass_can_be_asked_for() {
     let record = scene.run.facts().last_iteration().unwrap();
     assert_eq!(scene.run.status(record), Status::Partial);
     assert!(scene.run.envelope(record).starts_with("[DELEGATION RESULT — WORKER]\nObjective: Fix the parser.\n"));
+}
+
+#[test]
+fn a_claim_is_what_was_observed_when_the_agent_ended() {
+    let finish = |claim: Option<Claim>| {
+        let mut scene = Scene::start(without_checks());
+        scene.begin();
+        let (attempt, day) = (scene.attempt(), scene.day);
+        scene.event(Event::AgentFinished { attempt, run: Box::new(saying("b", CLAIM)), day, claim });
+        scene.run.facts().iterations[0].clone()
+    };
+    assert!(!finish(Some(Claim::default())).claimed, "the record decides, not the words");
+    let blocked = finish(Some(Claim { done: false, blocked: Some("no key".into()) }));
+    assert_eq!(blocked.blocked.as_deref(), Some("no key"));
+    assert!(finish(None).claimed, "a journal of an older version has no record");
 }

@@ -60,7 +60,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
         Event::BaselineFinished { attempt, verdict: red(&["a"]) },
         Event::IterationStarted { attempt, tree: tree("start"), reserved: Money::dollars(1), day },
         Event::IterationRefused { attempt, refusal: Refusal::DailyBudget { day } },
-        Event::AgentFinished { attempt, run: Box::new(run("c")), day },
+        Event::AgentFinished { attempt, run: Box::new(run("c")), day, claim: None },
         Event::ProhibitedRestored { attempt, violations: vec![], patch: "p".into(), tree: None },
         Event::ChecksFinished { attempt, verdict: red(&["a"]), tree: None },
         Event::TreeRestored { attempt, tree: tree("start") },

@@ -114,7 +114,7 @@ impl Content {
                     _ => Refusal::Stopped,
                 },
             },
-            3 => Event::AgentFinished { attempt, run: Box::new(self.run()), day: self.day },
+            3 => Event::AgentFinished { attempt, run: Box::new(self.run()), day: self.day, claim: None },
             4 => {
                 Event::ProhibitedRestored { attempt, violations: vec![touched(".env")], patch: "p".into(), tree: None }
             }
@@ -405,16 +405,8 @@ impl Walk {
     }
 }
 
-/// Walks of a normal run; `RALPH_TEST_LONG=1` takes 25 times as many.
-fn walks() -> ProptestConfig {
-    #[expect(clippy::disallowed_methods, reason = "a test may be asked to take longer")]
-    let long = std::env::var_os("RALPH_TEST_LONG").is_some_and(|value| value == "1");
-    let cases = if long { 10_000 } else { 400 };
-    ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 4000, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(walks())]
+    #![proptest_config(cases(60, 10_000))]
 
     #[test]
     fn whatever_happens_a_loop_keeps_its_promises(

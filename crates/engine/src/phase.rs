@@ -10,7 +10,7 @@ mod restoring;
 mod verifying;
 mod working;
 
-use ralph_model::{AgentSpec, Attempt, Iteration, Keep, Millis, Money, Outcome, Timestamp};
+use ralph_model::{AgentSpec, Attempt, ErrorCause, Iteration, Keep, Millis, Money, Outcome, Timestamp};
 
 use crate::decide::{self, Next};
 use crate::event::{Effect, Event};
@@ -165,10 +165,10 @@ pub(crate) fn end(facts: &mut Facts, outcome: Outcome) -> Step {
     Done::enter(outcome)
 }
 
-/// Gives up because Ralph's own machinery failed; the loop can be resumed.
-/// The end of a loop whose step failed, or was cut short on request.
+/// Gives up because Ralph's own machinery failed, or was cut short on request; the loop can be resumed.
 pub(crate) fn fault(facts: &Facts, error: String, stopped: bool) -> Step {
-    Done::enter(if stopped { decide::cancelled(facts) } else { Outcome::Error { error } })
+    let failed = Outcome::Error { cause: ErrorCause::Faulted { error } };
+    Done::enter(if stopped { decide::cancelled(facts) } else { failed })
 }
 
 pub(crate) fn run_agent(

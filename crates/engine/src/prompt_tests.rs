@@ -420,7 +420,7 @@ fn nasty() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(cases(24, 2000))]
 
     #[test]
     fn no_output_closes_its_fence(text in nasty()) {

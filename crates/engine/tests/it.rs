@@ -78,6 +78,14 @@ fn old_journals_mean_what_they_meant() {
             active_millis: facts.active,
             alerts: facts.alerts.clone(),
         };
+        // What a journal of an older version says in a sentence is compared by its reason.
+        match (run.outcome(), &expected.outcome) {
+            (Some(found), Some(record)) => {
+                assert!(found.agrees_with(record), "{}: {found:?}, {record:?}", path.display());
+            }
+            (found, record) => assert_eq!(found, record.as_ref(), "{}", path.display()),
+        }
+        let expected = Expected { outcome: found.outcome.clone(), ..expected };
         assert_eq!(found, expected, "{}", path.display());
     }
 }

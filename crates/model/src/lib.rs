@@ -4,6 +4,8 @@
 //! passes it in.
 
 mod agent;
+mod agent_event;
+mod cause;
 mod config;
 mod delegation;
 mod id;
@@ -19,6 +21,8 @@ mod verdict;
 pub use agent::{
     AgentKind, AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, Fault, FaultKind, OutputRef, Usage, Violation,
 };
+pub use agent_event::AgentEvent;
+pub use cause::{AbortCause, ErrorCause, StopBy, UnknownCharge, UnknownCost, WaitLimit};
 pub use config::{
     Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, OnBlocked, Race, Sandboxing,
     Skill, Turns, Verify,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Iteration, TreeHash};
+use crate::{AbortCause, ErrorCause, Iteration, TreeHash};
 
 /// Why a loop was ended without success. The order is that of the exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub enum AbortReason {
     /// The checks were tampered with too often.
     #[serde(rename = "TAMPERED")]
     Tampered,
-    /// The agent cannot go on without a person.
+    /// The agent needs a person to continue.
     #[serde(rename = "BLOCKED")]
     Blocked,
     /// Somebody ended it.
@@ -112,7 +112,7 @@ pub struct Best {
 
 /// How a loop ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
+#[serde(from = "Wire", into = "Wire")]
 pub enum Outcome {
     /// The work is done; verified when checks said so.
     Completed {
@@ -121,16 +121,67 @@ pub enum Outcome {
     },
     /// A limit was hit or the loop could not go on.
     Aborted {
-        /// Which.
-        reason: AbortReason,
-        /// In words, with what to do next.
-        details: String,
+        /// Why.
+        cause: AbortCause,
     },
-    /// Ralph's own machinery failed.
+    /// Ralph or a service failed; the loop can be resumed.
     Error {
         /// How.
-        error: String,
+        cause: ErrorCause,
     },
+}
+
+/// The stored form: the cause, and beside it the reason for readers that know no causes. Journals up to event version 3 have a
+/// sentence instead of the cause.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE", rename_all_fields = "camelCase")]
+enum Wire {
+    Completed {
+        verified: bool,
+    },
+    Aborted {
+        reason: AbortReason,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<AbortCause>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<String>,
+    },
+    Error {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<ErrorCause>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+}
+
+impl From<Wire> for Outcome {
+    fn from(wire: Wire) -> Self {
+        match wire {
+            Wire::Completed { verified } => Self::Completed { verified },
+            Wire::Aborted { cause: Some(cause), .. } => Self::Aborted { cause },
+            Wire::Aborted { cause: None, reason, details } => {
+                Self::Aborted { cause: AbortCause::Recorded { reason, text: details.unwrap_or_default() } }
+            }
+            Wire::Error { cause: Some(cause), .. } => Self::Error { cause },
+            Wire::Error { cause: None, error } => {
+                Self::Error { cause: ErrorCause::Recorded { text: error.unwrap_or_default() } }
+            }
+        }
+    }
+}
+
+impl From<Outcome> for Wire {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Completed { verified } => Self::Completed { verified },
+            Outcome::Aborted { cause: AbortCause::Recorded { reason, text } } => {
+                Self::Aborted { reason, cause: None, details: Some(text) }
+            }
+            Outcome::Aborted { cause } => Self::Aborted { reason: cause.reason(), cause: Some(cause), details: None },
+            Outcome::Error { cause: ErrorCause::Recorded { text } } => Self::Error { cause: None, error: Some(text) },
+            Outcome::Error { cause } => Self::Error { cause: Some(cause), error: None },
+        }
+    }
 }
 
 impl Outcome {
@@ -148,7 +199,7 @@ impl Outcome {
     #[must_use]
     pub const fn reason(&self) -> Option<AbortReason> {
         match self {
-            Self::Aborted { reason, .. } => Some(*reason),
+            Self::Aborted { cause } => Some(cause.reason()),
             Self::Completed { .. } | Self::Error { .. } => None,
         }
     }
@@ -158,8 +209,19 @@ impl Outcome {
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Completed { .. } => exit_code::COMPLETED,
-            Self::Aborted { reason, .. } => reason.exit_code(),
+            Self::Aborted { cause } => cause.reason().exit_code(),
             Self::Error { .. } => exit_code::ERROR,
+        }
+    }
+
+    /// Whether a record of the end says the same as this outcome. A record from before causes has a sentence, which is not
+    /// compared: it may be worded differently now.
+    #[must_use]
+    pub fn agrees_with(&self, record: &Self) -> bool {
+        match record {
+            Self::Aborted { cause: AbortCause::Recorded { reason, .. } } => self.reason() == Some(*reason),
+            Self::Error { cause: ErrorCause::Recorded { .. } } => matches!(self, Self::Error { .. }),
+            Self::Completed { .. } | Self::Aborted { .. } | Self::Error { .. } => self == record,
         }
     }
 }

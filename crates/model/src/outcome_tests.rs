@@ -23,13 +23,46 @@ fn exit_codes_and_names_are_the_contract() {
     }
 }
 
+fn stalled() -> Outcome {
+    Outcome::Aborted { cause: AbortCause::Stalled { iterations: 3, headline: Some("a failed".into()) } }
+}
+
 #[test]
 fn outcomes_on_the_wire() {
-    let aborted = Outcome::Aborted { reason: AbortReason::Stall, details: "d".into() };
-    assert_eq!(
-        serde_json::to_value(&aborted).unwrap(),
-        serde_json::json!({"status":"ABORTED","reason":"STALL","details":"d"})
-    );
+    let aborted = stalled();
+    let json = serde_json::json!({
+        "status": "ABORTED", "reason": "STALL", "cause": {"kind": "stalled", "iterations": 3, "headline": "a failed"}
+    });
+    assert_eq!(serde_json::to_value(&aborted).unwrap(), json);
+    assert_eq!(serde_json::from_value::<Outcome>(json).unwrap(), aborted);
     assert_eq!(serde_json::to_value(Outcome::Completed { verified: true }).unwrap()["status"], "COMPLETED");
-    assert_eq!((aborted.exit_code(), Outcome::Error { error: "e".into() }.exit_code()), (14, 1));
+    let error = Outcome::Error { cause: ErrorCause::Faulted { error: "disk full".into() } };
+    assert_eq!(serde_json::from_value::<Outcome>(serde_json::to_value(&error).unwrap()).unwrap(), error);
+    assert_eq!((aborted.exit_code(), error.exit_code()), (14, 1));
+}
+
+#[test]
+fn records_with_a_sentence_are_read_and_kept_as_they_are() {
+    for json in [
+        serde_json::json!({"status": "ABORTED", "reason": "STALL", "details": "nothing moved"}),
+        serde_json::json!({"status": "ERROR", "error": "no space left"}),
+    ] {
+        let outcome: Outcome = serde_json::from_value(json.clone()).unwrap();
+        assert_eq!(serde_json::to_value(&outcome).unwrap(), json);
+    }
+}
+
+#[test]
+fn a_sentence_is_not_compared_and_a_cause_is() {
+    let old = |json: serde_json::Value| serde_json::from_value::<Outcome>(json).unwrap();
+    let worded = old(serde_json::json!({"status": "ABORTED", "reason": "STALL", "details": "reworded since"}));
+    assert!(stalled().agrees_with(&worded));
+    let other = old(serde_json::json!({"status": "ABORTED", "reason": "COST_LIMIT", "details": "reworded since"}));
+    assert!(!stalled().agrees_with(&other));
+    let error = old(serde_json::json!({"status": "ERROR", "error": "reworded since"}));
+    assert!(!stalled().agrees_with(&error));
+    assert!(Outcome::Error { cause: ErrorCause::Idle }.agrees_with(&error));
+    let other_count =
+        Outcome::Aborted { cause: AbortCause::Stalled { iterations: 4, headline: Some("a failed".into()) } };
+    assert!(stalled().agrees_with(&stalled()) && !stalled().agrees_with(&other_count));
 }

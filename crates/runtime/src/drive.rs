@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ralph_engine::{Effect, Event, Stop, StopBy, StopWhen};
-use ralph_model::Outcome;
+use ralph_model::{ErrorCause, Outcome};
 use ralph_process::Stop as Cut;
 use ralph_store::StopMode;
 use tokio::sync::watch;
@@ -66,7 +66,7 @@ impl Driver {
         }
         // The engine always ends with `Finish`; a journal that was just finished by another process lands here.
         let ended = self.live.run.outcome().cloned();
-        self.finish(ended.unwrap_or(Outcome::Error { error: "the loop has nothing to do".into() })).await
+        self.finish(ended.unwrap_or(Outcome::Error { cause: ErrorCause::Idle })).await
     }
 
     /// Carries one task out while it listens for requests to stop. The task goes on while a request is written down: somebody
@@ -139,10 +139,14 @@ impl Driver {
                 }
             }
         };
-        let Answer { event, money } = match answer {
+        let Answer { mut event, money } = match answer {
             Ok(answer) => answer,
             Err(error) => fault(context, live, &error),
         };
+        if let Event::AgentFinished { run, claim, .. } = &mut event {
+            // Now, by the prompt that the agent was given: a later version may build another one from the same journal.
+            *claim = live.run.claim(&run.final_message);
+        }
         let decided = matches!(
             event,
             Event::ChecksFinished { .. } | Event::AgentFinished { .. } | Event::TripwireFinished { .. }

@@ -67,7 +67,7 @@ pub enum Error {
         hint: String,
     },
     /// The folder of isolated checks could not be prepared.
-    #[error("the set-up command `{command}` {ended}; see {log}, mend it, and `ralph resume` goes on")]
+    #[error("the set-up command `{command}` {ended}; its output is in {log}")]
     SetUp {
         /// The command.
         command: String,

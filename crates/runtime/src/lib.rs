@@ -4,6 +4,7 @@
 //! then its effects are carried out; what people see is derived from the journal and can fail without harm.
 
 mod cost_note;
+mod disk;
 mod drive;
 mod error;
 mod home;

@@ -1,6 +1,7 @@
 //! A journal and its engine in step: an event is written down before the engine sees it.
 
 use ralph_agents::read_report;
+use ralph_engine::text;
 use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
 use ralph_model::{Attempt, Cost, LoopId, Money, Outcome};
 use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
@@ -97,8 +98,8 @@ fn summary(run: &Loop) -> LoopSummary {
     let (status, reason, verified) = match run.outcome() {
         None => (LoopStatus::Running, None, false),
         Some(Outcome::Completed { verified }) => (LoopStatus::Completed, None, *verified),
-        Some(Outcome::Aborted { reason, .. }) => (LoopStatus::Aborted, Some(reason.name().to_owned()), false),
-        Some(Outcome::Error { error }) => (LoopStatus::Error, Some(error.clone()), false),
+        Some(Outcome::Aborted { cause }) => (LoopStatus::Aborted, Some(cause.reason().name().to_owned()), false),
+        Some(Outcome::Error { cause }) => (LoopStatus::Error, Some(text::error(cause)), false),
     };
     LoopSummary {
         status,

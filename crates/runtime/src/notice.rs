@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use ralph_engine::{Alert, Stop};
 use ralph_model::{
-    CheckOutcome, Ended, Fault, Iteration, LoopConfig, LoopId, Millis, Money, Tamper, Timestamp, Tripwire, Trouble,
-    Verdict,
+    AgentEvent, CheckOutcome, Ended, Fault, Iteration, LoopConfig, LoopId, Millis, Money, Tamper, Timestamp, Tripwire,
+    Trouble, Verdict,
 };
 
 use crate::LoopResult;
@@ -54,26 +54,13 @@ pub enum Notice {
         /// What it refused.
         trouble: Trouble,
     },
-    /// What the run that is under way has cost so far.
-    Spending {
-        /// How much, at least.
-        so_far: Money,
-    },
     /// Something the agent or a check printed: its last line, bounded.
     Activity {
         /// The line.
         line: String,
     },
-    /// The agent said something: the beginning of it, on one line. Only from an agent that tells what it does step by step.
-    Said {
-        /// The words.
-        words: String,
-    },
-    /// The agent did something, or something befell it. Only from an agent that tells what it does step by step.
-    Did {
-        /// What, on one line.
-        what: String,
-    },
+    /// The agent did or said something, or used something. What it prints without form is an [`Notice::Activity`].
+    Agent(AgentEvent),
     /// The agent's process tree is gone.
     AgentFinished {
         /// Which pass it was.

@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_agents::redact_report;
+use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
     AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, Sandboxing, TreeHash,
@@ -286,6 +288,10 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     let (mut lost, money) = live.lost(&context.folder).unzip();
     let mut money = money.flatten();
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
+    if let Some(attempt) = unanswered {
+        // The process that would have done it is gone. What the report says is read.
+        let _ = redact_report(&context.folder.attempt(attempt).join("result.json"), &services.redactor);
+    }
     for open in services.store.open_reservations(live.loop_id).await? {
         if Some(open.attempt) == unanswered {
             continue;
@@ -323,14 +329,8 @@ async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
     let Some((path, commit)) = committed.iter().find_map(|found| Some((&found.path, found.commit.as_ref()?))) else {
         return Ok(());
     };
-    let way = match &live.run.facts().start.head {
-        Some(start) => {
-            format!("`git reset {start}` does, and leaves the files as they are; `git rebase -i` lets you choose")
-        }
-        None => "`git update-ref -d HEAD` does, and leaves the files as they are".to_owned(),
-    };
-    let hint =
-        format!("commit {commit} has {path}, which is prohibited; take it out of the history and resume then: {way}");
+    let undo = undo_commits(live.run.facts().start.head.as_deref());
+    let hint = format!("commit {commit} has {path}, which is prohibited; remove it from the history first: {undo}");
     Err(Error::LimitStands { loop_id: live.loop_id, reason: AbortReason::ProhibitedPath, hint })
 }
 
@@ -376,12 +376,11 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
         return Ok(());
     }
     if done >= config.max_iterations {
-        let hint =
-            format!("{done} iterations are used; go on with `ralph resume {} --max {}`", loop_id.short(), done + 5);
+        let hint = format!("{done} iterations used; to continue: ralph resume {} --max {}", loop_id.short(), done + 5);
         return stands(AbortReason::MaxIterations, hint);
     }
     if facts.needs_money_for(facts.next_agent()) && !limits.unmetered && facts.spent >= config.max_cost {
-        let hint = format!("{} is spent; go on with `ralph resume {} --max-cost AMOUNT`", facts.spent, loop_id.short());
+        let hint = format!("{} spent; to continue: ralph resume {} --max-cost USD", facts.spent, loop_id.short());
         return stands(AbortReason::CostLimit, hint);
     }
     if let Some(limit) = config.max_duration.filter(|limit| facts.active >= *limit) {

@@ -9,15 +9,16 @@ use std::sync::OnceLock;
 use ralph_model::{
     ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TreeHash,
 };
-use ralph_pins::{Expanded, Others, Parts, PinSet, Program, Question, Rest};
+use ralph_verify::expected;
+use ralph_verify::pins::{self, Expanded, Others, Parts, PinSet, Program, Question, Rest};
+use ralph_verify::tampering::{self, ChangeJudgement, PinnedChange, judge_change};
 use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
 use serde::{Deserialize, Serialize};
 
+use crate::disk::Disk;
 use crate::error::Error;
 use crate::home::Home;
 
-/// More tampered files than this are counted, not listed: the list goes into the journal and into prompts.
-const MAX_TAMPERED: usize = 200;
 /// What was found at the start besides the pins, which are in the journal.
 const FOUND: &str = "found.json";
 
@@ -33,8 +34,7 @@ pub(crate) struct Pinned {
     start: TreeHash,
     /// Pinned paths that the agent may change.
     allowed: Vec<String>,
-    path: OsString,
-    root: PathBuf,
+    disk: Disk,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ pub struct Plan {
 pub fn plan(config: &LoopConfig, environment: &[(OsString, OsString)], files: &[String]) -> Plan {
     let root = PathBuf::from(&config.workspace);
     let asked = Asked::of(config, environment, &root);
-    let mut answer = ralph_pins::pins(&asked.question(&root, files));
+    let mut answer = pins::pins(&asked.question(&Disk::new(&root, &asked.path), files));
     answer.pins.extend(asked.pins.iter().cloned());
     let set = PinSet::new(&answer.pins);
     let is_pinned =
@@ -118,8 +118,8 @@ impl Asked {
         }
     }
 
-    fn question<'a>(&'a self, root: &'a Path, files: &'a [String]) -> Question<'a> {
-        Question { root, commands: &self.commands, protect: &self.protect, path: &self.path, files }
+    fn question<'a>(&'a self, sources: &'a Disk, files: &'a [String]) -> Question<'a> {
+        Question { sources, commands: &self.commands, protect: &self.protect, files }
     }
 }
 
@@ -153,8 +153,9 @@ impl Pinned {
         let root = PathBuf::from(&config.workspace);
         let files = workspace.list(start)?;
         let asked = Asked::of(config, environment, &root);
-        let question = asked.question(&root, &files);
-        let (mut answer, programs) = (ralph_pins::pins(&question), ralph_pins::programs(&question));
+        let disk = Disk::new(&root, &asked.path);
+        let question = asked.question(&disk, &files);
+        let (mut answer, programs) = (pins::pins(&question), pins::programs(&question));
         answer.pins.extend(asked.pins.iter().cloned());
         let pins = Pins::new(&answer.pins)?;
         Home::make_private(folder)?;
@@ -169,8 +170,7 @@ impl Pinned {
             found,
             start: start.clone(),
             allowed: config.allowed_test_changes.clone(),
-            path: asked.path,
-            root,
+            disk,
         })
     }
 
@@ -184,11 +184,11 @@ impl Pinned {
     ) -> Result<Self, Error> {
         let path = folder.join(FOUND);
         let mut found: Found = serde_json::from_slice(&std::fs::read(&path).map_err(Error::file(&path))?)?;
-        let root = PathBuf::from(&config.workspace);
+        let disk = Disk::new(Path::new(&config.workspace), &search_path(environment));
         if config.sandbox != Sandboxing::Off {
             // Nobody inside could write them: a tool that is another since was upgraded by the user.
-            let asked = Asked::of(config, environment, &root);
-            found.programs = ralph_pins::programs(&asked.question(&root, &[]));
+            let asked = Asked::of(config, environment, Path::new(&config.workspace));
+            found.programs = pins::programs(&asked.question(&disk, &[]));
         }
         Ok(Self {
             list: list.to_vec(),
@@ -198,8 +198,7 @@ impl Pinned {
             found,
             start: start.clone(),
             allowed: config.allowed_test_changes.clone(),
-            path: search_path(environment),
-            root,
+            disk,
         })
     }
 
@@ -236,8 +235,8 @@ impl Pinned {
             self.judge(workspace, tree, offence, &mut looked)?;
         }
         self.compare_parts(workspace, tree, &mut looked)?;
-        looked.tampered.extend(ralph_pins::changed_programs(&self.found.programs, &self.path, &self.root));
-        shorten(&mut looked.tampered);
+        looked.tampered.extend(pins::changed_programs(&self.found.programs, &self.disk));
+        tampering::shorten(&mut looked.tampered);
         Ok(looked)
     }
 
@@ -249,31 +248,25 @@ impl Pinned {
         looked: &mut Looked,
     ) -> Result<(), Error> {
         let Offence { path, kind, pin, restored } = offence;
-        if ralph_pins::allows(&self.allowed, &path) {
-            looked.allowed.push(path);
-            return Ok(());
-        }
-        if kind == ChangeKind::Modified && has_all_its_tests(workspace, tree, &path, restored.as_ref())? {
-            return Ok(());
-        }
-        let pin = self.list.get(pin);
-        if let (Some(PinKind::Built), Some(placement)) = (pin.map(|pin| pin.kind), &restored) {
-            looked.entries.insert(path, placement.clone());
-            return Ok(());
-        }
-        let why = pin.map(|pin| pin.why.clone()).unwrap_or_default();
-        let Some(placement) = restored else {
-            looked.tampered.push(Tamper::with(path, TamperKind::Installed, why));
-            return Ok(());
+        let keeps_tests = kind == ChangeKind::Modified && has_all_its_tests(workspace, tree, &path, restored.as_ref())?;
+        let change = PinnedChange {
+            path: &path,
+            kind,
+            pin: self.list.get(pin),
+            is_allowed: pins::allows(&self.allowed, &path),
+            keeps_tests,
+            can_be_restored: restored.is_some(),
         };
-        let kind = match kind {
-            ChangeKind::Added => TamperKind::Appeared,
-            ChangeKind::Modified => TamperKind::Changed,
-            ChangeKind::Deleted => TamperKind::Deleted,
-            ChangeKind::Mode => TamperKind::Mode,
-        };
-        looked.tampered.push(Tamper::new(path.clone(), kind));
-        looked.entries.insert(path, placement);
+        match judge_change(change) {
+            ChangeJudgement::Harmless => return Ok(()),
+            ChangeJudgement::Allowed => {
+                looked.allowed.push(path);
+                return Ok(());
+            }
+            ChangeJudgement::PutAside => {}
+            ChangeJudgement::Tampered(tamper) => looked.tampered.push(tamper),
+        }
+        looked.entries.extend(restored.map(|placement| (path, placement)));
         Ok(())
     }
 
@@ -289,17 +282,17 @@ impl Pinned {
             let Some(before) = workspace.file_at(&self.start, path)? else { continue };
             let now = workspace.file_at(tree, path)?;
             let rest = Rest { texts: &self.found.texts, others: &others };
-            let parts = ralph_pins::compare_parts(path, &before, now.as_deref(), &rest);
+            let parts = pins::compare_parts(path, &before, now.as_deref(), &rest);
             let (kind, detail, restored) = match parts {
                 Parts::Untouched => continue,
                 Parts::Moved { to } => {
-                    looked.renamed.push((module_of(path), module_of(&to)));
+                    looked.renamed.push((expected::module_of(path), expected::module_of(&to)));
                     continue;
                 }
                 Parts::Tampered { what, restored } => (TamperKind::Part, what.join(", "), restored),
                 Parts::Gone { restored } => (TamperKind::Deleted, String::new(), restored),
             };
-            if ralph_pins::allows(&self.allowed, path) {
+            if pins::allows(&self.allowed, path) {
                 looked.allowed.push(path.clone());
                 continue;
             }
@@ -320,19 +313,6 @@ fn may_have_parts(path: &str) -> bool {
     name.ends_with(".rs") || matches!(name, "package.json" | "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "go.mod")
 }
 
-/// Leaves out what would only make the list longer; never what voids a verdict.
-fn shorten(tampered: &mut Vec<Tamper>) {
-    tampered.sort();
-    tampered.sort_by_key(Tamper::was_undone);
-    let void = tampered.iter().filter(|tamper| !tamper.was_undone()).count();
-    let most = MAX_TAMPERED.max(void);
-    if tampered.len() > most {
-        let more = tampered.len() - most;
-        tampered.truncate(most);
-        tampered.push(Tamper::with(format!("{more} more files"), TamperKind::Changed, "not listed"));
-    }
-}
-
 /// A formatter that went over the tests has not changed them, and new tests beside them are welcome.
 fn has_all_its_tests(
     workspace: &Workspace,
@@ -343,7 +323,7 @@ fn has_all_its_tests(
     let Some(Placement::File { content: before, .. }) = restored else { return Ok(false) };
     // A link in its place is another thing, whatever it leads to.
     let Some(Placement::File { content: now, .. }) = workspace.placement_at(tree, path)? else { return Ok(false) };
-    Ok(ralph_pins::same_but_for_format(path, before, &now) || ralph_pins::only_adds_tests(path, before, &now))
+    Ok(pins::same_but_for_format(path, before, &now) || pins::only_adds_tests(path, before, &now))
 }
 
 /// Files that were not there at the start.
@@ -361,14 +341,6 @@ impl Others for New<'_> {
     fn read(&self, path: &str) -> Option<Vec<u8>> {
         self.workspace.file_at(self.tree, path).ok().flatten()
     }
-}
-
-/// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.
-pub(crate) fn module_of(path: &str) -> String {
-    let inside = path.rsplit_once("src/").map_or(path, |(_, inside)| inside);
-    let module = inside.strip_suffix(".rs").unwrap_or(inside);
-    let module = module.strip_suffix("/mod").unwrap_or(module);
-    if matches!(module, "lib" | "main") { String::new() } else { format!("{}::", module.replace('/', "::")) }
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use ralph_engine::text::{self, Continuation};
 use ralph_engine::{StopBy, StopWhen};
-use ralph_model::{Isolation, LoopConfig, LoopId, Money, Race};
+use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race};
 use ralph_workspace::Repository;
 use serde::Serialize;
 use tokio::task::{self, JoinSet};
@@ -236,7 +237,11 @@ fn tagged(services: &Services, number: usize, agent: &str) -> Services {
 
 /// The result of a candidate that is not kept, because it did nothing: it cannot go on.
 fn of_nothing(result: LoopResult) -> LoopResult {
-    let details = result.details.replace("`ralph resume` goes on", "start again with `ralph run`");
+    let details = match &result.outcome {
+        Outcome::Aborted { cause } => text::aborted(cause, Continuation::NewRun),
+        Outcome::Error { cause } => text::failed(cause, Continuation::NewRun),
+        Outcome::Completed { .. } => result.details.clone(),
+    };
     let details = format!("{details}; it changed nothing, so its worktree was removed");
     LoopResult { details, best: None, branch: None, ..result }
 }

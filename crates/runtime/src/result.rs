@@ -1,7 +1,8 @@
 //! The result of a loop, as scripts and people see it.
 
 use ralph_engine::Facts;
-use ralph_model::{AbortReason, Best, Isolation, LoopId, Outcome, Tripwire, Verdict};
+use ralph_engine::text::{self, Continuation};
+use ralph_model::{AbortReason, Best, Isolation, LoopId, Outcome, Verdict};
 use serde::Serialize;
 
 use crate::live::Live;
@@ -42,7 +43,7 @@ pub struct LoopResult {
     /// Where the agent's versions of protected files are kept that were put back in the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced: Option<String>,
-    /// In words.
+    /// How it ended and what to do next, in words.
     pub details: String,
     /// The agent's last message.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +87,9 @@ pub struct LoopResult {
     /// The workspace is as it was at the start.
     #[serde(skip)]
     pub is_unchanged: bool,
+    /// How it ended, with its cause.
+    #[serde(skip)]
+    pub outcome: Outcome,
 }
 
 /// The branch that a loop's work is on: that of its worktree, or the one that it was committed on.
@@ -109,7 +113,7 @@ impl LoopResult {
         let from_keyboard = outcome.reason() == Some(AbortReason::Cancelled)
             && facts.stop.is_some_and(|stop| stop.by == ralph_engine::StopBy::Keyboard);
         let exit_code = if from_keyboard { ralph_model::exit_code::KEYBOARD } else { outcome.exit_code() };
-        let (output, last_output) = match outcome {
+        let (output, last_output) = match &outcome {
             Outcome::Completed { .. } => (message, None),
             Outcome::Aborted { .. } | Outcome::Error { .. } => (None, message),
         };
@@ -127,11 +131,11 @@ impl LoopResult {
             flakes: facts.flakes(),
             sandbox: facts.start.sandbox.clone(),
             replaced: facts.pinned_patch.clone(),
-            details: details(&outcome, facts),
+            details: text::details(&outcome, facts, Continuation::Resume(live.loop_id)),
             output,
             last_output,
             error: match &outcome {
-                Outcome::Error { error } => Some(error.clone()),
+                Outcome::Error { cause } => Some(text::error(cause)),
                 Outcome::Completed { .. } | Outcome::Aborted { .. } => None,
             },
             best: facts.best().filter(|_| !verified),
@@ -146,6 +150,7 @@ impl LoopResult {
             from_keyboard,
             exit_code,
             is_unchanged: facts.tree == facts.start.tree,
+            outcome,
         }
     }
 
@@ -165,29 +170,5 @@ impl LoopResult {
             _ => "",
         };
         format!("{}{reason}{verified}: {}", self.status, self.details)
-    }
-}
-
-fn details(outcome: &Outcome, facts: &Facts) -> String {
-    match outcome {
-        Outcome::Aborted { details, .. } => details.clone(),
-        // Whoever decided on the error may have said already how to go on.
-        Outcome::Error { error } if error.contains("`ralph resume`") => error.clone(),
-        Outcome::Error { error } => format!("{error}; `ralph resume` goes on when it is mended"),
-        Outcome::Completed { verified: false } => "the agent claims to be done; nothing checked it".into(),
-        Outcome::Completed { verified: true } => {
-            let mut text = format!("every check passed: {}", facts.config.verification_commands.join("; "));
-            match facts.last_verdict().and_then(|verdict| verdict.tripwire.as_ref()) {
-                Some(wire @ (Tripwire::Off | Tripwire::NotPossible { .. })) => {
-                    text.push_str(&format!("; tripwire {wire}"))
-                }
-                Some(wire) => text.push_str(&format!("; {wire}")),
-                None => {}
-            }
-            if let Some(place) = &facts.pinned_patch {
-                text.push_str(&format!("; protected files were put back, the agent's versions are in {place}"));
-            }
-            text
-        }
     }
 }

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use ralph_model::{Cost, Money, ToolEvidence};
+use ralph_model::{AgentEvent, Cost, Money, ToolEvidence};
 
 use super::*;
 use crate::golden;
@@ -202,9 +202,11 @@ fn a_call_that_was_never_more_than_pending_did_not_happen() {
     lab.updated(json!({"sessionUpdate": "tool_call_update", "toolCallId": "2", "title": "run it"}));
     lab.updated(pending("3"))
         .updated(json!({"sessionUpdate": "tool_call_update", "toolCallId": "3", "status": "completed"}));
-    let lines = lab.told.take_activities();
-    let line = |text: &str| crate::request::Activity::Line(text.into());
-    assert_eq!(lines, [line("Terminal: run it"), line("Terminal")]);
+    let started = lab.told.take_events().into_iter().filter_map(|event| match event {
+        AgentEvent::ToolStarted { tool, summary, .. } => Some((tool, summary)),
+        _ => None,
+    });
+    assert_eq!(started.collect::<Vec<_>>(), [("Terminal".into(), "run it".into()), ("Terminal".into(), String::new())]);
     lab.hears(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
     assert_eq!(lab.exits().evidence.len(), 2);
 }
@@ -215,8 +217,8 @@ fn a_plan_is_shown_and_is_no_evidence() {
     let entry = |status: &str| json!({"content": status, "status": status});
     let entries = [entry("completed"), entry("in_progress"), entry("pending")];
     lab.updated(json!({"sessionUpdate": "plan", "entries": entries})).updated(json!({"sessionUpdate": "plan"}));
-    let shown = crate::request::Activity::Text("plan, 1 of 3 done: in_progress\n".into());
-    assert_eq!(lab.told.take_activities(), [shown]);
+    let shown = AgentEvent::Output { text: "plan, 1 of 3 done: in_progress\n".into() };
+    assert_eq!(lab.told.take_events(), [shown]);
     lab.hears(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
     let told = lab.exits();
     assert_eq!((told.evidence.len(), told.final_message.as_str()), (0, ""));

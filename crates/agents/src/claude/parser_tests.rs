@@ -122,9 +122,9 @@ fn words_that_the_program_wrote_in_the_models_place_are_no_message() {
 #[test]
 fn a_result_does_not_repeat_the_last_words() {
     let mut run = Run::of(&[said("Done.")]);
-    run.told.take_activities();
+    run.told.take_events();
     run.parser.stdout(&result().to_string(), &mut run.told);
-    assert_eq!(run.told.take_activities(), []);
+    assert_eq!(run.told.take_events(), []);
 }
 
 #[test]

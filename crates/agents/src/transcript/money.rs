@@ -1,9 +1,8 @@
 //! What a run costs, as far as its transcript knows, and whether anybody can watch it. Reads nothing.
 
-use ralph_model::{Cost, Ended, Millis, Money, Tokens, Trouble, TroubleKind};
+use ralph_model::{AgentEvent, Cost, Ended, Millis, Money, Tokens, Trouble, TroubleKind};
 
 use super::Transcript;
-use crate::request::Activity;
 
 /// About as many bytes of a prompt are one token.
 const BYTES_OF_A_TOKEN: usize = 3;
@@ -96,11 +95,11 @@ impl Transcript {
     /// Tells, once, what is at stake before anything is counted.
     pub(crate) fn tell_stake(&mut self) {
         if !self.stake_told
-            && self.shown == Money::ZERO
-            && let Some(stake) = self.meter.estimate(self.usual())
+            && self.spent() == Money::ZERO
+            && let Some(cost) = self.meter.estimate(self.usual())
         {
             self.stake_told = true;
-            self.activities.push(Activity::Stake(stake));
+            self.events.push(AgentEvent::Estimate { cost });
         }
     }
 
@@ -108,7 +107,7 @@ impl Transcript {
     pub(crate) fn admit_uncounted(&mut self) {
         if !self.uncounted && self.meter.is_incomplete() {
             self.uncounted = true;
-            self.activities.push(Activity::Uncounted);
+            self.events.push(AgentEvent::Uncounted);
         }
     }
 

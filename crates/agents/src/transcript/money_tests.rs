@@ -48,7 +48,8 @@ fn a_run_that_shows_no_usage_is_given_up() {
     told.cannot_be_watched("nothing is told");
     told.cannot_be_watched("nothing is told");
     assert!(told.is_hopeless());
-    assert_eq!(told.take_activities().len(), 1, "it is said once");
+    let is_limit = |event: &AgentEvent| matches!(event, AgentEvent::Limit { .. });
+    assert_eq!(told.take_events().iter().filter(|event| is_limit(event)).count(), 1, "it is said once");
     told.recovered();
     assert!(told.is_hopeless());
     told.request("1", None, Tokens { output: 1, ..Tokens::default() });
@@ -59,15 +60,15 @@ fn a_run_that_shows_no_usage_is_given_up() {
 
 #[test]
 fn what_has_no_figure_is_admitted_once() {
-    let is_admission = |activity: &Activity| *activity == Activity::Uncounted;
+    let is_admission = |event: &AgentEvent| *event == AgentEvent::Uncounted;
     let mut told = golden::transcript();
     told.request("1", Some("scripted-1"), Tokens { output: 1, ..Tokens::default() });
     told.admit_uncounted();
-    assert!(!told.take_activities().iter().any(is_admission));
+    assert!(!told.take_events().iter().any(is_admission));
     told.request("2", Some("nobody-knows-it"), Tokens { output: 1, ..Tokens::default() });
     told.admit_uncounted();
     told.admit_uncounted();
-    assert_eq!(told.take_activities().iter().filter(|activity| is_admission(activity)).count(), 1);
+    assert_eq!(told.take_events().iter().filter(|event| is_admission(event)).count(), 1);
     assert_eq!(told.finish(&DONE, false).cost, Cost::Unknown);
 }
 
@@ -75,14 +76,14 @@ fn what_has_no_figure_is_admitted_once() {
 fn what_is_at_stake_is_told_before_anything_is_counted_and_once() {
     let mut told = golden::transcript().prompted(300);
     told.tell_stake();
-    assert_eq!(told.take_activities(), [], "of which model?");
+    assert_eq!(told.take_events(), [], "of which model?");
     told.model("scripted-1");
     told.tell_stake();
     told.tell_stake();
-    assert_eq!(told.take_activities(), [Activity::Stake(Money::from_micros(60_100))]);
+    assert_eq!(told.take_events(), [AgentEvent::Estimate { cost: Money::from_micros(60_100) }]);
     let mut counted = golden::transcript();
     counted.request("1", Some("scripted-1"), Tokens { output: 1, ..Tokens::default() });
-    counted.take_activities();
+    counted.take_events();
     counted.tell_stake();
-    assert_eq!(counted.take_activities(), []);
+    assert_eq!(counted.take_events(), []);
 }

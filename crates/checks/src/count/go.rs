@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::names::Ran;
 use super::sums::{Counted, Gathered, indentation};
-use crate::test_names::PACKAGE;
 use crate::text::start;
+use ralph_verify::test_names::PACKAGE;
 
 /// Counts tests, each subtest once, and packages that could not be built.
 #[derive(Debug, Default)]

@@ -15,9 +15,10 @@ use ralph_model::Verdict;
 use ralph_text::{Redactor, SanitizeStream};
 
 use crate::args::LogsArgs;
-use crate::host::{Host, find_loop};
-use crate::journal::read;
+use crate::journal::{find_loop, read};
 use crate::screen::Screen;
+use crate::view::transcript;
+use ralph_host::Host;
 
 /// Prints one output, and goes on with it while the loop runs when that is asked for.
 ///
@@ -106,7 +107,7 @@ impl Shown {
     /// Prints what was still being said when the output ended.
     fn finish(&mut self, screen: &mut Screen<'_>) -> anyhow::Result<()> {
         if let Some(readable) = &mut self.readable {
-            screen.out.write_all(readable.finish().as_bytes())?;
+            screen.out.write_all(transcript(readable.finish()).as_bytes())?;
             screen.out.flush()?;
         }
         Ok(())
@@ -124,7 +125,7 @@ impl Shown {
             bytes += count as u64;
             self.inert.push(&buffer[..count], &mut text);
             match &mut self.readable {
-                Some(readable) => screen.out.write_all(readable.push(&text).as_bytes())?,
+                Some(readable) => screen.out.write_all(transcript(readable.push(&text)).as_bytes())?,
                 None => screen.out.write_all(text.as_bytes())?,
             }
             text.clear();

@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use ralph_engine::text::{self, Continuation};
 use ralph_engine::{IterationRecord, Loop};
-use ralph_model::{Iteration, LoopId, Millis, Verdict};
+use ralph_model::{Iteration, LoopId, Millis, Outcome, Verdict};
 use ralph_runtime::{Home, branch_of};
 use ralph_store::LoopEntry;
 use serde_json::{Value, json};
 
 use super::list::{columns, of_race, state};
 use crate::args::ShowArgs;
-use crate::host::{Host, find_loop};
-use crate::journal::read;
+use crate::journal::{find_loop, read};
 use crate::screen::Screen;
+use ralph_host::Host;
 
 /// Shows one loop.
 ///
@@ -130,10 +131,11 @@ fn as_text(entry: &LoopEntry, run: &Loop, race: &Raced, home: &Home) -> String {
         let reason = outcome.reason().map(|reason| format!(" {reason}")).unwrap_or_default();
         text.push_str(&format!("  outcome    {}{reason}\n", outcome.status()));
         match outcome {
-            ralph_model::Outcome::Aborted { details: why, .. } | ralph_model::Outcome::Error { error: why } => {
+            Outcome::Aborted { .. } | Outcome::Error { .. } => {
+                let why = text::details(outcome, facts, Continuation::Resume(entry.id));
                 text.push_str(&format!("             {why}\n"));
             }
-            ralph_model::Outcome::Completed { .. } => {}
+            Outcome::Completed { .. } => {}
         }
     }
     text.push_str(&format!("\n{}\n\n", indent(&config.objective)));
@@ -235,7 +237,7 @@ fn as_json(entry: &LoopEntry, run: &Loop, race: &Raced, home: &Home) -> Value {
         "config": facts.config,
         "start": facts.start,
         "phase": run.phase().name(),
-        "outcome": run.outcome(),
+        "outcome": run.outcome().map(|outcome| outcome_json(outcome, run, entry.id)),
         "costUSD": facts.spent.to_json_number(),
         "falseClaims": facts.false_claims(),
         "tampered": facts.tampered(),
@@ -244,4 +246,16 @@ fn as_json(entry: &LoopEntry, run: &Loop, race: &Raced, home: &Home) -> Value {
         "baseline": facts.baseline,
         "iterations": iterations,
     })
+}
+
+/// The outcome with its cause, and in words for people.
+fn outcome_json(outcome: &Outcome, run: &Loop, id: LoopId) -> Value {
+    let mut value = json!(outcome);
+    if !matches!(outcome, Outcome::Completed { .. }) {
+        value["details"] = json!(text::details(outcome, run.facts(), Continuation::Resume(id)));
+    }
+    if let Outcome::Error { cause } = outcome {
+        value["error"] = json!(text::error(cause));
+    }
+    value
 }

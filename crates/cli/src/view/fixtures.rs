@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use ralph_model::{
-    AbortReason, AgentSpec, CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, OutputRef, TestTally,
-    TreeHash, Verdict,
+    AbortCause, AbortReason, AgentSpec, CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, Outcome,
+    OutputRef, TestTally, TreeHash, Verdict,
 };
 use ralph_runtime::{LoopResult, Notice};
 
@@ -94,6 +94,10 @@ pub(super) fn finished(reason: Option<AbortReason>) -> Notice {
         branch: None,
         is_unchanged: false,
         exit_code: 0,
+        outcome: match reason {
+            Some(reason) => Outcome::Aborted { cause: AbortCause::Recorded { reason, text: String::new() } },
+            None => Outcome::Completed { verified: true },
+        },
     }))
 }
 

@@ -4,6 +4,7 @@ use ralph_engine::StopWhen;
 use ralph_model::{AgentSpec, CheckOutcome, Ended, Fault, Millis, Money, TestTally, Timestamp, Trouble};
 use ralph_runtime::Notice;
 
+use super::agent_event::event_line;
 use crate::screen::{counted, dollars};
 
 /// How lasting a line is.
@@ -57,10 +58,8 @@ pub(super) fn line(notice: &Notice, now: Timestamp) -> Option<(Weight, String)> 
             let (clock, left) = (clock(*until, now), until.since(now));
             (Lasting, format!("waiting until {clock} ({left}): {what}; this is not counted as an iteration"))
         }
-        Notice::Activity { .. } | Notice::Spending { .. } => return None,
-        // Marked, so that no words of an agent look like Ralph's own.
-        Notice::Said { words } => (Passing, format!("  | {words}")),
-        Notice::Did { what } => (Passing, format!("  > {what}")),
+        Notice::Activity { .. } => return None,
+        Notice::Agent(event) => (Passing, event_line(event)?),
         Notice::AgentFinished { iteration, ended, faults, changed, charged, duration } => {
             let found = agent_found(ended, faults, *changed, *charged, *duration);
             (Passing, format!("iteration {iteration}: agent {found}"))

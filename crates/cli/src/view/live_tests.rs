@@ -1,4 +1,4 @@
-use ralph_model::Iteration;
+use ralph_model::{AgentEvent, Iteration};
 
 use super::super::fixtures::{Terminal, baseline, decided, opened};
 use super::*;
@@ -17,8 +17,8 @@ fn notices() -> Vec<Notice> {
         baseline(2, 7),
         Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() },
         Notice::Activity { line: "chatter".into() },
-        Notice::Said { words: "I look around.".into() },
-        Notice::Did { what: "Bash: ls".into() },
+        Notice::Agent(AgentEvent::Message { text: "I look around.".into() }),
+        Notice::Agent(AgentEvent::ToolStarted { id: "1".into(), tool: "Bash".into(), summary: "ls".into() }),
         decided(1, (5, 4), 700_000),
         Notice::Warning("odd\u{1b}[2J".into()),
     ]

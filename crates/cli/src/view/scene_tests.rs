@@ -1,5 +1,5 @@
 use ralph_engine::{Stop, StopBy, StopWhen};
-use ralph_model::{AbortReason, Iteration, Trouble, TroubleKind};
+use ralph_model::{AbortReason, AgentEvent, Iteration, Trouble, TroubleKind};
 
 use super::super::fixtures::{Terminal, baseline, decided, finished, of, opened};
 use super::super::painter::{Painter, Size};
@@ -35,8 +35,18 @@ fn racing() -> Vec<Notice> {
         started(1, 1),
         of_agent(1, decided(1, (5, 4), 333_334)),
         started(1, 2),
-        of_agent(1, Notice::Did { what: "Edit: src/utils/parse.ts".into() }),
-        of_agent(1, Notice::Spending { so_far: Money::from_micros(4_020) }),
+        of_agent(
+            1,
+            Notice::Agent(AgentEvent::ToolStarted {
+                id: "1".into(),
+                tool: "Edit".into(),
+                summary: "src/utils/parse.ts".into(),
+            }),
+        ),
+        of_agent(
+            1,
+            Notice::Agent(AgentEvent::Usage { input_tokens: 0, output_tokens: 0, cost: Money::from_micros(4_020) }),
+        ),
         started(2, 1),
         of_agent(2, Notice::CheckStarted { command: "npm test -- --all".into() }),
         of_agent(3, Notice::Waiting { until: Timestamp(200_000), trouble }),

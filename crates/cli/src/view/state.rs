@@ -1,8 +1,9 @@
 //! The state of the view, fed by notices. Pure: time comes in with each of them.
 
-use ralph_model::{Money, Timestamp};
+use ralph_model::{AgentEvent, Money, Timestamp};
 use ralph_runtime::Notice;
 
+use super::agent_event::event_words;
 use super::line::{first_line, verdict};
 use super::text::flat;
 
@@ -89,10 +90,13 @@ impl View {
                 self.phase = Phase::Agent { since: now };
                 self.activity.clear();
             }
-            Notice::Activity { line: text } | Notice::Said { words: text } | Notice::Did { what: text } => {
-                self.activity = flat(text);
+            Notice::Activity { line } => self.activity = flat(line),
+            Notice::Agent(AgentEvent::Usage { cost, .. }) => self.running = *cost,
+            Notice::Agent(event) => {
+                if let Some(words) = event_words(event) {
+                    self.activity = flat(&words);
+                }
             }
-            Notice::Spending { so_far } => self.running = *so_far,
             Notice::Waiting { until, trouble } => {
                 self.phase = Phase::Waiting { until: *until, why: trouble.kind.words() };
                 self.activity = flat(&trouble.message);

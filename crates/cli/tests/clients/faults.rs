@@ -27,8 +27,8 @@ fn ends_with(place: &Place, words: &str) {
         "{result:#}\n{}",
         ended.stderr
     );
-    let error = result["error"].as_str().unwrap();
-    assert!(error.contains(words) && error.contains("ralph resume"), "{error}");
+    let details = result["details"].as_str().unwrap();
+    assert!(details.contains(words) && details.contains("ralph resume"), "{details}");
     assert_eq!(result["costUSD"], 0.0, "a service that refuses sells nothing: {result:#}");
     place.nothing_survives();
 }

@@ -206,7 +206,7 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
     }
     let nothing = scene.user.ralph(scene.repo.path(), ["resume"]).with_code(1).stderr;
     assert!(nothing.contains("no unfinished loop"), "{nothing}");
-    assert!(!ended.stderr.contains("`ralph resume` goes on"), "nobody can go on: {}", ended.stderr);
+    assert!(!ended.stderr.contains("to continue: ralph resume"), "nothing to resume: {}", ended.stderr);
     scene.user.ralph(scene.repo.path(), ["verify-run", text(&result["loopId"])]).ok();
     let metrics = scene.repo.read(".ralph/metrics/ralph-loops.jsonl");
     let counted: Vec<Value> = metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -1,6 +1,6 @@
 //! A prohibited file was changed: its content is kept aside and the file is put back. The loop ends here.
 
-use ralph_model::{AbortReason, Attempt, Outcome, Violation};
+use ralph_model::{AbortCause, Attempt, Outcome, Violation};
 
 use super::{Phase, Step, end, fault};
 use crate::event::{Effect, Event};
@@ -25,14 +25,10 @@ impl Guarding {
         match event {
             Event::ProhibitedRestored { attempt, violations, patch, tree } if attempt == self.attempt => {
                 facts.find(tree);
-                let seen = if violations.is_empty() { &self.violations } else { &violations };
-                let files = describe(seen);
-                let mut details = format!("{files}; restored, and the offending content is kept in {patch}");
-                if let Some(commit) = seen.iter().find_map(|violation| violation.commit.as_deref()) {
-                    details.push_str(&way_out(commit, facts.start.head.as_deref()));
-                }
-                facts.patch = Some(patch);
-                end(facts, Outcome::Aborted { reason: AbortReason::ProhibitedPath, details })
+                let violations = if violations.is_empty() { self.violations } else { violations };
+                facts.patch = Some(patch.clone());
+                let cause = AbortCause::Prohibited { violations, patch, start: facts.start.head.clone() };
+                end(facts, Outcome::Aborted { cause })
             }
             Event::StopRequested { stop } => {
                 facts.note_stop(stop);
@@ -58,34 +54,4 @@ impl Guarding {
             | Event::LoopFinished { .. } => (Phase::Guarding(self), vec![]),
         }
     }
-}
-
-fn describe(violations: &[Violation]) -> String {
-    let named = violations.iter().map(|violation| {
-        let Violation { path, glob, kind, commit } = violation;
-        let letter = kind.letter();
-        match commit {
-            None => format!("{letter} {path} (prohibited by {glob})"),
-            Some(commit) => format!("{letter} {path} (prohibited by {glob}, in commit {})", short(commit)),
-        }
-    });
-    named.collect::<Vec<_>>().join(", ")
-}
-
-/// What a person does about a commit. Nobody else may: it is on their branch.
-fn way_out(commit: &str, start: Option<&str>) -> String {
-    let commit = short(commit);
-    let way = match start.map(short) {
-        Some(start) => format!(
-            "`git reset {start}` takes back what was committed since the loop's start and leaves the files as they are, \
-             `git rebase -i {start}` lets you choose"
-        ),
-        None => "`git update-ref -d HEAD` takes back what was committed and leaves the files as they are".to_owned(),
-    };
-    format!("; commit {commit} still has it, and a push would ship it: {way}")
-}
-
-/// As much of a commit's id as people read.
-fn short(id: &str) -> &str {
-    id.get(..12).unwrap_or(id)
 }

@@ -1,6 +1,6 @@
 //! Between two passes: rest, look at prohibited paths, reserve money.
 
-use ralph_model::{AbortReason, Attempt, Millis, Money, Outcome, Timestamp};
+use ralph_model::{AbortCause, Attempt, Millis, Money, Outcome, Timestamp};
 
 use super::{Guarding, Phase, Step, end, fault, next_iteration, run_agent};
 use crate::decide::{self, Next};
@@ -50,6 +50,7 @@ impl Pausing {
                     claimed: false,
                     blocked: None,
                     interrupted: false,
+                    cost_unknown: false,
                     undone: false,
                     uncounted: false,
                 });
@@ -59,19 +60,12 @@ impl Pausing {
                 Refusal::Stopped => next_iteration(facts, Millis(0)),
                 Refusal::Prohibited { violations } => Guarding::enter(facts, violations),
                 Refusal::Race { spent, cap } => {
-                    let details = format!(
-                        "{spent} of the {cap} of the race are spent or reserved by its loops; `ralph resume --max-cost` goes on \
-                         with money of its own"
-                    );
-                    end(facts, Outcome::Aborted { reason: AbortReason::CostLimit, details })
+                    end(facts, Outcome::Aborted { cause: AbortCause::RaceBudgetSpent { spent, limit: cap } })
                 }
                 Refusal::DailyBudget { day } => {
                     facts.day = day;
-                    let details = format!(
-                        "{} of {} are spent or reserved by the loops of this UTC day; `ralph resume` goes on tomorrow",
-                        day.spent, day.cap
-                    );
-                    end(facts, Outcome::Aborted { reason: AbortReason::DailyBudget, details })
+                    let cause = AbortCause::DayBudgetSpent { spent: day.spent, limit: day.cap };
+                    end(facts, Outcome::Aborted { cause })
                 }
             },
             Event::StopRequested { stop } => {

@@ -26,13 +26,13 @@ pub struct Working {
 impl Working {
     pub(crate) fn on(self, facts: &mut Facts, at: Timestamp, event: Event) -> Step {
         match event {
-            Event::AgentFinished { attempt, run, day } if attempt == self.attempt => {
+            Event::AgentFinished { attempt, run, day, claim } if attempt == self.attempt => {
                 let charged = run.cost.charge(self.reserved);
                 facts.spent += charged;
                 facts.day = day;
                 facts.tree = run.tree.clone();
                 let violations = run.violations.clone();
-                let claim = self.claim(facts, &run.final_message);
+                let claim = claim.unwrap_or_else(|| self.claim(facts, &run.final_message));
                 let refused = run.trouble.is_some();
                 let mut moved = true;
                 facts.end_pass(at);
@@ -107,7 +107,7 @@ impl Working {
     }
 
     /// What the agent says about its work. The debugging skill's text asks for a promise of its own.
-    fn claim(&self, facts: &Facts, message: &str) -> Claim {
+    pub(crate) fn claim(&self, facts: &Facts, message: &str) -> Claim {
         let message = match self.prompt.trim() {
             // A prompt without a tag cannot be mistaken for a claim, and a short one may be part of an honest one.
             prompt if !prompt.contains('<') => message.to_owned(),
@@ -140,6 +140,7 @@ impl Working {
         facts.end_pass(at);
         if let Some(record) = facts.iterations.last_mut() {
             record.interrupted = true;
+            record.cost_unknown = cost == Cost::Unknown;
             record.charged = charged;
         }
     }

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_agents::{Activity, Prohibited, Request};
+use ralph_agents::{Prohibited, Request};
 use ralph_engine::{DayBudget, Event};
 use ralph_model::{
-    AgentKind, AgentRun, AgentSpec, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash, Violation,
+    AgentEvent, AgentKind, AgentRun, AgentSpec, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash,
+    Violation,
 };
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_workspace::{Guard, Repository};
@@ -79,35 +80,19 @@ impl Context {
             AgentKind::Command { .. } => None,
             _ => Some(CostNote::begin(self.folder.so_far(attempt))?),
         };
-        let mut observe = |activity: Activity| match activity {
-            Activity::Text(text) => {
-                if let Some(line) = lines.push(&text) {
-                    self.services.tell(Notice::Activity { line });
+        let mut observe = |event: AgentEvent| {
+            match (&event, &mut note) {
+                (AgentEvent::Usage { cost, .. } | AgentEvent::Estimate { cost }, Some(note)) => note.spent(*cost),
+                (AgentEvent::Uncounted, Some(note)) => note.incomplete(),
+                (AgentEvent::Output { text }, _) => {
+                    if let Some(line) = lines.push(text) {
+                        self.services.tell(Notice::Activity { line });
+                    }
+                    return;
                 }
+                _ => {}
             }
-            Activity::Message(text) => {
-                let words = beginning(&text);
-                if !words.is_empty() {
-                    self.services.tell(Notice::Said { words });
-                }
-            }
-            Activity::Line(line) => self.services.tell(Notice::Did { what: line }),
-            Activity::Cost(spent) => {
-                if let Some(note) = &note {
-                    note.spent(spent);
-                }
-                self.services.tell(Notice::Spending { so_far: spent });
-            }
-            Activity::Stake(amount) => {
-                if let Some(note) = &note {
-                    note.spent(amount);
-                }
-            }
-            Activity::Uncounted => {
-                if let Some(note) = &mut note {
-                    note.incomplete();
-                }
-            }
+            self.services.tell(Notice::Agent(event));
         };
         let settings = self.use_settings(&agent, attempt).await?;
         request.hold.extend(settings.as_ref().map(Shared::hold));
@@ -167,7 +152,7 @@ impl Context {
             violations: left.violations,
         };
         let money = settlement(attempt, reserved, charged);
-        Ok(Answer { event: Event::AgentFinished { attempt, run: Box::new(run), day }, money })
+        Ok(Answer { event: Event::AgentFinished { attempt, run: Box::new(run), day, claim: None }, money })
     }
 
     /// What the agent may not write, for one that asks first.
@@ -249,15 +234,6 @@ fn quoted(word: &str) -> String {
 
 /// Characters of a line that are shown.
 const MAX_SHOWN: usize = 240;
-
-/// The beginning of a message, on one line.
-fn beginning(message: &str) -> String {
-    let words = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.char_indices().nth(MAX_SHOWN) {
-        Some((end, _)) => format!("{}…", &words[..end]),
-        None => words,
-    }
-}
 
 /// The last whole line of a stream of pieces, bounded: what a live view shows.
 #[derive(Default)]

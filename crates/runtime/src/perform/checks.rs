@@ -9,13 +9,15 @@
 
 use std::sync::Arc;
 
-use ralph_checks::{Checker, Observed, Progress, Request, test_names};
+use ralph_checks::{Checker, Observed, Progress, Request};
 use ralph_engine::Event;
 use ralph_model::{
-    Attempt, Change, ChangeKind, CheckOutcome, Ended, Expectation, Iteration, Missing, Shrunk, Tamper, ToolEvidence,
-    TreeHash, UntrackedDigest, Verdict,
+    Attempt, Change, CheckOutcome, Ended, Expectation, Iteration, Missing, ToolEvidence, TreeHash, UntrackedDigest,
+    Verdict,
 };
 use ralph_process::Stop;
+use ralph_verify::expected::{TestChanges, compare_with_baseline, judge_baseline};
+use ralph_verify::work::{moved_work, needs_another_run};
 use ralph_workspace::Placement;
 use ralph_workspace::repository::CommitId;
 use tokio::sync::watch;
@@ -26,21 +28,6 @@ use crate::error::Error;
 use crate::notice::Notice;
 use crate::pinned::Looked;
 use crate::untracked_digest::beside;
-
-/// Files that package managers rewrite when a check asks them to build: no sign of anything.
-pub(super) const LOCK_FILES: [&str; 11] = [
-    "Cargo.lock",
-    "package-lock.json",
-    "npm-shrinkwrap.json",
-    "yarn.lock",
-    "pnpm-lock.yaml",
-    "bun.lock",
-    "poetry.lock",
-    "uv.lock",
-    "Pipfile.lock",
-    "go.sum",
-    "Gemfile.lock",
-];
 
 /// One look of the checks at the work.
 struct Round {
@@ -100,9 +87,7 @@ impl Context {
         let mut checks = self.check(&env, format!("baseline-{attempt}"), stop).await?;
         for check in &mut checks {
             self.warn_of_unusable(check);
-            if check.passed && check.tests.as_ref().is_some_and(test_names::ran_nothing) {
-                forbid_nothing(check);
-            }
+            judge_baseline(check);
         }
         // Whatever they wrote now, they may write again.
         let written = self.changes_since(&env, before).await?.into_iter().map(|change| change.path).collect();
@@ -126,9 +111,7 @@ impl Context {
         let prefix = format!("iteration-{iteration}-{attempt}");
         let mut round = self.round(prefix.clone(), &start, &evidence, &before, stop.clone()).await?;
         let mut found = None;
-        let is_work_of_the_checks = round.looked.tampered.iter().all(Tamper::was_undone);
-        if !round.moved.is_empty() && round.checks.iter().all(|check| check.passed) && is_work_of_the_checks {
-            // A formatter among the checks, perhaps: what counts is a run that leaves the work alone.
+        if needs_another_run(&round.moved, &round.checks, &round.looked.tampered) {
             let tree = self.snapshot(format!("iteration-{iteration}-moved")).await?;
             start.now = tree.clone();
             found = Some(tree);
@@ -170,7 +153,9 @@ impl Context {
         let Ran { mut checks, missing, tree, moved, beside } = ran?;
         looked.tampered.extend(during);
         for check in &mut checks {
-            self.compare_with_baseline(check, before, &looked);
+            let earlier = before.check(&check.command).and_then(|before| before.tests.as_ref());
+            let changes = TestChanges { allowed: &looked.allowed, renamed: &looked.renamed };
+            compare_with_baseline(check, earlier, changes);
         }
         let moved = moved.into_iter().filter(|path| !before.written().contains(path)).collect();
         Ok(Round { checks, missing, looked, tree, moved, beside })
@@ -216,33 +201,6 @@ impl Context {
     /// What is not as a verdict over `tree` needs it.
     pub(super) async fn look_at(&self, tree: TreeHash) -> Result<Looked, Error> {
         self.with_workspace(move |ground| ground.look(&tree)).await
-    }
-
-    /// Tests that ran before the first iteration have to run now.
-    fn compare_with_baseline(&self, check: &mut CheckOutcome, before: &Before, looked: &Looked) {
-        let earlier = before.check(&check.command).and_then(|before| before.tests.as_ref());
-        // A run that fails anyway may have stopped early.
-        if let (true, Some(earlier)) = (check.passed, earlier) {
-            let excused = excused(&earlier.names, &looked.allowed);
-            let shrunk = if excused.len() == earlier.names.len() && !looked.allowed.is_empty() {
-                // Nobody can tell which tests are in the files that somebody allowed to change: they may have other names
-                // and be fewer, but not none.
-                let none =
-                    check.tests.as_ref().is_none_or(test_names::ran_nothing) && !test_names::ran_nothing(earlier);
-                none.then(|| test_names::nothing_left(earlier))
-            } else {
-                test_names::compare(earlier, check.tests.as_ref(), &excused, &looked.renamed)
-            };
-            if let Some(shrunk) = shrunk {
-                check.passed = false;
-                check.excerpt = format!("{shrunk}\n");
-                check.shrunk = Some(shrunk);
-            }
-        }
-        if check.passed && check.tests.as_ref().is_some_and(test_names::ran_nothing) {
-            forbid_nothing(check);
-        }
-        test_names::forget_names(check);
     }
 
     pub(super) async fn check(
@@ -362,40 +320,6 @@ impl Context {
     }
 }
 
-/// Files of the work among changes: what is new is a by-product of the checks, and lock files belong to tools.
-pub(super) fn moved_work(changes: Vec<Change>) -> Vec<String> {
-    let is_lock = |path: &str| LOCK_FILES.contains(&path.rsplit('/').next().unwrap_or(path));
-    let moved = changes.into_iter().filter(|change| change.kind != ChangeKind::Added && !is_lock(&change.path));
-    moved.map(|change| change.path).collect()
-}
-
-/// A runner that ran no test shows nothing, whatever its exit code.
-fn forbid_nothing(check: &mut CheckOutcome) {
-    check.passed = false;
-    check.excerpt = "no test ran\n".to_owned();
-    check.shrunk = Some(Shrunk::default());
-}
-
-/// Tests that may be missing because somebody allowed their files to change. A snapshot or other data holds no test.
-fn excused(names: &[String], allowed: &[String]) -> Vec<String> {
-    let code = ["rs", "py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "sh", "bats", "rb", "c", "cpp"];
-    let files: Vec<(&str, &str)> = allowed.iter().filter_map(|path| path.rsplit_once('.')).collect();
-    let files: Vec<(&str, &str)> = files.into_iter().filter(|(_, ending)| code.contains(ending)).collect();
-    let is_in = |name: &str, (stem, ending): &(&str, &str)| {
-        let file = stem.rsplit('/').next().unwrap_or(stem);
-        let says_where = name.contains(['/', '>']) || name.contains(".py") || name.contains('(');
-        match *ending {
-            // Names of Rust tests say the module, and that of a whole program nothing.
-            "rs" => {
-                let module = crate::pinned::module_of(&format!("{stem}.rs"));
-                stem.contains("tests/") || module.is_empty() || name.starts_with(&module)
-            }
-            _ => name.contains(file) || !says_where,
-        }
-    };
-    names.iter().filter(|name| files.iter().any(|file| is_in(name, file))).cloned().collect()
-}
-
 impl WorkspaceState {
     /// What is not as a verdict over `tree` needs it.
     pub(super) fn look(&mut self, tree: &TreeHash) -> Result<Looked, Error> {
@@ -405,7 +329,3 @@ impl WorkspaceState {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "checks_tests.rs"]
-mod tests;

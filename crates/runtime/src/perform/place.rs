@@ -321,7 +321,7 @@ fn names_below(text: &OsStr, folder: &OsStr) -> bool {
 /// What the lock files of a folder say, as one hash.
 fn lock_files(folder: &Path) -> String {
     let mut hash = Sha256::new();
-    for name in super::checks::LOCK_FILES {
+    for name in ralph_verify::work::LOCK_FILES {
         if let Ok(content) = std::fs::read(folder.join(name)) {
             hash.update(name.as_bytes());
             hash.update(&content);

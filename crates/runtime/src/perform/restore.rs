@@ -3,10 +3,10 @@
 use ralph_engine::Event;
 use ralph_model::{Attempt, TreeHash, Verify, Violation};
 
+use ralph_verify::work::moved_work;
 use ralph_workspace::repository::{Need, Work};
 use ralph_workspace::{Error as Failure, Repository};
 
-use super::checks::moved_work;
 use super::{Answer, Context};
 use crate::error::Error;
 

@@ -7,15 +7,16 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use ralph_engine::Event;
-use ralph_model::{
-    Attempt, ChangeKind, CheckOutcome, Ended, Iteration, OutputRef, Pin, PinKind, TreeHash, Tripwire, Verdict,
-};
+use ralph_model::{Attempt, ChangeKind, CheckOutcome, Iteration, OutputRef, PinKind, TreeHash, Tripwire, Verdict};
 use ralph_process::Stop;
-use ralph_tripwire::{Judgement, Plant, Seen, Why, judge, mentions};
+use ralph_verify::confirm::{
+    Confirmation, Fallback, Role, fallback, is_code, is_rust_test, judge_original, judge_run, role, stopped, to_the_end,
+};
+use ralph_verify::tripwire::{Plant, mentions};
+use ralph_verify::work::moved_work;
 use ralph_workspace::Placement;
 use tokio::sync::watch;
 
-use super::checks::moved_work;
 use super::place::Caches;
 use super::{Answer, Context, WorkspaceState};
 use crate::error::Error;
@@ -92,34 +93,30 @@ impl Context {
             let root = self.folder.root().to_owned();
             let (verdict, planted) = (claimed.verdict.clone(), plants);
             let baseline = claimed.baseline.clone();
-            let judged =
-                tokio::task::spawn_blocking(move || judged(&root, &planted, &outcomes, &verdict, baseline.as_ref()));
+            let judged = tokio::task::spawn_blocking(move || {
+                let paths: Vec<String> = planted.iter().map(|plant| plant.path.clone()).collect();
+                judge_run(&Confirmation {
+                    plants: &planted,
+                    outcomes: &outcomes,
+                    verdict: &verdict,
+                    baseline: baseline.as_ref(),
+                    output: &telling_lines(&root, &outcomes, &planted),
+                    shown: &shown_files(&root, &verdict, &paths),
+                })
+            });
             if let Some(tripwire) = judged.await.map_err(|_| Error::Vanished("the judgement of the tripwire"))? {
                 return Ok((tripwire, moved));
             }
         }
-        let was_red = claimed
-            .baseline
-            .as_ref()
-            .is_some_and(|baseline| baseline.checks.iter().any(|check| !check.passed && !check.flaky));
-        if !was_red {
-            let why =
-                "no form of test is known for these checks, and they passed before the first iteration".to_owned();
-            return Ok((Tripwire::NotPossible { why }, Vec::new()));
+        if let Fallback::None(tripwire) = fallback(claimed.baseline.as_ref()) {
+            return Ok((tripwire, Vec::new()));
         }
         // The tree of the start, in place of the work: there they failed, and there they have to fail again.
         let now = claimed.now.clone();
         let start = self.with_workspace(move |ground| ground.start_in_place_of(&now)).await?;
         let (outcomes, moved) = self.try_with(format!("{prefix}-baseline"), claimed, start, stop).await?;
         tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
-        let tripwire = match stopped(&outcomes) {
-            Some(stopped) => stopped,
-            None if outcomes.iter().all(|outcome| outcome.passed) => {
-                Tripwire::Passed { planted: Vec::new(), detail: String::new() }
-            }
-            None => Tripwire::BaselineFails,
-        };
-        Ok((tripwire, moved))
+        Ok((judge_original(&outcomes), moved))
     }
 
     /// Runs the checks with these files in place, and says which of the others changed meanwhile.
@@ -157,66 +154,6 @@ impl Context {
         }
         Ok((outcomes, moved))
     }
-}
-
-/// The same command without the habit of `cargo test` to stop at the first test program that fails: every one has to show
-/// what was planted in it.
-fn to_the_end(command: &str) -> String {
-    match command.strip_prefix("cargo test") {
-        Some(rest) if (rest.is_empty() || rest.starts_with(' ')) && !rest.contains("--no-fail-fast") => {
-            format!("cargo test --no-fail-fast{rest}")
-        }
-        _ => command.to_owned(),
-    }
-}
-
-/// Checks that were cut short failed for no reason of their own.
-fn stopped(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
-    let cut = outcomes.iter().any(|outcome| outcome.ended == Ended::Stopped);
-    cut.then(|| Tripwire::NotPossible { why: "somebody asked the loop to stop".to_owned() })
-}
-
-/// What the outcomes mean; nothing where they mean neither one nor the other.
-fn judged(
-    root: &Path,
-    plants: &[Plant],
-    outcomes: &[CheckOutcome],
-    verdict: &Verdict,
-    baseline: Option<&Verdict>,
-) -> Option<Tripwire> {
-    let planted: Vec<String> = plants.iter().map(|plant| plant.path.clone()).collect();
-    let failing: Vec<String> =
-        outcomes.iter().filter_map(|outcome| outcome.tests.as_ref()).flat_map(|tests| tests.failing.clone()).collect();
-    let output = telling_lines(root, outcomes, plants);
-    let shown = shown_files(root, verdict, &planted);
-    let due = |path: &str| shown.iter().any(|shown| shown == path);
-    let seen = Seen { exit_ok: outcomes.iter().all(|outcome| outcome.passed), failing: &failing, output: &output };
-    match judge(plants, &due, &seen) {
-        Judgement::Reported => Some(match others(&failing, plants, baseline) {
-            others if others.is_empty() => Tripwire::Reported { planted },
-            failing => Tripwire::OthersFail { failing },
-        }),
-        // Checks that counted tests a moment ago do not come as far now: whatever broke them, they confirm nothing.
-        Judgement::NotReported { why: Why::FailedOtherwise, paths } => {
-            let counted = |check: &CheckOutcome| check.tests.as_ref().is_some_and(|tests| tests.passed > 0);
-            verdict.checks.iter().any(counted).then_some(Tripwire::Broken { planted: paths })
-        }
-        Judgement::NotReported { paths, why } => Some(Tripwire::Passed { planted: paths, detail: why.to_string() }),
-    }
-}
-
-/// Tests that failed besides those that were planted, of those that are known by name.
-fn others(failing: &[String], plants: &[Plant], baseline: Option<&Verdict>) -> Vec<String> {
-    let known: Vec<&String> = baseline
-        .into_iter()
-        .flat_map(|verdict| &verdict.checks)
-        .filter_map(|check| check.tests.as_ref())
-        .flat_map(|tests| tests.names.iter().chain(&tests.failing))
-        .collect();
-    let is_planted = |name: &str| {
-        plants.iter().any(|plant| name.ends_with(&plant.path) || plant.marks.iter().any(|mark| name.contains(mark)))
-    };
-    failing.iter().filter(|name| known.contains(name) && !is_planted(name)).take(20).cloned().collect()
 }
 
 /// The lines of the outputs that name anything planted. The rest of a long output is of no use here.
@@ -289,7 +226,7 @@ impl WorkspaceState {
         }
         let texts: Vec<String> = pinned.texts().iter().map(|expanded| to_the_end(&expanded.text)).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        Ok(ralph_tripwire::plants(pinned.runners(), &texts, &files(&tests), &files(&sources), seed()))
+        Ok(ralph_verify::tripwire::plants(pinned.runners(), &texts, &files(&tests), &files(&sources), seed()))
     }
 
     /// The permissions of what a planted file stands for: a script that is executed has to stay one.
@@ -337,39 +274,8 @@ impl WorkspaceState {
     }
 }
 
-enum Role {
-    Test,
-    Source,
-}
-
-fn role(path: &str, pin: Option<&Pin>) -> Option<Role> {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    let is_code = matches!(extension, "rs" | "py" | "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "go");
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let is_manifest =
-        matches!(name, "Cargo.toml" | "package.json" | "pyproject.toml" | "pytest.ini" | "setup.cfg" | "tox.ini");
-    match pin.map(|pin| pin.kind) {
-        _ if is_manifest => Some(Role::Source),
-        Some(PinKind::Frozen) if is_code => Some(Role::Test),
-        // The tests of a Rust package, of which only what was there counts.
-        Some(PinKind::Parts) if is_code && is_rust_test(path) => Some(Role::Test),
-        Some(PinKind::Parts) if is_code => Some(Role::Source),
-        _ if path.ends_with(".go") => Some(Role::Source),
-        _ => None,
-    }
-}
-
-fn is_code(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    matches!(extension, "rs" | "py" | "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "go")
-}
-
-fn is_rust_test(path: &str) -> bool {
-    path.ends_with(".rs") && (path.starts_with("tests/") || path.contains("/tests/"))
-}
-
-fn files(files: &[(String, Vec<u8>)]) -> Vec<ralph_tripwire::File<'_>> {
-    files.iter().map(|(path, content)| ralph_tripwire::File { path, content }).collect()
+fn files(files: &[(String, Vec<u8>)]) -> Vec<ralph_verify::tripwire::File<'_>> {
+    files.iter().map(|(path, content)| ralph_verify::tripwire::File { path, content }).collect()
 }
 
 /// Nobody can look for what is planted: its names are others every time.
@@ -377,7 +283,3 @@ fn seed() -> u64 {
     let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
     high ^ low
 }
-
-#[cfg(test)]
-#[path = "tripwire_tests.rs"]
-mod tests;

@@ -1,10 +1,10 @@
 //! What the end of a loop rests on, in one file that can be kept apart from the journal.
 
-use std::fs;
 use std::path::Path;
+use std::{fmt, fs};
 
 use ralph_engine::Loop;
-use ralph_model::{CheckOutcome, LoopId, Outcome, Pin, TreeHash};
+use ralph_model::{CheckOutcome, LoopId, Outcome, Pin, TreeHash, Tripwire};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -31,7 +31,7 @@ pub(crate) struct Certificate {
     pub(crate) allowed: Vec<String>,
     /// Whether the checks showed that they can still fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) tripwire: Option<String>,
+    pub(crate) tripwire: Option<CertifiedTripwire>,
     pub(crate) events: u64,
     pub(crate) chain_head: String,
 }
@@ -55,9 +55,22 @@ impl Certificate {
             checks: verdict.map_or_else(Vec::new, |verdict| verdict.checks.iter().map(certified).collect()),
             pins: CertifiedPins::of(&facts.start.pins),
             allowed: verdict.map(|verdict| verdict.allowed.clone()).unwrap_or_default(),
-            tripwire: verdict.and_then(|verdict| verdict.tripwire.as_ref()).map(ToString::to_string),
+            tripwire: verdict
+                .and_then(|verdict| verdict.tripwire.as_ref())
+                .map(|wire| CertifiedTripwire::Typed(wire.clone())),
             events,
             chain_head,
+        }
+    }
+
+    /// Whether a certificate that was written earlier says the same. One from before tripwires were typed has a sentence in its
+    /// place, which may be worded differently now.
+    pub(crate) fn agrees_with(&self, found: &Self) -> bool {
+        match (&self.tripwire, &found.tripwire) {
+            (Some(_), Some(CertifiedTripwire::Sentence(_))) => {
+                *self == Self { tripwire: self.tripwire.clone(), ..found.clone() }
+            }
+            _ => self == found,
         }
     }
 
@@ -69,6 +82,24 @@ impl Certificate {
         }
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         serde_json::from_str(&text).map_err(|error| error.to_string())
+    }
+}
+
+/// What came of the tripwire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum CertifiedTripwire {
+    Typed(Tripwire),
+    /// Of an older Ralph.
+    Sentence(String),
+}
+
+impl fmt::Display for CertifiedTripwire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Typed(tripwire) => tripwire.fmt(f),
+            Self::Sentence(sentence) => f.write_str(sentence),
+        }
     }
 }
 

@@ -170,7 +170,7 @@ fn a_loop_goes_on_with_another_agent_or_model_where_that_is_asked() {
     user.configure(&agents);
     let resume = |more: &[&str]| user.ralph(repo.path(), [&["resume", "--json"], more].concat());
     let error = user.ralph(repo.path(), words(&["stuck"], 4, &CHECK)).with_code(1).json();
-    assert!(error["error"].as_str().unwrap().contains("`ralph resume` goes on"), "{error}");
+    assert!(error["details"].as_str().unwrap().contains("to continue: ralph resume"), "{error}");
 
     let unknown = resume(&["--agent", "abel"]).with_code(2);
     assert!(unknown.stderr.contains("did you mean `able`"), "{}", unknown.stderr);

@@ -147,9 +147,9 @@ fn a_wait_that_is_too_long_ends_the_loop_and_says_when_it_could_go_on() {
         let ended = scene.run(&["--max-wait", most]).with_code(1);
         let result = ended.json();
         assert_eq!((&result["status"], &result["iterations"]), (&"ERROR".into(), &0.into()), "{result}");
-        let error = result["error"].as_str().unwrap();
-        for part in [&scene.resets(1), "--max-wait", "`ralph resume`"] {
-            assert!(error.contains(part), "{part} is not in: {error}");
+        let details = result["details"].as_str().unwrap();
+        for part in [&scene.resets(1), "--max-wait", "to continue: ralph resume"] {
+            assert!(details.contains(part), "{part} is not in: {details}");
         }
         assert!(!ended.stderr.contains("waiting until"), "{}", ended.stderr);
         assert_eq!(scene.resume().ok().json()["iterations"], 1);
@@ -181,8 +181,8 @@ fn a_service_that_always_refuses_is_given_up() {
     let result = ended.json();
     assert_eq!((&result["status"], &result["iterations"], scene.fake.runs()), (&"ERROR".into(), &0.into(), 13));
     assert_eq!(ended.stderr.matches("waiting until").count(), 12, "{}", ended.stderr);
-    let error = result["error"].as_str().unwrap();
-    assert!(error.contains("12 times in a row") && error.contains("`ralph resume`"), "{error}");
+    let details = result["details"].as_str().unwrap();
+    assert!(details.contains("12 waits in a row") && details.contains("to continue: ralph resume"), "{details}");
     assert_eq!(unsettled(&scene.user), 0);
     // Whoever resumes starts to count anew.
     scene.resume().with_code(1);
@@ -194,9 +194,9 @@ fn a_refused_login_ends_the_loop_with_what_to_do_and_costs_no_iteration() {
     let scene = Scene::new([Run::new().not_logged_in(), works()]);
     let result = scene.run(&[]).with_code(1).json();
     assert_eq!((&result["status"], &result["iterations"], scene.fake.runs()), (&"ERROR".into(), &0.into(), 1));
-    let error = result["error"].as_str().unwrap();
-    for part in ["fake", "Invalid API key", "/login", "ANTHROPIC_API_KEY", "`ralph resume`"] {
-        assert!(error.contains(part), "{part} is not in: {error}");
+    let details = result["details"].as_str().unwrap();
+    for part in ["fake", "Invalid API key", "/login", "ANTHROPIC_API_KEY", "to continue: ralph resume"] {
+        assert!(details.contains(part), "{part} is not in: {details}");
     }
     assert_eq!((settled(&scene.user), unsettled(&scene.user)), (0, 0), "nothing was answered, so nothing was sold");
     // Whoever comes back later finds it there, too.

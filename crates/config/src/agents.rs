@@ -1,0 +1,337 @@
+//! Chooses the agents of a loop, their models, arguments and prices. Pure.
+
+use std::collections::BTreeSet;
+
+use ralph_model::{AgentKind, AgentSpec, ConfigError, LoopConfig, Price, PriceList, Rates, Turns};
+
+use super::choose::{Chooser, Layers};
+use super::keys::meant;
+use super::layer::{NamedAgent, PriceTable, Whose};
+use super::resolve::{Origin, Source};
+use super::{Key, Layer};
+
+/// The order in which agents are looked for when nobody names one.
+pub const USUAL_ORDER: [&str; 4] = AgentKind::PROGRAMS;
+
+/// The agents of a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Agents {
+    pub(super) first: AgentSpec,
+    pub(super) more: Vec<AgentSpec>,
+    pub(super) turns: Turns,
+}
+
+/// How one place chooses agents.
+enum Choice {
+    Named(Vec<String>),
+    Command(String),
+    Both,
+}
+
+impl Choice {
+    fn of(names: Option<Vec<String>>, command: Option<&String>) -> Option<Self> {
+        match (names.filter(|names| !names.is_empty()), command) {
+            (None, None) => None,
+            (Some(names), None) => Some(Self::Named(names)),
+            (None, Some(command)) => Some(Self::Command(command.clone())),
+            (Some(_), Some(_)) => Some(Self::Both),
+        }
+    }
+}
+
+impl Chooser<'_> {
+    /// `installed` are the programs that were found, in the order in which they are preferred.
+    pub(super) fn agents(&mut self, installed: &[String]) -> Result<Agents, ConfigError> {
+        let caller = self.layers.caller;
+        let unmetered = self.required(Key::Unmetered, |layer| layer.unmetered, false);
+        let args = self.optional(Key::AgentArgs, |layer| layer.agent_args.clone()).unwrap_or_default();
+        let turns = self.turns();
+        // Names and command are one choice: the weightiest place that makes it, makes it whole.
+        let of = |layer: &Layer| Choice::of(layer.agent.clone().map(|names| names.0), layer.agent_command.as_ref());
+        let choice = self.layers.pick(of);
+        // A standing choice of a model belongs to the agents that are chosen standing, and never to a command of one's own.
+        let by_words = matches!(&choice, Some((Choice::Command(_), _) | (_, Origin::Flag)));
+        let model = match by_words {
+            true => caller.model.clone().map(|model| self.note(Key::Model, Origin::Flag, model)),
+            false => self.optional(Key::Model, |layer| layer.model.clone()),
+        };
+        let mut agents = match choice {
+            Some((Choice::Command(command), origin)) => {
+                self.sources.push(Source { key: Key::AgentCommand, origin });
+                vec![AgentSpec::command("command", command)]
+            }
+            Some((Choice::Named(names), origin)) => {
+                self.sources.push(Source { key: Key::Agent, origin });
+                names.iter().map(|name| self.named(name)).collect::<Result<Vec<_>, _>>()?
+            }
+            Some((Choice::Both, origin)) => {
+                return Err(ConfigError::new(
+                    "--agent",
+                    format!("is given together with --agent-command ({origin})"),
+                    "either the name of an agent, or a command",
+                ));
+            }
+            None => vec![self.usual(installed)?],
+        };
+        refuse_without_effect(caller, &agents)?;
+        for agent in &mut agents {
+            agent.unmetered |= unmetered;
+            agent.args.extend(args.iter().cloned());
+            let takes_it = caller.model.is_some() || !matches!(agent.kind, AgentKind::Command { .. });
+            if agent.model.is_none() && takes_it {
+                agent.model.clone_from(&model);
+            }
+        }
+        let mut agents = agents.into_iter();
+        match agents.next() {
+            Some(first) => Ok(Agents { first, more: agents.collect(), turns }),
+            None => Err(self.none_named()),
+        }
+    }
+
+    fn turns(&mut self) -> Turns {
+        let usual = match Turns::default() {
+            Turns::Escalate { after } => after,
+            Turns::Rotate => 1,
+        };
+        let after = self.required(Key::EscalateAfter, |layer| layer.escalate_after, usual);
+        // Whoever asks for the one does not want the other from a place that weighs less.
+        let of = |layer: &Layer| layer.rotate.or_else(|| layer.escalate_after.map(|_| false));
+        let rotate = self.required(Key::Rotate, of, false);
+        if rotate { Turns::Rotate } else { Turns::Escalate { after } }
+    }
+
+    /// An agent by its name, or by `NAME:MODEL`.
+    fn named(&mut self, name: &str) -> Result<AgentSpec, ConfigError> {
+        if let Some(agent) = self.known(name)? {
+            return Ok(agent);
+        }
+        let (front, model) = name.split_once(':').map_or((name, None), |(front, model)| (front, Some(model.trim())));
+        match (model, self.known(front)?) {
+            (Some(""), Some(_)) => {
+                let problem = format!("`{name}` has no model after the colon");
+                let allowed = format!("{front}:MODEL, or {front} for the model that it uses by itself");
+                return Err(ConfigError::new("--agent", problem, allowed));
+            }
+            (Some(model), Some(agent)) => return Ok(AgentSpec { model: Some(model.to_owned()), ..agent }),
+            (_, _) => {}
+        }
+        let own = self.layers.each().flat_map(|(layer, _)| layer.agents.keys().map(String::as_str));
+        let hint = match meant(USUAL_ORDER.into_iter().chain(own), front) {
+            Some(meant) => format!(": did you mean `{}`?", name.replacen(front, meant, 1)),
+            None => String::new(),
+        };
+        let allowed = format!("one of {}{}", USUAL_ORDER.join(", "), self.configured());
+        Err(ConfigError::new("--agent", format!("`{name}` is not a known agent{hint}"), allowed))
+    }
+
+    fn known(&mut self, name: &str) -> Result<Option<AgentSpec>, ConfigError> {
+        if let Some((agent, origin)) = self.layers.pick(|layer| layer.agents.get(name).cloned()) {
+            let parts = [
+                (Key::AgentsCommand, agent.command.is_some()),
+                (Key::AgentsKind, agent.kind.is_some()),
+                (Key::AgentsProgram, agent.program.is_some()),
+                (Key::AgentsModel, agent.model.is_some()),
+                (Key::AgentsArgs, !agent.args.is_empty()),
+                (Key::AgentsSettings, agent.settings.is_some()),
+                (Key::AgentsUnmetered, agent.unmetered),
+            ];
+            self.sources.extend(parts.iter().filter(|(_, said)| *said).map(|(key, _)| Source { key: *key, origin }));
+            return configured(name, agent).map(Some);
+        }
+        let kind = AgentKind::of_program(name, name.to_owned());
+        Ok(kind.map(|kind| AgentSpec::new(name, kind)))
+    }
+
+    /// The agent when nobody names one.
+    fn usual(&mut self, installed: &[String]) -> Result<AgentSpec, ConfigError> {
+        let Some(name) = installed.first() else { return Err(self.none_named()) };
+        self.sources.push(Source { key: Key::Agent, origin: Origin::Default });
+        self.named(name)
+    }
+
+    fn none_named(&self) -> ConfigError {
+        let problem = format!("no agent is named, and none of {} is installed", USUAL_ORDER.join(", "));
+        let allowed = format!(
+            "an installed agent (`ralph agents` says how to get one), --agent NAME{}, or --agent-command CMD with any program \
+             that reads its prompt from standard input",
+            self.configured()
+        );
+        ConfigError::new("--agent", problem, allowed)
+    }
+
+    fn configured(&self) -> String {
+        let mut names: Vec<&str> =
+            self.layers.each().flat_map(|(layer, _)| layer.agents.keys().map(String::as_str)).collect();
+        names.sort_unstable();
+        names.dedup();
+        match names.as_slice() {
+            [] => " (none is configured besides: add `[agents.NAME]` to your configuration)".to_owned(),
+            names => format!(" (configured: {})", names.join(", ")),
+        }
+    }
+}
+
+/// The agents of a loop that goes on with others or with another model; nobody where neither is asked for.
+///
+/// # Errors
+/// When one is not known, or a model would have no effect.
+pub fn instead(
+    user: &Layer,
+    before: &LoopConfig,
+    names: &[String],
+    model: Option<&String>,
+) -> Result<Vec<AgentSpec>, ConfigError> {
+    let nobody = Layer::default();
+    let mut chooser = Chooser::new(Layers { caller: &nobody, repository: None, user });
+    let mut agents = names.iter().map(|name| chooser.named(name)).collect::<Result<Vec<_>, _>>()?;
+    let Some(model) = model else { return Ok(agents) };
+    if agents.is_empty() {
+        agents.extend(before.agents().cloned().map(|agent| AgentSpec { model: None, ..agent }));
+    }
+    refuse_second_model(model, &agents)?;
+    for agent in &mut agents {
+        agent.model.get_or_insert_with(|| model.clone());
+    }
+    Ok(agents)
+}
+
+fn refuse_second_model(model: &str, agents: &[AgentSpec]) -> Result<(), ConfigError> {
+    if agents.iter().any(|agent| agent.model.is_none()) {
+        return Ok(());
+    }
+    let taken: Vec<String> = agents.iter().map(AgentSpec::title).collect();
+    let names: Vec<String> = agents.iter().map(|agent| format!("--agent {}:{model}", agent.name)).collect();
+    let problem = format!("`{model}` would have no effect: {} has a model already", taken.join(", "));
+    let allowed = format!("one of the two: {}, or no --model", names.join(" "));
+    Err(ConfigError::new("--model", problem, allowed))
+}
+
+/// Whoever types an option wants something of it: one that would do nothing is refused.
+fn refuse_without_effect(caller: &Layer, agents: &[AgentSpec]) -> Result<(), ConfigError> {
+    if let Some(model) = &caller.model {
+        refuse_second_model(model, agents)?;
+    }
+    let flag = match (caller.rotate, caller.escalate_after) {
+        (Some(true), _) => "--rotate",
+        (_, Some(_)) => "--escalate-after",
+        (_, None) => return Ok(()),
+    };
+    match agents {
+        [only] => {
+            let problem = format!("there is nobody to take turns with {}", only.title());
+            let allowed = format!("several agents: name each with an --agent of its own, or leave {flag} out");
+            Err(ConfigError::new(flag, problem, allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The agent that a file describes.
+pub fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigError> {
+    let wrong =
+        |problem: String, allowed: &str| Err(ConfigError::new("agents", format!("[agents.{name}] {problem}"), allowed));
+    let NamedAgent { kind, command, program, model, args, settings, unmetered } = agent;
+    let named = AgentKind::PROGRAMS.contains(&name).then(|| name.to_owned());
+    let kind = match kind.or_else(|| command.as_ref().map(|_| "command".to_owned())).or(named) {
+        Some(kind) => kind,
+        None => {
+            return wrong("says neither `kind` nor `command`".into(), "kind = \"claude\", or command = \"./my-agent\"");
+        }
+    };
+    let kind = match (kind.as_str(), command) {
+        ("command", Some(command)) => AgentKind::Command { command },
+        ("acp", Some(command)) => AgentKind::Acp { command },
+        ("command" | "acp", None) => {
+            return wrong(format!("is of kind {kind} and has no `command`"), "command = \"…\"");
+        }
+        (_, Some(_)) => {
+            return wrong(
+                format!("is of kind {kind}, which has no `command`"),
+                "program = \"PATH\" for another program",
+            );
+        }
+        (_, None) => match AgentKind::of_program(&kind, program.clone().unwrap_or_else(|| kind.clone())) {
+            Some(kind) => kind,
+            None => {
+                let allowed = "claude, codex, opencode, gemini, acp or command";
+                return wrong(format!("has the kind `{kind}`, which there is not"), allowed);
+            }
+        },
+    };
+    if program.is_some() && kind.program().is_none() {
+        return wrong("has a `program` beside its `command`".into(), "one of them");
+    }
+    let user_settings = settings == Some(Whose::User);
+    Ok(AgentSpec { name: name.to_owned(), kind, model, args, user_settings, unmetered })
+}
+
+/// The built-in prices and the user's own.
+///
+/// # Errors
+/// When a price lacks what nobody can guess.
+pub fn prices(user: &Layer) -> Result<PriceList, ConfigError> {
+    let mut own = Vec::new();
+    for (model, table) in &user.prices {
+        own.push((model.clone(), price(model, table)?));
+    }
+    Ok(PriceList::default().with(own))
+}
+
+fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
+    let (Some(input), Some(output)) = (table.input, table.output) else {
+        let problem = format!("[prices.\"{model}\"] needs both `input` and `output`");
+        return Err(ConfigError::new(
+            "prices",
+            problem,
+            "US dollars for a million tokens, such as input = 3 and output = 15",
+        ));
+    };
+    // Without a word about caches nobody is told of a discount.
+    let rates = Rates {
+        input: input.0,
+        output: output.0,
+        cache_read: table.cache_read.map_or(input.0, |price| price.0),
+        // Where putting tokens into a cache has a price of its own, it is the higher one.
+        cache_write: table.cache_write.map_or(input.0.percent(125), |price| price.0),
+    };
+    Ok(Price { rates, long: None })
+}
+
+/// A model that is asked for and whose tokens nobody can put a price on is refused before it costs anything.
+///
+/// # Errors
+/// Names the model and what to do.
+pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
+    for agent in agents.iter().filter(|agent| !agent.unmetered && agent.kind.never_tells_its_cost()) {
+        let is_priced = |model: &String| prices.of(model).is_some() || ralph_agents::is_choice(&agent.kind, model);
+        if let Some(model) = agent.model.as_ref().filter(|model| !is_priced(model)) {
+            let problem = format!("there is no price for `{model}`, so nobody could say what {} costs", agent.name);
+            let several = match agents {
+                [_] => "",
+                _ => "a model for each agent, as --agent NAME:MODEL; ",
+            };
+            let allowed = format!(
+                "{several}a model with a price (`ralph agents --prices` lists them); [prices.\"{model}\"] with `input` and `output` in \
+                 dollars per million tokens in your configuration; or --unmetered"
+            );
+            return Err(ConfigError::new("--model", problem, allowed));
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with the order in which the user prefers agents: a name that nobody has.
+pub fn unknown_in_order(user: &Layer) -> Option<String> {
+    let names = || USUAL_ORDER.into_iter().chain(user.agents.keys().map(String::as_str));
+    let unknown = user.agent_order.iter().flatten().find(|wanted| names().all(|name| name != *wanted))?;
+    let hint = meant(names(), unknown).map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
+    let known = names().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "`{unknown}` is not a known agent{hint}\n  allowed: {known}, or a name with an [agents.NAME] of its own"
+    ))
+}
+
+#[cfg(test)]
+#[path = "agents_tests.rs"]
+mod tests;

@@ -1,0 +1,180 @@
+//! Chooses each value from the places that may set it, the weightiest first, and writes down which one it was. Pure.
+
+use std::path::Path;
+
+use ralph_model::{ConfigError, DEFAULT_PROHIBITED};
+
+use super::resolve::{Origin, Source};
+use super::{Key, Layer, Repository};
+
+/// What everybody says, the weightiest first: the caller, the repository's file as far as it counts, the user's own file.
+#[derive(Debug, Clone, Copy)]
+pub struct Layers<'a> {
+    /// What the caller says: the flags, or a request.
+    pub caller: &'a Layer,
+    /// What counts of the repository's file.
+    pub repository: Option<&'a Repository>,
+    /// The user's own file.
+    pub user: &'a Layer,
+}
+
+impl<'a> Layers<'a> {
+    pub(super) fn each(&self) -> impl Iterator<Item = (&'a Layer, Origin)> + use<'a> {
+        let repository = self.repository.and_then(Repository::approved).map(|layer| (layer, Origin::Repository));
+        [(self.caller, Origin::Flag)].into_iter().chain(repository).chain([(self.user, Origin::User)])
+    }
+
+    pub(super) fn pick<T>(&self, of: impl Fn(&Layer) -> Option<T>) -> Option<(T, Origin)> {
+        self.each().find_map(|(layer, origin)| of(layer).map(|value| (value, origin)))
+    }
+
+    /// The skill to look up before [`super::resolve`].
+    pub fn skill(&self) -> Option<String> {
+        self.pick(|layer| layer.skill.clone()).map(|(name, _)| name)
+    }
+
+    /// Whether the skill for a stall has to be looked up before [`super::resolve`].
+    pub fn wants_deep_debug(&self) -> bool {
+        self.pick(|layer| layer.escalate_to_deep_debug).is_some_and(|(wanted, _)| wanted)
+    }
+}
+
+/// Chooses values and writes down where they came from.
+pub(super) struct Chooser<'a> {
+    pub(super) layers: Layers<'a>,
+    /// Where each value came from.
+    pub(super) sources: Vec<Source>,
+}
+
+impl<'a> Chooser<'a> {
+    pub(super) fn new(layers: Layers<'a>) -> Self {
+        Self { layers, sources: Vec::new() }
+    }
+
+    pub(super) fn note<T>(&mut self, key: Key, origin: Origin, value: T) -> T {
+        self.sources.push(Source { key, origin });
+        value
+    }
+
+    pub(super) fn optional<T>(&mut self, key: Key, of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
+        let (value, origin) = self.layers.pick(of)?;
+        Some(self.note(key, origin, value))
+    }
+
+    pub(super) fn required<T>(&mut self, key: Key, of: impl Fn(&Layer) -> Option<T>, default: T) -> T {
+        match self.optional(key, of) {
+            Some(value) => value,
+            None => self.note(key, Origin::Default, default),
+        }
+    }
+
+    /// The user's list replaces the defaults, repository and caller add; the caller's `!glob` comes last and wins.
+    pub(super) fn prohibited(&mut self) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, repository, user } = self.layers;
+        let (base, origin) = match &user.prohibited_paths {
+            Some(globs) => (globs.clone(), Origin::User),
+            None => (DEFAULT_PROHIBITED.map(str::to_owned).to_vec(), Origin::Default),
+        };
+        let added = repository.map_or(&[][..], Repository::prohibited);
+        let files = [(base, origin), (added.to_vec(), Origin::Repository)];
+        self.paths(Key::ProhibitedPaths, "--prohibit", files, caller.prohibited_paths.as_ref())
+    }
+
+    pub(super) fn protected(&mut self) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, repository, user } = self.layers;
+        let base = user.protected_paths.clone().unwrap_or_default();
+        let added = repository.map_or(&[][..], Repository::protected);
+        let files = [(base, Origin::User), (added.to_vec(), Origin::Repository)];
+        self.paths(Key::ProtectedPaths, "--protect", files, caller.protected_paths.as_ref())
+    }
+
+    /// The weightiest file's list, and what the caller adds to it.
+    pub(super) fn allowed_test_changes(&mut self) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, repository, user } = self.layers;
+        let approved = repository.and_then(Repository::approved).and_then(|layer| layer.allow_test_change.clone());
+        let repository = approved.map(|globs| (globs, Origin::Repository));
+        let user = || user.allow_test_change.clone().map(|globs| (globs, Origin::User));
+        let file = repository.or_else(user).unwrap_or((Vec::new(), Origin::Default));
+        self.paths(Key::AllowTestChange, "--allow-test-change", [file], caller.allow_test_change.as_ref())
+    }
+
+    /// The user's standing list, relative to the home folder, and what the caller adds, relative to the current one.
+    pub(super) fn writable(&mut self, home: &Path, current: &Path) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, user, .. } = self.layers;
+        let mut paths = Vec::new();
+        for (layer, base, origin) in [(user, home, Origin::User), (caller, current, Origin::Flag)] {
+            let list = layer.sandbox_writable.as_deref().unwrap_or_default();
+            if !list.is_empty() {
+                self.sources.push(Source { key: Key::SandboxWritable, origin });
+            }
+            for path in list {
+                let full = match path.strip_prefix("~/") {
+                    Some(rest) => home.join(rest),
+                    None => base.join(path),
+                };
+                if path.trim().is_empty() || full == Path::new("/") || full == home {
+                    let problem = format!("{path:?} would leave nothing of the sandbox");
+                    let allowed = "a file or folder that the agent needs to write, such as ~/.my-agent; to go without a \
+                                   sandbox say --sandbox off";
+                    return Err(ConfigError::new("--allow-write", problem, allowed));
+                }
+                let Some(text) = full.to_str() else {
+                    return Err(ConfigError::new("--allow-write", format!("{path:?} is not UTF-8"), "UTF-8 text"));
+                };
+                paths.push(text.to_owned());
+            }
+        }
+        Ok(paths)
+    }
+
+    fn paths(
+        &mut self,
+        key: Key,
+        flag: &'static str,
+        files: impl IntoIterator<Item = (Vec<String>, Origin)>,
+        caller: Option<&Vec<String>>,
+    ) -> Result<Vec<String>, ConfigError> {
+        let mut globs: Vec<String> = Vec::new();
+        for (list, origin) in files.into_iter().chain([(caller.cloned().unwrap_or_default(), Origin::Flag)]) {
+            if !list.is_empty() {
+                self.sources.push(Source { key, origin });
+            }
+            for glob in list {
+                if glob.trim().is_empty() || glob.chars().any(char::is_control) {
+                    let problem = format!("{glob:?} is not a glob");
+                    return Err(ConfigError::new(flag, problem, "one line of a .gitignore, such as migrations/**"));
+                }
+                // The last line that matches decides, so a repeated glob counts at its last place.
+                globs.retain(|earlier| *earlier != glob);
+                globs.push(glob);
+            }
+        }
+        Ok(globs)
+    }
+
+    /// The user's standing list, and what the caller adds to it.
+    pub(super) fn env(&mut self) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, user, .. } = self.layers;
+        let mut names: Vec<String> = Vec::new();
+        for (layer, origin) in [(user, Origin::User), (caller, Origin::Flag)] {
+            let list = layer.env.clone().unwrap_or_default();
+            if !list.is_empty() {
+                self.sources.push(Source { key: Key::Env, origin });
+            }
+            for name in list {
+                if name.is_empty() || name.contains(['=', '\0']) {
+                    let problem = format!("{name:?} is not the name of an environment variable");
+                    return Err(ConfigError::new(
+                        "--env",
+                        problem,
+                        "a name such as HTTP_PROXY; its value is inherited",
+                    ));
+                }
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        Ok(names)
+    }
+}

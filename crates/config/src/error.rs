@@ -1,0 +1,68 @@
+//! What can be wrong with a configuration. Every message says where, what, and what to do; all of them end Ralph with
+//! exit code 2 before anything is started.
+
+use std::io;
+use std::path::PathBuf;
+
+use ralph_model::ConfigError;
+
+use super::Key;
+
+/// What is wrong with a configuration.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum Error {
+    /// The file could not be read.
+    #[error("{}: could not be read: {source}\n  make it readable, or move it away", .path.display())]
+    Read { path: PathBuf, source: io::Error },
+
+    /// The file is something that Ralph does not read.
+    #[error("{}: {what}\n  allowed: an ordinary file of at most 256 KiB", .path.display())]
+    NotOrdinary { path: PathBuf, what: &'static str },
+
+    /// The file is not UTF-8.
+    #[error("{}: is not UTF-8 text\n  save it as UTF-8", .path.display())]
+    NotText { path: PathBuf },
+
+    /// The file is not TOML.
+    #[error("{}:{line}: is not valid TOML: {message}", .path.display())]
+    Syntax { path: PathBuf, line: usize, message: String },
+
+    /// A key that does not exist.
+    #[error("{}:{line}: `{key}` is not a key\n  did you mean `{nearest}`?", .path.display())]
+    UnknownKey { path: PathBuf, line: usize, key: String, nearest: String },
+
+    /// A key that exists elsewhere only.
+    #[error("{}:{line}: `{key}` cannot be set in a file: {why}", .path.display())]
+    NeverInAFile { path: PathBuf, line: usize, key: String, why: &'static str },
+
+    /// A name that the user chose and that cannot be typed.
+    #[error(
+        "{}:{line}: `{name}` cannot be the name of an agent\n  allowed: letters, digits, `-`, `_` and `.`",
+        .path.display()
+    )]
+    AgentName { path: PathBuf, line: usize, name: String },
+
+    /// A value of the wrong kind.
+    #[error("{}:{line}: `{key}`: {message}\n  example: {example}", .path.display())]
+    Value { path: PathBuf, line: usize, key: String, message: String, example: &'static str },
+
+    /// A key that a repository may not set.
+    #[error(
+        "{}:{line}: `{key}` is refused in a repository: it {}\n  set it in your own configuration, or remove it here",
+        .path.display(), .setting.effect()
+    )]
+    NotForRepositories { path: PathBuf, line: usize, key: String, setting: Key },
+
+    /// A glob of a repository that would give rights back.
+    #[error(
+        "{}:{line}: `{key}`: `{glob}` is refused in a repository: it would allow what is prohibited\n  \
+         remove it, or say --prohibit '{glob}' yourself",
+        .path.display()
+    )]
+    Widens { path: PathBuf, line: usize, key: &'static str, glob: String },
+
+    /// A rule over the whole configuration.
+    #[error(transparent)]
+    Rule(#[from] ConfigError),
+}

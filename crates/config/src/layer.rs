@@ -1,0 +1,211 @@
+//! The values of one configuration file, typed. Says nothing about where the file came from or what it may do.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use ralph_model::{Expectation, Isolation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+
+/// The values of one configuration file.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct Layer {
+    pub max_iterations: Option<u32>,
+    pub max_cost_usd: Option<Dollars>,
+    pub max_duration: Option<Span>,
+    pub iteration_timeout: Option<Span>,
+    pub verification_timeout: Option<Span>,
+    pub idle_timeout: Option<Span>,
+    pub pause_ms: Option<Pause>,
+    pub stall_detection_threshold: Option<u32>,
+    pub same_error_threshold: Option<u32>,
+    pub escalate_to_deep_debug: Option<bool>,
+    pub verification_command: Option<OneOrMore>,
+    pub expects: Option<Vec<Expectation>>,
+    pub junit: Option<Vec<String>>,
+    pub completion_promise: Option<String>,
+    pub agent: Option<OneOrMore>,
+    pub agent_args: Option<Vec<String>>,
+    pub model: Option<String>,
+    pub escalate_after: Option<u32>,
+    pub rotate: Option<bool>,
+    pub max_wait: Option<Span>,
+    pub backoff: Option<Span>,
+    pub agent_order: Option<Vec<String>>,
+    pub prices: BTreeMap<String, PriceTable>,
+    pub agent_command: Option<String>,
+    pub agents: BTreeMap<String, NamedAgent>,
+    pub unmetered: Option<bool>,
+    pub skill: Option<String>,
+    pub context_injection: Option<bool>,
+    pub on_blocked: Option<OnBlocked>,
+    pub isolation: Option<Isolation>,
+    pub commit: Option<bool>,
+    pub keep: Option<Keep>,
+    pub ratchet: Option<bool>,
+    pub log_limit: Option<u64>,
+    pub prohibited_paths: Option<Vec<String>>,
+    pub protected_paths: Option<Vec<String>>,
+    pub allow_test_change: Option<Vec<String>>,
+    pub verify: Option<Verify>,
+    pub setup: Option<OneOrMore>,
+    pub retries: Option<u32>,
+    pub tripwire: Option<bool>,
+    pub allow_network: Option<bool>,
+    pub sandbox: Option<Sandboxing>,
+    pub sandbox_writable: Option<Vec<String>>,
+    pub env: Option<Vec<String>>,
+    pub caps: CapsTable,
+    pub notify: NotifyTable,
+    pub metrics_path: Option<String>,
+}
+
+/// `[agents.NAME]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedAgent {
+    /// What kind it is; by its name or its command without one.
+    pub kind: Option<String>,
+    /// A line for `sh -c`.
+    pub command: Option<String>,
+    /// The program, where it is not the usual one of its kind.
+    pub program: Option<String>,
+    /// The model that it is asked to use.
+    pub model: Option<String>,
+    /// Arguments that it gets besides.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Whose settings it works with.
+    pub settings: Option<Whose>,
+    /// Whether its cost is not counted.
+    #[serde(default)]
+    pub unmetered: bool,
+}
+
+/// Whose settings an agent works with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Whose {
+    /// Ralph's alone.
+    Own,
+    /// The user's and the repository's.
+    User,
+}
+
+/// `[prices.MODEL]`: US dollars for a million tokens.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct PriceTable {
+    pub input: Option<Dollars>,
+    pub output: Option<Dollars>,
+    pub cache_read: Option<Dollars>,
+    pub cache_write: Option<Dollars>,
+}
+
+/// `[caps]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct CapsTable {
+    pub iterations: Option<u32>,
+    pub loop_cost_usd: Option<Dollars>,
+    pub daily_cost_usd: Option<Dollars>,
+}
+
+/// `[notify]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct NotifyTable {
+    pub command: Option<String>,
+}
+
+/// Money as a number or as a text such as `"$2.50"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dollars(pub Money);
+
+/// A span as a text such as `"30s"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span(pub Millis);
+
+/// A span as a text, or a whole number of milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause(pub Millis);
+
+/// One text, or a list of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OneOrMore(pub Vec<String>);
+
+impl<'de> Deserialize<'de> for Dollars {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Amount;
+        impl Visitor<'_> for Amount {
+            type Value = Dollars;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an amount in dollars such as 2.50 or \"$2.50\"")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Dollars, E> {
+                self.visit_str(&number.to_string())
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Dollars, E> {
+                Money::from_number(number).map(Dollars).map_err(E::custom)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Dollars, E> {
+                text.parse().map(Dollars).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Amount)
+    }
+}
+
+impl<'de> Deserialize<'de> for Span {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Self).map_err(de::Error::custom)
+    }
+}
+
+impl<'de> Deserialize<'de> for Pause {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Rest;
+        impl Visitor<'_> for Rest {
+            type Value = Pause;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number of milliseconds or a span such as \"2s\"")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Pause, E> {
+                let negative = || E::custom(format!("{number} is negative: a pause is 0 or more milliseconds"));
+                u64::try_from(number).map(|millis| Pause(Millis(millis))).map_err(|_| negative())
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Pause, E> {
+                text.parse().map(Pause).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Rest)
+    }
+}
+
+impl<'de> Deserialize<'de> for OneOrMore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Texts;
+        impl<'de> Visitor<'de> for Texts {
+            type Value = OneOrMore;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a command, or a list of commands")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<OneOrMore, E> {
+                Ok(OneOrMore(vec![text.to_owned()]))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<OneOrMore, A::Error> {
+                let mut texts = Vec::new();
+                while let Some(text) = list.next_element()? {
+                    texts.push(text);
+                }
+                Ok(OneOrMore(texts))
+            }
+        }
+        deserializer.deserialize_any(Texts)
+    }
+}

@@ -1,0 +1,164 @@
+//! Text to values, with the place of every key. Refuses what it does not know.
+
+use std::ops::Range;
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::keys::NEVER_IN_A_FILE;
+use super::{Error, Key, Layer};
+
+/// A configuration file as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// Its values.
+    pub layer: Layer,
+    /// The keys that it sets, in the order of the file.
+    pub present: Vec<Present>,
+}
+
+/// A key that a file sets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Present {
+    /// Which.
+    pub key: Key,
+    /// As it is written there, with dots between tables.
+    pub name: String,
+    /// Where, counted from 1.
+    pub line: usize,
+    value: Range<usize>,
+}
+
+impl Document {
+    /// The line of a key, for messages about its value; 1 when the file does not set it.
+    pub fn line_of(&self, key: Key) -> usize {
+        self.present.iter().find(|present| present.key == key).map_or(1, |present| present.line)
+    }
+}
+
+/// Reads the text of the file at `path`; the path is for messages only.
+///
+/// # Errors
+/// Names the file, the line, the key and what to do.
+pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
+    // Windows editors put a byte order mark first; TOML does not know it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let line_of = |span: Option<Range<usize>>| line_at(text, span.map_or(0, |span| span.start));
+    let table = DeTable::parse(text).map_err(|error| Error::Syntax {
+        path: path.to_owned(),
+        line: line_of(error.span()),
+        message: error.message().to_owned(),
+    })?;
+    let mut walk = Walk { path, text, present: Vec::new() };
+    walk.table(&[], table.get_ref())?;
+    let mut present = walk.present;
+    present.sort_by_key(|present| present.value.start);
+    let layer = Layer::deserialize(toml::Deserializer::from(table)).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        let inside = |present: &&Present| present.value.contains(&at);
+        let found = present.iter().find(inside).or(present.first());
+        Error::Value {
+            path: path.to_owned(),
+            line: line_at(text, at),
+            key: found.map_or_else(String::new, |present| present.name.clone()),
+            message: error.message().to_owned(),
+            example: found.map_or("", |present| present.key.example()),
+        }
+    })?;
+    Ok(Document { layer, present })
+}
+
+struct Walk<'a> {
+    path: &'a Path,
+    text: &'a str,
+    present: Vec<Present>,
+}
+
+impl Walk<'_> {
+    fn table(&mut self, prefix: &[&str], table: &DeTable<'_>) -> Result<(), Error> {
+        for (name, value) in table.iter() {
+            let line = line_at(self.text, name.span().start);
+            let path: Vec<&str> = prefix.iter().copied().chain([name.get_ref().as_ref()]).collect();
+            self.entry(&path, line, value)?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: &[&str], line: usize, value: &Spanned<DeValue<'_>>) -> Result<(), Error> {
+        let full = path.join(".");
+        if let Some(key) = Key::ALL.iter().copied().find(|key| matches(*key, path) == Match::Whole) {
+            self.present.push(Present { key, name: full, line, value: value.span() });
+            return Ok(());
+        }
+        let Some(parent) = Key::ALL.iter().copied().find(|key| matches(*key, path) == Match::Start) else {
+            return Err(self.unknown(path, full, line));
+        };
+        if parent.segments().nth(path.len() - 1) == Some("*") && !is_name(parent, path[path.len() - 1]) {
+            let name = path[path.len() - 1].to_owned();
+            return Err(Error::AgentName { path: self.path.to_owned(), line, name });
+        }
+        match value.get_ref() {
+            // It would do nothing, and whoever wrote it meant something.
+            DeValue::Table(inner) if inner.is_empty() => Err(Error::Value {
+                path: self.path.to_owned(),
+                line,
+                key: full,
+                message: "the table is empty: set a key in it or remove it".to_owned(),
+                example: parent.example(),
+            }),
+            DeValue::Table(inner) => self.table(path, inner),
+            _ => Err(Error::Value {
+                path: self.path.to_owned(),
+                line,
+                key: full,
+                message: "has to be a table".to_owned(),
+                example: parent.example(),
+            }),
+        }
+    }
+
+    fn unknown(&self, path: &[&str], key: String, line: usize) -> Error {
+        let file = self.path.to_owned();
+        if let Some((_, why)) = NEVER_IN_A_FILE.iter().find(|(name, _)| *name == key) {
+            return Error::NeverInAFile { path: file, line, key, why };
+        }
+        let (typed, prefix) = path.split_last().map_or(("", path), |(last, prefix)| (*last, prefix));
+        let nearest = Key::nearest(prefix, typed);
+        let nearest = prefix.iter().copied().chain([nearest]).collect::<Vec<_>>().join(".");
+        Error::UnknownKey { path: file, line, key, nearest }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Match {
+    /// The path names this key.
+    Whole,
+    /// The path names a table that this key is in.
+    Start,
+    /// Neither.
+    No,
+}
+
+fn matches(key: Key, path: &[&str]) -> Match {
+    let mut segments = key.segments();
+    if !path.iter().all(|part| segments.next().is_some_and(|segment| segment == "*" || segment == *part)) {
+        return Match::No;
+    }
+    if segments.next().is_none() { Match::Whole } else { Match::Start }
+}
+
+/// Whether a name that the user chooses may stand there: of an agent, or of a model as services write it.
+fn is_name(key: Key, name: &str) -> bool {
+    let signs = if key.name().starts_with("prices.") { "-_./:@[]" } else { "-_." };
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c))
+}
+
+fn line_at(text: &str, offset: usize) -> usize {
+    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
+}
+
+#[cfg(test)]
+#[path = "parse_tests.rs"]
+mod tests;

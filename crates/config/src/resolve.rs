@@ -1,0 +1,235 @@
+//! Puts flags, an approved repository file, the user's file and the defaults together, in that order of weight, and
+//! remembers where each value came from. Pure.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, LoopConfig, Millis, PriceList, Skill};
+
+use super::agents::{self, Agents};
+use super::choose::{Chooser, Layers};
+use super::{Error, Key, Layer};
+use crate::skills::Found;
+
+/// Where metrics go when nobody says otherwise, relative to the workspace.
+const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
+
+/// What a resolution needs besides flags and files.
+#[derive(Debug, Clone)]
+pub struct Inputs<'a> {
+    /// The user's request, byte for byte.
+    pub objective: String,
+    /// The folder to work in, absolute.
+    pub workspace: &'a Path,
+    /// The user's home folder, for `~/`.
+    pub home: &'a Path,
+    /// The folder that relative paths on the command line start at.
+    pub current: &'a Path,
+    /// The skill that [`Layers::skill`] named.
+    pub skill: Option<Found>,
+    /// The skill for a stall, when [`Layers::wants_deep_debug`].
+    pub deep_debug: Option<Skill>,
+    /// Agents that were found on this computer, in the order in which they are preferred.
+    pub installed: &'a [String],
+}
+
+/// A configuration that is complete, and what goes with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Resolved {
+    /// The loop's configuration, valid under the caps.
+    pub config: LoopConfig,
+    /// The caps of the installation.
+    pub caps: Caps,
+    /// The user's command for notifications.
+    pub notify: Option<String>,
+    /// Where metrics go, absolute.
+    pub metrics_path: PathBuf,
+    /// What tokens cost.
+    pub prices: PriceList,
+    /// Where each value came from, in the order of the fields.
+    pub sources: Vec<Source>,
+}
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Which value.
+    pub key: Key,
+    /// From where.
+    pub origin: Origin,
+}
+
+/// From where a value can come, the weightiest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The command line.
+    Flag,
+    /// The repository's file.
+    Repository,
+    /// The user's own file.
+    User,
+    /// The skill.
+    Skill,
+    /// Nobody said anything.
+    Default,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Flag => "command line",
+            Self::Repository => "ralph.toml",
+            Self::User => "your configuration",
+            Self::Skill => "skill",
+            Self::Default => "default",
+        })
+    }
+}
+
+/// The caps of the installation: only the user's own file moves them.
+pub fn caps(user: &Layer) -> Caps {
+    let default = Caps::default();
+    Caps {
+        iterations: user.caps.iterations.unwrap_or(default.iterations),
+        loop_cost: user.caps.loop_cost_usd.map_or(default.loop_cost, |dollars| dollars.0),
+        daily_cost: user.caps.daily_cost_usd.map_or(default.daily_cost, |dollars| dollars.0),
+    }
+}
+
+/// Where metrics of a workspace go: absolute paths as they are, others relative to the workspace.
+pub fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
+    workspace.join(user.metrics_path.as_deref().unwrap_or(DEFAULT_METRICS))
+}
+
+/// Puts everything together and checks it.
+///
+/// # Errors
+/// Names the field, what is allowed and a command line that works.
+pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
+    let user = layers.user;
+    let caps = caps(user);
+    let mut from = Chooser::new(layers);
+    let limit = |flag| ConfigError::missing_limit(flag, &caps);
+    let max_iterations = from.optional(Key::MaxIterations, |layer| layer.max_iterations);
+    let max_cost = from.optional(Key::MaxCostUsd, |layer| layer.max_cost_usd.map(|dollars| dollars.0));
+    let (found_skill, skill_verify) = match inputs.skill {
+        Some(found) => (Some(found.skill), found.verify),
+        None => (None, None),
+    };
+    let promise = from.optional(Key::CompletionPromise, |layer| layer.completion_promise.clone());
+    let promise_is_explicit = promise.is_some();
+    let skill_promise = found_skill.as_ref().and_then(|skill| skill.promise.clone());
+    let completion_promise = promise.unwrap_or_else(|| match skill_promise {
+        Some(promise) => from.note(Key::CompletionPromise, Origin::Skill, promise),
+        None => from.note(Key::CompletionPromise, Origin::Default, DEFAULT_PROMISE.to_owned()),
+    });
+    let commands =
+        from.optional(Key::VerificationCommand, |layer| layer.verification_command.clone().map(|commands| commands.0));
+    let verification_commands = commands.unwrap_or_else(|| match skill_verify {
+        Some(command) => from.note(Key::VerificationCommand, Origin::Skill, vec![command]),
+        None => from.note(Key::VerificationCommand, Origin::Default, Vec::new()),
+    });
+    if found_skill.is_some() {
+        from.optional(Key::Skill, |layer| layer.skill.clone());
+    }
+    let (max_iterations, max_cost) = match (max_iterations, max_cost) {
+        (Some(iterations), Some(cost)) => (iterations, cost),
+        (None, Some(_)) => return Err(limit("--max").into()),
+        (Some(_), None) => return Err(limit("--max-cost").into()),
+        (None, None) => return Err(both_limits(&caps).into()),
+    };
+    let Agents { first, more, turns } = from.agents(inputs.installed)?;
+    let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, first, utf8(inputs.workspace)?);
+    let config = LoopConfig {
+        more_agents: more,
+        turns,
+        max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), usual.max_wait),
+        backoff: from.required(Key::Backoff, |layer| layer.backoff.map(|span| span.0), usual.backoff),
+        completion_promise,
+        promise_is_explicit,
+        verification_commands,
+        expects: from.required(Key::Expects, |layer| layer.expects.clone(), Vec::new()),
+        junit: from.required(Key::Junit, |layer| layer.junit.clone(), Vec::new()),
+        skill: found_skill,
+        deep_debug: {
+            let wanted = from.required(Key::EscalateToDeepDebug, |layer| layer.escalate_to_deep_debug, false);
+            inputs.deep_debug.filter(|_| wanted)
+        },
+        stall_threshold: from.required(
+            Key::StallDetectionThreshold,
+            |layer| layer.stall_detection_threshold,
+            usual.stall_threshold,
+        ),
+        same_error_threshold: from.required(
+            Key::SameErrorThreshold,
+            |layer| layer.same_error_threshold,
+            usual.same_error_threshold,
+        ),
+        context_injection: from.required(
+            Key::ContextInjection,
+            |layer| layer.context_injection,
+            usual.context_injection,
+        ),
+        pause: from.required(Key::PauseMs, |layer| layer.pause_ms.map(|pause| pause.0), usual.pause),
+        iteration_timeout: from.required(
+            Key::IterationTimeout,
+            |layer| layer.iteration_timeout.map(|span| span.0),
+            usual.iteration_timeout,
+        ),
+        verification_timeout: from.required(
+            Key::VerificationTimeout,
+            |layer| layer.verification_timeout.map(|span| span.0),
+            usual.verification_timeout,
+        ),
+        // Zero turns it off.
+        idle_timeout: Some(from.required(
+            Key::IdleTimeout,
+            |layer| layer.idle_timeout.map(|span| span.0),
+            usual.idle_timeout.unwrap_or_default(),
+        ))
+        .filter(|span| *span > Millis(0)),
+        max_duration: from.optional(Key::MaxDuration, |layer| layer.max_duration.map(|span| span.0)),
+        prohibited_paths: from.prohibited()?,
+        protected_paths: from.protected()?,
+        allowed_test_changes: from.allowed_test_changes()?,
+        verify: from.required(Key::Verify, |layer| layer.verify, usual.verify),
+        setup: from.required(Key::Setup, |layer| layer.setup.clone().map(|commands| commands.0), Vec::new()),
+        retries: from.required(Key::Retries, |layer| layer.retries, usual.retries),
+        tripwire: from.required(Key::Tripwire, |layer| layer.tripwire, usual.tripwire),
+        sandbox: from.required(Key::Sandbox, |layer| layer.sandbox, usual.sandbox),
+        writable: from.writable(inputs.home, inputs.current)?,
+        allow_network: from.required(Key::AllowNetwork, |layer| layer.allow_network, usual.allow_network),
+        isolation: from.required(Key::Isolation, |layer| layer.isolation, usual.isolation),
+        on_blocked: from.required(Key::OnBlocked, |layer| layer.on_blocked, usual.on_blocked),
+        keep: from.required(Key::Keep, |layer| layer.keep, usual.keep),
+        ratchet: from.required(Key::Ratchet, |layer| layer.ratchet, false),
+        commit: from.required(Key::Commit, |layer| layer.commit, false),
+        env: from.env()?,
+        log_limit: from.required(Key::LogLimit, |layer| layer.log_limit, usual.log_limit),
+        ..usual
+    };
+    config.validate(&caps)?;
+    let prices = agents::prices(user)?;
+    agents::refuse_unpriced(&config.agents().collect::<Vec<_>>(), &prices)?;
+    let mut sources = from.sources;
+    sources.sort_by_key(|source| source.key);
+    let (notify, metrics_path) = (user.notify.command.clone(), metrics_path(user, inputs.workspace));
+    Ok(Resolved { config, caps, notify, metrics_path, prices, sources })
+}
+
+/// Said at once: whoever is told of one limit at a time types the line three times.
+fn both_limits(caps: &Caps) -> ConfigError {
+    let allowed = format!("1 to {} iterations, and more than $0, up to {}", caps.iterations, caps.loop_cost);
+    ConfigError::new("--max and --max-cost", "are required: a loop does not start without both limits", allowed)
+}
+
+fn utf8(workspace: &Path) -> Result<String, ConfigError> {
+    workspace.to_str().map(str::to_owned).ok_or_else(|| {
+        let problem = format!("{} is not UTF-8", workspace.display());
+        ConfigError::new("--workspace", problem, "a folder whose path is UTF-8 text")
+    })
+}
+
+#[cfg(test)]
+#[path = "resolve_tests.rs"]
+mod tests;

@@ -1,0 +1,231 @@
+//! Finds skills: instructions that go with an objective. Runs nothing of them.
+//!
+//! The user's own folder comes first, then what is built in, then the workspace: a repository cannot put its text in the
+//! place of a skill that the user knows, and its text counts only after approval, like its `ralph.toml`.
+
+mod front_matter;
+
+use std::path::{Path, PathBuf};
+
+use ralph_model::Skill;
+
+use crate::{Links, hash, read};
+use front_matter::FrontMatter;
+
+/// The skill that a stalled loop switches to.
+pub const DEEP_DEBUG: &str = "systematic-debugging";
+
+const BUILT_IN: [(&str, &str); 3] = [
+    ("tdd", include_str!("../skills/tdd/SKILL.md")),
+    ("systematic-debugging", include_str!("../skills/systematic-debugging/SKILL.md")),
+    ("code-cleanup", include_str!("../skills/code-cleanup/SKILL.md")),
+];
+
+/// Folders of a workspace that hold skills, the first found first.
+const WORKSPACE_FOLDERS: [&str; 2] = [".ralph/skills", ".claude/skills"];
+
+/// A skill that may be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// What the prompt needs of it.
+    pub skill: Skill,
+    /// One line for listings.
+    pub description: String,
+    /// Its own check, for loops that name none.
+    pub verify: Option<String>,
+    /// The kinds of tasks that it is for.
+    pub task_types: Vec<String>,
+}
+
+/// A skill as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// The user's own, or built in.
+    Ready(Found),
+    /// The repository's: to be approved first.
+    NeedsApproval(Candidate),
+}
+
+/// A skill of a repository that nobody approved of yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its file.
+    pub path: PathBuf,
+    /// The hash of exactly these bytes.
+    pub sha256: String,
+    /// The file's content: hostile text until it was made inert.
+    pub text: String,
+    found: Found,
+}
+
+impl Candidate {
+    /// The skill, once somebody approved.
+    pub fn approved(self) -> Found {
+        self.found
+    }
+
+    /// What the skill would run on the user's computer.
+    pub fn verify(&self) -> Option<&str> {
+        self.found.verify.as_deref()
+    }
+}
+
+/// Why there is no such skill.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum Error {
+    /// Nothing has this name.
+    #[error(
+        "--skill: there is no skill `{name}`\n  allowed: {known}\n  your own skills live in {}",
+        .folder.join("NAME/SKILL.md").display()
+    )]
+    Unknown { name: String, known: String, folder: PathBuf },
+
+    /// The name would leave the folder of skills.
+    #[error("--skill: `{0}` cannot be the name of a skill\n  allowed: letters, digits, `-`, `_` and `.`")]
+    Name(String),
+
+    /// The file is there and cannot be used.
+    #[error("{}: {why}", .path.display())]
+    Broken { path: PathBuf, why: String },
+
+    /// The skill says that it is not for loops.
+    #[error(
+        "--skill: `{0}` says `supportsRalph: false`: it is not made for a loop\n  choose another skill, or change that line"
+    )]
+    NotForLoops(String),
+
+    /// The file cannot be read.
+    #[error(transparent)]
+    Read(#[from] crate::Error),
+}
+
+/// Looks a skill up. `user_folder` is `skills` in the user's configuration folder, `workspace` is absolute.
+///
+/// # Errors
+/// When nothing has this name, or what has it cannot be used; the message lists what there is.
+pub fn find(name: &str, user_folder: &Path, workspace: &Path) -> Result<Lookup, Error> {
+    if !is_name(name) {
+        return Err(Error::Name(name.to_owned()));
+    }
+    let own = user_folder.join(name).join("SKILL.md");
+    if let Some(bytes) = read(&own, Links::Follow)? {
+        let found = understand(name, &own, &text(&own, bytes)?)?;
+        return for_loops(name, found.1).map(|()| Lookup::Ready(found.0));
+    }
+    if let Some(found) = built_in(name)? {
+        return Ok(Lookup::Ready(found));
+    }
+    for folder in WORKSPACE_FOLDERS {
+        if let Some(candidate) = candidate(name, &workspace.join(folder).join(name).join("SKILL.md"))? {
+            return Ok(Lookup::NeedsApproval(candidate));
+        }
+    }
+    let known = known(user_folder, workspace).join(", ");
+    Err(Error::Unknown { name: name.to_owned(), known, folder: user_folder.to_owned() })
+}
+
+/// A skill that is part of the program; none when there is none of this name.
+///
+/// # Errors
+/// Never for the skills that are there; their front matter is tested.
+pub fn built_in(name: &str) -> Result<Option<Found>, Error> {
+    let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) else { return Ok(None) };
+    understand(name, Path::new(name), text).map(|(found, _)| Some(found))
+}
+
+/// Every skill of the workspace that would need approval, by name.
+pub fn candidates(workspace: &Path) -> Vec<(String, Result<Candidate, Error>)> {
+    let mut all: Vec<(String, Result<Candidate, Error>)> = Vec::new();
+    for folder in WORKSPACE_FOLDERS {
+        let folder = workspace.join(folder);
+        for name in names_in(&folder) {
+            let path = folder.join(&name).join("SKILL.md");
+            match candidate(&name, &path) {
+                Ok(None) => {}
+                Ok(Some(candidate)) => all.push((name, Ok(candidate))),
+                Err(error) => all.push((name, Err(error))),
+            }
+        }
+    }
+    all
+}
+
+fn candidate(name: &str, path: &Path) -> Result<Option<Candidate>, Error> {
+    let Some(bytes) = read(path, Links::Refuse)? else { return Ok(None) };
+    let sha256 = hash(&bytes);
+    let text = text(path, bytes)?;
+    let (found, loops) = understand(name, path, &text)?;
+    for_loops(name, loops)?;
+    Ok(Some(Candidate { path: path.to_owned(), sha256, text, found }))
+}
+
+/// Whether a skill is made for loops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loops {
+    Supported,
+    Refused,
+}
+
+fn for_loops(name: &str, loops: Loops) -> Result<(), Error> {
+    match loops {
+        Loops::Supported => Ok(()),
+        Loops::Refused => Err(Error::NotForLoops(name.to_owned())),
+    }
+}
+
+fn understand(name: &str, path: &Path, text: &str) -> Result<(Found, Loops), Error> {
+    let broken = |why: &str| Error::Broken { path: path.to_owned(), why: why.to_owned() };
+    let (front, body) = FrontMatter::split(text).map_err(|why| broken(&why))?;
+    if body.trim().is_empty() {
+        return Err(broken("has no instructions after its front matter"));
+    }
+    let loops = match front.text("supportsRalph").as_deref() {
+        None | Some("true") => Loops::Supported,
+        Some("false") => Loops::Refused,
+        Some(_) => return Err(broken("supportsRalph has to be true or false")),
+    };
+    let found = Found {
+        skill: Skill { name: name.to_owned(), text: body.trim().to_owned(), promise: front.text("promise") },
+        description: front.text("description").unwrap_or_default(),
+        verify: front.text("verify"),
+        task_types: front.list("taskTypes"),
+    };
+    Ok((found, loops))
+}
+
+fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Error> {
+    String::from_utf8(bytes).map_err(|_| crate::Error::NotText { path: path.to_owned() }.into())
+}
+
+fn known(user_folder: &Path, workspace: &Path) -> Vec<String> {
+    let mut names: Vec<String> = BUILT_IN.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let folders =
+        [user_folder.to_owned()].into_iter().chain(WORKSPACE_FOLDERS.iter().map(|folder| workspace.join(folder)));
+    names.extend(folders.flat_map(|folder| names_in(&folder)));
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Folders with a `SKILL.md`. One that cannot be listed has none that could be used.
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_name(name) && folder.join(name).join("SKILL.md").symlink_metadata().is_ok())
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+}
+
+#[cfg(test)]
+#[path = "skills_tests.rs"]
+mod tests;

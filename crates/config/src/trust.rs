@@ -1,0 +1,168 @@
+//! Approval of what a repository says: asked for once per exact content and place, remembered by hash. What nobody
+//! approved of is refused; this module never approves by itself.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ralph_model::Timestamp;
+use ralph_store::Store;
+use ralph_text::sanitize;
+
+use crate::RepositoryFile;
+use crate::skills::Candidate;
+
+/// Something of a repository that takes effect only with approval.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The file.
+    pub path: PathBuf,
+    /// The workspace that it belongs to, canonical.
+    pub workspace: PathBuf,
+    /// The place that the approval is for.
+    pub place: String,
+    /// The hash of exactly the content that was read.
+    pub sha256: String,
+    /// That content, as written.
+    text: String,
+    /// What it would do, a line for each key.
+    effects: Vec<String>,
+}
+
+/// Why something of a repository does not count.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum Error {
+    /// Nobody could be asked.
+    #[error(
+        "{}: is not approved, and there is nobody here to ask\n{effects}\n  read it, then approve it with: ralph trust {directory}",
+        .path.display()
+    )]
+    Headless { path: PathBuf, effects: String, directory: String },
+
+    /// The person said no.
+    #[error("{}: was not approved, so nothing was started\n  change it or move it away, then try again", .path.display())]
+    Declined { path: PathBuf },
+
+    /// The person could not be asked.
+    #[error("could not ask for approval: {0}")]
+    Ask(#[source] io::Error),
+
+    /// Approvals could not be looked up or remembered.
+    #[error(transparent)]
+    Store(#[from] ralph_store::Error),
+}
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes.
+    Yes,
+    /// Anything else.
+    No,
+}
+
+/// Whether there is somebody who can be asked.
+pub enum Asking<'a> {
+    /// Standard input or standard error is no terminal.
+    Nobody,
+    /// Shows a text and asks for yes or no.
+    Person(&'a mut (dyn FnMut(&str) -> io::Result<Answer> + Send)),
+}
+
+impl Question {
+    /// About a `ralph.toml`; none when nothing in it needs approval. `workspace` is canonical.
+    pub fn about_file(file: &RepositoryFile, workspace: &Path) -> Option<Self> {
+        let effects: Vec<String> = file
+            .needing_approval()
+            .map(|present| format!("line {}: `{}` {}", present.line, present.name, present.key.effect()))
+            .collect();
+        (!effects.is_empty()).then(|| Self {
+            path: file.path().to_owned(),
+            workspace: workspace.to_owned(),
+            place: workspace.display().to_string(),
+            sha256: file.sha256().to_owned(),
+            text: file.text().to_owned(),
+            effects,
+        })
+    }
+
+    /// About a skill. `workspace` is canonical.
+    pub fn about_skill(candidate: &Candidate, workspace: &Path) -> Self {
+        let mut effects = vec!["the text becomes part of every prompt".to_owned()];
+        effects
+            .extend(candidate.verify().map(|command| format!("`verify` runs a command on your computer: {command}")));
+        Self {
+            path: candidate.path.clone(),
+            workspace: workspace.to_owned(),
+            place: candidate.path.display().to_string(),
+            sha256: candidate.sha256.clone(),
+            text: candidate.text.clone(),
+            effects,
+        }
+    }
+
+    /// The content and what it would do, for a person to read. What it does comes last, where no length of content can
+    /// push it out of sight.
+    pub fn shown(&self) -> String {
+        let mut shown = format!("{} says:\n\n", self.path.display());
+        for line in self.text.lines() {
+            shown.push_str("  | ");
+            shown.push_str(line);
+            shown.push('\n');
+        }
+        shown.push_str(&format!("\nIf you approve, from now on in {}:\n{}\n", self.workspace.display(), self.listed()));
+        sanitize(&shown).into_owned()
+    }
+
+    /// Whether this content was approved in this place.
+    ///
+    /// # Errors
+    /// When approvals cannot be looked up.
+    pub async fn is_approved(&self, store: &Store) -> Result<bool, Error> {
+        Ok(store.is_trusted(&self.sha256, &self.place).await?)
+    }
+
+    /// Remembers the approval.
+    ///
+    /// # Errors
+    /// When it cannot be remembered.
+    pub async fn approve(&self, store: &Store, now: Timestamp) -> Result<(), Error> {
+        Ok(store.trust(&self.sha256, &self.place, now).await?)
+    }
+
+    /// Sees to it that this content is approved, asking when there is somebody to ask.
+    ///
+    /// # Errors
+    /// When it is not approved; the message says how it can be.
+    pub async fn ensure(&self, store: &Store, asking: &mut Asking<'_>, now: Timestamp) -> Result<(), Error> {
+        if self.is_approved(store).await? {
+            return Ok(());
+        }
+        let answer = match asking {
+            Asking::Nobody => {
+                let (effects, directory) = (self.listed(), shell_word(&self.workspace));
+                return Err(Error::Headless { path: self.path.clone(), effects, directory });
+            }
+            Asking::Person(ask) => ask(&format!("{}\nApprove?", self.shown())).map_err(Error::Ask)?,
+        };
+        match answer {
+            Answer::Yes => self.approve(store, now).await,
+            Answer::No => Err(Error::Declined { path: self.path.clone() }),
+        }
+    }
+
+    fn listed(&self) -> String {
+        self.effects.iter().map(|effect| format!("  - {effect}")).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A path as a word of a shell's command line.
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+#[path = "trust_tests.rs"]
+mod tests;

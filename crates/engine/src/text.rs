@@ -1,0 +1,238 @@
+//! What people read about the end of a loop: the terminal, and `details` and `error` of `--json`. Nothing decides by these
+//! sentences, and no journal has them: they may be reworded at any time. What an agent reads is made in `prompt`.
+
+use ralph_model::{
+    AbortCause, Best, ErrorCause, LoopId, Outcome, StopBy, Tripwire, UnknownCharge, UnknownCost, Violation, WaitLimit,
+};
+
+use crate::facts::Facts;
+
+/// How a person continues after the end of a loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Continuation {
+    /// The loop can be resumed.
+    Resume(LoopId),
+    /// Its workspace is gone, so that only a new run helps.
+    NewRun,
+}
+
+impl Continuation {
+    /// `to continue: ralph resume 1a2b3c4d --max N`
+    fn with(self, flags: &str) -> String {
+        match self {
+            Self::Resume(id) => format!("to continue: ralph resume {}{flags}", id.short()),
+            Self::NewRun => "to try again: ralph run".to_owned(),
+        }
+    }
+
+    fn plain(self) -> String {
+        self.with("")
+    }
+}
+
+/// How a loop ended and what to do next, in one line.
+#[must_use]
+pub fn details(outcome: &Outcome, facts: &Facts, next: Continuation) -> String {
+    match outcome {
+        Outcome::Aborted { cause } => aborted(cause, next),
+        Outcome::Error { cause } => failed(cause, next),
+        Outcome::Completed { verified: false } => "the agent reports completion; nothing checked it".into(),
+        Outcome::Completed { verified: true } => verified(facts),
+    }
+}
+
+fn verified(facts: &Facts) -> String {
+    let mut text = format!("all checks passed: {}", facts.config.verification_commands.join("; "));
+    match facts.last_verdict().and_then(|verdict| verdict.tripwire.as_ref()) {
+        Some(wire @ (Tripwire::Off | Tripwire::NotPossible { .. })) => text.push_str(&format!("; tripwire {wire}")),
+        Some(wire) => text.push_str(&format!("; {wire}")),
+        None => {}
+    }
+    if let Some(place) = &facts.pinned_patch {
+        text.push_str(&format!("; protected files were restored, the agent's versions are in {place}"));
+    }
+    text
+}
+
+/// Why a loop was aborted and what to do next.
+#[must_use]
+pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
+    match cause {
+        AbortCause::IterationsUsed { max, best, missing_claim, tampered } => {
+            let mut text = format!("{max} of {max} iterations used");
+            if let Some(best) = best {
+                text.push_str(&format!("; {}", best_state(best)));
+            }
+            if let Some(tag) = missing_claim {
+                text.push_str(&format!("; the checks pass, but the agent's {tag} is missing"));
+            }
+            if *tampered > 0 {
+                text.push_str(&format!("; protected files were changed in {tampered} of them: {ALLOW}"));
+            }
+            format!("{text}; {}", next.with(" --max N"))
+        }
+        AbortCause::BudgetSpent { spent, limit, unknown } => {
+            let hint = unknown.as_ref().map(|unknown| format!("; {}", unknown_charge(unknown))).unwrap_or_default();
+            format!("{spent} of {limit} spent{hint}; {}", next.with(" --max-cost USD"))
+        }
+        AbortCause::RaceBudgetSpent { spent, limit } => format!(
+            "{spent} of the race's {limit} spent or reserved by its loops; {}",
+            match next {
+                Continuation::Resume(_) => next.with(" --max-cost USD, with a budget of its own"),
+                Continuation::NewRun => next.plain(),
+            }
+        ),
+        AbortCause::DayBudgetSpent { spent, limit } => {
+            format!(
+                "{spent} of the day's {limit} spent or reserved by the loops of this UTC day; tomorrow, {}",
+                next.plain()
+            )
+        }
+        AbortCause::TimeUp { active, limit } => {
+            format!("the loop worked for {active} of {limit}; start a new loop with a longer --max-duration")
+        }
+        AbortCause::WaitPastTimeLimit { trouble, wait, limit } => {
+            format!("{trouble}; waiting {wait} would pass the time limit of {limit}; later, {}", next.plain())
+        }
+        AbortCause::Stalled { iterations, headline } => format!(
+            "{iterations} iterations in a row changed neither the files nor the failures{}; {}",
+            after_colon(headline.as_deref()),
+            next.plain()
+        ),
+        AbortCause::SameError { times, headline } => {
+            format!("the same error {times} times in a row{}; {}", after_colon(headline.as_deref()), next.plain())
+        }
+        AbortCause::Prohibited { violations, patch, start } => prohibited(violations, patch, start.as_deref()),
+        AbortCause::Tampered { iterations, tampering } => {
+            let named: Vec<String> = tampering.iter().map(ToString::to_string).collect();
+            format!(
+                "protected files were changed in {iterations} iterations, in the last one: {}; {ALLOW}",
+                named.join("; ")
+            )
+        }
+        AbortCause::Blocked { why } => format!("the agent needs a person: {why}; then, {}", next.plain()),
+        AbortCause::Cancelled { by: StopBy::Race { winner } } => {
+            let winner = winner.short();
+            match next {
+                Continuation::Resume(id) => format!(
+                    "lost the race: loop {winner} was verified first; to see what this one did: ralph diff {}",
+                    id.short()
+                ),
+                Continuation::NewRun => format!("lost the race: loop {winner} was verified first"),
+            }
+        }
+        AbortCause::Cancelled { by: StopBy::Keyboard } => format!("stopped from the keyboard; {}", next.plain()),
+        AbortCause::Cancelled { by: StopBy::Signal } => format!("stopped by a signal; {}", next.plain()),
+        AbortCause::Cancelled { by: StopBy::Request } => format!("stopped on request; {}", next.plain()),
+        AbortCause::Recorded { text, .. } => text.clone(),
+    }
+}
+
+const ALLOW: &str = "to allow such a change, start a new loop with --allow-test-change GLOB";
+
+fn after_colon(headline: Option<&str>) -> String {
+    headline.map(|headline| format!(": {headline}")).unwrap_or_default()
+}
+
+fn best_state(best: &Best) -> String {
+    match best.iteration.0 {
+        0 => format!("best state: {} failing, before the first iteration", best.failing),
+        number => format!("best state: {} failing, after iteration {number}", best.failing),
+    }
+}
+
+fn unknown_charge(unknown: &UnknownCharge) -> String {
+    let UnknownCharge { iteration, charged, why } = unknown;
+    match why {
+        UnknownCost::NotReported => format!(
+            "the agent did not report the cost of iteration {iteration}, so its whole reservation of {charged} was charged: let \
+             it write {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE, or use --unmetered"
+        ),
+        UnknownCost::NotCounted => format!(
+            "the cost of iteration {iteration} is not known, so its whole reservation of {charged} was charged: its model has \
+             no price (`ralph agents --prices`; add yours as [prices.\"MODEL\"]), or the service reported no usage; --unmetered \
+             runs without a budget"
+        ),
+        UnknownCost::Interrupted => format!(
+            "iteration {iteration} was interrupted before the agent reported its cost, so its whole reservation of {charged} \
+             was charged"
+        ),
+    }
+}
+
+fn prohibited(violations: &[Violation], patch: &str, start: Option<&str>) -> String {
+    let named: Vec<String> = violations
+        .iter()
+        .map(|Violation { path, glob, kind, commit }| {
+            let letter = kind.letter();
+            match commit {
+                None => format!("{letter} {path} (prohibited by {glob})"),
+                Some(commit) => format!("{letter} {path} (prohibited by {glob}, in commit {})", short(commit)),
+            }
+        })
+        .collect();
+    let mut text = format!("{}; restored, and the offending content is kept in {patch}", named.join(", "));
+    if let Some(commit) = violations.iter().find_map(|violation| violation.commit.as_deref()) {
+        let commit = short(commit);
+        text.push_str(&format!("; commit {commit} still has it, and a push would publish it: {}", undo_commits(start)));
+    }
+    text
+}
+
+/// How a person takes commits out of the history of their branch. Ralph does not: the history is theirs.
+#[must_use]
+pub fn undo_commits(start: Option<&str>) -> String {
+    match start.map(short) {
+        Some(start) => format!(
+            "`git reset {start}` undoes the commits since the loop's start and leaves the files as they are, `git rebase -i \
+             {start}` lets you choose"
+        ),
+        None => "`git update-ref -d HEAD` undoes the commits and leaves the files as they are".to_owned(),
+    }
+}
+
+/// As much of a commit's id as people read.
+fn short(id: &str) -> &str {
+    id.get(..12).unwrap_or(id)
+}
+
+/// What failed, in one line: `error` of `--json` and the listing.
+#[must_use]
+pub fn error(cause: &ErrorCause) -> String {
+    match cause {
+        ErrorCause::ServiceRefused { agent, trouble } => {
+            let advice = trouble.advice.as_ref().map(|advice| format!("; {advice}")).unwrap_or_default();
+            format!("{agent}: {trouble}{advice}")
+        }
+        ErrorCause::WaitTooLong { agent, trouble, limit } => {
+            let limit = match limit {
+                WaitLimit::Refusals { times } => format!("gave up after {times} waits in a row"),
+                WaitLimit::TooLong { limit: ralph_model::Millis(0), .. } => {
+                    "not waiting because of --max-wait 0".to_owned()
+                }
+                WaitLimit::TooLong { wait, limit } => format!("waiting {wait} is longer than --max-wait {limit}"),
+            };
+            format!("{agent}: {trouble}; {limit}")
+        }
+        ErrorCause::Faulted { error } => error.clone(),
+        ErrorCause::Idle => "the loop has nothing to do; this is a bug in Ralph".to_owned(),
+        ErrorCause::Recorded { text } => text.clone(),
+    }
+}
+
+/// What failed and what to do next.
+#[must_use]
+pub fn failed(cause: &ErrorCause, next: Continuation) -> String {
+    let text = error(cause);
+    match cause {
+        ErrorCause::ServiceRefused { .. } | ErrorCause::Faulted { .. } => {
+            format!("{text}; when fixed, {}", next.plain())
+        }
+        ErrorCause::WaitTooLong { .. } => format!("{text}; later, {}", next.plain()),
+        ErrorCause::Idle | ErrorCause::Recorded { .. } => text,
+    }
+}
+
+#[cfg(test)]
+#[path = "text_tests.rs"]
+mod tests;

@@ -1,0 +1,113 @@
+use ralph_model::{AbortReason, Iteration, Millis, Money, Tamper, TamperKind, Trouble, TroubleKind};
+
+use super::*;
+use crate::fixtures::{config, touched, tree};
+
+fn id() -> LoopId {
+    "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap()
+}
+
+fn aborts(cause: AbortCause) -> String {
+    aborted(&cause, Continuation::Resume(id()))
+}
+
+fn trouble() -> Trouble {
+    Trouble { kind: TroubleKind::RateLimit, until: None, message: "slow down".into(), advice: None }
+}
+
+#[test]
+fn what_people_read_names_the_figures_and_the_way_on() {
+    let best = Some(Best { iteration: Iteration(3), failing: 1, tree: tree("c") });
+    assert_eq!(
+        aborts(AbortCause::IterationsUsed { max: 5, best, missing_claim: None, tampered: 0 }),
+        "5 of 5 iterations used; best state: 1 failing, after iteration 3; to continue: ralph resume 099a8057 --max N"
+    );
+    let tag = Some("<promise>COMPLETE</promise>".to_owned());
+    let used = aborts(AbortCause::IterationsUsed { max: 1, best: None, missing_claim: tag, tampered: 2 });
+    assert!(used.contains("the checks pass, but the agent's <promise>COMPLETE</promise> is missing"), "{used}");
+    assert!(used.contains("changed in 2 of them") && used.contains("--allow-test-change"), "{used}");
+    let spent = |unknown| AbortCause::BudgetSpent { spent: Money::dollars(5), limit: Money::dollars(5), unknown };
+    assert_eq!(aborts(spent(None)), "$5.00 of $5.00 spent; to continue: ralph resume 099a8057 --max-cost USD");
+    for (why, expected) in [
+        (UnknownCost::NotReported, "$RALPH_RESULT_FILE"),
+        (UnknownCost::NotCounted, "ralph agents --prices"),
+        (UnknownCost::Interrupted, "iteration 2 was interrupted before the agent reported its cost"),
+    ] {
+        let unknown = UnknownCharge { iteration: Iteration(2), charged: Money::dollars(4), why };
+        let text = aborts(spent(Some(unknown)));
+        assert!(text.contains(expected) && text.contains("reservation of $4.00"), "{text}");
+        assert!(text.ends_with("ralph resume 099a8057 --max-cost USD"), "{text}");
+    }
+    assert_eq!(
+        aborts(AbortCause::Stalled { iterations: 3, headline: Some("a failed".into()) }),
+        "3 iterations in a row changed neither the files nor the failures: a failed; to continue: ralph resume 099a8057"
+    );
+}
+
+#[test]
+fn a_prohibited_commit_comes_with_the_way_to_undo_it() {
+    let mut violation = touched(".env");
+    let cause = |violation: &Violation, start: Option<&str>| AbortCause::Prohibited {
+        violations: vec![violation.clone()],
+        patch: "p.patch".into(),
+        start: start.map(str::to_owned),
+    };
+    assert_eq!(
+        aborts(cause(&violation, Some("c0ffee"))),
+        "M .env (prohibited by .env*); restored, and the offending content is kept in p.patch"
+    );
+    violation.commit = Some("0123456789abcdef".into());
+    let text = aborts(cause(&violation, Some("c0ffee")));
+    assert!(text.contains("in commit 0123456789ab") && text.contains("`git reset c0ffee`"), "{text}");
+    assert!(aborts(cause(&violation, None)).contains("git update-ref -d HEAD"));
+}
+
+#[test]
+fn a_loop_without_a_workspace_is_not_to_be_resumed() {
+    for cause in [
+        AbortCause::IterationsUsed { max: 1, best: None, missing_claim: None, tampered: 0 },
+        AbortCause::Cancelled { by: StopBy::Keyboard },
+        AbortCause::Cancelled { by: StopBy::Race { winner: id() } },
+        AbortCause::RaceBudgetSpent { spent: Money::ZERO, limit: Money::ZERO },
+    ] {
+        let text = aborted(&cause, Continuation::NewRun);
+        assert!(!text.contains("resume"), "{text}");
+    }
+    let lost = aborts(AbortCause::Cancelled { by: StopBy::Race { winner: id() } });
+    assert!(!lost.contains("resume") && lost.contains("ralph diff 099a8057"), "{lost}");
+}
+
+#[test]
+fn an_error_says_what_failed_apart_from_what_to_do() {
+    let cause = ErrorCause::WaitTooLong {
+        agent: "worker".into(),
+        trouble: trouble(),
+        limit: WaitLimit::TooLong { wait: Millis::minutes(2), limit: Millis(0) },
+    };
+    assert_eq!(error(&cause), "worker: rate or usage limit: slow down; not waiting because of --max-wait 0");
+    assert!(failed(&cause, Continuation::Resume(id())).ends_with("; later, to continue: ralph resume 099a8057"));
+    let advised = Trouble { advice: Some("log in".into()), ..trouble() };
+    let cause = ErrorCause::ServiceRefused { agent: "worker".into(), trouble: advised };
+    assert_eq!(error(&cause), "worker: rate or usage limit: slow down; log in");
+}
+
+#[test]
+fn a_recorded_sentence_is_shown_as_it_is() {
+    let text = "all 5 iterations are used".to_owned();
+    assert_eq!(aborts(AbortCause::Recorded { reason: AbortReason::MaxIterations, text: text.clone() }), text);
+    assert_eq!(failed(&ErrorCause::Recorded { text: text.clone() }, Continuation::NewRun), text);
+}
+
+#[test]
+fn tampering_is_named() {
+    let tampering = vec![Tamper::new("tests/a.rs", TamperKind::Changed)];
+    let text = aborts(AbortCause::Tampered { iterations: 3, tampering });
+    assert!(text.contains("in 3 iterations") && text.contains("tests/a.rs: protected file changed"), "{text}");
+}
+
+#[test]
+fn a_verified_end_names_its_checks() {
+    let scene = crate::fixtures::Scene::red(config());
+    let text = details(&Outcome::Completed { verified: true }, scene.run.facts(), Continuation::NewRun);
+    assert_eq!(text, "all checks passed: make test");
+}

@@ -1,0 +1,102 @@
+//! The agents that the user can name: the well-known programs and those of the user's own file, in the user's order, and how
+//! usable each is. Pure: whoever looks at the machine says what is there.
+
+use ralph_agents::Program;
+use ralph_config::Layer;
+use ralph_config::agents::{USUAL_ORDER, configured};
+use ralph_model::{AgentKind, AgentSpec, ConfigError, PriceList};
+
+/// How usable an agent is on this computer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// Everything that can be seen from outside is there.
+    Usable,
+    /// The program is here, and neither a key nor the trace of a login.
+    NoLogin,
+    /// The program is not here.
+    Missing,
+}
+
+/// All agents that can be named.
+///
+/// # Errors
+/// When the user's file describes one that cannot be.
+pub fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
+    let known = USUAL_ORDER.into_iter().filter(|name| !user.agents.contains_key(*name));
+    let known = known.filter_map(|name| Some(AgentSpec::new(name, AgentKind::of_program(name, name.to_owned())?)));
+    let mut specs: Vec<AgentSpec> = known.collect();
+    for (name, agent) in &user.agents {
+        specs.push(configured(name, agent.clone())?);
+    }
+    let order = order(user);
+    specs.sort_by_key(|spec| order.iter().position(|name| *name == spec.name).unwrap_or(usize::MAX));
+    Ok(specs)
+}
+
+/// The agents that may be taken when nobody names one, the first that is ready first.
+pub fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readiness) -> Vec<String> {
+    let spec = |name: &String| match user.agents.get(name) {
+        Some(agent) => configured(name, agent.clone()).ok(),
+        None => AgentKind::of_program(name, name.clone()).map(|kind| AgentSpec::new(name.clone(), kind)),
+    };
+    let seen: Vec<(Readiness, String)> =
+        order(user).into_iter().filter_map(|name| spec(&name).map(|spec| (readiness(&spec), name))).collect();
+    let of = |wanted: Readiness| seen.iter().filter(move |(found, _)| *found == wanted).map(|(_, name)| name.clone());
+    of(Readiness::Usable).chain(of(Readiness::NoLogin)).collect()
+}
+
+fn order(user: &Layer) -> Vec<String> {
+    user.agent_order.clone().unwrap_or_else(|| USUAL_ORDER.map(str::to_owned).to_vec())
+}
+
+/// What a person can do about an agent that is not ready.
+pub fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
+    let known = Program::of(&spec.kind);
+    match (readiness, known) {
+        (Readiness::Usable, _) => None,
+        (Readiness::NoLogin, known) => known.map(|known| known.login.to_owned()),
+        (Readiness::Missing, Some(known)) if first_word(spec) == Some(known.name) => {
+            Some(format!("install it with `{}`", known.install))
+        }
+        (Readiness::Missing, _) => {
+            let program = first_word(spec).unwrap_or_default();
+            let place = if program.contains('/') { "not there" } else { "not in PATH" };
+            Some(format!("`{program}` is {place}: install it, or mend `{}` in [agents.{}]", key(spec), spec.name))
+        }
+    }
+}
+
+/// The key of `[agents.NAME]` that says which program it is.
+const fn key(spec: &AgentSpec) -> &'static str {
+    match &spec.kind {
+        AgentKind::Command { .. } | AgentKind::Acp { .. } => "command",
+        AgentKind::Claude { .. } | AgentKind::Codex { .. } | AgentKind::Opencode { .. } | AgentKind::Gemini { .. } => {
+            "program"
+        }
+    }
+}
+
+fn first_word(spec: &AgentSpec) -> Option<&str> {
+    match &spec.kind {
+        AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next(),
+        kind => kind.program(),
+    }
+}
+
+/// What should be known of the model that an agent takes when nobody names one.
+pub fn note(spec: &AgentSpec, prices: &PriceList) -> Option<String> {
+    let is_its_own_choice = spec.model.is_none() && !spec.unmetered && !spec.user_settings;
+    let is_counted = is_its_own_choice && spec.kind.never_tells_its_cost();
+    let model = Program::of(&spec.kind).filter(|_| is_counted)?.unpriced_default()?;
+    let example = prices.of(PRICED_EXAMPLE).map(|_| format!(", such as {}:{PRICED_EXAMPLE}", spec.name));
+    let example = example.unwrap_or_default();
+    let is_unpriced = prices.of(model).is_none();
+    is_unpriced.then(|| format!("its own default model ({model}) has no price in the list: name one{example}"))
+}
+
+/// A model with a price that Codex knows.
+const PRICED_EXAMPLE: &str = "gpt-6-sol";
+
+#[cfg(test)]
+#[path = "agents_tests.rs"]
+mod tests;

@@ -1,0 +1,377 @@
+//! What the program finds around itself, and the services of a run that are made from it.
+
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use ralph_agents::Program;
+use ralph_config::{Layer, Links, read, read_user};
+use ralph_model::{AgentKind, AgentSpec, Caps, ConfigError, PriceList, Timestamp};
+use ralph_process::{Level, ReaperProgram, Supervisor, probe};
+use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
+use ralph_store::Store;
+use ralph_text::Redactor;
+use ralph_workspace::repository::Author;
+
+use crate::agents::{Readiness, preferred};
+use crate::{Dirs, Error, NoHome, environment, sandbox};
+
+/// The first argument that makes the program a reaper.
+pub const REAPER: &str = "__reaper";
+/// The first argument that makes the program answer an agent that asks before it writes.
+pub const GUARD: &str = "__guard";
+
+/// What the program found when it started.
+#[derive(Debug, Clone)]
+pub struct HostInput {
+    /// All environment variables.
+    pub variables: Vec<(OsString, OsString)>,
+    /// The current folder.
+    pub current: PathBuf,
+    /// The running program, which is also the reaper of what it runs and answers agents that ask before they write.
+    pub program: PathBuf,
+    /// Its version.
+    pub version: String,
+    /// The time.
+    pub now: fn() -> Timestamp,
+    /// Where a test makes the program die.
+    pub crash: Option<CrashPoint>,
+}
+
+/// This machine, as one program sees it.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// Where Ralph keeps things.
+    pub dirs: Dirs,
+    /// The current folder.
+    pub current: PathBuf,
+    input: HostInput,
+}
+
+impl Host {
+    /// A host from what the program found.
+    ///
+    /// # Errors
+    /// When there is no home directory.
+    pub fn new(input: HostInput) -> Result<Self, NoHome> {
+        let variable = |name: &str| value_of(&input.variables, name);
+        Ok(Self { dirs: Dirs::from_variables(variable)?, current: input.current.clone(), input })
+    }
+
+    /// The user's own configuration.
+    ///
+    /// # Errors
+    /// When it cannot be read or understood.
+    pub fn user_settings(&self) -> Result<Layer, ralph_config::Error> {
+        read_user(&self.dirs.config_file())
+    }
+
+    /// Where state is kept.
+    #[must_use]
+    pub fn home(&self) -> Home {
+        Home::new(self.dirs.state.clone())
+    }
+
+    /// Opens the store, and makes it where there is none.
+    ///
+    /// # Errors
+    /// When it cannot be opened or made.
+    pub async fn store(&self) -> Result<Store, Error> {
+        Home::make_private(&self.dirs.state)?;
+        Ok(Store::open(&self.dirs.database()).await?)
+    }
+
+    /// Opens the store for a command about loops that exist.
+    ///
+    /// # Errors
+    /// When there is none yet.
+    pub async fn existing_store(&self) -> Result<Store, Error> {
+        Store::open_existing(&self.dirs.database()).await?.ok_or(Error::NoLoops)
+    }
+
+    /// Everything a loop needs from outside.
+    ///
+    /// # Errors
+    /// When git is missing or a variable that was asked for is not set.
+    pub fn services(&self, store: Store, wants: HostOptions, watcher: Watcher) -> Result<Services, Error> {
+        let chosen = environment::choose(self.input.variables.iter().cloned(), &wants.env);
+        if let Some(name) = chosen.absent.first() {
+            let problem = format!("{name} is not set");
+            return Err(ConfigError::new("--env", problem, "names of variables that exist").into());
+        }
+        if wants.writable.is_none() && wants.level.is_some() {
+            self.make_caches();
+            self.make_settings(&wants.agents);
+        }
+        let agent_variables = self.agent_variables(chosen.for_agents, &self.written_variables());
+        let redactor = self.redactor();
+        let git = self.git()?;
+        let user = self.user_git(&git);
+        Ok(Services {
+            home: self.home(),
+            store,
+            supervisor: Arc::new(Supervisor::new(self.reaper(), Arc::clone(&redactor))),
+            redactor,
+            global_excludes: user.excludes,
+            author: user.author,
+            git,
+            settings: self.agent_settings(wants.writable.is_none()),
+            kept: self.kept_settings(wants.writable.is_none()),
+            writable: wants.writable.unwrap_or_else(|| sandbox::writable(|name| self.variable(name))),
+            level: wants.level.unwrap_or_else(|| Level::none("not looked for")),
+            environment: chosen.variables,
+            agent_variables,
+            prices: Arc::new(wants.prices),
+            hook: Some(vec![self.input.program.clone().into_os_string(), GUARD.into()]),
+            caps: wants.caps,
+            metrics: wants.metrics,
+            notify: wants.notify,
+            version: self.input.version.clone(),
+            watcher,
+            now: self.input.now,
+            crash: self.input.crash,
+        })
+    }
+
+    /// Knows the secrets of this user, as far as they can be found: in the environment, and where agents keep them.
+    #[must_use]
+    pub fn redactor(&self) -> Arc<Redactor> {
+        let mut secrets = environment::choose(self.input.variables.iter().cloned(), &[]).secrets;
+        secrets.extend(environment::secrets(self.written_variables()));
+        Arc::new(Redactor::new(secrets))
+    }
+
+    /// Variables in files that agents read by themselves. A file that cannot be read hands nobody a secret.
+    fn written_variables(&self) -> Vec<(String, String)> {
+        let read = |path: PathBuf| {
+            let bytes = read(&path, Links::Follow).ok().flatten()?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let home = self.user_home();
+        let claude = self.variable("CLAUDE_CONFIG_DIR").map_or_else(|| home.join(".claude"), PathBuf::from);
+        let homes = self.variable("GEMINI_CLI_HOME").map(PathBuf::from).into_iter().chain([home]);
+        let files = homes.flat_map(|home| [home.join(".gemini/.env"), home.join(".env")]);
+        let gemini: Vec<String> = files.filter_map(read).collect();
+        environment::written(read(claude.join("settings.json")).as_deref(), &gemini)
+    }
+
+    /// Makes the usual caches in the user's home where they are missing. Whatever needs one that cannot be made says so itself.
+    fn make_caches(&self) {
+        let home = self.user_home();
+        let is_home = home.is_absolute() && home.parent().is_some() && home.is_dir();
+        for name in sandbox::MADE_BEFORE.iter().filter(|_| is_home) {
+            let _ = std::fs::create_dir(home.join(name));
+        }
+    }
+
+    /// Makes the folders in which an agent keeps its own things, because inside the sandbox it could not. One that cannot be
+    /// made is the agent's to tell of.
+    fn make_settings(&self, agents: &[AgentKind]) {
+        let home = self.user_home();
+        if !home.is_absolute() || home.parent().is_none() || !home.is_dir() {
+            return;
+        }
+        let folders = agents.iter().filter_map(Program::of).flat_map(|program| program.made);
+        for folder in folders {
+            let _ = std::fs::create_dir_all(home.join(folder));
+        }
+    }
+
+    /// What each kind of agent may write besides what all may; nothing where the caller says itself what may be written.
+    fn agent_settings(&self, usual: bool) -> AgentSettings {
+        let variables = self.input.variables.clone();
+        Arc::new(move |kind| {
+            let value = |name: &str| value_of(&variables, name);
+            if usual { sandbox::settings(kind, value) } else { Vec::new() }
+        })
+    }
+
+    /// What of that says how the agent works.
+    fn kept_settings(&self, usual: bool) -> AgentSettings {
+        let variables = self.input.variables.clone();
+        Arc::new(move |kind| {
+            let value = |name: &str| value_of(&variables, name);
+            if usual { sandbox::kept(kind, value) } else { Vec::new() }
+        })
+    }
+
+    /// What each kind of agent finds in its environment besides what all processes have: secrets that the user named, and what is
+    /// its program's own. A cloud can be chosen in a file of the program, too.
+    fn agent_variables(&self, named: Vec<(OsString, OsString)>, written: &[(String, String)]) -> AgentVariables {
+        let variables = self.input.variables.clone();
+        let written: Vec<(OsString, OsString)> =
+            written.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Arc::new(move |kind| {
+            let Some(program) = Program::of(kind) else { return named.clone() };
+            let is_set = |switch: &str| {
+                let value = variables.iter().chain(&written).find(|(name, _)| name == switch).map(|(_, value)| value);
+                value.and_then(|value| value.to_str()).is_some_and(|value| !["", "0", "false"].contains(&value))
+            };
+            let own = |name: &OsString| {
+                let is_named = named.iter().any(|(known, _)| known == name);
+                !is_named && name.to_str().is_some_and(|name| program.owns(name) || program.reaches(name, is_set))
+            };
+            named.iter().chain(variables.iter().filter(|(name, _)| own(name))).cloned().collect()
+        })
+    }
+
+    /// The agents whose program is here, in the user's order, first those that somebody is logged in to.
+    #[must_use]
+    pub fn usable_agents(&self, user: &Layer) -> Vec<String> {
+        preferred(user, |spec| self.readiness(spec))
+    }
+
+    /// How usable an agent is here.
+    #[must_use]
+    pub fn readiness(&self, spec: &AgentSpec) -> Readiness {
+        match (self.program_of(spec), Program::of(&spec.kind)) {
+            (None, _) => Readiness::Missing,
+            (Some(_), Some(program)) if !self.is_logged_in(program) => Readiness::NoLogin,
+            (Some(_), _) => Readiness::Usable,
+        }
+    }
+
+    /// The program behind an agent; for a line of shell, the one that it begins with.
+    #[must_use]
+    pub fn program_of(&self, spec: &AgentSpec) -> Option<PathBuf> {
+        let name = match &spec.kind {
+            AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next()?,
+            kind => kind.program()?,
+        };
+        if name.contains('/') {
+            return Some(self.current.join(name)).filter(|path| path.is_file());
+        }
+        find_program(name, &self.search_path())
+    }
+
+    /// Whether a key or the trace of a login is there. Whether it is still good only the service knows.
+    fn is_logged_in(&self, program: &Program) -> bool {
+        let key = |name: &&&str| self.variable(name).is_some_and(|value| !value.is_empty());
+        let home = self.user_home();
+        let login = |(folder, file): &(Option<&str>, &str)| match folder {
+            Some(variable) => self.variable(variable).is_some_and(|folder| PathBuf::from(folder).join(file).is_file()),
+            None => home.join(file).is_file(),
+        };
+        program.keys.iter().any(|name| key(&name)) || program.logins.iter().any(login)
+    }
+
+    /// The git program.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn git(&self) -> Result<PathBuf, Error> {
+        find_program("git", &self.search_path()).ok_or(Error::NoGit)
+    }
+
+    /// How this machine can keep agents and checks inside, found out by trying.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        let bubblewrap = find_program("bwrap", &self.search_path());
+        probe(&self.reaper(), bubblewrap.as_deref())
+    }
+
+    /// The running program, as the reaper of what it runs.
+    #[must_use]
+    pub fn reaper(&self) -> ReaperProgram {
+        ReaperProgram { program: self.input.program.clone(), arguments: vec![REAPER.into()] }
+    }
+
+    /// The user's home folder; the root folder for a user who has none.
+    #[must_use]
+    pub fn user_home(&self) -> PathBuf {
+        self.variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from)
+    }
+
+    /// What checks find in their environment.
+    #[must_use]
+    pub fn check_environment(&self, named: &[String]) -> Vec<(OsString, OsString)> {
+        environment::choose(self.input.variables.iter().cloned(), named).variables
+    }
+
+    /// The value of `PATH`.
+    #[must_use]
+    pub fn search_path(&self) -> OsString {
+        self.variable("PATH").unwrap_or_default()
+    }
+
+    fn variable(&self, name: &str) -> Option<OsString> {
+        value_of(&self.input.variables, name)
+    }
+
+    /// The user's own file of ignored paths.
+    #[must_use]
+    pub fn global_excludes(&self, git: &Path) -> Option<PathBuf> {
+        self.user_git(git).excludes
+    }
+
+    /// What git knows of the user: asked with the user's configuration alone, never a repository's.
+    fn user_git(&self, git: &Path) -> UserGit {
+        let asked = Command::new(git)
+            .args(["config", "--global", "--null", "--get-regexp", r"^(user\.(name|email)|core\.excludesfile)$"])
+            .current_dir("/")
+            .env_clear()
+            .envs(self.input.variables.iter().cloned())
+            .stderr(Stdio::null())
+            .output();
+        let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        // One entry is `key\nvalue\0`; of several with one key the last counts.
+        let value = |key: &str| {
+            let entries = text.split('\0').filter_map(|entry| entry.split_once('\n'));
+            entries.rev().find(|(found, _)| *found == key).map(|(_, value)| value.to_owned())
+        };
+        let home = self.variable("HOME").map(PathBuf::from);
+        let named = value("core.excludesfile").and_then(|path| match path.strip_prefix("~/") {
+            Some(rest) => home.as_ref().map(|home| home.join(rest)),
+            None => Some(PathBuf::from(path)),
+        });
+        let usual = || {
+            let folder = self.variable("XDG_CONFIG_HOME").map(PathBuf::from);
+            folder.or_else(|| home.as_ref().map(|home| home.join(".config"))).map(|folder| folder.join("git/ignore"))
+        };
+        let author = match (value("user.name"), value("user.email")) {
+            (Some(name), Some(email)) => Some(Author { name, email }),
+            _ => None,
+        };
+        UserGit { excludes: named.or_else(usual).filter(|path| path.is_absolute() && path.is_file()), author }
+    }
+}
+
+struct UserGit {
+    excludes: Option<PathBuf>,
+    author: Option<Author>,
+}
+
+/// What differs between the commands that run loops.
+#[derive(Debug, Clone, Default)]
+pub struct HostOptions {
+    /// Variables that agent and checks get besides the usual ones; secrets among them only the agent.
+    pub env: Vec<String>,
+    /// Upper bounds.
+    pub caps: Caps,
+    /// Where finished loops are counted.
+    pub metrics: Option<PathBuf>,
+    /// Who is told.
+    pub notify: Option<String>,
+    /// How agent and checks can be kept inside; none where nobody asked.
+    pub level: Option<Level>,
+    /// What they may write besides the workspace; none means what agents usually need.
+    pub writable: Option<Vec<PathBuf>>,
+    /// What tokens cost.
+    pub prices: PriceList,
+    /// Who will work.
+    pub agents: Vec<AgentKind>,
+}
+
+fn value_of(variables: &[(OsString, OsString)], name: &str) -> Option<OsString> {
+    variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+}
+
+/// Looks a program up, in absolute folders only: a relative one would mean another program in every workspace.
+#[must_use]
+pub fn find_program(name: &str, search_path: &OsString) -> Option<PathBuf> {
+    std::env::split_paths(search_path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(
+        |candidate| candidate.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0),
+    )
+}

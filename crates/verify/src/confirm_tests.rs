@@ -1,0 +1,68 @@
+use super::*;
+
+#[test]
+fn only_a_plain_cargo_test_is_told_to_go_on() {
+    assert_eq!(to_the_end("cargo test"), "cargo test --no-fail-fast");
+    assert_eq!(to_the_end("cargo test -p shop -- cart"), "cargo test --no-fail-fast -p shop -- cart");
+    for command in ["cargo tests", "make test", "cargo test --no-fail-fast", "./cargo test"] {
+        assert_eq!(to_the_end(command), command);
+    }
+}
+
+#[test]
+fn failures_of_planted_tests_and_of_their_files_are_no_others() {
+    let plant = Plant {
+        path: "tests/cart.test.js".into(),
+        content: vec![],
+        marks: vec!["hazel_river_1".into()],
+        is_new: false,
+        runner: ralph_model::Runner::NodeTest,
+        presence: crate::tripwire::Presence::Sure,
+        stops: crate::tripwire::Stops::Never,
+    };
+    let names = ["adds", "hazel_river_1", "shop/tests/cart.test.js", "unheard of"].map(str::to_owned);
+    let tests = ralph_model::TestTally { names: names[..3].to_vec(), ..Default::default() };
+    let mut baseline = Verdict::new(ralph_model::TreeHash::default(), vec![]);
+    baseline.checks.push(CheckOutcome {
+        command: "node --test".into(),
+        passed: false,
+        ended: ralph_model::Ended::Exited { code: 1 },
+        tests: Some(tests),
+        shrunk: None,
+        flaky: false,
+        retries: 0,
+        duration: ralph_model::Millis(1),
+        excerpt: String::new(),
+        signature: None,
+        output: ralph_model::OutputRef::default(),
+    });
+    assert_eq!(others(&names, &[plant], Some(&baseline)), ["adds"]);
+}
+
+#[test]
+fn checks_that_failed_on_the_original_code_have_to_fail_there_again() {
+    let check = |passed, flaky| CheckOutcome {
+        command: "make test".into(),
+        passed,
+        ended: Ended::Exited { code: i32::from(!passed) },
+        tests: None,
+        shrunk: None,
+        flaky,
+        retries: 0,
+        duration: ralph_model::Millis(1),
+        excerpt: String::new(),
+        signature: None,
+        output: ralph_model::OutputRef::default(),
+    };
+    let verdict = |check| Verdict::new(ralph_model::TreeHash::default(), vec![check]);
+    assert_eq!(fallback(Some(&verdict(check(false, false)))), Fallback::OriginalCode);
+    assert!(matches!(fallback(Some(&verdict(check(false, true)))), Fallback::None(_)), "a flake proves nothing");
+    assert!(matches!(fallback(Some(&verdict(check(true, false)))), Fallback::None(_)));
+    assert!(matches!(fallback(None), Fallback::None(_)));
+    assert_eq!(judge_original(&[check(false, false)]), Tripwire::BaselineFails);
+    assert!(matches!(judge_original(&[check(true, false)]), Tripwire::Passed { .. }));
+    assert!(matches!(
+        judge_original(&[CheckOutcome { ended: Ended::Stopped, ..check(false, false) }]),
+        Tripwire::NotPossible { .. }
+    ));
+}

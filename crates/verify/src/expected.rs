@@ -1,0 +1,83 @@
+//! Tests that have to run: those that ran before the first iteration, and at least one.
+
+use ralph_model::{CheckOutcome, Shrunk, TestTally};
+
+use crate::test_names;
+
+/// What changed of the files that hold tests.
+#[derive(Debug, Clone, Copy)]
+pub struct TestChanges<'a> {
+    /// Files that were changed with permission.
+    pub allowed: &'a [String],
+    /// Tests that have another name because their file has: old and new start of the names.
+    pub renamed: &'a [(String, String)],
+}
+
+/// Judges a check of the baseline: a run without a test shows nothing.
+pub fn judge_baseline(check: &mut CheckOutcome) {
+    if check.passed && check.tests.as_ref().is_some_and(test_names::ran_nothing) {
+        fail_without_tests(check);
+    }
+}
+
+/// Judges a check by the tests that ran in the baseline: those have to run now.
+pub fn compare_with_baseline(check: &mut CheckOutcome, earlier: Option<&TestTally>, changes: TestChanges<'_>) {
+    // A run that fails anyway may have stopped early.
+    if let (true, Some(earlier)) = (check.passed, earlier) {
+        let excused = excused(&earlier.names, changes.allowed);
+        let shrunk = if excused.len() == earlier.names.len() && !changes.allowed.is_empty() {
+            // Which tests are in the files that may change is not known: they may have other names and be fewer, but not none.
+            let none = check.tests.as_ref().is_none_or(test_names::ran_nothing) && !test_names::ran_nothing(earlier);
+            none.then(|| test_names::nothing_left(earlier))
+        } else {
+            test_names::compare(earlier, check.tests.as_ref(), &excused, changes.renamed)
+        };
+        if let Some(shrunk) = shrunk {
+            check.passed = false;
+            check.excerpt = format!("{shrunk}\n");
+            check.shrunk = Some(shrunk);
+        }
+    }
+    judge_baseline(check);
+    test_names::forget_names(check);
+}
+
+/// A runner that ran no test shows nothing, whatever its exit code.
+fn fail_without_tests(check: &mut CheckOutcome) {
+    check.passed = false;
+    check.excerpt = "no test ran\n".to_owned();
+    check.shrunk = Some(Shrunk::default());
+}
+
+/// Tests that may be missing because somebody allowed their files to change. A snapshot or other data holds no test.
+fn excused(names: &[String], allowed: &[String]) -> Vec<String> {
+    let code = ["rs", "py", "js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "go", "sh", "bats", "rb", "c", "cpp"];
+    let files: Vec<(&str, &str)> = allowed.iter().filter_map(|path| path.rsplit_once('.')).collect();
+    let files: Vec<(&str, &str)> = files.into_iter().filter(|(_, ending)| code.contains(ending)).collect();
+    let is_in = |name: &str, (stem, ending): &(&str, &str)| {
+        let file = stem.rsplit('/').next().unwrap_or(stem);
+        let says_where = name.contains(['/', '>']) || name.contains(".py") || name.contains('(');
+        match *ending {
+            // Names of Rust tests say the module, and that of a whole program nothing.
+            "rs" => {
+                let module = module_of(&format!("{stem}.rs"));
+                stem.contains("tests/") || module.is_empty() || name.starts_with(&module)
+            }
+            _ => name.contains(file) || !says_where,
+        }
+    };
+    names.iter().filter(|name| files.iter().any(|file| is_in(name, file))).cloned().collect()
+}
+
+/// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.
+#[must_use]
+pub fn module_of(path: &str) -> String {
+    let inside = path.rsplit_once("src/").map_or(path, |(_, inside)| inside);
+    let module = inside.strip_suffix(".rs").unwrap_or(inside);
+    let module = module.strip_suffix("/mod").unwrap_or(module);
+    if matches!(module, "lib" | "main") { String::new() } else { format!("{}::", module.replace('/', "::")) }
+}
+
+#[cfg(test)]
+#[path = "expected_tests.rs"]
+mod tests;

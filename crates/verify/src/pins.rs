@@ -1,0 +1,32 @@
+//! Says what a verdict rests on besides its commands, and compares files of which only parts count. Reads the workspace's
+//! files and writes nothing; executes nothing.
+//!
+//! Pins are lines of a `.gitignore` with a kind: of several that match a path the last one counts, and a line that
+//! begins with `!` takes a path out again. [`PinSet`] reads them so.
+
+mod adds;
+mod expand;
+mod format;
+mod json;
+mod lex;
+mod named;
+mod parts;
+mod path;
+mod pinset;
+mod programs;
+mod question;
+mod runner;
+mod sources;
+mod stack;
+#[cfg(test)]
+mod testing;
+mod words;
+
+pub use adds::only_adds_tests;
+pub use expand::{Expanded, expand};
+pub use format::same_but_for_format;
+pub use parts::{NoOthers, Others, Parts, Rest, compare_parts};
+pub use pinset::{PinSet, allows};
+pub use programs::{Program, changed_programs, programs};
+pub use question::{Answer, Question, pins};
+pub use sources::Sources;

@@ -1,0 +1,169 @@
+//! JavaScript and TypeScript: tests and what they need, what steers the runners, installed runners.
+
+use std::sync::LazyLock;
+
+use ralph_model::PinKind::{Absent, Frozen, Installed, Parts, Steering};
+use regex::Regex;
+
+use super::{any_of, shadow};
+use crate::pattern::pattern;
+use crate::pins::path;
+use crate::pins::question::{Layers, Project, add as pin};
+use ralph_model::Runner;
+
+const TESTS: [&str; 8] =
+    ["*.test.*", "*.spec.*", "*-test.{js,mjs,cjs,ts}", "__tests__/", "__mocks__/", "test/", "tests/", "spec/"];
+/// Files that steer whether they exist or not.
+const STEERING: [(&str, &str); 12] = [
+    ("jest.config.*", "steers jest"),
+    ("jest.setup.*", "executed by jest"),
+    ("vitest.config.*", "steers vitest"),
+    ("vitest.workspace.*", "steers vitest"),
+    (".mocharc*", "steers mocha"),
+    ("babel.config.*", "rewrites the tests"),
+    (".babelrc*", "rewrites the tests"),
+    (".swcrc", "rewrites the tests"),
+    (".npmrc", "steers npm: it can set the shell of scripts"),
+    (".yarnrc*", "steers yarn"),
+    (".pnpmfile.*", "executed by pnpm"),
+    ("bunfig.toml", "steers bun"),
+];
+/// Files that are pinned where they are: people add them in honest work.
+const EXISTING: [&str; 12] = [
+    ".nycrc",
+    ".nycrc.json",
+    ".nycrc.yml",
+    ".c8rc",
+    ".c8rc.json",
+    ".env",
+    ".env.test",
+    ".env.ci",
+    ".taprc",
+    "karma.conf.js",
+    "playwright.config.ts",
+    "playwright.config.js",
+];
+/// A runner by the words that start it, and the packages that it is made of.
+const PACKAGES: [(&[&str], &[&str]); 9] = [
+    (&["jest", "react-scripts"], &["jest", "jest-*", "@jest", "expect", "babel-jest", "ts-jest", "react-scripts"]),
+    (&["vitest"], &["vitest", "@vitest", "vite", "vite-node", "chai", "tinypool"]),
+    (&["mocha", "_mocha"], &["mocha", "chai"]),
+    (&["tsx"], &["tsx"]),
+    (&["ts-node"], &["ts-node"]),
+    (&["tsc"], &["typescript"]),
+    (&["eslint"], &["eslint", "@eslint"]),
+    (&["nyc", "c8"], &["nyc", "c8"]),
+    (&["cross-env", "npm-run-all", "run-s", "run-p", "concurrently"], &["cross-env", "npm-run-all", "concurrently"]),
+];
+
+pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
+    let used = project
+        .runners
+        .iter()
+        .any(|runner| matches!(runner, Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::NodeTest))
+        || project.uses(&["node", "npm", "pnpm", "yarn", "npx", "bun"]);
+    let sources = project.has_extension(&["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"]);
+    if !used && !sources && !project.has_name(&["package.json"]) {
+        return;
+    }
+    for glob in TESTS {
+        pin(&mut layers.tests, Frozen, "JavaScript tests and what they need", glob);
+    }
+    for (glob, why) in STEERING {
+        pin(&mut layers.steering, Steering, why, glob);
+    }
+    if project.runners.contains(&Runner::Vitest) {
+        // Vitest reads it where it has no configuration of its own.
+        pin(&mut layers.steering, Steering, "steers vitest", "vite.config.*");
+    }
+    for file in project.files {
+        let name = path::name(file);
+        if name == "package.json" {
+            pin(&mut layers.parts, Parts, "scripts and runner settings of npm", path::exact(file));
+        } else if EXISTING.contains(&name) {
+            pin(&mut layers.steering, Frozen, "read by runners", path::exact(file));
+        } else if name.starts_with("tsconfig") && name.ends_with(".json") {
+            pin(&mut layers.steering, Frozen, "steers the TypeScript compiler", path::exact(file));
+        }
+    }
+    installed(project, layers);
+}
+
+/// Runners in `node_modules`, at the top and beside each `package.json`.
+fn installed(project: &Project<'_>, layers: &mut Layers) {
+    let folders = project.files.iter().filter(|file| path::name(file) == "package.json").map(|file| path::parent(file));
+    let mut places: Vec<String> = folders.filter_map(|folder| path::join(folder, "node_modules")).collect();
+    places.push("node_modules".to_owned());
+    places.sort();
+    places.dedup();
+    places.retain(|place| project.sources.has_folder(place));
+    let known: Vec<(&[&str], &[&str])> = PACKAGES.into_iter().filter(|(words, _)| project.uses(words)).collect();
+    let libraries = libraries(project);
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for place in places {
+        let mut here: Vec<String> = known
+            .iter()
+            .flat_map(|(_, packages)| packages.iter().copied())
+            .chain(libraries.iter().map(String::as_str))
+            .filter(|package| package.contains('*') || project.sources.has(&format!("{place}/{package}")))
+            .map(str::to_owned)
+            .collect();
+        here.sort();
+        here.dedup();
+        found.push((place, here));
+    }
+    let names: Vec<&String> = found.iter().flat_map(|(_, here)| here).filter(|name| !name.contains('*')).collect();
+    if !names.is_empty() {
+        // A second copy nearer to the tests would be found first.
+        let mut names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        let why = "would stand for the installed runner";
+        pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}/**", any_of(&names)));
+        pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}", any_of(&names)));
+    }
+    let words: Vec<&str> = known.iter().flat_map(|(words, _)| words.iter().copied()).collect();
+    for (place, here) in found {
+        if here.iter().any(|name| !name.contains('*')) {
+            let why = "installed runner or library of JavaScript tests";
+            pin(&mut layers.installed, Installed, why, path::below(&place, &format!("{}/**", any_of(&here))));
+            // A link, as pnpm makes them.
+            pin(&mut layers.installed, Installed, why, path::below(&place, &any_of(&here)));
+            let bins: Vec<&str> =
+                words.iter().copied().filter(|word| project.sources.has(&format!("{place}/.bin/{word}"))).collect();
+            if !bins.is_empty() {
+                pin(&mut layers.installed, Installed, why, path::below(&place, &format!(".bin/{}", any_of(&bins))));
+            }
+        }
+    }
+    for glob in shadow::program_names(project, "node_modules/.bin") {
+        // Scripts of npm look here first.
+        pin(&mut layers.installed, Absent, "would stand for a program of the checks", glob);
+    }
+}
+
+/// Packages that test files import: what a test compares with is as good as the test.
+fn libraries(project: &Project<'_>) -> Vec<String> {
+    static IMPORT: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r#"(?:require\(|from|import\(?)\s*['"]((?:@[\w.-]+/)?[\w.-]+)"#));
+    let is_test = |file: &&String| {
+        let name = path::name(file);
+        let code = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"].contains(&path::extension(file));
+        let folder = file.split('/').any(|part| ["test", "tests", "__tests__", "spec"].contains(&part));
+        code && (folder || name.contains(".test.") || name.contains(".spec.") || name.contains("-test."))
+    };
+    let mut names: Vec<String> = Vec::new();
+    for text in project.files.iter().filter(is_test).take(MAX_TESTS).filter_map(|file| project.sources.read(file)) {
+        let found = IMPORT.captures_iter(&text).filter_map(|found| found.get(1));
+        names.extend(found.map(|name| name.as_str().to_owned()).filter(|name| !name.starts_with('.')));
+    }
+    names.sort();
+    names.dedup();
+    names.truncate(MAX_LIBRARIES);
+    names
+}
+
+/// Test files that are read for what they import.
+const MAX_TESTS: usize = 300;
+/// Packages that are watched for their sake.
+const MAX_LIBRARIES: usize = 40;

@@ -1,0 +1,131 @@
+//! Python: tests and what they need, what steers pytest and the interpreter, names that shadow a module.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use ralph_model::PinKind::{Frozen, Installed, Parts, Steering};
+use regex::Regex;
+
+use super::{any_of, shadow};
+use crate::pattern::pattern;
+use crate::pins::path;
+use crate::pins::question::{Layers, Project, add as pin};
+use crate::pins::runner::is_python;
+use ralph_model::Runner;
+
+/// Files that steer, whether they exist or not.
+const STEERING: [(&str, &str); 13] = [
+    ("conftest.py", "steers pytest"),
+    ("pytest.ini", "steers pytest"),
+    (".pytest.ini", "steers pytest"),
+    ("pytest.toml", "steers pytest"),
+    (".pytest.toml", "steers pytest"),
+    ("tox.ini", "steers pytest and tox"),
+    ("noxfile.py", "steers nox"),
+    ("*.egg-info/entry_points.txt", "names plugins of pytest"),
+    ("*.dist-info/entry_points.txt", "names plugins of pytest"),
+    (".coveragerc", "steers coverage, which can execute code"),
+    ("sitecustomize.py", "executed when Python starts"),
+    ("usercustomize.py", "executed when Python starts"),
+    ("*.pth", "executed when Python starts"),
+];
+/// Packages that run and judge tests.
+const PACKAGES: [&str; 14] = [
+    "pytest",
+    "_pytest",
+    "pluggy",
+    "iniconfig",
+    "hypothesis",
+    "xdist",
+    "pytest_*",
+    "py.py",
+    "nose2",
+    "mock",
+    "coverage",
+    "execnet",
+    "exceptiongroup",
+    "unittest2",
+];
+
+pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
+    let used = project.runners.iter().any(|runner| matches!(runner, Runner::Pytest | Runner::Unittest))
+        || project.starts.iter().any(|simple| is_python(simple.program()))
+        || project.uses(&["tox", "nox", "hatch", "uv", "poetry"]);
+    let sources = project.has_extension(&["py"]);
+    if !used && !sources {
+        return;
+    }
+    for glob in ["test_*.py", "*_test.py", "/tests.py", "tests/", "test/"] {
+        pin(&mut layers.tests, Frozen, "Python tests and what they need", glob);
+    }
+    for (name, why) in STEERING {
+        pin(&mut layers.steering, Steering, why, name);
+    }
+    for file in project.files {
+        match path::name(file) {
+            "pyproject.toml" => pin(&mut layers.parts, Parts, "configuration of Python test tools", path::exact(file)),
+            "setup.cfg" => pin(&mut layers.parts, Parts, "configuration of Python test tools", path::exact(file)),
+            _ => {}
+        }
+    }
+    if !project.files.iter().any(|file| file == "setup.cfg") {
+        pin(&mut layers.steering, Steering, "steers pytest", "/setup.cfg");
+    }
+    let mut folders: BTreeSet<String> = BTreeSet::from([String::new()]);
+    if project.files.iter().any(|file| file.starts_with("src/")) {
+        folders.insert("src".to_owned());
+    }
+    folders.extend(project.files.iter().filter(|file| is_test(file)).map(|file| path::parent(file).to_owned()));
+    let imported = imported(project);
+    shadow::modules(project, &folders.into_iter().collect::<Vec<_>>(), &imported, layers);
+    environments(project, &imported, layers);
+}
+
+/// Modules that test files import: what a test compares with is as good as the test.
+fn imported(project: &Project<'_>) -> Vec<String> {
+    static IMPORT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)"));
+    let mut names: Vec<String> = Vec::new();
+    for text in
+        project.files.iter().filter(|file| is_test(file)).take(MAX_TESTS).filter_map(|file| project.sources.read(file))
+    {
+        names.extend(IMPORT.captures_iter(&text).filter_map(|found| found.get(1)).map(|name| name.as_str().to_owned()));
+    }
+    names.sort();
+    names.dedup();
+    names.truncate(MAX_IMPORTS);
+    names
+}
+
+/// Test files that are read for what they import.
+const MAX_TESTS: usize = 300;
+/// Modules that are watched for their sake.
+const MAX_IMPORTS: usize = 60;
+
+fn is_test(file: &str) -> bool {
+    let name = path::name(file);
+    name.ends_with(".py") && (name.starts_with("test") || name.ends_with("_test.py") || name == "conftest.py")
+}
+
+/// Virtual environments in the workspace.
+fn environments(project: &Project<'_>, imported: &[String], layers: &mut Layers) {
+    let mut names: Vec<&str> = PACKAGES.to_vec();
+    let is_standard = |name: &&str| shadow::STANDARD.split_whitespace().any(|known| known == *name);
+    names.extend(imported.iter().map(String::as_str).filter(|name| !is_standard(name)));
+    names.sort_unstable();
+    names.dedup();
+    for place in project.sources.names("") {
+        if !project.sources.has_file(&format!("{place}/pyvenv.cfg")) {
+            continue;
+        }
+        let why = "installed Python test runner";
+        pin(&mut layers.installed, Installed, why, path::below(&place, "bin/**"));
+        let packages = format!("lib/python*/site-packages/{}", any_of(&names));
+        pin(&mut layers.installed, Installed, why, path::below(&place, &packages));
+        pin(&mut layers.installed, Installed, why, path::below(&place, &format!("{packages}/**")));
+        for name in ["*.pth", "{sitecustomize,usercustomize}.py"] {
+            let glob = path::below(&place, &format!("lib/python*/site-packages/{name}"));
+            pin(&mut layers.installed, Steering, "executed when Python starts", glob);
+        }
+        pin(&mut layers.installed, Steering, "steers the virtual environment", path::below(&place, "pyvenv.cfg"));
+    }
+}

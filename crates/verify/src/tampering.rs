@@ -1,0 +1,78 @@
+//! Which changes of pinned files are tampering.
+
+use ralph_model::{ChangeKind, Pin, PinKind, Tamper, TamperKind};
+
+/// More tampered files than this are counted, not listed: the list goes into the journal and into prompts.
+const MAX_TAMPERED: usize = 200;
+
+/// A pinned file that is not as it was at the start.
+#[derive(Debug, Clone, Copy)]
+pub struct PinnedChange<'a> {
+    /// Which file.
+    pub path: &'a str,
+    /// What became of it.
+    pub kind: ChangeKind,
+    /// The pin that it has.
+    pub pin: Option<&'a Pin>,
+    /// The user permitted the change.
+    pub is_allowed: bool,
+    /// It was only formatted, or tests were added: all that was there is still there.
+    pub keeps_tests: bool,
+    /// It can be put in place as it was while the checks run.
+    pub can_be_restored: bool,
+}
+
+/// What a change of a pinned file means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeJudgement {
+    /// Nothing.
+    Harmless,
+    /// It was changed with the user's permission.
+    Allowed,
+    /// A build product: out of the way for the check, and nobody's fault.
+    PutAside,
+    /// It was tampered with.
+    Tampered(Tamper),
+}
+
+/// Judges the change of one pinned file.
+#[must_use]
+pub fn judge_change(change: PinnedChange<'_>) -> ChangeJudgement {
+    if change.is_allowed {
+        return ChangeJudgement::Allowed;
+    }
+    if change.keeps_tests {
+        return ChangeJudgement::Harmless;
+    }
+    if change.can_be_restored && change.pin.is_some_and(|pin| pin.kind == PinKind::Built) {
+        return ChangeJudgement::PutAside;
+    }
+    if !change.can_be_restored {
+        let why = change.pin.map(|pin| pin.why.clone()).unwrap_or_default();
+        return ChangeJudgement::Tampered(Tamper::with(change.path, TamperKind::Installed, why));
+    }
+    let kind = match change.kind {
+        ChangeKind::Added => TamperKind::Appeared,
+        ChangeKind::Modified => TamperKind::Changed,
+        ChangeKind::Deleted => TamperKind::Deleted,
+        ChangeKind::Mode => TamperKind::Mode,
+    };
+    ChangeJudgement::Tampered(Tamper::new(change.path, kind))
+}
+
+/// Leaves out what would only make the list longer; never what voids a verdict.
+pub fn shorten(tampered: &mut Vec<Tamper>) {
+    tampered.sort();
+    tampered.sort_by_key(Tamper::was_undone);
+    let void = tampered.iter().filter(|tamper| !tamper.was_undone()).count();
+    let most = MAX_TAMPERED.max(void);
+    if tampered.len() > most {
+        let more = tampered.len() - most;
+        tampered.truncate(most);
+        tampered.push(Tamper::with(format!("{more} more files"), TamperKind::Changed, "not listed"));
+    }
+}
+
+#[cfg(test)]
+#[path = "tampering_tests.rs"]
+mod tests;

@@ -1,0 +1,87 @@
+//! Tells from what a run printed, or from the names of its tests, which test files were part of it.
+
+use crate::tripwire::text::{extension, folder};
+
+/// Whether a text, the output of a run or the name of a test, shows that the test file at `path` ran.
+///
+/// It knows files that runners name as they are (pytest, jest, vitest), dotted modules of unittest, packages of Go below
+/// the module's root, and what cargo says of the package at the workspace's root. Where it cannot tell, it says no.
+#[must_use]
+pub fn mentions(path: &str, text: &str) -> bool {
+    match extension(path) {
+        "rs" => rust(path, text),
+        "go" => go(path, text),
+        "py" => names_file(path, text) || names_module(path, text),
+        _ => names_file(path, text),
+    }
+}
+
+/// The path as a word of its own; something may stand before it when it is absolute.
+fn names_file(path: &str, text: &str) -> bool {
+    text.match_indices(path).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default().chars().next_back();
+        let after = text.get(at + path.len()..).unwrap_or_default().chars().next();
+        let starts = before.is_none_or(|c| !c.is_alphanumeric() && !"_-./".contains(c))
+            || text.get(..at).is_some_and(|before| before.ends_with("./") && !before.ends_with("../"));
+        starts && after.is_none_or(|c| !c.is_alphanumeric() && !"_-/".contains(c))
+    })
+}
+
+/// `test_adds (tests.test_cart.TestCart.test_adds)`: the module as Python calls it, from wherever the run looked.
+fn names_module(path: &str, text: &str) -> bool {
+    let Some(module) = path.strip_suffix(".py") else { return false };
+    let module = module.replace('/', ".");
+    let mut rest = Some(module.as_str());
+    while let Some(module) = rest {
+        let found = text.match_indices(module).any(|(at, _)| {
+            let before = text.get(..at).unwrap_or_default().chars().next_back();
+            let after = text.get(at + module.len()..).unwrap_or_default();
+            before.is_none_or(|c| c == '(' || c.is_whitespace())
+                && after.strip_prefix('.').is_some_and(|after| after.starts_with(|c: char| c.is_ascii_uppercase()))
+        });
+        if found {
+            return true;
+        }
+        rest = module.split_once('.').map(|(_, rest)| rest);
+    }
+    false
+}
+
+/// `ok`, the package and the time, with tabs between.
+fn go(path: &str, text: &str) -> bool {
+    let folder = folder(path);
+    !folder.is_empty()
+        && text.lines().any(|line| {
+            let package = line.strip_prefix("ok  \t").or_else(|| line.strip_prefix("FAIL\t"));
+            let package = package.and_then(|rest| rest.split(['\t', ' ']).next()).unwrap_or_default();
+            package.strip_suffix(folder).is_some_and(|before| before.ends_with('/'))
+                && !line.contains("[no test files]")
+                && !line.contains("[no tests to run]")
+        })
+}
+
+/// `     Running tests/cart.rs (target/debug/deps/cart-0123456789abcdef)` and `test cart::tests::adds ... ok`. Cargo names
+/// files from the folder of their package, so only those of a package at the root are sure.
+fn rust(path: &str, text: &str) -> bool {
+    if path.starts_with("tests/") {
+        return text.lines().any(|line| {
+            let file = line.trim_start().strip_prefix("Running ").and_then(|rest| rest.split(" (").next());
+            file == Some(path)
+        });
+    }
+    let Some(inside) = path.strip_prefix("src/") else { return false };
+    if matches!(inside, "lib.rs" | "main.rs") {
+        let program = format!("Running unittests {path} (");
+        return text.lines().any(|line| line.trim_start().starts_with(&program));
+    }
+    let module = inside.strip_suffix("/mod.rs").or_else(|| inside.strip_suffix(".rs")).unwrap_or(inside);
+    let module = format!("{}::", module.replace('/', "::"));
+    text.lines().any(|line| {
+        let name = line.strip_prefix("test ").unwrap_or(line);
+        name.split_whitespace().any(|word| word.starts_with(&module))
+    })
+}
+
+#[cfg(test)]
+#[path = "mention_tests.rs"]
+mod tests;
