@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ralph_model::{CheckOutcome, Expectation, Millis, Missing, OutputRef};
+use ralph_model::{CheckOutcome, Ended, Expectation, Millis, Missing, OutputRef};
 use ralph_process::{Sandbox, Spec, Stdin, Stop, Supervisor};
 use tokio::sync::watch;
 
@@ -88,7 +88,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The output would be where nobody looks for it.
-    #[error("the folder {logs} for the output of checks has to be inside {root}")]
+    #[error("the folder {logs} for the output of checks must be inside {root}")]
     LogsOutside {
         /// The folder for the output.
         logs: PathBuf,
@@ -102,6 +102,14 @@ pub enum Error {
         glob: String,
         /// What is wrong with it.
         source: ignore::Error,
+    },
+    /// The shell or the sandbox of a command could not be started.
+    #[error("could not start `{command}`: {why}; `ralph doctor` checks shell and sandbox")]
+    CouldNotStart {
+        /// The command.
+        command: String,
+        /// What the system says.
+        why: String,
     },
     /// Supervision failed.
     #[error("could not run `{command}`")]
@@ -165,7 +173,8 @@ impl Checker {
     /// passed; its outcome tells of the first run in any case, but for the time that all of them took.
     ///
     /// # Errors
-    /// When checks could not be run at all. A command that fails, is killed or cannot start is an outcome.
+    /// When checks could not be run at all: also a command that could not be started says nothing about the work. A command that
+    /// fails or is killed is an outcome.
     pub async fn run(
         &self,
         request: Request<'_>,
@@ -253,6 +262,9 @@ impl Checker {
         };
         let finished = self.supervisor.run(spec(request, command, log), stop, &mut observe).await;
         let finished = finished.map_err(|source| Error::Process { command: command.to_owned(), source })?;
+        if let Ended::NotStarted { why } = finished.ended {
+            return Err(Error::CouldNotStart { command: command.to_owned(), why });
+        }
 
         let Read { tests, excerpt, signature } = reading.finish(&finished.ended);
         let mut tests = match before {

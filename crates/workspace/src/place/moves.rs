@@ -118,7 +118,7 @@ impl Place {
     pub(crate) fn make_folder(&self, path: &[u8]) -> Result<(), Error> {
         match self.walk(path, Missing::Make)? {
             Some(_) => Ok(()),
-            None => Err(Error::io("make the folder", self.full(path))(Errno::NOENT)),
+            None => Err(Error::io("create the folder", self.full(path))(Errno::NOENT)),
         }
     }
 
@@ -216,7 +216,7 @@ impl Place {
 
     /// Moves something back to a path where nothing is; a file is modified then.
     pub(crate) fn move_back(&self, from: Aside<'_>, name: &str, path: &[u8], modified: Modified) -> Result<(), Error> {
-        let failed = |errno: Errno| Error::io("put back", self.full(path))(errno);
+        let failed = |errno: Errno| Error::io("restore", self.full(path))(errno);
         let Some((folder, to)) = self.parent(path, Missing::Make)? else { return Err(failed(Errno::NOENT)) };
         let source = self.aside_folder(from).map_err(failed)?;
         let found = statat(&source, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
@@ -255,7 +255,7 @@ impl Place {
         flush: Flush,
         fill: impl Fn(&mut File) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let failed = |errno: Errno| Error::io("put back", self.full(path))(errno);
+        let failed = |errno: Errno| Error::io("restore", self.full(path))(errno);
         let Some((folder, name)) = self.parent(path, Missing::Make)? else { return Err(failed(Errno::NOENT)) };
         let why = RefCell::new(None);
         let put = self.put(&folder, name, path, |at, temporary| {
@@ -293,7 +293,7 @@ impl Place {
 
     /// Replaces or makes a symbolic link with the time that it had.
     pub(crate) fn write_link_of(&self, path: &[u8], target: &[u8], modified: Modified) -> Result<(), Error> {
-        let failed = |errno: Errno| Error::io("put back", self.full(path))(errno);
+        let failed = |errno: Errno| Error::io("restore", self.full(path))(errno);
         let Some((folder, name)) = self.parent(path, Missing::Make)? else { return Err(failed(Errno::NOENT)) };
         self.put(&folder, name, path, |at, temporary| {
             symlinkat(target, at, temporary)?;

@@ -11,11 +11,11 @@ impl Repository {
     pub fn add_worktree(&self, path: &Path, branch: &str) -> Result<(), Error> {
         if self.head()?.commit.is_none() {
             let message = "the branch has no commit yet; make a first commit, then start again".to_owned();
-            return Err(Error::Git { action: "make a worktree", message });
+            return Err(Error::Git { action: "create a worktree", message });
         }
         let call =
             self.unfiltered_git()?.args(["worktree", "add", "--quiet", "-b", branch, "--"]).args([path.as_os_str()]);
-        call.args(["HEAD"]).output("make a worktree").map(drop)
+        call.args(["HEAD"]).output("create a worktree").map(drop)
     }
 
     /// Removes a worktree with everything in it; its branch stays.
@@ -27,8 +27,8 @@ impl Repository {
     /// Removes a worktree with everything in it, and its branch unless that has commits of its own.
     pub fn discard_worktree(&self, path: &Path, branch: &str) -> Result<(), Error> {
         self.remove_worktree(path)?;
-        // Git refuses to delete a branch with commits that are nowhere else, and that is how they are kept.
-        let _ = self.users_git().args(["branch", "--quiet", "--delete", "--", branch]).output("delete a branch");
-        Ok(())
+        // Also with commits that are nowhere else: Ralph made the branch, and its snapshots have what is in it.
+        let deleted = self.users_git().args(["branch", "--quiet", "--delete", "--force", "--", branch]);
+        deleted.output("delete a branch").map(|_| ())
     }
 }
