@@ -71,6 +71,7 @@ impl Driver {
     /// has to watch the agent, however long the database is locked.
     async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
         let (cut, cuts) = watch::channel(None);
+        let flag = self.inbox.stops.flag();
         let Self { context, live, inbox, .. } = self;
         let context = &*context;
         let mut extra = Vec::new();
@@ -78,6 +79,7 @@ impl Driver {
             context.services.tell(Progress::StopHeard { stop });
             // Before it is written down: nothing is decided by it, and whatever is under way may cost money.
             if stop.when == StopWhen::Now {
+                flag.request();
                 cut.send_replace(Some(Cut::Requested));
             }
         };
@@ -242,5 +244,6 @@ async fn requested(context: &Context, sight: &mut Sight) -> Option<Stop> {
 /// Ralph's own machinery failed: the loop ends for now, and an agent that ran is charged for as if Ralph had died.
 fn fault(context: &Context, live: &Live, error: &Error) -> Answer {
     let (lost, money) = live.lost(&context.folder).unzip();
-    Answer { event: Event::Faulted { error: error.chain(), lost }, money: money.flatten() }
+    let stopped = matches!(error, Error::Workspace(ralph_workspace::Error::Stopped));
+    Answer { event: Event::Faulted { error: error.chain(), lost, stopped }, money: money.flatten() }
 }

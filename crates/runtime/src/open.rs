@@ -17,7 +17,7 @@ use ralph_store::{Head, NewRun, Settlement, StoreHandle};
 use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
-    Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, Workspace, exclude_ralph_folder,
+    Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, StopFlag, Workspace, exclude_ralph_folder,
 };
 use uuid::Uuid;
 
@@ -103,7 +103,7 @@ pub(crate) async fn begin_as(
         config.origin = Some(std::mem::replace(&mut config.workspace, path.to_string_lossy().into_owned()));
     }
     let root = PathBuf::from(&config.workspace);
-    let site = Site::take(&services, loop_id, &root).await?;
+    let site = Site::take(&services, loop_id, &root, stops.flag()).await?;
     let Site { lock, mut workspace, repository } = site;
     let head = repository.as_ref().map(Repository::head).transpose()?;
     let commits = CommitWatch::since(head.clone().unwrap_or_default());
@@ -255,7 +255,7 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
         return Err(Error::Gone { loop_id, workspace: entry.workspace });
     }
     // The lock first: while another process works on the loop its journal moves.
-    let site = Site::take(&services, loop_id, &root).await?;
+    let site = Site::take(&services, loop_id, &root, stops.flag()).await?;
     let recorded = services.store.journal(loop_id).await?;
     let end = End::of::<Loop>(&recorded);
     let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
@@ -410,12 +410,12 @@ struct Site {
 
 impl Site {
     /// On a thread of its own: what a dead process left behind may take seconds to end, and Ctrl-C is heard meanwhile.
-    async fn take(services: &Services, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
+    async fn take(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
         let (services, root) = (services.clone(), root.to_owned());
-        blocking(move || Self::take_now(&services, loop_id, &root)).await
+        blocking(move || Self::take_now(&services, loop_id, &root, stop)).await
     }
 
-    fn take_now(services: &Services, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
+    fn take_now(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
         fs::read_dir(root).map_err(Error::file(root))?;
         let state = services.home.workspace(root);
         Home::make_private(&state)?;
@@ -439,6 +439,7 @@ impl Site {
             state: state.clone(),
             git: services.git.clone(),
             global_excludes: services.global_excludes.clone(),
+            stop,
         };
         let mut workspace = Workspace::open(options)?;
         take_out(services, &mut workspace, root)?;

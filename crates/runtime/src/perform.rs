@@ -50,7 +50,7 @@ pub(crate) struct Context {
     pub(crate) runners: Vec<Runner>,
     /// The workspace's lock, which every process tree of the loop holds too.
     pub(crate) hold: Vec<Arc<OwnedFd>>,
-    /// Settings of agents that cannot be put back, as far as the user knows of them.
+    /// Settings of agents that cannot be put back, and files that are too large, as far as the user knows of them.
     told: Mutex<BTreeSet<String>>,
 }
 
@@ -284,8 +284,27 @@ impl Context {
         work: impl FnOnce(&mut WorkspaceState) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let ground = Arc::clone(&self.ground);
-        let work = tokio::task::spawn_blocking(move || work(&mut lock(&ground)));
-        work.await.map_err(|_| Error::Vanished("the work on the workspace"))?
+        let work = tokio::task::spawn_blocking(move || {
+            let mut ground = lock(&ground);
+            let done = work(&mut ground);
+            (done, ground.workspace.large_files())
+        });
+        let (done, large) = work.await.map_err(|_| Error::Vanished("the work on the workspace"))?;
+        self.warn_of_large(large);
+        done
+    }
+
+    /// Says once of every file that is too large to be recorded what that means.
+    fn warn_of_large(&self, files: Vec<String>) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        for file in files {
+            let warning = format!(
+                "{file} is larger than 1 GiB: changes to it are noticed, but its content is neither kept nor restored"
+            );
+            if told.insert(file) {
+                self.services.warn(warning);
+            }
+        }
     }
 
     /// Asks the user's repository, where there is one, on such a thread: git may have to be started for it.

@@ -25,6 +25,9 @@ pub(super) struct Beginning {
 /// The clock on the wall is looked at this often while a service is waited for: a computer that slept is not late.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
+/// A look at the workspace that ended this recently is as good as a new one: the one after the checks, where there is no pause.
+const RECENT: Duration = Duration::from_millis(250);
+
 impl Context {
     pub(super) async fn begin_iteration(
         &self,
@@ -49,7 +52,7 @@ impl Context {
             .with_workspace(move |ground| {
                 let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
                 let label = format!("iteration-{iteration}-before");
-                Ok((violations, ground.workspace.snapshot(loop_id, &label)?))
+                Ok((violations, ground.workspace.snapshot_recent(loop_id, &label, RECENT)?))
             })
             .await?;
         let violations = with_committed(violations, committed);
