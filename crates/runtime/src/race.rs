@@ -212,11 +212,12 @@ impl OpenedRace {
         match ended {
             Ok((end, result)) => (RaceEvent::CandidateEnded { run, end }, Ok(result)),
             Err(error) => {
-                let agent = self.race.run.candidates().find(|(candidate, _)| candidate.run == run);
-                let agent = agent.map(|(candidate, _)| candidate.agent.clone()).unwrap_or_default();
-                let error_text = error.chain();
+                let (number, error_text) = (self.number_of(run), error.chain());
+                let agent = self.race.run.candidates().nth(number).map(|(candidate, _)| candidate.agent.clone());
                 self.services.warn(format!(
-                    "candidate {agent} broke off: {error_text}; to continue it: ralph resume {}",
+                    "candidate {} ({}) broke off: {error_text}; to continue it: ralph resume {}",
+                    number + 1,
+                    agent.unwrap_or_default(),
                     run.short()
                 ));
                 (RaceEvent::CandidateBroke { run, error: error_text }, Err(error))

@@ -341,7 +341,7 @@ fn a_candidate_that_breaks_off_is_told_of_and_its_money_is_not_forgotten() {
     tamper(&scene.user, "UPDATE loops SET head_seq = head_seq + 1 WHERE id = (SELECT MAX(id) FROM loops)");
     std::fs::write(two, "").unwrap();
     let line = told.find(|line| line.contains("candidate 2 (two) broke off")).unwrap();
-    let how = format!("`ralph resume {}`", &broken[broken.len() - 8..]);
+    let how = format!("ralph resume {}", &broken[broken.len() - 8..]);
     assert!(line.contains("journal is at event") && line.contains(&how), "{line}");
     std::fs::write(one, "").unwrap();
     let result = finish(child).ok().json();
@@ -401,7 +401,7 @@ fn a_killed_race_is_resumed_as_a_race_and_finds_its_winner() {
     scene.wait_for(&names);
     kill(child);
     scene.assert_gone(SOON);
-    let refused = scene.user.ralph(scene.repo.path(), ["resume", "--max", "9"]).with_code(2);
+    let refused = scene.user.ralph(scene.repo.path(), ["resume", "--max", "9"]).with_code(1);
     assert!(refused.stderr.contains("a race continues as it was started"), "{}", refused.stderr);
     // Without a name the race is meant, not one of its candidates.
     let result = scene.user.ralph(scene.repo.path(), ["resume", "--json"]).ok().json();
