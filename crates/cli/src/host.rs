@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use ralph_agents::Program;
-use ralph_model::{AgentKind, AgentSpec, Caps, ConfigError, PriceList, Timestamp};
+use ralph_model::{AgentSpec, Caps, ConfigError, Launch, PriceList, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
 use ralph_store::{Found, LoopEntry, Store};
@@ -96,6 +96,7 @@ impl Host {
             home: self.home(),
             store,
             supervisor: Arc::new(Supervisor::new(reaper()?, Arc::clone(&redactor))),
+            build_agent: Arc::new(ralph_agents::build),
             redactor,
             global_excludes: user.excludes,
             author: user.author,
@@ -150,7 +151,7 @@ impl Host {
 
     /// Makes the folders in which an agent keeps its own things, because inside the sandbox it could not. One that cannot be
     /// made is the agent's to tell of.
-    fn make_settings(&self, agents: &[AgentKind]) {
+    fn make_settings(&self, agents: &[AgentSpec]) {
         let home = self.user_home();
         if !home.is_absolute() || home.parent().is_none() || !home.is_dir() {
             return;
@@ -164,18 +165,18 @@ impl Host {
     /// What each kind of agent may write besides what all may; nothing where the caller says itself what may be written.
     fn agent_settings(&self, usual: bool) -> AgentSettings {
         let variables = self.variables.clone();
-        Arc::new(move |kind| {
+        Arc::new(move |agent| {
             let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-            if usual { crate::sandbox::settings(kind, value) } else { Vec::new() }
+            if usual { crate::sandbox::settings(agent, value) } else { Vec::new() }
         })
     }
 
     /// What of that says how the agent works.
     fn kept_settings(&self, usual: bool) -> AgentSettings {
         let variables = self.variables.clone();
-        Arc::new(move |kind| {
+        Arc::new(move |agent| {
             let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-            if usual { crate::sandbox::kept(kind, value) } else { Vec::new() }
+            if usual { crate::sandbox::kept(agent, value) } else { Vec::new() }
         })
     }
 
@@ -185,8 +186,8 @@ impl Host {
         let variables = self.variables.clone();
         let written: Vec<(OsString, OsString)> =
             written.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Arc::new(move |kind| {
-            let Some(program) = Program::of(kind) else { return named.clone() };
+        Arc::new(move |agent| {
+            let Some(program) = Program::of(agent) else { return named.clone() };
             let is_set = |switch: &str| {
                 let value = variables.iter().chain(&written).find(|(name, _)| name == switch).map(|(_, value)| value);
                 value.and_then(|value| value.to_str()).is_some_and(|value| !["", "0", "false"].contains(&value))
@@ -206,18 +207,18 @@ impl Host {
 
     /// How usable an agent is here.
     pub(crate) fn readiness(&self, spec: &AgentSpec) -> Readiness {
-        match (self.program_of(spec), Program::of(&spec.kind)) {
-            (None, _) => Readiness::Missing,
-            (Some(_), Some(program)) if !self.is_logged_in(program) => Readiness::NoLogin,
-            (Some(_), _) => Readiness::Usable,
+        match (self.program_of(spec), Program::of(spec)) {
+            (None, _) if spec.launch.is_some() => Readiness::Missing,
+            (_, Some(program)) if !self.is_logged_in(program) => Readiness::NoLogin,
+            (_, _) => Readiness::Usable,
         }
     }
 
     /// The program behind an agent; for a line of shell, the one that it begins with.
     pub(crate) fn program_of(&self, spec: &AgentSpec) -> Option<PathBuf> {
-        let name = match &spec.kind {
-            AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next()?,
-            kind => kind.program()?,
+        let name = match spec.launch.as_ref()? {
+            Launch::Command(line) => line.split_whitespace().next()?,
+            Launch::Program(program) => program.as_str(),
         };
         if name.contains('/') {
             return Some(self.current.join(name)).filter(|path| path.is_file());
@@ -353,7 +354,7 @@ pub(crate) struct HostOptions {
     /// What tokens cost.
     pub(crate) prices: PriceList,
     /// Who will work.
-    pub(crate) agents: Vec<AgentKind>,
+    pub(crate) agents: Vec<AgentSpec>,
 }
 
 /// The running program, as the reaper of what it runs.

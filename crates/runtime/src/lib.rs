@@ -31,5 +31,5 @@ pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};
 pub use race::{Candidate, OpenedRace, RaceResult, begin_race};
 pub use result::{LoopResult, branch_of};
-pub use services::{AgentSettings, AgentVariables, CrashPoint, Services, Watcher};
+pub use services::{AgentSettings, AgentVariables, BuildAgent, CrashPoint, Services, Watcher};
 pub use stops::{Stopper, Stops, stops};

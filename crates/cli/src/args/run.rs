@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
+use ralph_agents::Kind;
 use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
 
 /// The words of `ralph run`.
@@ -78,9 +79,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Checks")]
     pub(crate) promise: Option<String>,
 
-    /// The agent to run: claude, codex, opencode, gemini or a name from a configuration file, with a model as NAME:MODEL;
-    /// may be repeated, see --escalate-after [default: the first that is installed]
-    #[arg(long, value_name = "NAME", conflicts_with = "agent_command", help_heading = "Agent")]
+    #[arg(long, help = agent_help(), value_name = "NAME", conflicts_with = "agent_command", help_heading = "Agent")]
     pub(crate) agent: Vec<String>,
 
     /// The model that the agent is asked to use
@@ -220,6 +219,15 @@ pub(crate) struct ScreenArgs {
     /// Show plain lines instead of the live view
     #[arg(long)]
     pub(crate) plain: bool,
+}
+
+fn agent_help() -> String {
+    let names: Vec<&str> = Kind::ready_made().map(|kind| kind.name).collect();
+    format!(
+        "The agent to run: {} or a name from a configuration file, with a model as NAME:MODEL; may be repeated, see \
+         --escalate-after [default: the first that is installed]",
+        names.join(", ")
+    )
 }
 
 /// How many of something: what a person mistypes is said in a person's words.

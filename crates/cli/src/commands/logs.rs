@@ -77,7 +77,7 @@ fn readable(run: &Loop, log: &Path, redactor: &Arc<Redactor>) -> Option<Readable
     let facts = run.facts();
     let agent = &facts.iteration(iteration.parse().ok()?)?.agent;
     let spec = facts.config.agents().find(|spec| spec.title() == *agent)?;
-    Readable::of(&spec.kind, Arc::clone(redactor))
+    Readable::of(spec, Arc::clone(redactor))
 }
 
 fn check_log(verdict: Option<&Verdict>, check: u32) -> Option<String> {

@@ -55,7 +55,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
     for caution in missing_logins(&config, around) {
         screen.say(&format!("warning: {caution}"))?;
     }
-    let agents = config.agents().map(|agent| agent.kind.clone()).collect();
+    let agents = config.agents().cloned().collect();
     let LoopConfig { env, workspace, origin, .. } = config;
     // A loop in a worktree is counted where it was started.
     let project = PathBuf::from(origin.unwrap_or(workspace));

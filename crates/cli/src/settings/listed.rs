@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use ralph_agents::Program;
-use ralph_model::{AgentKind, AgentSpec, ConfigError, PriceList};
+use ralph_model::{AgentSpec, ConfigError, Launch, PriceList};
 
 use super::Layer;
-use super::agents::{USUAL_ORDER, configured};
+use super::agents::{configured, never_tells_its_cost, ready_made, usual_order};
 use super::keys::meant;
 
 /// How usable an agent is on this computer.
@@ -26,9 +26,8 @@ pub(crate) enum Readiness {
 /// # Errors
 /// When the user's file describes one that cannot be.
 pub(crate) fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
-    let known = USUAL_ORDER.into_iter().filter(|name| !user.agents.contains_key(*name));
-    let known = known.filter_map(|name| Some(AgentSpec::new(name, AgentKind::of_program(name, name.to_owned())?)));
-    let mut specs: Vec<AgentSpec> = known.collect();
+    let known = usual_order().into_iter().filter(|name| !user.agents.contains_key(*name));
+    let mut specs: Vec<AgentSpec> = known.filter_map(ready_made).collect();
     for (name, agent) in &user.agents {
         specs.push(configured(name, agent.clone())?);
     }
@@ -41,7 +40,7 @@ pub(crate) fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
 pub(crate) fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readiness) -> Vec<String> {
     let spec = |name: &String| match user.agents.get(name) {
         Some(agent) => configured(name, agent.clone()).ok(),
-        None => AgentKind::of_program(name, name.clone()).map(|kind| AgentSpec::new(name.clone(), kind)),
+        None => ready_made(name),
     };
     let seen: Vec<(Readiness, String)> =
         order(user).into_iter().filter_map(|name| spec(&name).map(|spec| (readiness(&spec), name))).collect();
@@ -50,12 +49,12 @@ pub(crate) fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readines
 }
 
 fn order(user: &Layer) -> Vec<String> {
-    user.agent_order.clone().unwrap_or_else(|| USUAL_ORDER.map(str::to_owned).to_vec())
+    user.agent_order.clone().unwrap_or_else(|| usual_order().into_iter().map(str::to_owned).collect())
 }
 
 /// What is wrong with the order in which the user prefers agents: a name that nobody has.
 pub(crate) fn unknown_in_order(user: &Layer) -> Option<String> {
-    let names = || USUAL_ORDER.into_iter().chain(user.agents.keys().map(String::as_str));
+    let names = || usual_order().into_iter().chain(user.agents.keys().map(String::as_str));
     let unknown = user.agent_order.iter().flatten().find(|wanted| names().all(|name| name != *wanted))?;
     let hint = meant(names(), unknown).map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
     let known = names().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
@@ -66,7 +65,7 @@ pub(crate) fn unknown_in_order(user: &Layer) -> Option<String> {
 
 /// What a person can do about an agent that is not ready.
 pub(crate) fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
-    let known = Program::of(&spec.kind);
+    let known = Program::of(spec);
     match (readiness, known) {
         (Readiness::Usable, _) => None,
         (Readiness::NoLogin, known) => known.map(|known| known.login.to_owned()),
@@ -83,26 +82,25 @@ pub(crate) fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
 
 /// The key of `[agents.NAME]` that says which program it is.
 const fn key(spec: &AgentSpec) -> &'static str {
-    match &spec.kind {
-        AgentKind::Command { .. } | AgentKind::Acp { .. } => "command",
-        AgentKind::Claude { .. } | AgentKind::Codex { .. } | AgentKind::Opencode { .. } | AgentKind::Gemini { .. } => {
-            "program"
-        }
+    match &spec.launch {
+        Some(Launch::Command(_)) => "command",
+        Some(Launch::Program(_)) | None => "program",
     }
 }
 
 fn first_word(spec: &AgentSpec) -> Option<&str> {
-    match &spec.kind {
-        AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next(),
-        kind => kind.program(),
+    match &spec.launch {
+        Some(Launch::Command(line)) => line.split_whitespace().next(),
+        Some(Launch::Program(program)) => Some(program),
+        None => None,
     }
 }
 
 /// What should be known of the model that an agent takes when nobody names one.
 pub(crate) fn note(spec: &AgentSpec, prices: &PriceList) -> Option<String> {
     let is_its_own_choice = spec.model.is_none() && !spec.unmetered && !spec.user_settings;
-    let is_counted = is_its_own_choice && spec.kind.never_tells_its_cost();
-    let model = Program::of(&spec.kind).filter(|_| is_counted)?.unpriced_default()?;
+    let is_counted = is_its_own_choice && never_tells_its_cost(spec);
+    let model = Program::of(spec).filter(|_| is_counted)?.unpriced_default?;
     let example = prices.of(PRICED_EXAMPLE).map(|_| format!(", such as {}:{PRICED_EXAMPLE}", spec.name));
     let example = example.unwrap_or_default();
     let is_unpriced = prices.of(model).is_none();

@@ -15,7 +15,8 @@ use crate::error::Error;
 use crate::notice::Notice;
 
 /// The beginning of one pass.
-pub(super) struct Beginning {
+#[derive(Debug, Clone)]
+pub(crate) struct Beginning {
     pub(super) iteration: Iteration,
     pub(super) attempt: Attempt,
     pub(super) pause: Millis,
