@@ -9,6 +9,7 @@ use ralph_agents::{
 };
 use ralph_model::{AgentEvent, Cost, Ended, Millis, Money, ToolEvidence, Trouble, Usage};
 use ralph_process::Recorded;
+use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
 /// One run of the agent.
@@ -117,7 +118,11 @@ impl Agent for ScriptedAgent {
                 cost: Cost::Known { amount: cost },
                 unpriced: Vec::new(),
                 duration: Millis(1),
-                output: Recorded::default(),
+                output: Recorded {
+                    bytes: u64::try_from(turn.says.len()).unwrap(),
+                    sha256: format!("{:x}", Sha256::digest(turn.says)),
+                    cut: false,
+                },
                 swept: 0,
             })
         })
