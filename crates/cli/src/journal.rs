@@ -1,8 +1,9 @@
-//! A loop read back from its journal, for commands that only look.
+//! Loops by name, and read back from their journals.
 
+use anyhow::bail;
 use ralph_engine::Loop;
 use ralph_model::LoopId;
-use ralph_store::Store;
+use ralph_store::{Found, LoopEntry, Store};
 
 /// The loop that a journal tells of.
 ///
@@ -10,4 +11,22 @@ use ralph_store::Store;
 /// When the journal is broken or cannot be followed.
 pub(crate) async fn read(store: &Store, loop_id: LoopId) -> anyhow::Result<Loop> {
     ralph_runtime::read_loop(store, loop_id).await.map(|(run, _)| run).map_err(Into::into)
+}
+
+/// The loop that a person means.
+///
+/// # Errors
+/// When nobody or more than one answers to the name.
+pub(crate) async fn find_loop(store: &Store, name: &str) -> anyhow::Result<LoopEntry> {
+    match store.find(name).await? {
+        Found::One(entry) => Ok(*entry),
+        Found::None if name.chars().filter(char::is_ascii_alphanumeric).count() < 4 => {
+            bail!("`{name}` is too short: give four or more characters of a loop's id, `ralph list --all` shows them")
+        }
+        Found::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
+        Found::Several(entries) => {
+            let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
+            bail!("`{name}` may mean any of these, give more characters:\n  {}", ids.join("\n  "))
+        }
+    }
 }

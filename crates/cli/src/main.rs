@@ -2,16 +2,10 @@
 
 mod args;
 mod commands;
-mod environment;
-mod host;
+mod input;
 mod journal;
-mod places;
-mod prepare;
-mod sandbox;
+mod objective;
 mod screen;
-mod settings;
-mod skills;
-mod trust;
 mod view;
 
 use std::ffi::{OsStr, OsString};
@@ -21,11 +15,14 @@ use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser as _};
+use ralph_config::trust::Asking;
 use ralph_model::{ConfigError, exit_code};
 
 use crate::args::{Cli, Command};
-use crate::host::{GUARD, Host, REAPER, is_interactive, now};
-use crate::screen::{Asking, Screen, ask_at_terminal, told};
+use crate::commands::doctor;
+use crate::input::{is_interactive, now};
+use crate::screen::{Screen, ask_at_terminal, told};
+use ralph_host::{GUARD, Host, REAPER};
 
 fn main() -> ExitCode {
     let first = std::env::args_os().nth(1);
@@ -46,10 +43,18 @@ fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = screen.say(&format!("error: {}", told(&error)));
-            // What the user can mend by typing something else is told apart from what failed.
-            let usage = error.is::<ConfigError>() || error.is::<settings::Error>();
-            ExitCode::from(if usage { exit_code::USAGE } else { exit_code::ERROR })
+            ExitCode::from(code_of(&error))
         }
+    }
+}
+
+/// What the user can fix by typing something else is told apart from what failed.
+fn code_of(error: &anyhow::Error) -> u8 {
+    let usage = error.is::<ConfigError>() || error.is::<ralph_config::Error>();
+    match error.downcast_ref::<ralph_host::Error>() {
+        Some(error) => error.exit_code(),
+        None if usage => exit_code::USAGE,
+        None => exit_code::ERROR,
     }
 }
 
@@ -75,10 +80,10 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
             commands::completions::completions(&args, screen.out)?;
             Ok(exit_code::COMPLETED)
         }
-        Command::Report(args) => commands::report::run(args, &Host::look()?, screen),
+        Command::Report(args) => commands::report::run(args, &input::host()?, screen),
         command => {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build()?;
-            let ended = runtime.block_on(dispatch_async(command, Host::look()?, screen));
+            let ended = runtime.block_on(dispatch_async(command, input::host()?, screen));
             // A thread that still reads a large workspace for a loop that nobody wants any more is not waited for.
             runtime.shutdown_timeout(Duration::from_millis(500));
             ended
@@ -100,11 +105,11 @@ async fn dispatch_async(command: Command, around: Host, screen: &mut Screen<'_>)
         Command::Trust(args) => {
             let mut ask = ask_at_terminal;
             let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-            commands::trust::trust(&args, &around.places, &around.current, asking, now(), screen).await
+            commands::trust::trust(&args, &around.dirs, &around.current, asking, now(), screen).await
         }
-        Command::Init(args) => commands::init::init(&args, &around.places, &around.current, now(), screen).await,
+        Command::Init(args) => commands::init::init(&args, &around.dirs, &around.current, now(), screen).await,
         Command::Agents(args) => commands::agents::agents(&args, &around, screen).await,
-        Command::Doctor(args) => commands::doctor::doctor(&args, &around.subject()?, screen).await,
+        Command::Doctor(args) => doctor::doctor(&args, &doctor::Subject::new(&around), screen).await,
         Command::Demo(args) => commands::demo::run(args, around, screen).await,
         Command::Report(_) | Command::Completions(_) => unreachable!("these need no runtime and were answered above"),
     }

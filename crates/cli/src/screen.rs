@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead as _, Write};
 
+use ralph_config::trust::Answer;
 use ralph_model::Money;
 use ralph_text::sanitize;
 
@@ -78,23 +79,6 @@ pub(crate) fn dollars(amount: Money) -> String {
     const STEP: i64 = 100;
     let micros = amount.micros();
     Money::from_micros(micros.checked_add(STEP - 1).map_or(micros, |micros| micros / STEP * STEP)).to_string()
-}
-
-/// Yes or no.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// Yes.
-    Yes,
-    /// Anything else.
-    No,
-}
-
-/// Whether there is somebody who can be asked.
-pub(crate) enum Asking<'a> {
-    /// Standard input or standard error is no terminal.
-    Nobody,
-    /// Shows a text and asks for yes or no.
-    Person(&'a mut (dyn FnMut(&str) -> io::Result<Answer> + Send)),
 }
 
 /// Asks at the terminal: the text goes to standard error, the answer comes from standard input. The end of input is a

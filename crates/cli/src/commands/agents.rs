@@ -11,11 +11,10 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::args::AgentsArgs;
-use crate::host::Host;
-use crate::prepare::user_settings;
 use crate::screen::Screen;
-use crate::settings::agents::prices;
-use crate::settings::listed::{Readiness, advice, listed, note};
+use ralph_config::agents::prices;
+use ralph_host::Host;
+use ralph_host::agents::{Readiness, advice, listed, note};
 
 /// How long a program may take to say its version: some start a whole runtime for it.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -49,7 +48,7 @@ impl Seen {
 /// # Errors
 /// When the configuration cannot be read, or nobody can be told.
 pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let user = user_settings(&around.places)?;
+    let user = around.user_settings()?;
     let prices = prices(&user)?;
     if args.prices {
         return list_prices(&prices, args.json, screen);

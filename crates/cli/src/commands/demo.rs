@@ -12,9 +12,10 @@ use ralph_model::{AgentSpec, DEFAULT_PROMISE, LoopConfig, Millis, Money};
 
 use super::follow::{self, Following, Hints};
 use crate::args::{DemoArgs, ScreenArgs};
-use crate::host::{Host, HostOptions};
-use crate::places::{Places, shell_word};
 use crate::screen::Screen;
+use ralph_config::trust::shell_word;
+use ralph_host::Dirs;
+use ralph_host::{Host, HostOptions};
 
 /// The first argument that makes the program the demo's agent.
 pub(crate) const AGENT: &str = "__demo-agent";
@@ -49,12 +50,12 @@ pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_
     let root = folder.path().join("shop");
     make_repository(&root, &around.git()?)?;
     // A state of its own: a demo leaves nothing among the user's loops.
-    around.places = Places { state: folder.path().join("state"), ..around.places };
+    around.dirs = Dirs { state: folder.path().join("state"), ..around.dirs };
     screen.say(OPENING)?;
     let following = Following {
         around: &around,
         // The script writes nothing but the workspace.
-        wants: HostOptions { level: Some(around.level()?), writable: Some(Vec::new()), ..HostOptions::default() },
+        wants: HostOptions { level: Some(around.level()), writable: Some(Vec::new()), ..HostOptions::default() },
         args: ScreenArgs { json: false, quiet: false, plain: args.plain },
         hints: if args.keep { Hints::Shown } else { Hints::Hidden },
     };

@@ -6,9 +6,9 @@ use std::path::Path;
 use ralph_workspace::Workspace;
 
 use crate::args::DiffArgs;
-use crate::host::{Host, find_loop};
-use crate::journal::read;
+use crate::journal::{find_loop, read};
 use crate::screen::Screen;
+use ralph_host::Host;
 
 /// Prints a patch.
 ///

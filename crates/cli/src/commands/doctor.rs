@@ -7,6 +7,7 @@ mod workspace;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::IsTerminal as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -16,14 +17,14 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::args::DoctorArgs;
-use crate::places::Places;
 use crate::screen::Screen;
-use crate::settings::listed::Readiness;
+use ralph_host::agents::Readiness;
+use ralph_host::{Dirs, Host};
 
 /// What the examination rests on: values, so that it can be tried on any machine.
 pub(crate) struct Subject<'a> {
     /// Where Ralph keeps things.
-    pub(crate) places: &'a Places,
+    pub(crate) dirs: &'a Dirs,
     /// The folder that Ralph was started in.
     pub(crate) current: &'a Path,
     /// The `PATH`.
@@ -38,6 +39,26 @@ pub(crate) struct Subject<'a> {
     pub(crate) readiness: Box<dyn Fn(&AgentSpec) -> Readiness + 'a>,
     /// Where a person can be shown something.
     pub(crate) terminal: Terminal,
+}
+
+impl<'a> Subject<'a> {
+    /// This machine.
+    pub(crate) fn new(host: &'a Host) -> Self {
+        Self {
+            dirs: &host.dirs,
+            current: &host.current,
+            path: host.search_path(),
+            reaper: host.reaper(),
+            level: host.level(),
+            environment: host.check_environment(&[]),
+            readiness: Box::new(|spec| host.readiness(spec)),
+            terminal: match (std::io::stdin().is_terminal(), std::io::stderr().is_terminal()) {
+                (true, true) => Terminal::Whole,
+                (false, true) => Terminal::OutputOnly,
+                (_, false) => Terminal::None,
+            },
+        }
+    }
 }
 
 /// Which of the standard streams are terminals.

@@ -7,7 +7,7 @@ use super::*;
 
 struct Scene {
     folder: tempfile::TempDir,
-    places: Places,
+    dirs: Dirs,
     claude: Readiness,
     codex: Readiness,
 }
@@ -16,14 +16,14 @@ impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
-        let places = Places { config: folder.path().join("config"), state: folder.path().join("state") };
-        Self { folder, places, claude: Readiness::Usable, codex: Readiness::Missing }
+        let dirs = Dirs { config: folder.path().join("config"), state: folder.path().join("state") };
+        Self { folder, dirs, claude: Readiness::Usable, codex: Readiness::Missing }
     }
 
     async fn examine(&self) -> Vec<Finding> {
         let path = std::env::var_os("PATH").unwrap();
         let subject = Subject {
-            places: &self.places,
+            dirs: &self.dirs,
             current: &self.folder.path().join("work"),
             path,
             // A reaper that does not exist; the real one is tried by the tests of the whole program.
@@ -84,25 +84,25 @@ async fn whatever_is_not_ok_says_what_to_do() {
 #[tokio::test]
 async fn an_open_state_folder_is_a_warning_and_a_file_in_its_place_a_failure() {
     let scene = Scene::new();
-    fs::create_dir(&scene.places.state).unwrap();
-    fs::set_permissions(&scene.places.state, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::create_dir(&scene.dirs.state).unwrap();
+    fs::set_permissions(&scene.dirs.state, fs::Permissions::from_mode(0o755)).unwrap();
     let (level, text) = scene.level("state").await;
     assert_eq!(level, Level::Warn);
     assert!(text.contains("chmod 700"), "{text}");
-    fs::set_permissions(&scene.places.state, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::set_permissions(&scene.dirs.state, fs::Permissions::from_mode(0o700)).unwrap();
     assert_eq!(scene.level("state").await.0, Level::Ok);
-    fs::remove_dir(&scene.places.state).unwrap();
-    fs::write(&scene.places.state, "").unwrap();
+    fs::remove_dir(&scene.dirs.state).unwrap();
+    fs::write(&scene.dirs.state, "").unwrap();
     assert_eq!(scene.level("state").await.0, Level::Fail);
 }
 
 #[tokio::test]
 async fn a_broken_database_and_a_broken_configuration_fail() {
     let scene = Scene::new();
-    fs::create_dir_all(&scene.places.state).unwrap();
-    fs::create_dir_all(&scene.places.config).unwrap();
-    fs::write(scene.places.database(), "this is no database, whatever its name says").unwrap();
-    fs::write(scene.places.config_file(), "max = 3").unwrap();
+    fs::create_dir_all(&scene.dirs.state).unwrap();
+    fs::create_dir_all(&scene.dirs.config).unwrap();
+    fs::write(scene.dirs.database(), "this is no database, whatever its name says").unwrap();
+    fs::write(scene.dirs.config_file(), "max = 3").unwrap();
     assert_eq!(scene.level("database").await.0, Level::Fail);
     let (level, text) = scene.level("configuration").await;
     assert_eq!(level, Level::Fail);
@@ -129,12 +129,12 @@ async fn whoever_could_do_the_work_is_told_and_nobody_is_a_warning() {
     assert!(!table(&findings, Level::Warn).contains("Loops can run"), "{findings:?}");
 
     // A command needs none of them, whoever names it.
-    fs::create_dir_all(&scene.places.config).unwrap();
-    fs::write(scene.places.config_file(), "agent = 'claude'").unwrap();
+    fs::create_dir_all(&scene.dirs.config).unwrap();
+    fs::write(scene.dirs.config_file(), "agent = 'claude'").unwrap();
     assert_eq!(scene.level("agents").await.0, Level::Warn, "a name alone is not there");
-    fs::write(scene.places.config_file(), "agent_command = './x'").unwrap();
+    fs::write(scene.dirs.config_file(), "agent_command = './x'").unwrap();
     assert_eq!(scene.level("agents").await.0, Level::Ok);
-    fs::write(scene.places.config_file(), "").unwrap();
+    fs::write(scene.dirs.config_file(), "").unwrap();
     fs::write(scene.folder.path().join("work/ralph.toml"), "agent_command = './x'").unwrap();
     assert_eq!(scene.level("agents").await.0, Level::Ok);
 }
@@ -142,7 +142,7 @@ async fn whoever_could_do_the_work_is_told_and_nobody_is_a_warning() {
 #[tokio::test]
 async fn what_ralph_agents_refuses_fails_here_too() {
     let scene = Scene::new();
-    fs::create_dir_all(&scene.places.config).unwrap();
+    fs::create_dir_all(&scene.dirs.config).unwrap();
     let cases = [
         ("[agents.x]\nkind = 'foo'", "[agents.x] has the kind `foo`"),
         ("[agents.x]\nkind = 'acp'", "has no `command`"),
@@ -150,7 +150,7 @@ async fn what_ralph_agents_refuses_fails_here_too() {
         ("[prices.m]\ninput = 2", "needs both `input` and `output`"),
     ];
     for (file, wanted) in cases {
-        fs::write(scene.places.config_file(), file).unwrap();
+        fs::write(scene.dirs.config_file(), file).unwrap();
         let (level, text) = scene.level("configuration").await;
         assert_eq!(level, Level::Fail, "{file}");
         assert!(text.contains(wanted), "{text}");
@@ -177,7 +177,7 @@ async fn an_unapproved_file_names_the_command_that_approves() {
 async fn json_and_exit_code_agree() {
     let scene = Scene::new();
     let subject = Subject {
-        places: &scene.places,
+        dirs: &scene.dirs,
         current: scene.folder.path(),
         path: OsString::new(),
         reaper: ReaperProgram { program: PathBuf::from("/nonexistent/ralph"), arguments: vec![] },

@@ -11,8 +11,8 @@ use ralph_runtime::{Plan, plan};
 use serde_json::json;
 
 use crate::args::ScreenArgs;
-use crate::host::{Host, HostOptions};
 use crate::screen::Screen;
+use ralph_host::{Host, HostOptions};
 
 /// More files than this are not looked at: an explanation is quick.
 const MAX_FILES: usize = 200_000;

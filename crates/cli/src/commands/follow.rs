@@ -17,10 +17,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::args::ScreenArgs;
-use crate::host::{Host, HostOptions};
-use crate::places::shell_word;
 use crate::screen::{Screen, counted, dollars};
 use crate::view::{Live, Mode};
+use ralph_config::trust::shell_word;
+use ralph_host::{Host, HostOptions};
 
 /// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
 const TIMEOUT: Duration = Duration::from_secs(1);

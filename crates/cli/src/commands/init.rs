@@ -13,11 +13,12 @@ use ralph_store::Store;
 use serde_json::json;
 
 use crate::args::InitArgs;
-use crate::places::{Places, shell_word};
-use crate::prepare::workspace;
 use crate::screen::Screen;
-use crate::settings::{FILE_NAME, Key, RepositoryFile};
-use crate::trust::Question;
+use ralph_config::trust::Question;
+use ralph_config::trust::shell_word;
+use ralph_config::{FILE_NAME, Key, RepositoryFile};
+use ralph_host::Dirs;
+use ralph_host::workspace;
 
 /// Limits that let a first loop show something without costing much.
 const LIMITS: [(Key, &str); 2] = [(Key::MaxIterations, "10"), (Key::MaxCostUsd, "5.00")];
@@ -28,7 +29,7 @@ const LIMITS: [(Key, &str); 2] = [(Key::MaxIterations, "10"), (Key::MaxCostUsd, 
 /// When the file or the approval cannot be written.
 pub(crate) async fn init(
     args: &InitArgs,
-    places: &Places,
+    dirs: &Dirs,
     current: &Path,
     now: Timestamp,
     screen: &mut Screen<'_>,
@@ -62,7 +63,7 @@ pub(crate) async fn init(
     // From the bytes that were written, not from the file: it may be another one by now.
     let written = RepositoryFile::from_bytes(path.clone(), text.into_bytes())?;
     if let Some(question) = Question::about_file(&written, &workspace) {
-        question.approve(&Store::open(&places.database()).await?, now).await?;
+        question.approve(&Store::open(&dirs.database()).await?, now).await?;
     }
     let next = next_command(&detection, &workspace, current);
     if args.json {

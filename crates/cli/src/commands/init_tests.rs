@@ -3,20 +3,20 @@ use std::fs;
 use ralph_checks::Stack;
 
 use super::*;
-use crate::screen::Asking;
-use crate::settings::{Class, parse};
+use ralph_config::trust::Asking;
+use ralph_config::{Class, parse};
 
 struct Scene {
     folder: tempfile::TempDir,
-    places: Places,
+    dirs: Dirs,
 }
 
 impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
-        let places = Places { config: folder.path().join("config"), state: folder.path().join("state") };
-        Self { folder, places }
+        let dirs = Dirs { config: folder.path().join("config"), state: folder.path().join("state") };
+        Self { folder, dirs }
     }
 
     fn path(&self) -> std::path::PathBuf {
@@ -28,7 +28,7 @@ impl Scene {
         change(&mut words);
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut screen = Screen { out: &mut out, err: &mut err };
-        let code = init(&words, &self.places, self.folder.path(), Timestamp(1), &mut screen).await.unwrap();
+        let code = init(&words, &self.dirs, self.folder.path(), Timestamp(1), &mut screen).await.unwrap();
         (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }
 }
@@ -43,7 +43,7 @@ async fn what_it_writes_is_approved_and_says_what_to_type_next() {
     let workspace = scene.folder.path().join("work").canonicalize().unwrap();
     let file = RepositoryFile::read(&workspace).unwrap().unwrap();
     let question = Question::about_file(&file, &workspace).unwrap();
-    let store = Store::open(&scene.places.database()).await.unwrap();
+    let store = Store::open(&scene.dirs.database()).await.unwrap();
     assert!(question.ensure(&store, &mut Asking::Nobody, Timestamp(2)).await.is_ok());
     assert_eq!(fs::metadata(scene.path()).unwrap().permissions().mode() & 0o111, 0);
 }
@@ -68,7 +68,7 @@ async fn print_writes_nothing_at_all() {
     let (code, out, _) = scene.init(|words| words.print = true).await;
     assert_eq!(code, 0);
     assert!(parse(Path::new("x"), &out).is_ok(), "{out}");
-    assert!(!scene.path().exists() && !scene.places.state.exists());
+    assert!(!scene.path().exists() && !scene.dirs.state.exists());
 }
 
 #[tokio::test]

@@ -8,15 +8,16 @@ use ralph_workspace::holder;
 use serde_json::{Value, json};
 
 use crate::args::{ListArgs, StatusWord};
-use crate::host::{Host, now};
+use crate::input::now;
 use crate::screen::Screen;
+use ralph_host::Host;
 
 /// Lists loops.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let entries = match Store::open_existing(&around.places.database()).await? {
+    let entries = match Store::open_existing(&around.dirs.database()).await? {
         Some(store) => chosen(&store, &args, around).await?,
         None => Vec::new(),
     };

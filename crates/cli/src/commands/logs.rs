@@ -15,10 +15,10 @@ use ralph_model::Verdict;
 use ralph_text::{Redactor, SanitizeStream};
 
 use crate::args::LogsArgs;
-use crate::host::{Host, find_loop};
-use crate::journal::read;
+use crate::journal::{find_loop, read};
 use crate::screen::Screen;
 use crate::view::transcript;
+use ralph_host::Host;
 
 /// Prints one output, and goes on with it while the loop runs when that is asked for.
 ///

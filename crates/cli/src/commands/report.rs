@@ -6,10 +6,10 @@ use ralph_report::{Group, Spread, Summary, day_start, read, write};
 use serde_json::{Value, json};
 
 use crate::args::ReportArgs;
-use crate::host::{Host, now};
-use crate::prepare::user_settings;
+use crate::input::now;
 use crate::screen::Screen;
-use crate::settings;
+use ralph_config::metrics_path;
+use ralph_host::Host;
 
 /// Writes the report of a period beside its metrics, or prints its figures.
 ///
@@ -26,7 +26,7 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
     }
     let metrics = match args.metrics {
         Some(path) => around.current.join(path),
-        None => settings::metrics_path(&user_settings(&around.places)?, &around.current),
+        None => metrics_path(&around.user_settings()?, &around.current),
     };
     let until = Timestamp(day_start(&date)?.0 + 86_400_000);
     let found = read(&metrics, Some(day_start(&since)?), Some(until))?;

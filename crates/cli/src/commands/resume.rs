@@ -12,11 +12,11 @@ use super::follow::{self, Following, Hints};
 use super::list::{is_interrupted, of_workspace, race_of};
 use super::run::missing_logins;
 use crate::args::ResumeArgs;
-use crate::host::{Host, HostOptions, find_loop};
-use crate::journal::read;
-use crate::prepare::user_settings;
+use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
-use crate::settings;
+use ralph_config::agents::{instead, prices, refuse_unpriced};
+use ralph_config::{caps, metrics_path};
+use ralph_host::{Host, HostOptions};
 
 /// Goes on with the loop that is meant and follows it to its end.
 ///
@@ -43,12 +43,12 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
     // As it is by now: it may have gone on with others before.
     let mut config = read(&store, entry.id).await?.facts().config.clone();
     store.close().await?;
-    let user = user_settings(&around.places)?;
-    let prices = settings::agents::prices(&user)?;
-    let instead = settings::agents::instead(&user, &config, &args.agent, args.model.as_ref())?;
+    let user = around.user_settings()?;
+    let prices = prices(&user)?;
+    let instead = instead(&user, &config, &args.agent, args.model.as_ref())?;
     if let [first, more @ ..] = instead.as_slice() {
         if !args.unmetered {
-            settings::agents::refuse_unpriced(&instead.iter().collect::<Vec<_>>(), &prices)?;
+            refuse_unpriced(&instead.iter().collect::<Vec<_>>(), &prices)?;
         }
         (config.agent, config.more_agents) = (first.clone(), more.to_vec());
     }
@@ -61,10 +61,10 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
     let project = PathBuf::from(origin.unwrap_or(workspace));
     let wants = HostOptions {
         env,
-        caps: settings::caps(&user),
-        metrics: Some(settings::metrics_path(&user, &project)),
+        caps: caps(&user),
+        metrics: Some(metrics_path(&user, &project)),
         notify: user.notify.command.clone(),
-        level: Some(around.level()?),
+        level: Some(around.level()),
         writable: None,
         prices,
         agents,

@@ -10,9 +10,10 @@ use ralph_runtime::take_out_leftovers;
 use ralph_workspace::{Holder, Lock, Options, Workspace};
 
 use crate::args::{RewindArgs, RewindTarget};
-use crate::host::{Host, find_loop, now};
-use crate::journal::read;
+use crate::input::now;
+use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
+use ralph_host::Host;
 
 const KEPT: &str = "before-rewind-";
 

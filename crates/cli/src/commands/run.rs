@@ -11,10 +11,12 @@ use ralph_workspace::{Guard, Repository};
 use super::explain;
 use super::follow::{self, Following, Hints};
 use crate::args::RunArgs;
-use crate::host::{Host, HostOptions, find_program, is_interactive, now};
-use crate::prepare::{self, Context};
-use crate::screen::{Asking, Screen, ask_at_terminal, told};
-use crate::settings::listed::{Readiness, advice};
+use crate::input::{is_interactive, now};
+use crate::objective::objective;
+use crate::screen::{Screen, ask_at_terminal, told};
+use ralph_config::trust::Asking;
+use ralph_host::agents::{Readiness, advice};
+use ralph_host::{Context, Host, HostOptions, find_program, prepare};
 
 /// Starts a loop and follows it to its end.
 ///
@@ -33,7 +35,7 @@ pub(crate) async fn run(args: RunArgs, around: &Host, screen: &mut Screen<'_>) -
         caps: resolved.caps,
         metrics: Some(resolved.metrics_path),
         notify: resolved.notify,
-        level: Some(around.level()?),
+        level: Some(around.level()),
         writable: None,
         prices: resolved.prices,
         agents: resolved.config.agents().cloned().collect(),
@@ -99,7 +101,7 @@ fn cautions(config: &LoopConfig, git: &Path) -> Vec<String> {
 
 /// Whose fault it is that nothing was started: the words' or the machine's.
 fn code_of(error: &anyhow::Error) -> u8 {
-    if let Some(error) = error.downcast_ref::<prepare::Error>() {
+    if let Some(error) = error.downcast_ref::<ralph_host::Error>() {
         return error.exit_code();
     }
     let is_machine = error.is::<ralph_store::Error>()
@@ -107,17 +109,17 @@ fn code_of(error: &anyhow::Error) -> u8 {
     if is_machine { exit_code::ERROR } else { exit_code::USAGE }
 }
 
-async fn resolve(args: &RunArgs, around: &Host) -> anyhow::Result<crate::settings::Resolved> {
-    let workspace = prepare::workspace(args.workspace.as_deref(), &around.current)?;
-    refuse_state_inside(&workspace, &around.places.state)?;
-    let objective = prepare::objective(args, &mut std::io::stdin().lock())?;
+async fn resolve(args: &RunArgs, around: &Host) -> anyhow::Result<ralph_config::Resolved> {
+    let workspace = ralph_host::workspace(args.workspace.as_deref(), &around.current)?;
+    refuse_state_inside(&workspace, &around.dirs.state)?;
+    let objective = objective(args, &mut std::io::stdin().lock())?;
     let store = around.store().await?;
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
     let home = around.user_home();
-    let installed = |user: &crate::settings::Layer| around.usable_agents(user);
+    let installed = |user: &ralph_config::Layer| around.usable_agents(user);
     let context = Context {
-        places: &around.places,
+        dirs: &around.dirs,
         home: &home,
         current: &around.current,
         store: &store,
@@ -125,7 +127,7 @@ async fn resolve(args: &RunArgs, around: &Host) -> anyhow::Result<crate::setting
         now: now(),
         installed: &installed,
     };
-    let mut resolved = prepare::prepare(args, objective, &workspace, context).await?;
+    let mut resolved = prepare(&args.into(), objective, &workspace, context).await?;
     if let Some(candidates) = args.race {
         refuse_impossible_race(candidates, &resolved.config)?;
         resolved.config.isolation = Isolation::Worktree;

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 
 use super::list::{columns, of_race, state};
 use crate::args::ShowArgs;
-use crate::host::{Host, find_loop};
-use crate::journal::read;
+use crate::journal::{find_loop, read};
 use crate::screen::Screen;
+use ralph_host::Host;
 
 /// Shows one loop.
 ///

@@ -5,8 +5,10 @@ use serde_json::json;
 
 use super::list::is_interrupted;
 use crate::args::StopArgs;
-use crate::host::{Host, find_loop, now};
+use crate::input::now;
+use crate::journal::find_loop;
 use crate::screen::Screen;
+use ralph_host::Host;
 
 /// Asks a loop to end; does not wait for it.
 ///

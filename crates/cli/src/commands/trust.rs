@@ -8,12 +8,12 @@ use ralph_store::{Store, Trusted};
 use serde_json::json;
 
 use crate::args::{TrustAction, TrustArgs};
-use crate::places::Places;
-use crate::prepare::workspace;
-use crate::screen::{Answer, Asking, Screen};
-use crate::settings::RepositoryFile;
-use crate::skills::candidates;
-use crate::trust::{Error, Question};
+use crate::screen::Screen;
+use ralph_config::RepositoryFile;
+use ralph_config::skills::candidates;
+use ralph_config::trust::{Answer, Asking, Error, Question};
+use ralph_host::Dirs;
+use ralph_host::workspace;
 
 /// Does what the words ask for and gives the exit code.
 ///
@@ -21,26 +21,26 @@ use crate::trust::{Error, Question};
 /// When the store cannot be used or there is nothing to take back.
 pub(crate) async fn trust(
     args: &TrustArgs,
-    places: &Places,
+    dirs: &Dirs,
     current: &Path,
     mut asking: Asking<'_>,
     now: Timestamp,
     screen: &mut Screen<'_>,
 ) -> Result<u8> {
     match args.action() {
-        TrustAction::List => list(args, places, screen).await,
-        TrustAction::Revoke(start) => revoke(&start, args, places, screen).await,
+        TrustAction::List => list(args, dirs, screen).await,
+        TrustAction::Revoke(start) => revoke(&start, args, dirs, screen).await,
         TrustAction::Approve => {
             let mut yes = |_: &str| Ok(Answer::Yes);
-            approve(args, places, current, &mut Asking::Person(&mut yes), now, screen).await
+            approve(args, dirs, current, &mut Asking::Person(&mut yes), now, screen).await
         }
-        TrustAction::Ask => approve(args, places, current, &mut asking, now, screen).await,
+        TrustAction::Ask => approve(args, dirs, current, &mut asking, now, screen).await,
     }
 }
 
 async fn approve(
     args: &TrustArgs,
-    places: &Places,
+    dirs: &Dirs,
     current: &Path,
     asking: &mut Asking<'_>,
     now: Timestamp,
@@ -57,7 +57,7 @@ async fn approve(
     for problem in &problems {
         screen.say(problem)?;
     }
-    let store = Store::open(&places.database()).await?;
+    let store = Store::open(&dirs.database()).await?;
     let mut approved = Vec::new();
     for question in &questions {
         if question.is_approved(&store).await? {
@@ -113,8 +113,8 @@ fn questions(workspace: &Path) -> (Vec<Question>, Vec<String>) {
     (questions, problems)
 }
 
-async fn list(args: &TrustArgs, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
-    let trusted = match Store::open_existing(&places.database()).await? {
+async fn list(args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<'_>) -> Result<u8> {
+    let trusted = match Store::open_existing(&dirs.database()).await? {
         Some(store) => store.trusted().await?,
         None => Vec::new(),
     };
@@ -132,8 +132,8 @@ async fn list(args: &TrustArgs, places: &Places, screen: &mut Screen<'_>) -> Res
     Ok(exit_code::COMPLETED)
 }
 
-async fn revoke(start: &str, args: &TrustArgs, places: &Places, screen: &mut Screen<'_>) -> Result<u8> {
-    let store = Store::open_existing(&places.database()).await?.context("nothing is approved yet")?;
+async fn revoke(start: &str, args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<'_>) -> Result<u8> {
+    let store = Store::open_existing(&dirs.database()).await?.context("nothing is approved yet")?;
     let mut hashes: Vec<Trusted> = store.trusted().await?;
     hashes.retain(|one| !start.is_empty() && one.hash.starts_with(&start.to_ascii_lowercase()));
     hashes.dedup_by(|left, right| left.hash == right.hash);

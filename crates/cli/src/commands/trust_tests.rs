@@ -21,10 +21,10 @@ impl Scene {
     async fn run(&self, line: &str, asking: Asking<'_>) -> (Result<u8>, String, String) {
         let words = ["ralph", "trust"].into_iter().chain(line.split_whitespace());
         let Command::Trust(words) = Cli::try_parse_from(words).unwrap().command else { panic!("not trust") };
-        let places = Places { config: self.folder.path().join("config"), state: self.folder.path().join("state") };
+        let dirs = Dirs { config: self.folder.path().join("config"), state: self.folder.path().join("state") };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut screen = Screen { out: &mut out, err: &mut err };
-        let result = trust(&words, &places, self.folder.path(), asking, Timestamp(1), &mut screen).await;
+        let result = trust(&words, &dirs, self.folder.path(), asking, Timestamp(1), &mut screen).await;
         (result, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }
 }

@@ -3,8 +3,9 @@
 use ralph_runtime::{Proof, verify_run};
 
 use crate::args::VerifyRunArgs;
-use crate::host::{Host, find_loop};
+use crate::journal::find_loop;
 use crate::screen::Screen;
+use ralph_host::Host;
 
 /// Checks a loop offline. Exit code 1 when something does not hold.
 ///

@@ -59,7 +59,7 @@ pub(crate) struct Live {
 impl Live {
     /// Starts showing.
     pub(crate) fn new(mode: Mode) -> Self {
-        Self::on(io::stderr(), mode, crate::host::now, terminal_size)
+        Self::on(io::stderr(), mode, crate::input::now, terminal_size)
     }
 
     fn on(out: impl Write + Send + 'static, mode: Mode, now: fn() -> Timestamp, size: fn() -> Size) -> Self {

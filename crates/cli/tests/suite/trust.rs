@@ -164,7 +164,7 @@ impl Place {
 
 /// The names of all keys, from the table in the program.
 fn keys_of_the_program() -> BTreeSet<String> {
-    let source = include_str!("../../src/settings/keys.rs");
+    let source = include_str!("../../../config/src/keys.rs");
     let table = source.split("\nkeys! {").nth(1).unwrap().split("\n}").next().unwrap();
     let entries = table.lines().filter(|line| line.starts_with("    ") && !line.starts_with("     "));
     entries.map(|line| line.split('"').nth(1).unwrap().to_owned()).collect()

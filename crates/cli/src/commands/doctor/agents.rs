@@ -3,16 +3,16 @@
 use ralph_model::AgentSpec;
 
 use super::{Finding, Subject};
-use crate::prepare::{self, user_settings};
-use crate::settings::listed::{Readiness, advice, listed, preferred};
-use crate::settings::{Key, Layer, RepositoryFile};
+use ralph_config::read_user;
+use ralph_config::{Key, Layer, RepositoryFile};
+use ralph_host::agents::{Readiness, advice, listed, preferred};
 
 /// What the finding is called.
 pub(super) const NAME: &str = "agents";
 
 /// None where the configuration is broken: that is a finding of its own.
 pub(super) fn finding(subject: &Subject<'_>) -> Option<Finding> {
-    let user = user_settings(subject.places).ok()?;
+    let user = read_user(&subject.dirs.config_file()).ok()?;
     let seen: Vec<(AgentSpec, Readiness)> = listed(&user)
         .ok()?
         .into_iter()
@@ -59,7 +59,7 @@ enum Chosen {
 }
 
 fn chosen(subject: &Subject<'_>, user: &Layer) -> Option<Chosen> {
-    let workspace = prepare::workspace(None, subject.current).ok()?;
+    let workspace = ralph_host::workspace(None, subject.current).ok()?;
     let repository = RepositoryFile::read(&workspace).ok().flatten();
     let says = |key: Key| repository.iter().any(|file| file.needing_approval().any(|present| present.key == key));
     if says(Key::AgentCommand) {

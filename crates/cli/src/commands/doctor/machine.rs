@@ -11,10 +11,10 @@ use ralph_store::Store;
 use ralph_text::Redactor;
 
 use super::{Finding, Subject, Terminal};
-use crate::host::find_program;
-use crate::prepare::user_settings;
-use crate::settings::agents::prices;
-use crate::settings::listed::listed;
+use ralph_config::agents::prices;
+use ralph_config::read_user;
+use ralph_host::agents::listed;
+use ralph_host::find_program;
 
 /// The oldest git that knows every option that Ralph uses.
 const OLDEST_GIT: (u32, u32) = (2, 31);
@@ -47,7 +47,7 @@ pub(super) fn git_version(said: &str) -> Option<(u32, u32)> {
 
 /// Whether the state folder can be written and is nobody else's business.
 pub(super) fn state(subject: &Subject<'_>) -> Finding {
-    let state = &subject.places.state;
+    let state = &subject.dirs.state;
     let advice = format!("make {} writable for you alone, or set RALPH_HOME to another folder", state.display());
     let (folder, missing) = existing(state);
     let metadata = match folder.metadata() {
@@ -66,7 +66,7 @@ pub(super) fn state(subject: &Subject<'_>) -> Finding {
     }
     let others = metadata.permissions().mode() & 0o077;
     if others != 0 {
-        let advice = format!("chmod 700 {}", crate::places::shell_word(state));
+        let advice = format!("chmod 700 {}", ralph_config::trust::shell_word(state));
         return Finding::warn("state", format!("{} is open to other users", state.display()), advice);
     }
     Finding::ok("state", format!("{} is writable and private", state.display()))
@@ -80,7 +80,7 @@ fn existing(folder: &Path) -> (&Path, bool) {
 
 /// Whether there is room for snapshots and logs.
 pub(super) fn disk(subject: &Subject<'_>) -> Finding {
-    let (folder, _) = existing(&subject.places.state);
+    let (folder, _) = existing(&subject.dirs.state);
     let advice = "free some space, or set RALPH_HOME to a folder on another disk";
     match rustix::fs::statvfs(folder) {
         Ok(numbers) => {
@@ -98,7 +98,7 @@ pub(super) fn disk(subject: &Subject<'_>) -> Finding {
 
 /// Whether the database opens; where there is none yet, whether one can be made at all.
 pub(super) async fn database(subject: &Subject<'_>) -> Finding {
-    let path = subject.places.database();
+    let path = subject.dirs.database();
     let advice = "see the message; nothing was changed";
     match Store::open_existing(&path).await {
         Ok(Some(_)) => return Finding::ok("database", path.display().to_string()),
@@ -177,8 +177,8 @@ pub(super) fn sandbox(subject: &Subject<'_>) -> Finding {
 
 /// Whether the user's own configuration is understood.
 pub(super) fn configuration(subject: &Subject<'_>) -> Finding {
-    let path = subject.places.config_file();
-    let user = match user_settings(subject.places) {
+    let path = subject.dirs.config_file();
+    let user = match read_user(&subject.dirs.config_file()) {
         Ok(user) => user,
         Err(error) => return Finding::fail("configuration", error.to_string(), "mend that line"),
     };

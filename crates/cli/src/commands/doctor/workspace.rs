@@ -11,24 +11,23 @@ use ralph_workspace::{Repository, holder};
 use super::{Finding, Subject};
 use crate::commands::explain;
 use crate::commands::list::is_interrupted;
-use crate::places::shell_word;
-use crate::prepare;
-use crate::settings::RepositoryFile;
-use crate::trust::Question;
+use ralph_config::RepositoryFile;
+use ralph_config::trust::Question;
+use ralph_config::trust::shell_word;
 
 /// Everything about the folder that Ralph was started in.
 pub(super) async fn findings(subject: &Subject<'_>, git: Option<&Path>) -> Vec<Finding> {
-    let workspace = match prepare::workspace(None, subject.current) {
+    let workspace = match ralph_host::workspace(None, subject.current) {
         Ok(workspace) => workspace,
         Err(error) => return vec![Finding::fail("workspace", error.to_string(), "change to a folder that exists")],
     };
     // A database that does not open has its own finding; here it only means that nothing is known.
-    let store = Store::open_existing(&subject.places.database()).await.ok().flatten();
+    let store = Store::open_existing(&subject.dirs.database()).await.ok().flatten();
     let mut findings = vec![repository(&workspace, git), file(&workspace, store.as_ref()).await];
     findings.push(verification(subject, &workspace));
     findings.extend(protection(subject, &workspace));
     findings.push(lock(subject, &workspace));
-    findings.extend(leftovers(store.as_ref(), &Home::new(subject.places.state.clone())).await);
+    findings.extend(leftovers(store.as_ref(), &Home::new(subject.dirs.state.clone())).await);
     findings
 }
 
@@ -112,7 +111,7 @@ fn protection(subject: &Subject<'_>, workspace: &Path) -> Option<Finding> {
 }
 
 fn lock(subject: &Subject<'_>, workspace: &Path) -> Finding {
-    let state = Home::new(subject.places.state.clone()).workspace(workspace);
+    let state = Home::new(subject.dirs.state.clone()).workspace(workspace);
     match holder(&state) {
         Ok(None) => Finding::ok("lock", "free"),
         Ok(Some(holder)) => {

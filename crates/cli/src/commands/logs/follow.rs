@@ -15,9 +15,9 @@ use ralph_text::sanitize;
 use super::output::Output;
 use super::{Shown, readable};
 use crate::commands::list::{is_interrupted, state};
-use crate::host::Host;
 use crate::journal::read;
 use crate::screen::Screen;
+use ralph_host::Host;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 

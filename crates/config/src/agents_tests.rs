@@ -1,28 +1,13 @@
-use clap::Parser as _;
 use ralph_model::Money;
 
 use super::*;
-use crate::args::{Cli, Command};
-use crate::settings::choose::Layers;
-use crate::settings::parse;
-
-fn flags(words: &[&str]) -> RunArgs {
-    let words = ["ralph", "run", "Fix it"].into_iter().chain(words.iter().copied());
-    match Cli::try_parse_from(words).unwrap().command {
-        Command::Run(run) => *run,
-        other => panic!("parsed as {other:?}"),
-    }
-}
-
-fn layer(text: &str) -> Layer {
-    parse(std::path::Path::new("config.toml"), text).unwrap_or_else(|error| panic!("{error}")).layer
-}
+use crate::fixtures::{flags, layer};
 
 fn chosen(words: &[&str], user: &str, installed: &[&str]) -> Result<Agents, String> {
     let installed: Vec<String> = installed.iter().map(|name| (*name).to_owned()).collect();
-    let user = layer(user);
-    let mut from = Chooser::new(Layers::new(&user, None));
-    from.agents(&flags(words), &installed).map_err(|error| error.to_string())
+    let (caller, user) = (flags(words), layer(user));
+    let mut from = Chooser::new(Layers { caller: &caller, repository: None, user: &user });
+    from.agents(&installed).map_err(|error| error.to_string())
 }
 
 fn titles(agents: &Agents) -> Vec<String> {
@@ -96,7 +81,6 @@ fn what_makes_no_sense_is_refused_with_the_way_out() {
         (&["--agent", "x"], "[agents.x]\nkind = 'claude'\ncommand = 'y'", "which has no `command`"),
         (&["--agent", "x"], "[agents.x]\nkind = 'gpt'", "which there is not"),
         (&["--agent", "x"], "[agents.x]\ncommand = 'y'\nprogram = 'z'", "beside its `command`"),
-        (&["--agent", "claude", "--agent-args", "'open"], "", "a quote that is not closed"),
     ];
     for (words, file, wanted) in cases {
         let error = chosen(words, file, &[]).unwrap_err();
@@ -142,16 +126,6 @@ fn a_misspelt_agent_is_guessed() {
 }
 
 #[test]
-fn arguments_are_split_as_a_shell_would() {
-    let agents = chosen(
-        &["--agent", "claude", "--agent-args", "--max-turns 30", "--agent-args", "--append 'two words'"],
-        "agent_args = ['from-file']",
-        &[],
-    );
-    assert_eq!(agents.unwrap().first.args, ["--max-turns", "30", "--append", "two words"]);
-}
-
-#[test]
 fn prices_are_the_users_to_add() {
     let list = prices(&layer("[prices.\"my/model:1\"]\ninput = 2\noutput = \"$8\"\ncache_read = 0.5")).unwrap();
     let rates = list.of("my/model:1").unwrap().rates;
@@ -174,4 +148,14 @@ fn a_model_without_a_price_is_refused_where_nobody_else_says_what_it_costs() {
     let both = [&spec("claude", "haiku"), &spec("codex", "haiku")];
     let said = refuse_unpriced(&both, &PriceList::default()).unwrap_err().to_string();
     assert!(said.contains("--agent NAME:MODEL"), "{said}");
+}
+
+#[test]
+fn an_order_names_agents_that_exist() {
+    let said = |file: &str| unknown_in_order(&layer(file));
+    assert_eq!(said("agent_order = ['codex', 'helper']\n[agents.helper]\ncommand = 'x'"), None);
+    assert_eq!(said("agent_order = []"), None);
+    let wrong = said("agent_order = ['claude', 'cluade']\n[agents.helper]\ncommand = 'x'").unwrap();
+    assert!(wrong.contains("`cluade`") && wrong.contains("did you mean `claude`?"), "{wrong}");
+    assert!(wrong.contains("claude, codex, gemini, helper, opencode"), "{wrong}");
 }

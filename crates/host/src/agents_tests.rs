@@ -1,18 +1,8 @@
 use super::*;
-use crate::settings::parse;
+use ralph_config::parse;
 
 fn layer(text: &str) -> Layer {
     parse(std::path::Path::new("config.toml"), text).unwrap_or_else(|error| panic!("{error}")).layer
-}
-
-#[test]
-fn an_order_names_agents_that_exist() {
-    let said = |file: &str| unknown_in_order(&layer(file));
-    assert_eq!(said("agent_order = ['codex', 'helper']\n[agents.helper]\ncommand = 'x'"), None);
-    assert_eq!(said("agent_order = []"), None);
-    let wrong = said("agent_order = ['claude', 'cluade']\n[agents.helper]\ncommand = 'x'").unwrap();
-    assert!(wrong.contains("`cluade`") && wrong.contains("did you mean `claude`?"), "{wrong}");
-    assert!(wrong.contains("claude, codex, gemini, helper, opencode"), "{wrong}");
 }
 
 #[test]
@@ -50,7 +40,7 @@ fn a_default_without_a_price_is_told_until_somebody_prices_or_names_one() {
     let said = |file: &str| {
         let user = layer(file);
         let specs = listed(&user).unwrap();
-        let prices = crate::settings::agents::prices(&user).unwrap();
+        let prices = ralph_config::agents::prices(&user).unwrap();
         let told: Vec<String> = specs.iter().filter_map(|spec| note(spec, &prices)).collect();
         told.join("\n")
     };

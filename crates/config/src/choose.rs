@@ -6,25 +6,36 @@ use ralph_model::{ConfigError, DEFAULT_PROHIBITED};
 
 use super::resolve::{Origin, Source};
 use super::{Key, Layer, Repository};
-use crate::args::RunArgs;
 
-/// The two files, the weightier first.
-pub(super) struct Layers<'a> {
-    repository: Option<&'a Layer>,
-    user: &'a Layer,
+/// What everybody says, the weightiest first: the caller, the repository's file as far as it counts, the user's own file.
+#[derive(Debug, Clone, Copy)]
+pub struct Layers<'a> {
+    /// What the caller says: the flags, or a request.
+    pub caller: &'a Layer,
+    /// What counts of the repository's file.
+    pub repository: Option<&'a Repository>,
+    /// The user's own file.
+    pub user: &'a Layer,
 }
 
 impl<'a> Layers<'a> {
-    pub(super) fn new(user: &'a Layer, repository: Option<&'a Repository>) -> Self {
-        Self { repository: repository.and_then(Repository::approved), user }
-    }
-
     pub(super) fn each(&self) -> impl Iterator<Item = (&'a Layer, Origin)> + use<'a> {
-        self.repository.map(|layer| (layer, Origin::Repository)).into_iter().chain([(self.user, Origin::User)])
+        let repository = self.repository.and_then(Repository::approved).map(|layer| (layer, Origin::Repository));
+        [(self.caller, Origin::Flag)].into_iter().chain(repository).chain([(self.user, Origin::User)])
     }
 
     pub(super) fn pick<T>(&self, of: impl Fn(&Layer) -> Option<T>) -> Option<(T, Origin)> {
         self.each().find_map(|(layer, origin)| of(layer).map(|value| (value, origin)))
+    }
+
+    /// The skill to look up before [`super::resolve`].
+    pub fn skill(&self) -> Option<String> {
+        self.pick(|layer| layer.skill.clone()).map(|(name, _)| name)
+    }
+
+    /// Whether the skill for a stall has to be looked up before [`super::resolve`].
+    pub fn wants_deep_debug(&self) -> bool {
+        self.pick(|layer| layer.escalate_to_deep_debug).is_some_and(|(wanted, _)| wanted)
     }
 }
 
@@ -45,70 +56,54 @@ impl<'a> Chooser<'a> {
         value
     }
 
-    pub(super) fn optional<T>(&mut self, key: Key, flag: Option<T>, of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
-        let (value, origin) = flag.map(|value| (value, Origin::Flag)).or_else(|| self.layers.pick(of))?;
+    pub(super) fn optional<T>(&mut self, key: Key, of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
+        let (value, origin) = self.layers.pick(of)?;
         Some(self.note(key, origin, value))
     }
 
-    pub(super) fn required<T>(&mut self, key: Key, flag: Option<T>, of: impl Fn(&Layer) -> Option<T>, default: T) -> T {
-        match self.optional(key, flag, of) {
+    pub(super) fn required<T>(&mut self, key: Key, of: impl Fn(&Layer) -> Option<T>, default: T) -> T {
+        match self.optional(key, of) {
             Some(value) => value,
             None => self.note(key, Origin::Default, default),
         }
     }
 
-    /// The user's list replaces the defaults, repository and flags add; the user's `!glob` comes last and wins.
-    pub(super) fn prohibited(
-        &mut self,
-        flags: &RunArgs,
-        repository: Option<&Repository>,
-    ) -> Result<Vec<String>, ConfigError> {
-        let (base, origin) = match &self.layers.user.prohibited_paths {
+    /// The user's list replaces the defaults, repository and caller add; the caller's `!glob` comes last and wins.
+    pub(super) fn prohibited(&mut self) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, repository, user } = self.layers;
+        let (base, origin) = match &user.prohibited_paths {
             Some(globs) => (globs.clone(), Origin::User),
             None => (DEFAULT_PROHIBITED.map(str::to_owned).to_vec(), Origin::Default),
         };
         let added = repository.map_or(&[][..], Repository::prohibited);
-        self.paths(
-            Key::ProhibitedPaths,
-            "--prohibit",
-            [(base, origin), (added.to_vec(), Origin::Repository)],
-            &flags.prohibit,
-        )
+        let files = [(base, origin), (added.to_vec(), Origin::Repository)];
+        self.paths(Key::ProhibitedPaths, "--prohibit", files, caller.prohibited_paths.as_ref())
     }
 
-    pub(super) fn protected(
-        &mut self,
-        flags: &RunArgs,
-        repository: Option<&Repository>,
-    ) -> Result<Vec<String>, ConfigError> {
-        let base = self.layers.user.protected_paths.clone().unwrap_or_default();
+    pub(super) fn protected(&mut self) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, repository, user } = self.layers;
+        let base = user.protected_paths.clone().unwrap_or_default();
         let added = repository.map_or(&[][..], Repository::protected);
-        self.paths(
-            Key::ProtectedPaths,
-            "--protect",
-            [(base, Origin::User), (added.to_vec(), Origin::Repository)],
-            &flags.protect,
-        )
+        let files = [(base, Origin::User), (added.to_vec(), Origin::Repository)];
+        self.paths(Key::ProtectedPaths, "--protect", files, caller.protected_paths.as_ref())
     }
 
-    /// The weightiest file's list, and what the flags add to it.
-    pub(super) fn allowed_test_changes(&mut self, flags: &RunArgs) -> Result<Vec<String>, ConfigError> {
-        let (base, origin) =
-            self.layers.pick(|layer| layer.allow_test_change.clone()).unwrap_or((Vec::new(), Origin::Default));
-        let files = [(base, origin), (Vec::new(), Origin::Default)];
-        self.paths(Key::AllowTestChange, "--allow-test-change", files, &flags.allow_test_change)
+    /// The weightiest file's list, and what the caller adds to it.
+    pub(super) fn allowed_test_changes(&mut self) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, repository, user } = self.layers;
+        let approved = repository.and_then(Repository::approved).and_then(|layer| layer.allow_test_change.clone());
+        let repository = approved.map(|globs| (globs, Origin::Repository));
+        let user = || user.allow_test_change.clone().map(|globs| (globs, Origin::User));
+        let file = repository.or_else(user).unwrap_or((Vec::new(), Origin::Default));
+        self.paths(Key::AllowTestChange, "--allow-test-change", [file], caller.allow_test_change.as_ref())
     }
 
-    /// The user's standing list, relative to the home folder, and what the flags add, relative to the current one.
-    pub(super) fn writable(
-        &mut self,
-        flags: &RunArgs,
-        home: &Path,
-        current: &Path,
-    ) -> Result<Vec<String>, ConfigError> {
-        let standing = self.layers.user.sandbox_writable.clone().unwrap_or_default();
+    /// The user's standing list, relative to the home folder, and what the caller adds, relative to the current one.
+    pub(super) fn writable(&mut self, home: &Path, current: &Path) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, user, .. } = self.layers;
         let mut paths = Vec::new();
-        for (list, base, origin) in [(&standing, home, Origin::User), (&flags.allow_write, current, Origin::Flag)] {
+        for (layer, base, origin) in [(user, home, Origin::User), (caller, current, Origin::Flag)] {
+            let list = layer.sandbox_writable.as_deref().unwrap_or_default();
             if !list.is_empty() {
                 self.sources.push(Source { key: Key::SandboxWritable, origin });
             }
@@ -136,11 +131,11 @@ impl<'a> Chooser<'a> {
         &mut self,
         key: Key,
         flag: &'static str,
-        files: [(Vec<String>, Origin); 2],
-        flags: &[String],
+        files: impl IntoIterator<Item = (Vec<String>, Origin)>,
+        caller: Option<&Vec<String>>,
     ) -> Result<Vec<String>, ConfigError> {
         let mut globs: Vec<String> = Vec::new();
-        for (list, origin) in files.into_iter().chain([(flags.to_vec(), Origin::Flag)]) {
+        for (list, origin) in files.into_iter().chain([(caller.cloned().unwrap_or_default(), Origin::Flag)]) {
             if !list.is_empty() {
                 self.sources.push(Source { key, origin });
             }
@@ -157,11 +152,12 @@ impl<'a> Chooser<'a> {
         Ok(globs)
     }
 
-    /// The user's standing list, and what the flags add to it.
-    pub(super) fn env(&mut self, flags: &RunArgs) -> Result<Vec<String>, ConfigError> {
+    /// The user's standing list, and what the caller adds to it.
+    pub(super) fn env(&mut self) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, user, .. } = self.layers;
         let mut names: Vec<String> = Vec::new();
-        let standing = self.layers.user.env.clone().unwrap_or_default();
-        for (list, origin) in [(standing, Origin::User), (flags.env.clone(), Origin::Flag)] {
+        for (layer, origin) in [(user, Origin::User), (caller, Origin::Flag)] {
+            let list = layer.env.clone().unwrap_or_default();
             if !list.is_empty() {
                 self.sources.push(Source { key: Key::Env, origin });
             }

@@ -12,28 +12,28 @@ use super::{Error, Key, Layer};
 
 /// A configuration file as it was read.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Document {
+pub struct Document {
     /// Its values.
-    pub(crate) layer: Layer,
+    pub layer: Layer,
     /// The keys that it sets, in the order of the file.
-    pub(crate) present: Vec<Present>,
+    pub present: Vec<Present>,
 }
 
 /// A key that a file sets.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Present {
+pub struct Present {
     /// Which.
-    pub(crate) key: Key,
+    pub key: Key,
     /// As it is written there, with dots between tables.
-    pub(crate) name: String,
+    pub name: String,
     /// Where, counted from 1.
-    pub(crate) line: usize,
+    pub line: usize,
     value: Range<usize>,
 }
 
 impl Document {
     /// The line of a key, for messages about its value; 1 when the file does not set it.
-    pub(crate) fn line_of(&self, key: Key) -> usize {
+    pub fn line_of(&self, key: Key) -> usize {
         self.present.iter().find(|present| present.key == key).map_or(1, |present| present.line)
     }
 }
@@ -42,7 +42,7 @@ impl Document {
 ///
 /// # Errors
 /// Names the file, the line, the key and what to do.
-pub(crate) fn parse(path: &Path, text: &str) -> Result<Document, Error> {
+pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
     // Windows editors put a byte order mark first; TOML does not know it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let line_of = |span: Option<Range<usize>>| line_at(text, span.map_or(0, |span| span.start));

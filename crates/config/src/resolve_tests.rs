@@ -1,11 +1,10 @@
 use std::path::PathBuf;
 
-use clap::Parser;
-use ralph_model::{AgentSpec, Keep, Money, OnBlocked};
+use ralph_model::{AgentSpec, Isolation, Keep, Money, OnBlocked};
 
-use super::super::{Approval, Class, RepositoryFile, parse};
+use super::super::fixtures::{self, layer};
+use super::super::{Approval, Class, Repository, RepositoryFile};
 use super::*;
-use crate::args::{Cli, Command};
 
 const USER: &str = r#"
 max_iterations = 20
@@ -18,16 +17,8 @@ expects = ["commit"]
 command = "my-helper"
 "#;
 
-fn flags(line: &str) -> RunArgs {
-    let words = ["ralph", "run", "Fix it"].into_iter().chain(line.split_whitespace());
-    match Cli::try_parse_from(words).unwrap().command {
-        Command::Run(run) => *run,
-        other => panic!("parsed as {other:?}"),
-    }
-}
-
-fn layer(text: &str) -> Layer {
-    parse(Path::new("config.toml"), text).unwrap_or_else(|error| panic!("{error}")).layer
+fn flags(line: &str) -> Layer {
+    fixtures::flags(&line.split_whitespace().collect::<Vec<_>>())
 }
 
 fn repository(text: &str, approval: Approval) -> Repository {
@@ -37,7 +28,8 @@ fn repository(text: &str, approval: Approval) -> Repository {
 }
 
 /// Looks skills up as the program does, with nothing but what is built in.
-fn resolved(flags: &RunArgs, user: &Layer, repository: Option<&Repository>) -> Result<Resolved, String> {
+fn resolved(caller: &Layer, user: &Layer, repository: Option<&Repository>) -> Result<Resolved, String> {
+    let layers = Layers { caller, repository, user };
     let built_in = |name: &str| crate::skills::built_in(name).unwrap();
     let inputs = Inputs {
         objective: "Fix it".to_owned(),
@@ -45,11 +37,10 @@ fn resolved(flags: &RunArgs, user: &Layer, repository: Option<&Repository>) -> R
         installed: &[],
         home: Path::new("/users/ada"),
         current: Path::new("/work"),
-        skill: skill_wanted(flags, user, repository).and_then(|name| built_in(&name)),
-        deep_debug: deep_debug_wanted(flags, user, repository)
-            .then(|| built_in(crate::skills::DEEP_DEBUG).unwrap().skill),
+        skill: layers.skill().and_then(|name| built_in(&name)),
+        deep_debug: layers.wants_deep_debug().then(|| built_in(crate::skills::DEEP_DEBUG).unwrap().skill),
     };
-    resolve(flags, user, repository, inputs).map_err(|error| error.to_string())
+    resolve(layers, inputs).map_err(|error| error.to_string())
 }
 
 fn origin(resolved: &Resolved, key: Key) -> Option<Origin> {

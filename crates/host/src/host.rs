@@ -1,85 +1,102 @@
-//! What the process finds around itself: environment, folders, terminal, programs. The one place that reads them.
+//! What the program finds around itself, and the services of a run that are made from it.
 
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
 use ralph_agents::Program;
+use ralph_config::{Layer, Links, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, PriceList, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
-use ralph_store::{Found, LoopEntry, Store};
+use ralph_store::Store;
 use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
-use crate::commands::doctor::{Subject, Terminal};
-use crate::environment;
-use crate::places::Places;
-use crate::settings::Layer;
-use crate::settings::listed::{Readiness, preferred};
+use crate::agents::{Readiness, preferred};
+use crate::{Dirs, Error, NoHome, environment, sandbox};
 
 /// The first argument that makes the program a reaper.
-pub(crate) const REAPER: &str = "__reaper";
+pub const REAPER: &str = "__reaper";
 /// The first argument that makes the program answer an agent that asks before it writes.
-pub(crate) const GUARD: &str = "__guard";
+pub const GUARD: &str = "__guard";
 
-/// What the process finds around itself.
-pub(crate) struct Host {
-    /// Where Ralph keeps things.
-    pub(crate) places: Places,
+/// What the program found when it started.
+#[derive(Debug, Clone)]
+pub struct HostInput {
+    /// All environment variables.
+    pub variables: Vec<(OsString, OsString)>,
     /// The current folder.
-    pub(crate) current: PathBuf,
-    variables: Vec<(OsString, OsString)>,
+    pub current: PathBuf,
+    /// The running program, which is also the reaper of what it runs and answers agents that ask before they write.
+    pub program: PathBuf,
+    /// Its version.
+    pub version: String,
+    /// The time.
+    pub now: fn() -> Timestamp,
+    /// Where a test makes the program die.
+    pub crash: Option<CrashPoint>,
+}
+
+/// This machine, as one program sees it.
+#[derive(Debug, Clone)]
+pub struct Host {
+    /// Where Ralph keeps things.
+    pub dirs: Dirs,
+    /// The current folder.
+    pub current: PathBuf,
+    input: HostInput,
 }
 
 impl Host {
-    /// Looks around once.
+    /// A host from what the program found.
     ///
     /// # Errors
-    /// When there is no home directory or no current folder.
-    pub(crate) fn look() -> anyhow::Result<Self> {
-        let variables: Vec<_> = std::env::vars_os().collect();
-        let places = Places::from_variables(|name| std::env::var_os(name))?;
-        let current = std::env::current_dir().context("the current folder is gone: change to one that exists")?;
-        Ok(Self { places, current, variables })
+    /// When there is no home directory.
+    pub fn new(input: HostInput) -> Result<Self, NoHome> {
+        let variable = |name: &str| value_of(&input.variables, name);
+        Ok(Self { dirs: Dirs::from_variables(variable)?, current: input.current.clone(), input })
+    }
+
+    /// The user's own configuration.
+    ///
+    /// # Errors
+    /// When it cannot be read or understood.
+    pub fn user_settings(&self) -> Result<Layer, ralph_config::Error> {
+        read_user(&self.dirs.config_file())
     }
 
     /// Where state is kept.
-    pub(crate) fn home(&self) -> Home {
-        Home::new(self.places.state.clone())
+    #[must_use]
+    pub fn home(&self) -> Home {
+        Home::new(self.dirs.state.clone())
     }
 
     /// Opens the store, and makes it where there is none.
     ///
     /// # Errors
     /// When it cannot be opened or made.
-    pub(crate) async fn store(&self) -> anyhow::Result<Store> {
-        Home::make_private(&self.places.state)?;
-        Ok(Store::open(&self.places.database()).await?)
+    pub async fn store(&self) -> Result<Store, Error> {
+        Home::make_private(&self.dirs.state)?;
+        Ok(Store::open(&self.dirs.database()).await?)
     }
 
     /// Opens the store for a command about loops that exist.
     ///
     /// # Errors
     /// When there is none yet.
-    pub(crate) async fn existing_store(&self) -> anyhow::Result<Store> {
-        match Store::open_existing(&self.places.database()).await? {
-            Some(store) => Ok(store),
-            None => bail!("there are no loops yet: start one with `ralph run`, or watch one with `ralph demo`"),
-        }
+    pub async fn existing_store(&self) -> Result<Store, Error> {
+        Store::open_existing(&self.dirs.database()).await?.ok_or(Error::NoLoops)
     }
 
     /// Everything a loop needs from outside.
     ///
     /// # Errors
-    /// When git is missing or the program cannot find itself.
-    pub(crate) fn services(&self, store: Store, wants: HostOptions, watcher: Watcher) -> anyhow::Result<Services> {
-        let chosen = environment::choose(self.variables.iter().cloned(), &wants.env);
+    /// When git is missing or a variable that was asked for is not set.
+    pub fn services(&self, store: Store, wants: HostOptions, watcher: Watcher) -> Result<Services, Error> {
+        let chosen = environment::choose(self.input.variables.iter().cloned(), &wants.env);
         if let Some(name) = chosen.absent.first() {
             let problem = format!("{name} is not set");
             return Err(ConfigError::new("--env", problem, "names of variables that exist").into());
@@ -95,7 +112,7 @@ impl Host {
         Ok(Services {
             home: self.home(),
             store,
-            supervisor: Arc::new(Supervisor::new(reaper()?, Arc::clone(&redactor))),
+            supervisor: Arc::new(Supervisor::new(self.reaper(), Arc::clone(&redactor))),
             build_agent: Arc::new(ralph_agents::build),
             redactor,
             global_excludes: user.excludes,
@@ -103,25 +120,26 @@ impl Host {
             git,
             settings: self.agent_settings(wants.writable.is_none()),
             kept: self.kept_settings(wants.writable.is_none()),
-            writable: wants.writable.unwrap_or_else(|| crate::sandbox::writable(|name| self.variable(name))),
+            writable: wants.writable.unwrap_or_else(|| sandbox::writable(|name| self.variable(name))),
             level: wants.level.unwrap_or_else(|| Level::none("not looked for")),
             environment: chosen.variables,
             agent_variables,
             prices: Arc::new(wants.prices),
-            hook: Some(vec![own_program()?.into_os_string(), GUARD.into()]),
+            hook: Some(vec![self.input.program.clone().into_os_string(), GUARD.into()]),
             caps: wants.caps,
             metrics: wants.metrics,
             notify: wants.notify,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: self.input.version.clone(),
             watcher,
-            now,
-            crash: crash_point(),
+            now: self.input.now,
+            crash: self.input.crash,
         })
     }
 
     /// Knows the secrets of this user, as far as they can be found: in the environment, and where agents keep them.
-    pub(crate) fn redactor(&self) -> Arc<Redactor> {
-        let mut secrets = environment::choose(self.variables.iter().cloned(), &[]).secrets;
+    #[must_use]
+    pub fn redactor(&self) -> Arc<Redactor> {
+        let mut secrets = environment::choose(self.input.variables.iter().cloned(), &[]).secrets;
         secrets.extend(environment::secrets(self.written_variables()));
         Arc::new(Redactor::new(secrets))
     }
@@ -129,7 +147,7 @@ impl Host {
     /// Variables in files that agents read by themselves. A file that cannot be read hands nobody a secret.
     fn written_variables(&self) -> Vec<(String, String)> {
         let read = |path: PathBuf| {
-            let bytes = crate::settings::read(&path, crate::settings::Links::Follow).ok().flatten()?;
+            let bytes = read(&path, Links::Follow).ok().flatten()?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
         };
         let home = self.user_home();
@@ -144,7 +162,7 @@ impl Host {
     fn make_caches(&self) {
         let home = self.user_home();
         let is_home = home.is_absolute() && home.parent().is_some() && home.is_dir();
-        for name in crate::sandbox::MADE_BEFORE.iter().filter(|_| is_home) {
+        for name in sandbox::MADE_BEFORE.iter().filter(|_| is_home) {
             let _ = std::fs::create_dir(home.join(name));
         }
     }
@@ -164,26 +182,26 @@ impl Host {
 
     /// What each kind of agent may write besides what all may; nothing where the caller says itself what may be written.
     fn agent_settings(&self, usual: bool) -> AgentSettings {
-        let variables = self.variables.clone();
+        let variables = self.input.variables.clone();
         Arc::new(move |agent| {
-            let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-            if usual { crate::sandbox::settings(agent, value) } else { Vec::new() }
+            let value = |name: &str| value_of(&variables, name);
+            if usual { sandbox::settings(agent, value) } else { Vec::new() }
         })
     }
 
     /// What of that says how the agent works.
     fn kept_settings(&self, usual: bool) -> AgentSettings {
-        let variables = self.variables.clone();
+        let variables = self.input.variables.clone();
         Arc::new(move |agent| {
-            let value = |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
-            if usual { crate::sandbox::kept(agent, value) } else { Vec::new() }
+            let value = |name: &str| value_of(&variables, name);
+            if usual { sandbox::kept(agent, value) } else { Vec::new() }
         })
     }
 
     /// What each kind of agent finds in its environment besides what all processes have: secrets that the user named, and what is
     /// its program's own. A cloud can be chosen in a file of the program, too.
     fn agent_variables(&self, named: Vec<(OsString, OsString)>, written: &[(String, String)]) -> AgentVariables {
-        let variables = self.variables.clone();
+        let variables = self.input.variables.clone();
         let written: Vec<(OsString, OsString)> =
             written.iter().map(|(name, value)| (name.into(), value.into())).collect();
         Arc::new(move |agent| {
@@ -201,12 +219,14 @@ impl Host {
     }
 
     /// The agents whose program is here, in the user's order, first those that somebody is logged in to.
-    pub(crate) fn usable_agents(&self, user: &Layer) -> Vec<String> {
+    #[must_use]
+    pub fn usable_agents(&self, user: &Layer) -> Vec<String> {
         preferred(user, |spec| self.readiness(spec))
     }
 
     /// How usable an agent is here.
-    pub(crate) fn readiness(&self, spec: &AgentSpec) -> Readiness {
+    #[must_use]
+    pub fn readiness(&self, spec: &AgentSpec) -> Readiness {
         match (self.program_of(spec), Program::of(spec)) {
             (None, _) if spec.launch.is_some() => Readiness::Missing,
             (_, Some(program)) if !self.is_logged_in(program) => Readiness::NoLogin,
@@ -215,7 +235,8 @@ impl Host {
     }
 
     /// The program behind an agent; for a line of shell, the one that it begins with.
-    pub(crate) fn program_of(&self, spec: &AgentSpec) -> Option<PathBuf> {
+    #[must_use]
+    pub fn program_of(&self, spec: &AgentSpec) -> Option<PathBuf> {
         let name = match spec.launch.as_ref()? {
             Launch::Command(line) => line.split_whitespace().next()?,
             Launch::Program(program) => program.as_str(),
@@ -237,67 +258,52 @@ impl Host {
         program.keys.iter().any(|name| key(&name)) || program.logins.iter().any(login)
     }
 
-    /// What `ralph doctor` looks at.
-    ///
-    /// # Errors
-    /// When the program cannot find itself.
-    pub(crate) fn subject(&self) -> anyhow::Result<Subject<'_>> {
-        let (input, output) = (std::io::stdin().is_terminal(), std::io::stderr().is_terminal());
-        Ok(Subject {
-            places: &self.places,
-            current: &self.current,
-            path: self.search_path(),
-            reaper: reaper()?,
-            level: self.level()?,
-            environment: environment::choose(self.variables.iter().cloned(), &[]).variables,
-            readiness: Box::new(|spec| self.readiness(spec)),
-            terminal: match (input, output) {
-                (true, true) => Terminal::Whole,
-                (false, true) => Terminal::OutputOnly,
-                (_, false) => Terminal::None,
-            },
-        })
-    }
-
     /// The git program.
     ///
     /// # Errors
     /// When there is none.
-    pub(crate) fn git(&self) -> anyhow::Result<PathBuf> {
-        find_program("git", &self.search_path())
-            .context("git is not installed: install it (Debian: apt-get install git) and try again")
+    pub fn git(&self) -> Result<PathBuf, Error> {
+        find_program("git", &self.search_path()).ok_or(Error::NoGit)
     }
 
     /// How this machine can keep agents and checks inside, found out by trying.
-    ///
-    /// # Errors
-    /// When the program cannot find itself.
-    pub(crate) fn level(&self) -> anyhow::Result<Level> {
+    #[must_use]
+    pub fn level(&self) -> Level {
         let bubblewrap = find_program("bwrap", &self.search_path());
-        Ok(probe(&reaper()?, bubblewrap.as_deref()))
+        probe(&self.reaper(), bubblewrap.as_deref())
+    }
+
+    /// The running program, as the reaper of what it runs.
+    #[must_use]
+    pub fn reaper(&self) -> ReaperProgram {
+        ReaperProgram { program: self.input.program.clone(), arguments: vec![REAPER.into()] }
     }
 
     /// The user's home folder; the root folder for a user who has none.
-    pub(crate) fn user_home(&self) -> PathBuf {
+    #[must_use]
+    pub fn user_home(&self) -> PathBuf {
         self.variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from)
     }
 
     /// What checks find in their environment.
-    pub(crate) fn check_environment(&self, named: &[String]) -> Vec<(OsString, OsString)> {
-        environment::choose(self.variables.iter().cloned(), named).variables
+    #[must_use]
+    pub fn check_environment(&self, named: &[String]) -> Vec<(OsString, OsString)> {
+        environment::choose(self.input.variables.iter().cloned(), named).variables
     }
 
     /// The value of `PATH`.
-    pub(crate) fn search_path(&self) -> OsString {
+    #[must_use]
+    pub fn search_path(&self) -> OsString {
         self.variable("PATH").unwrap_or_default()
     }
 
     fn variable(&self, name: &str) -> Option<OsString> {
-        self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
+        value_of(&self.input.variables, name)
     }
 
     /// The user's own file of ignored paths.
-    pub(crate) fn global_excludes(&self, git: &Path) -> Option<PathBuf> {
+    #[must_use]
+    pub fn global_excludes(&self, git: &Path) -> Option<PathBuf> {
         self.user_git(git).excludes
     }
 
@@ -306,6 +312,8 @@ impl Host {
         let asked = Command::new(git)
             .args(["config", "--global", "--null", "--get-regexp", r"^(user\.(name|email)|core\.excludesfile)$"])
             .current_dir("/")
+            .env_clear()
+            .envs(self.input.variables.iter().cloned())
             .stderr(Stdio::null())
             .output();
         let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -338,92 +346,33 @@ struct UserGit {
 
 /// What differs between the commands that run loops.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct HostOptions {
+pub struct HostOptions {
     /// Variables that agent and checks get besides the usual ones; secrets among them only the agent.
-    pub(crate) env: Vec<String>,
+    pub env: Vec<String>,
     /// Upper bounds.
-    pub(crate) caps: Caps,
+    pub caps: Caps,
     /// Where finished loops are counted.
-    pub(crate) metrics: Option<PathBuf>,
+    pub metrics: Option<PathBuf>,
     /// Who is told.
-    pub(crate) notify: Option<String>,
+    pub notify: Option<String>,
     /// How agent and checks can be kept inside; none where nobody asked.
-    pub(crate) level: Option<Level>,
+    pub level: Option<Level>,
     /// What they may write besides the workspace; none means what agents usually need.
-    pub(crate) writable: Option<Vec<PathBuf>>,
+    pub writable: Option<Vec<PathBuf>>,
     /// What tokens cost.
-    pub(crate) prices: PriceList,
+    pub prices: PriceList,
     /// Who will work.
-    pub(crate) agents: Vec<AgentSpec>,
+    pub agents: Vec<AgentSpec>,
 }
 
-/// The running program, as the reaper of what it runs.
-fn reaper() -> anyhow::Result<ReaperProgram> {
-    Ok(ReaperProgram { program: own_program()?, arguments: vec![REAPER.into()] })
-}
-
-fn own_program() -> anyhow::Result<PathBuf> {
-    std::env::current_exe().context("the ralph program cannot find its own file")
-}
-
-/// Whether somebody can be asked: both the question and the answer need a terminal.
-pub(crate) fn is_interactive() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
-}
-
-/// The time.
-pub(crate) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let now = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-    Timestamp(now.saturating_add(clock_offset(now)))
-}
-
-/// Tests of what a day costs name the time at which the program starts, as milliseconds since 1970. Not in a released program.
-fn clock_offset(now: i64) -> i64 {
-    static OFFSET: OnceLock<i64> = OnceLock::new();
-    if !cfg!(debug_assertions) {
-        return 0;
-    }
-    let wanted = || std::env::var("RALPH_TEST_CLOCK").ok()?.parse::<i64>().ok();
-    *OFFSET.get_or_init(|| wanted().map_or(0, |start| start.saturating_sub(now)))
-}
-
-/// The loop that a person means.
-///
-/// # Errors
-/// When nobody or more than one answers to the name.
-pub(crate) async fn find_loop(store: &Store, name: &str) -> anyhow::Result<LoopEntry> {
-    match store.find(name).await? {
-        Found::One(entry) => Ok(*entry),
-        Found::None if name.chars().filter(char::is_ascii_alphanumeric).count() < 4 => {
-            bail!("`{name}` is too short: give four or more characters of a loop's id, `ralph list --all` shows them")
-        }
-        Found::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
-        Found::Several(entries) => {
-            let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
-            bail!("`{name}` may mean any of these, give more characters:\n  {}", ids.join("\n  "))
-        }
-    }
+fn value_of(variables: &[(OsString, OsString)], name: &str) -> Option<OsString> {
+    variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
 }
 
 /// Looks a program up, in absolute folders only: a relative one would mean another program in every workspace.
-pub(crate) fn find_program(name: &str, search_path: &OsString) -> Option<PathBuf> {
+#[must_use]
+pub fn find_program(name: &str, search_path: &OsString) -> Option<PathBuf> {
     std::env::split_paths(search_path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(
         |candidate| candidate.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0),
     )
-}
-
-/// Tests of durability name the append at which the program dies. Not in a released program.
-fn crash_point() -> Option<CrashPoint> {
-    if !cfg!(debug_assertions) {
-        return None;
-    }
-    let wanted = std::env::var("RALPH_TEST_CRASH").ok()?;
-    let (side, number) = wanted.split_once(':')?;
-    let number = number.parse().ok()?;
-    match side {
-        "before" => Some(CrashPoint::Before(number)),
-        "after" => Some(CrashPoint::After(number)),
-        _ => None,
-    }
 }

@@ -10,83 +10,84 @@ use serde::de::{self, Deserializer, Visitor};
 /// The values of one configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Layer {
-    pub(crate) max_iterations: Option<u32>,
-    pub(crate) max_cost_usd: Option<Dollars>,
-    pub(crate) max_duration: Option<Span>,
-    pub(crate) iteration_timeout: Option<Span>,
-    pub(crate) verification_timeout: Option<Span>,
-    pub(crate) idle_timeout: Option<Span>,
-    pub(crate) pause_ms: Option<Pause>,
-    pub(crate) stall_detection_threshold: Option<u32>,
-    pub(crate) same_error_threshold: Option<u32>,
-    pub(crate) escalate_to_deep_debug: Option<bool>,
-    pub(crate) verification_command: Option<OneOrMore>,
-    pub(crate) expects: Option<Vec<Expectation>>,
-    pub(crate) junit: Option<Vec<String>>,
-    pub(crate) completion_promise: Option<String>,
-    pub(crate) agent: Option<OneOrMore>,
-    pub(crate) agent_args: Option<Vec<String>>,
-    pub(crate) model: Option<String>,
-    pub(crate) escalate_after: Option<u32>,
-    pub(crate) rotate: Option<bool>,
-    pub(crate) max_wait: Option<Span>,
-    pub(crate) backoff: Option<Span>,
-    pub(crate) agent_order: Option<Vec<String>>,
-    pub(crate) prices: BTreeMap<String, PriceTable>,
-    pub(crate) agent_command: Option<String>,
-    pub(crate) agents: BTreeMap<String, NamedAgent>,
-    pub(crate) unmetered: Option<bool>,
-    pub(crate) skill: Option<String>,
-    pub(crate) context_injection: Option<bool>,
-    pub(crate) on_blocked: Option<OnBlocked>,
-    pub(crate) isolation: Option<Isolation>,
-    pub(crate) commit: Option<bool>,
-    pub(crate) keep: Option<Keep>,
-    pub(crate) ratchet: Option<bool>,
-    pub(crate) log_limit: Option<u64>,
-    pub(crate) prohibited_paths: Option<Vec<String>>,
-    pub(crate) protected_paths: Option<Vec<String>>,
-    pub(crate) allow_test_change: Option<Vec<String>>,
-    pub(crate) verify: Option<Verify>,
-    pub(crate) setup: Option<OneOrMore>,
-    pub(crate) retries: Option<u32>,
-    pub(crate) tripwire: Option<bool>,
-    pub(crate) allow_network: Option<bool>,
-    pub(crate) sandbox: Option<Sandboxing>,
-    pub(crate) sandbox_writable: Option<Vec<String>>,
-    pub(crate) env: Option<Vec<String>>,
-    pub(crate) caps: CapsTable,
-    pub(crate) notify: NotifyTable,
-    pub(crate) metrics_path: Option<String>,
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct Layer {
+    pub max_iterations: Option<u32>,
+    pub max_cost_usd: Option<Dollars>,
+    pub max_duration: Option<Span>,
+    pub iteration_timeout: Option<Span>,
+    pub verification_timeout: Option<Span>,
+    pub idle_timeout: Option<Span>,
+    pub pause_ms: Option<Pause>,
+    pub stall_detection_threshold: Option<u32>,
+    pub same_error_threshold: Option<u32>,
+    pub escalate_to_deep_debug: Option<bool>,
+    pub verification_command: Option<OneOrMore>,
+    pub expects: Option<Vec<Expectation>>,
+    pub junit: Option<Vec<String>>,
+    pub completion_promise: Option<String>,
+    pub agent: Option<OneOrMore>,
+    pub agent_args: Option<Vec<String>>,
+    pub model: Option<String>,
+    pub escalate_after: Option<u32>,
+    pub rotate: Option<bool>,
+    pub max_wait: Option<Span>,
+    pub backoff: Option<Span>,
+    pub agent_order: Option<Vec<String>>,
+    pub prices: BTreeMap<String, PriceTable>,
+    pub agent_command: Option<String>,
+    pub agents: BTreeMap<String, NamedAgent>,
+    pub unmetered: Option<bool>,
+    pub skill: Option<String>,
+    pub context_injection: Option<bool>,
+    pub on_blocked: Option<OnBlocked>,
+    pub isolation: Option<Isolation>,
+    pub commit: Option<bool>,
+    pub keep: Option<Keep>,
+    pub ratchet: Option<bool>,
+    pub log_limit: Option<u64>,
+    pub prohibited_paths: Option<Vec<String>>,
+    pub protected_paths: Option<Vec<String>>,
+    pub allow_test_change: Option<Vec<String>>,
+    pub verify: Option<Verify>,
+    pub setup: Option<OneOrMore>,
+    pub retries: Option<u32>,
+    pub tripwire: Option<bool>,
+    pub allow_network: Option<bool>,
+    pub sandbox: Option<Sandboxing>,
+    pub sandbox_writable: Option<Vec<String>>,
+    pub env: Option<Vec<String>>,
+    pub caps: CapsTable,
+    pub notify: NotifyTable,
+    pub metrics_path: Option<String>,
 }
 
 /// `[agents.NAME]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct NamedAgent {
+pub struct NamedAgent {
     /// What kind it is; by its name or its command without one.
-    pub(crate) kind: Option<String>,
+    pub kind: Option<String>,
     /// A line for `sh -c`.
-    pub(crate) command: Option<String>,
+    pub command: Option<String>,
     /// The program, where it is not the usual one of its kind.
-    pub(crate) program: Option<String>,
+    pub program: Option<String>,
     /// The model that it is asked to use.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// Arguments that it gets besides.
     #[serde(default)]
-    pub(crate) args: Vec<String>,
+    pub args: Vec<String>,
     /// Whose settings it works with.
-    pub(crate) settings: Option<Whose>,
+    pub settings: Option<Whose>,
     /// Whether its cost is not counted.
     #[serde(default)]
-    pub(crate) unmetered: bool,
+    pub unmetered: bool,
 }
 
 /// Whose settings an agent works with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Whose {
+pub enum Whose {
     /// Ralph's alone.
     Own,
     /// The user's and the repository's.
@@ -96,44 +97,47 @@ pub(crate) enum Whose {
 /// `[prices.MODEL]`: US dollars for a million tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct PriceTable {
-    pub(crate) input: Option<Dollars>,
-    pub(crate) output: Option<Dollars>,
-    pub(crate) cache_read: Option<Dollars>,
-    pub(crate) cache_write: Option<Dollars>,
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct PriceTable {
+    pub input: Option<Dollars>,
+    pub output: Option<Dollars>,
+    pub cache_read: Option<Dollars>,
+    pub cache_write: Option<Dollars>,
 }
 
 /// `[caps]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct CapsTable {
-    pub(crate) iterations: Option<u32>,
-    pub(crate) loop_cost_usd: Option<Dollars>,
-    pub(crate) daily_cost_usd: Option<Dollars>,
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct CapsTable {
+    pub iterations: Option<u32>,
+    pub loop_cost_usd: Option<Dollars>,
+    pub daily_cost_usd: Option<Dollars>,
 }
 
 /// `[notify]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct NotifyTable {
-    pub(crate) command: Option<String>,
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct NotifyTable {
+    pub command: Option<String>,
 }
 
 /// Money as a number or as a text such as `"$2.50"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Dollars(pub(crate) Money);
+pub struct Dollars(pub Money);
 
 /// A span as a text such as `"30s"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span(pub(crate) Millis);
+pub struct Span(pub Millis);
 
 /// A span as a text, or a whole number of milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Pause(pub(crate) Millis);
+pub struct Pause(pub Millis);
 
 /// One text, or a list of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OneOrMore(pub(crate) Vec<String>);
+pub struct OneOrMore(pub Vec<String>);
 
 impl<'de> Deserialize<'de> for Dollars {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -3,7 +3,7 @@
 
 /// What a key may do when it comes from a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Class {
     /// Only the user's own configuration can say it.
     UserOnly,
     /// It can only take rights away, so it is applied without asking.
@@ -16,26 +16,26 @@ macro_rules! keys {
     ($($key:ident $name:literal, $flag:expr, $class:ident, $example:literal, $effect:literal;)+) => {
         /// A key of a configuration file.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub(crate) enum Key { $(#[doc = $effect] $key,)+ }
+        pub enum Key { $(#[doc = $effect] $key,)+ }
 
         impl Key {
             /// Every key there is.
-            pub(crate) const ALL: &[Self] = &[$(Self::$key,)+];
+            pub const ALL: &[Self] = &[$(Self::$key,)+];
 
             /// Its name in a file, with dots between tables; `*` stands for a name that the user chooses.
-            pub(crate) const fn name(self) -> &'static str { match self { $(Self::$key => $name,)+ } }
+            pub const fn name(self) -> &'static str { match self { $(Self::$key => $name,)+ } }
 
             /// The flag that says the same, where there is one.
-            pub(crate) const fn flag(self) -> Option<&'static str> { match self { $(Self::$key => $flag,)+ } }
+            pub const fn flag(self) -> Option<&'static str> { match self { $(Self::$key => $flag,)+ } }
 
             /// What a repository may do with it.
-            pub(crate) const fn class(self) -> Class { match self { $(Self::$key => Class::$class,)+ } }
+            pub const fn class(self) -> Class { match self { $(Self::$key => Class::$class,)+ } }
 
             /// A line that works.
-            pub(crate) const fn example(self) -> &'static str { match self { $(Self::$key => $example,)+ } }
+            pub const fn example(self) -> &'static str { match self { $(Self::$key => $example,)+ } }
 
             /// What it does, for whoever has to approve it.
-            pub(crate) const fn effect(self) -> &'static str { match self { $(Self::$key => $effect,)+ } }
+            pub const fn effect(self) -> &'static str { match self { $(Self::$key => $effect,)+ } }
         }
     };
 }
@@ -169,12 +169,12 @@ pub(crate) const NEVER_IN_A_FILE: [(&str, &str); 2] = [
 
 impl Key {
     /// The parts of its name.
-    pub(crate) fn segments(self) -> impl Iterator<Item = &'static str> {
+    pub fn segments(self) -> impl Iterator<Item = &'static str> {
         self.name().split('.')
     }
 
     /// The key whose name or flag is nearest to what was typed below `prefix`.
-    pub(crate) fn nearest(prefix: &[&str], typed: &str) -> &'static str {
+    pub fn nearest(prefix: &[&str], typed: &str) -> &'static str {
         let typed = plain(typed);
         let candidates = Self::ALL.iter().flat_map(|key| {
             let mut segments = key.segments();
@@ -189,7 +189,7 @@ impl Key {
 }
 
 /// The one of `names` that was probably meant; none where all of them are quite another word.
-pub(crate) fn meant<'a>(names: impl IntoIterator<Item = &'a str>, typed: &str) -> Option<&'a str> {
+pub fn meant<'a>(names: impl IntoIterator<Item = &'a str>, typed: &str) -> Option<&'a str> {
     let typed = plain(typed);
     let apart = names.into_iter().map(|name| (distance(&plain(name), &typed), name));
     apart

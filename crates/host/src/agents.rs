@@ -1,18 +1,14 @@
 //! The agents that the user can name: the well-known programs and those of the user's own file, in the user's order, and how
 //! usable each is. Pure: whoever looks at the machine says what is there.
 
-use std::collections::BTreeSet;
-
 use ralph_agents::Program;
+use ralph_config::Layer;
+use ralph_config::agents::{configured, never_tells_its_cost, ready_made, usual_order};
 use ralph_model::{AgentSpec, ConfigError, Launch, PriceList};
-
-use super::Layer;
-use super::agents::{configured, never_tells_its_cost, ready_made, usual_order};
-use super::keys::meant;
 
 /// How usable an agent is on this computer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Readiness {
+pub enum Readiness {
     /// Everything that can be seen from outside is there.
     Usable,
     /// The program is here, and neither a key nor the trace of a login.
@@ -25,7 +21,7 @@ pub(crate) enum Readiness {
 ///
 /// # Errors
 /// When the user's file describes one that cannot be.
-pub(crate) fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
+pub fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
     let known = usual_order().into_iter().filter(|name| !user.agents.contains_key(*name));
     let mut specs: Vec<AgentSpec> = known.filter_map(ready_made).collect();
     for (name, agent) in &user.agents {
@@ -37,7 +33,7 @@ pub(crate) fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
 }
 
 /// The agents that may be taken when nobody names one, the first that is ready first.
-pub(crate) fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readiness) -> Vec<String> {
+pub fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readiness) -> Vec<String> {
     let spec = |name: &String| match user.agents.get(name) {
         Some(agent) => configured(name, agent.clone()).ok(),
         None => ready_made(name),
@@ -52,19 +48,8 @@ fn order(user: &Layer) -> Vec<String> {
     user.agent_order.clone().unwrap_or_else(|| usual_order().into_iter().map(str::to_owned).collect())
 }
 
-/// What is wrong with the order in which the user prefers agents: a name that nobody has.
-pub(crate) fn unknown_in_order(user: &Layer) -> Option<String> {
-    let names = || usual_order().into_iter().chain(user.agents.keys().map(String::as_str));
-    let unknown = user.agent_order.iter().flatten().find(|wanted| names().all(|name| name != *wanted))?;
-    let hint = meant(names(), unknown).map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
-    let known = names().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
-    Some(format!(
-        "`{unknown}` is not a known agent{hint}\n  allowed: {known}, or a name with an [agents.NAME] of its own"
-    ))
-}
-
 /// What a person can do about an agent that is not ready.
-pub(crate) fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
+pub fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
     let known = Program::of(spec);
     match (readiness, known) {
         (Readiness::Usable, _) => None,
@@ -97,7 +82,7 @@ fn first_word(spec: &AgentSpec) -> Option<&str> {
 }
 
 /// What should be known of the model that an agent takes when nobody names one.
-pub(crate) fn note(spec: &AgentSpec, prices: &PriceList) -> Option<String> {
+pub fn note(spec: &AgentSpec, prices: &PriceList) -> Option<String> {
     let is_its_own_choice = spec.model.is_none() && !spec.unmetered && !spec.user_settings;
     let is_counted = is_its_own_choice && never_tells_its_cost(spec);
     let model = Program::of(spec).filter(|_| is_counted)?.unpriced_default?;
@@ -111,5 +96,5 @@ pub(crate) fn note(spec: &AgentSpec, prices: &PriceList) -> Option<String> {
 const PRICED_EXAMPLE: &str = "gpt-6-sol";
 
 #[cfg(test)]
-#[path = "listed_tests.rs"]
+#[path = "agents_tests.rs"]
 mod tests;

@@ -1,28 +1,28 @@
 //! Where Ralph keeps things, from the environment's values. Looks at no folder and makes none.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Where Ralph keeps things.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Places {
+pub struct Dirs {
     /// The user's own configuration.
-    pub(crate) config: PathBuf,
+    pub config: PathBuf,
     /// Journals, snapshots, logs: outside of every workspace.
-    pub(crate) state: PathBuf,
+    pub state: PathBuf,
 }
 
 /// There is no place to keep anything.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no home directory to keep Ralph's state in\n  set HOME, or RALPH_HOME to an absolute path")]
-pub(crate) struct NoHome;
+pub struct NoHome;
 
-impl Places {
+impl Dirs {
     /// From environment variables: `RALPH_HOME`, `XDG_STATE_HOME`, `XDG_CONFIG_HOME` and `HOME`.
     ///
     /// # Errors
     /// When none of them is an absolute path.
-    pub(crate) fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
+    pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
         // The XDG rules: a relative path is as good as none.
         let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = absolute("HOME");
@@ -35,28 +35,21 @@ impl Places {
     }
 
     /// The user's own configuration file.
-    pub(crate) fn config_file(&self) -> PathBuf {
+    pub fn config_file(&self) -> PathBuf {
         self.config.join("config.toml")
     }
 
     /// The user's own skills.
-    pub(crate) fn skills(&self) -> PathBuf {
+    pub fn skills(&self) -> PathBuf {
         self.config.join("skills")
     }
 
     /// The database of journals, budget and approvals.
-    pub(crate) fn database(&self) -> PathBuf {
+    pub fn database(&self) -> PathBuf {
         self.state.join("ralph.db")
     }
 }
 
-/// A path as a word of a shell's command line.
-pub(crate) fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
-    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-}
-
 #[cfg(test)]
-#[path = "places_tests.rs"]
+#[path = "dirs_tests.rs"]
 mod tests;

@@ -12,7 +12,7 @@ use super::{Error, MAX_BYTES};
 
 /// Whether the last part of the path may be a symbolic link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Links {
+pub enum Links {
     /// For the user's own files: dotfile managers link them.
     Follow,
     /// For files of a repository: a link would show one file and mean another.
@@ -23,7 +23,7 @@ pub(crate) enum Links {
 ///
 /// # Errors
 /// When it is not an ordinary file, too large, or not readable.
-pub(crate) fn read(path: &Path, links: Links) -> Result<Option<Vec<u8>>, Error> {
+pub fn read(path: &Path, links: Links) -> Result<Option<Vec<u8>>, Error> {
     let not_ordinary = |what| Error::NotOrdinary { path: path.to_owned(), what };
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     let file = match open(path, links) {

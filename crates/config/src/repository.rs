@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 use super::{Class, Document, Error, Key, Layer, Links, Present, parse, read};
 
 /// The file in a workspace's root.
-pub(crate) const FILE_NAME: &str = "ralph.toml";
+pub const FILE_NAME: &str = "ralph.toml";
 
 /// A repository's file as it was read, before anybody approved of it.
 #[derive(Debug, Clone)]
-pub(crate) struct RepositoryFile {
+pub struct RepositoryFile {
     path: PathBuf,
     text: String,
     sha256: String,
@@ -21,7 +21,7 @@ pub(crate) struct RepositoryFile {
 
 /// Whether the user approved of this exact content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Approval {
+pub enum Approval {
     /// Yes.
     Given,
     /// No, or nobody was asked.
@@ -31,7 +31,7 @@ pub(crate) enum Approval {
 /// What a repository's file may contribute. Made by [`RepositoryFile::with`] alone, so that without approval it holds
 /// nothing but what narrows.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Repository {
+pub struct Repository {
     approved: Option<Layer>,
     prohibited: Vec<String>,
     protected: Vec<String>,
@@ -42,7 +42,7 @@ impl RepositoryFile {
     ///
     /// # Errors
     /// When it is a link or no ordinary file, too large, not understood, or says what no repository may say.
-    pub(crate) fn read(workspace: &Path) -> Result<Option<Self>, Error> {
+    pub fn read(workspace: &Path) -> Result<Option<Self>, Error> {
         let path = workspace.join(FILE_NAME);
         read(&path, Links::Refuse)?.map(|bytes| Self::from_bytes(path, bytes)).transpose()
     }
@@ -51,7 +51,7 @@ impl RepositoryFile {
     ///
     /// # Errors
     /// When they are not understood, or say what no repository may say.
-    pub(crate) fn from_bytes(path: PathBuf, bytes: Vec<u8>) -> Result<Self, Error> {
+    pub fn from_bytes(path: PathBuf, bytes: Vec<u8>) -> Result<Self, Error> {
         let sha256 = hash(&bytes);
         let Ok(text) = String::from_utf8(bytes) else { return Err(Error::NotText { path }) };
         let document = parse(&path, &text)?;
@@ -73,27 +73,27 @@ impl RepositoryFile {
     }
 
     /// Where it is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// What it says, as written: hostile text until it was made inert.
-    pub(crate) fn text(&self) -> &str {
+    pub fn text(&self) -> &str {
         &self.text
     }
 
     /// The hash that an approval is remembered by.
-    pub(crate) fn sha256(&self) -> &str {
+    pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
     /// The keys that take effect only with approval.
-    pub(crate) fn needing_approval(&self) -> impl Iterator<Item = &Present> {
+    pub fn needing_approval(&self) -> impl Iterator<Item = &Present> {
         self.document.present.iter().filter(|present| present.key.class() == Class::NeedsApproval)
     }
 
     /// What of it counts.
-    pub(crate) fn with(self, approval: Approval) -> Repository {
+    pub fn with(self, approval: Approval) -> Repository {
         let mut layer = self.document.layer;
         let prohibited = layer.prohibited_paths.take().unwrap_or_default();
         let protected = layer.protected_paths.take().unwrap_or_default();
@@ -107,23 +107,23 @@ impl RepositoryFile {
 
 impl Repository {
     /// What was approved.
-    pub(crate) fn approved(&self) -> Option<&Layer> {
+    pub fn approved(&self) -> Option<&Layer> {
         self.approved.as_ref()
     }
 
     /// Paths that it prohibits besides.
-    pub(crate) fn prohibited(&self) -> &[String] {
+    pub fn prohibited(&self) -> &[String] {
         &self.prohibited
     }
 
     /// Paths that it protects besides.
-    pub(crate) fn protected(&self) -> &[String] {
+    pub fn protected(&self) -> &[String] {
         &self.protected
     }
 }
 
 /// SHA-256 in hexadecimal.
-pub(crate) fn hash(bytes: &[u8]) -> String {
+pub fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

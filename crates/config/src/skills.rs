@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use ralph_model::Skill;
 
-use crate::settings::{self, Links, hash, read};
+use crate::{Links, hash, read};
 use front_matter::FrontMatter;
 
 /// The skill that a stalled loop switches to.
-pub(crate) const DEEP_DEBUG: &str = "systematic-debugging";
+pub const DEEP_DEBUG: &str = "systematic-debugging";
 
 const BUILT_IN: [(&str, &str); 3] = [
     ("tdd", include_str!("../skills/tdd/SKILL.md")),
@@ -26,20 +26,20 @@ const WORKSPACE_FOLDERS: [&str; 2] = [".ralph/skills", ".claude/skills"];
 
 /// A skill that may be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub struct Found {
     /// What the prompt needs of it.
-    pub(crate) skill: Skill,
+    pub skill: Skill,
     /// One line for listings.
-    pub(crate) description: String,
+    pub description: String,
     /// Its own check, for loops that name none.
-    pub(crate) verify: Option<String>,
+    pub verify: Option<String>,
     /// The kinds of tasks that it is for.
-    pub(crate) task_types: Vec<String>,
+    pub task_types: Vec<String>,
 }
 
 /// A skill as it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Lookup {
+pub enum Lookup {
     /// The user's own, or built in.
     Ready(Found),
     /// The repository's: to be approved first.
@@ -48,31 +48,32 @@ pub(crate) enum Lookup {
 
 /// A skill of a repository that nobody approved of yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     /// Its file.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The hash of exactly these bytes.
-    pub(crate) sha256: String,
+    pub sha256: String,
     /// The file's content: hostile text until it was made inert.
-    pub(crate) text: String,
+    pub text: String,
     found: Found,
 }
 
 impl Candidate {
     /// The skill, once somebody approved.
-    pub(crate) fn approved(self) -> Found {
+    pub fn approved(self) -> Found {
         self.found
     }
 
     /// What the skill would run on the user's computer.
-    pub(crate) fn verify(&self) -> Option<&str> {
+    pub fn verify(&self) -> Option<&str> {
         self.found.verify.as_deref()
     }
 }
 
 /// Why there is no such skill.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum Error {
     /// Nothing has this name.
     #[error(
         "--skill: there is no skill `{name}`\n  allowed: {known}\n  your own skills live in {}",
@@ -96,14 +97,14 @@ pub(crate) enum Error {
 
     /// The file cannot be read.
     #[error(transparent)]
-    Read(#[from] settings::Error),
+    Read(#[from] crate::Error),
 }
 
 /// Looks a skill up. `user_folder` is `skills` in the user's configuration folder, `workspace` is absolute.
 ///
 /// # Errors
 /// When nothing has this name, or what has it cannot be used; the message lists what there is.
-pub(crate) fn find(name: &str, user_folder: &Path, workspace: &Path) -> Result<Lookup, Error> {
+pub fn find(name: &str, user_folder: &Path, workspace: &Path) -> Result<Lookup, Error> {
     if !is_name(name) {
         return Err(Error::Name(name.to_owned()));
     }
@@ -128,13 +129,13 @@ pub(crate) fn find(name: &str, user_folder: &Path, workspace: &Path) -> Result<L
 ///
 /// # Errors
 /// Never for the skills that are there; their front matter is tested.
-pub(crate) fn built_in(name: &str) -> Result<Option<Found>, Error> {
+pub fn built_in(name: &str) -> Result<Option<Found>, Error> {
     let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) else { return Ok(None) };
     understand(name, Path::new(name), text).map(|(found, _)| Some(found))
 }
 
 /// Every skill of the workspace that would need approval, by name.
-pub(crate) fn candidates(workspace: &Path) -> Vec<(String, Result<Candidate, Error>)> {
+pub fn candidates(workspace: &Path) -> Vec<(String, Result<Candidate, Error>)> {
     let mut all: Vec<(String, Result<Candidate, Error>)> = Vec::new();
     for folder in WORKSPACE_FOLDERS {
         let folder = workspace.join(folder);
@@ -194,7 +195,7 @@ fn understand(name: &str, path: &Path, text: &str) -> Result<(Found, Loops), Err
 }
 
 fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Error> {
-    String::from_utf8(bytes).map_err(|_| settings::Error::NotText { path: path.to_owned() }.into())
+    String::from_utf8(bytes).map_err(|_| crate::Error::NotText { path: path.to_owned() }.into())
 }
 
 fn known(user_folder: &Path, workspace: &Path) -> Vec<String> {

@@ -1,5 +1,7 @@
 //! Chooses the agents of a loop, their models, arguments and prices. Pure.
 
+use std::collections::BTreeSet;
+
 use ralph_agents::{Kind, Needs, Program, ReportsCost};
 use ralph_model::{AgentSpec, ConfigError, Launch, LoopConfig, Price, PriceList, Rates, Turns};
 
@@ -8,15 +10,16 @@ use super::keys::meant;
 use super::layer::{NamedAgent, PriceTable, Whose};
 use super::resolve::{Origin, Source};
 use super::{Key, Layer};
-use crate::args::RunArgs;
 
 /// The order in which agents are looked for when nobody names one.
-pub(crate) fn usual_order() -> Vec<&'static str> {
+#[must_use]
+pub fn usual_order() -> Vec<&'static str> {
     Kind::ready_made().map(|kind| kind.name).collect()
 }
 
 /// An agent that needs no configuration, by its name.
-pub(crate) fn ready_made(name: &str) -> Option<AgentSpec> {
+#[must_use]
+pub fn ready_made(name: &str) -> Option<AgentSpec> {
     Kind::find(name)?.ready_made_spec()
 }
 
@@ -48,19 +51,19 @@ impl Choice {
 
 impl Chooser<'_> {
     /// `installed` are the programs that were found, in the order in which they are preferred.
-    pub(super) fn agents(&mut self, flags: &RunArgs, installed: &[String]) -> Result<Agents, ConfigError> {
-        let unmetered = self.required(Key::Unmetered, flags.unmetered.then_some(true), |layer| layer.unmetered, false);
-        let args = self.arguments(flags)?;
-        let turns = self.turns(flags);
+    pub(super) fn agents(&mut self, installed: &[String]) -> Result<Agents, ConfigError> {
+        let caller = self.layers.caller;
+        let unmetered = self.required(Key::Unmetered, |layer| layer.unmetered, false);
+        let args = self.optional(Key::AgentArgs, |layer| layer.agent_args.clone()).unwrap_or_default();
+        let turns = self.turns();
         // Names and command are one choice: the weightiest place that makes it, makes it whole.
-        let flag = Choice::of(Some(flags.agent.clone()), flags.agent_command.as_ref());
         let of = |layer: &Layer| Choice::of(layer.agent.clone().map(|names| names.0), layer.agent_command.as_ref());
-        let choice = flag.map(|choice| (choice, Origin::Flag)).or_else(|| self.layers.pick(of));
+        let choice = self.layers.pick(of);
         // A standing choice of a model belongs to the agents that are chosen standing, and never to a command of one's own.
         let by_words = matches!(&choice, Some((Choice::Command(_), _) | (_, Origin::Flag)));
         let model = match by_words {
-            true => flags.model.clone().map(|model| self.note(Key::Model, Origin::Flag, model)),
-            false => self.optional(Key::Model, flags.model.clone(), |layer| layer.model.clone()),
+            true => caller.model.clone().map(|model| self.note(Key::Model, Origin::Flag, model)),
+            false => self.optional(Key::Model, |layer| layer.model.clone()),
         };
         let mut agents = match choice {
             Some((Choice::Command(command), origin)) => {
@@ -80,11 +83,11 @@ impl Chooser<'_> {
             }
             None => vec![self.usual(installed)?],
         };
-        refuse_without_effect(flags, &agents)?;
+        refuse_without_effect(caller, &agents)?;
         for agent in &mut agents {
             agent.unmetered |= unmetered;
             agent.args.extend(args.iter().cloned());
-            let takes_it = flags.model.is_some() || Kind::of(agent).is_some_and(|kind| kind.capabilities.takes_model);
+            let takes_it = caller.model.is_some() || Kind::of(agent).is_some_and(|kind| kind.capabilities.takes_model);
             if agent.model.is_none() && takes_it {
                 agent.model.clone_from(&model);
             }
@@ -96,37 +99,16 @@ impl Chooser<'_> {
         }
     }
 
-    fn turns(&mut self, flags: &RunArgs) -> Turns {
-        let rotate = match (flags.rotate, flags.escalate_after) {
-            (true, _) => Some(true),
-            // Whoever asks for the one on the command line does not want the other from a file.
-            (false, Some(_)) => Some(false),
-            (false, None) => None,
-        };
+    fn turns(&mut self) -> Turns {
         let usual = match Turns::default() {
             Turns::Escalate { after } => after,
             Turns::Rotate => 1,
         };
-        let after = self.required(Key::EscalateAfter, flags.escalate_after, |layer| layer.escalate_after, usual);
-        let rotate = self.required(Key::Rotate, rotate, |layer| layer.rotate, false);
+        let after = self.required(Key::EscalateAfter, |layer| layer.escalate_after, usual);
+        // Whoever asks for the one does not want the other from a place that weighs less.
+        let of = |layer: &Layer| layer.rotate.or_else(|| layer.escalate_after.map(|_| false));
+        let rotate = self.required(Key::Rotate, of, false);
         if rotate { Turns::Rotate } else { Turns::Escalate { after } }
-    }
-
-    fn arguments(&mut self, flags: &RunArgs) -> Result<Vec<String>, ConfigError> {
-        let mut typed = Vec::new();
-        for text in &flags.agent_args {
-            let Some(words) = shlex::split(text) else {
-                let problem = format!("{text:?} has a quote that is not closed");
-                return Err(ConfigError::new(
-                    "--agent-args",
-                    problem,
-                    "words as in a shell, such as \"--max-turns 30\"",
-                ));
-            };
-            typed.extend(words);
-        }
-        let typed = (!typed.is_empty()).then_some(typed);
-        Ok(self.optional(Key::AgentArgs, typed, |layer| layer.agent_args.clone()).unwrap_or_default())
     }
 
     /// An agent by its name, or by `NAME:MODEL`.
@@ -203,13 +185,14 @@ impl Chooser<'_> {
 ///
 /// # Errors
 /// When one is not known, or a model would have no effect.
-pub(crate) fn instead(
+pub fn instead(
     user: &Layer,
     before: &LoopConfig,
     names: &[String],
     model: Option<&String>,
 ) -> Result<Vec<AgentSpec>, ConfigError> {
-    let mut chooser = Chooser::new(Layers::new(user, None));
+    let nobody = Layer::default();
+    let mut chooser = Chooser::new(Layers { caller: &nobody, repository: None, user });
     let mut agents = names.iter().map(|name| chooser.named(name)).collect::<Result<Vec<_>, _>>()?;
     let Some(model) = model else { return Ok(agents) };
     if agents.is_empty() {
@@ -234,14 +217,14 @@ fn refuse_second_model(model: &str, agents: &[AgentSpec]) -> Result<(), ConfigEr
 }
 
 /// Whoever types an option wants something of it: one that would do nothing is refused.
-fn refuse_without_effect(flags: &RunArgs, agents: &[AgentSpec]) -> Result<(), ConfigError> {
-    if let Some(model) = &flags.model {
+fn refuse_without_effect(caller: &Layer, agents: &[AgentSpec]) -> Result<(), ConfigError> {
+    if let Some(model) = &caller.model {
         refuse_second_model(model, agents)?;
     }
-    let flag = match (flags.rotate, flags.escalate_after) {
-        (true, _) => "--rotate",
-        (false, Some(_)) => "--escalate-after",
-        (false, None) => return Ok(()),
+    let flag = match (caller.rotate, caller.escalate_after) {
+        (Some(true), _) => "--rotate",
+        (_, Some(_)) => "--escalate-after",
+        (_, None) => return Ok(()),
     };
     match agents {
         [only] => {
@@ -254,7 +237,7 @@ fn refuse_without_effect(flags: &RunArgs, agents: &[AgentSpec]) -> Result<(), Co
 }
 
 /// The agent that a file describes.
-pub(crate) fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigError> {
+pub fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigError> {
     let wrong =
         |problem: String, allowed: &str| Err(ConfigError::new("agents", format!("[agents.{name}] {problem}"), allowed));
     let NamedAgent { kind, command, program, model, args, settings, unmetered } = agent;
@@ -294,7 +277,7 @@ pub(crate) fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, Con
 ///
 /// # Errors
 /// When a price lacks what nobody can guess.
-pub(crate) fn prices(user: &Layer) -> Result<PriceList, ConfigError> {
+pub fn prices(user: &Layer) -> Result<PriceList, ConfigError> {
     let mut own = Vec::new();
     for (model, table) in &user.prices {
         own.push((model.clone(), price(model, table)?));
@@ -323,7 +306,8 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
 }
 
 /// Whether only prices tell what an agent costs.
-pub(crate) fn never_tells_its_cost(agent: &AgentSpec) -> bool {
+#[must_use]
+pub fn never_tells_its_cost(agent: &AgentSpec) -> bool {
     Kind::of(agent).is_some_and(|kind| kind.capabilities.reports_cost == ReportsCost::Never)
 }
 
@@ -331,7 +315,7 @@ pub(crate) fn never_tells_its_cost(agent: &AgentSpec) -> bool {
 ///
 /// # Errors
 /// Names the model and what to do.
-pub(crate) fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
+pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
     for agent in agents.iter().filter(|agent| !agent.unmetered && never_tells_its_cost(agent)) {
         let is_choice =
             |model: &String| Program::of(agent).is_some_and(|program| program.model_choices.contains(&model.as_str()));
@@ -350,6 +334,17 @@ pub(crate) fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Resu
         }
     }
     Ok(())
+}
+
+/// What is wrong with the order in which the user prefers agents: a name that nobody has.
+pub fn unknown_in_order(user: &Layer) -> Option<String> {
+    let names = || usual_order().into_iter().chain(user.agents.keys().map(String::as_str));
+    let unknown = user.agent_order.iter().flatten().find(|wanted| names().all(|name| name != *wanted))?;
+    let hint = meant(names(), unknown).map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
+    let known = names().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
+    Some(format!(
+        "`{unknown}` is not a known agent{hint}\n  allowed: {known}, or a name with an [agents.NAME] of its own"
+    ))
 }
 
 #[cfg(test)]

@@ -4,12 +4,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, PriceList, Skill};
+use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, LoopConfig, Millis, PriceList, Skill};
 
 use super::agents::{self, Agents};
 use super::choose::{Chooser, Layers};
-use super::{Error, Key, Layer, Repository};
-use crate::args::RunArgs;
+use super::{Error, Key, Layer};
 use crate::skills::Found;
 
 /// Where metrics go when nobody says otherwise, relative to the workspace.
@@ -17,52 +16,52 @@ const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
 
 /// What a resolution needs besides flags and files.
 #[derive(Debug, Clone)]
-pub(crate) struct Inputs<'a> {
+pub struct Inputs<'a> {
     /// The user's request, byte for byte.
-    pub(crate) objective: String,
+    pub objective: String,
     /// The folder to work in, absolute.
-    pub(crate) workspace: &'a Path,
+    pub workspace: &'a Path,
     /// The user's home folder, for `~/`.
-    pub(crate) home: &'a Path,
+    pub home: &'a Path,
     /// The folder that relative paths on the command line start at.
-    pub(crate) current: &'a Path,
-    /// The skill that [`skill_wanted`] named.
-    pub(crate) skill: Option<Found>,
-    /// The skill for a stall, when [`deep_debug_wanted`].
-    pub(crate) deep_debug: Option<Skill>,
+    pub current: &'a Path,
+    /// The skill that [`Layers::skill`] named.
+    pub skill: Option<Found>,
+    /// The skill for a stall, when [`Layers::wants_deep_debug`].
+    pub deep_debug: Option<Skill>,
     /// Agents that were found on this computer, in the order in which they are preferred.
-    pub(crate) installed: &'a [String],
+    pub installed: &'a [String],
 }
 
 /// A configuration that is complete, and what goes with it.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Resolved {
+pub struct Resolved {
     /// The loop's configuration, valid under the caps.
-    pub(crate) config: LoopConfig,
+    pub config: LoopConfig,
     /// The caps of the installation.
-    pub(crate) caps: Caps,
+    pub caps: Caps,
     /// The user's command for notifications.
-    pub(crate) notify: Option<String>,
+    pub notify: Option<String>,
     /// Where metrics go, absolute.
-    pub(crate) metrics_path: PathBuf,
+    pub metrics_path: PathBuf,
     /// What tokens cost.
-    pub(crate) prices: PriceList,
+    pub prices: PriceList,
     /// Where each value came from, in the order of the fields.
-    pub(crate) sources: Vec<Source>,
+    pub sources: Vec<Source>,
 }
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Source {
+pub struct Source {
     /// Which value.
-    pub(crate) key: Key,
+    pub key: Key,
     /// From where.
-    pub(crate) origin: Origin,
+    pub origin: Origin,
 }
 
 /// From where a value can come, the weightiest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// The command line.
     Flag,
     /// The repository's file.
@@ -87,20 +86,8 @@ impl fmt::Display for Origin {
     }
 }
 
-/// The skill to look up before [`resolve`].
-pub(crate) fn skill_wanted(flags: &RunArgs, user: &Layer, repository: Option<&Repository>) -> Option<String> {
-    let files = Layers::new(user, repository);
-    flags.skill.clone().or_else(|| files.pick(|layer| layer.skill.clone()).map(|(name, _)| name))
-}
-
-/// Whether the skill for a stall has to be looked up before [`resolve`].
-pub(crate) fn deep_debug_wanted(flags: &RunArgs, user: &Layer, repository: Option<&Repository>) -> bool {
-    let files = Layers::new(user, repository);
-    flags.deep_debug || files.pick(|layer| layer.escalate_to_deep_debug).is_some_and(|(wanted, _)| wanted)
-}
-
 /// The caps of the installation: only the user's own file moves them.
-pub(crate) fn caps(user: &Layer) -> Caps {
+pub fn caps(user: &Layer) -> Caps {
     let default = Caps::default();
     Caps {
         iterations: user.caps.iterations.unwrap_or(default.iterations),
@@ -110,7 +97,7 @@ pub(crate) fn caps(user: &Layer) -> Caps {
 }
 
 /// Where metrics of a workspace go: absolute paths as they are, others relative to the workspace.
-pub(crate) fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
+pub fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
     workspace.join(user.metrics_path.as_deref().unwrap_or(DEFAULT_METRICS))
 }
 
@@ -118,38 +105,32 @@ pub(crate) fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Names the field, what is allowed and a command line that works.
-pub(crate) fn resolve(
-    flags: &RunArgs,
-    user: &Layer,
-    repository: Option<&Repository>,
-    inputs: Inputs<'_>,
-) -> Result<Resolved, Error> {
+pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
+    let user = layers.user;
     let caps = caps(user);
-    let mut from = Chooser::new(Layers::new(user, repository));
+    let mut from = Chooser::new(layers);
     let limit = |flag| ConfigError::missing_limit(flag, &caps);
-    let max_iterations = from.optional(Key::MaxIterations, flags.max_iterations, |layer| layer.max_iterations);
-    let max_cost = from.optional(Key::MaxCostUsd, flags.max_cost, |layer| layer.max_cost_usd.map(|dollars| dollars.0));
+    let max_iterations = from.optional(Key::MaxIterations, |layer| layer.max_iterations);
+    let max_cost = from.optional(Key::MaxCostUsd, |layer| layer.max_cost_usd.map(|dollars| dollars.0));
     let (found_skill, skill_verify) = match inputs.skill {
         Some(found) => (Some(found.skill), found.verify),
         None => (None, None),
     };
-    let promise =
-        from.optional(Key::CompletionPromise, flags.promise.clone(), |layer| layer.completion_promise.clone());
+    let promise = from.optional(Key::CompletionPromise, |layer| layer.completion_promise.clone());
     let promise_is_explicit = promise.is_some();
     let skill_promise = found_skill.as_ref().and_then(|skill| skill.promise.clone());
     let completion_promise = promise.unwrap_or_else(|| match skill_promise {
         Some(promise) => from.note(Key::CompletionPromise, Origin::Skill, promise),
         None => from.note(Key::CompletionPromise, Origin::Default, DEFAULT_PROMISE.to_owned()),
     });
-    let commands = from.optional(Key::VerificationCommand, several(&flags.criteria), |layer| {
-        layer.verification_command.clone().map(|commands| commands.0)
-    });
+    let commands =
+        from.optional(Key::VerificationCommand, |layer| layer.verification_command.clone().map(|commands| commands.0));
     let verification_commands = commands.unwrap_or_else(|| match skill_verify {
         Some(command) => from.note(Key::VerificationCommand, Origin::Skill, vec![command]),
         None => from.note(Key::VerificationCommand, Origin::Default, Vec::new()),
     });
     if found_skill.is_some() {
-        from.optional(Key::Skill, flags.skill.clone(), |layer| layer.skill.clone());
+        from.optional(Key::Skill, |layer| layer.skill.clone());
     }
     let (max_iterations, max_cost) = match (max_iterations, max_cost) {
         (Some(iterations), Some(cost)) => (iterations, cost),
@@ -157,107 +138,74 @@ pub(crate) fn resolve(
         (Some(_), None) => return Err(limit("--max-cost").into()),
         (None, None) => return Err(both_limits(&caps).into()),
     };
-    let Agents { first, more, turns } = from.agents(flags, inputs.installed)?;
+    let Agents { first, more, turns } = from.agents(inputs.installed)?;
     let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, first, utf8(inputs.workspace)?);
     let config = LoopConfig {
         more_agents: more,
         turns,
-        max_wait: from.required(
-            Key::MaxWait,
-            flags.max_wait,
-            |layer| layer.max_wait.map(|span| span.0),
-            usual.max_wait,
-        ),
-        backoff: from.required(Key::Backoff, None, |layer| layer.backoff.map(|span| span.0), usual.backoff),
+        max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), usual.max_wait),
+        backoff: from.required(Key::Backoff, |layer| layer.backoff.map(|span| span.0), usual.backoff),
         completion_promise,
         promise_is_explicit,
         verification_commands,
-        expects: from.required(Key::Expects, several(&flags.expects), |layer| layer.expects.clone(), Vec::new()),
-        junit: from.required(Key::Junit, several(&flags.junit), |layer| layer.junit.clone(), Vec::new()),
+        expects: from.required(Key::Expects, |layer| layer.expects.clone(), Vec::new()),
+        junit: from.required(Key::Junit, |layer| layer.junit.clone(), Vec::new()),
         skill: found_skill,
         deep_debug: {
-            let flag = flags.deep_debug.then_some(true);
-            let wanted = from.required(Key::EscalateToDeepDebug, flag, |layer| layer.escalate_to_deep_debug, false);
+            let wanted = from.required(Key::EscalateToDeepDebug, |layer| layer.escalate_to_deep_debug, false);
             inputs.deep_debug.filter(|_| wanted)
         },
         stall_threshold: from.required(
             Key::StallDetectionThreshold,
-            flags.stall_threshold,
             |layer| layer.stall_detection_threshold,
             usual.stall_threshold,
         ),
         same_error_threshold: from.required(
             Key::SameErrorThreshold,
-            flags.same_error_threshold,
             |layer| layer.same_error_threshold,
             usual.same_error_threshold,
         ),
         context_injection: from.required(
             Key::ContextInjection,
-            flags.no_context.then_some(false),
             |layer| layer.context_injection,
             usual.context_injection,
         ),
-        pause: from.required(Key::PauseMs, flags.pause, |layer| layer.pause_ms.map(|pause| pause.0), usual.pause),
+        pause: from.required(Key::PauseMs, |layer| layer.pause_ms.map(|pause| pause.0), usual.pause),
         iteration_timeout: from.required(
             Key::IterationTimeout,
-            flags.iteration_timeout,
             |layer| layer.iteration_timeout.map(|span| span.0),
             usual.iteration_timeout,
         ),
         verification_timeout: from.required(
             Key::VerificationTimeout,
-            flags.verification_timeout,
             |layer| layer.verification_timeout.map(|span| span.0),
             usual.verification_timeout,
         ),
         // Zero turns it off.
         idle_timeout: Some(from.required(
             Key::IdleTimeout,
-            flags.idle_timeout,
             |layer| layer.idle_timeout.map(|span| span.0),
             usual.idle_timeout.unwrap_or_default(),
         ))
         .filter(|span| *span > Millis(0)),
-        max_duration: from
-            .optional(Key::MaxDuration, flags.max_duration, |layer| layer.max_duration.map(|span| span.0)),
-        prohibited_paths: from.prohibited(flags, repository)?,
-        protected_paths: from.protected(flags, repository)?,
-        allowed_test_changes: from.allowed_test_changes(flags)?,
-        verify: from.required(Key::Verify, flags.verify, |layer| layer.verify, usual.verify),
-        setup: from.required(
-            Key::Setup,
-            several(&flags.setup),
-            |layer| layer.setup.clone().map(|commands| commands.0),
-            Vec::new(),
-        ),
-        retries: from.required(Key::Retries, flags.retries, |layer| layer.retries, usual.retries),
-        tripwire: from.required(
-            Key::Tripwire,
-            flags.no_tripwire.then_some(false),
-            |layer| layer.tripwire,
-            usual.tripwire,
-        ),
-        sandbox: from.required(Key::Sandbox, flags.sandbox, |layer| layer.sandbox, usual.sandbox),
-        writable: from.writable(flags, inputs.home, inputs.current)?,
-        allow_network: from.required(
-            Key::AllowNetwork,
-            flags.allow_network.then_some(true),
-            |layer| layer.allow_network,
-            usual.allow_network,
-        ),
-        isolation: from.required(
-            Key::Isolation,
-            flags.worktree.then_some(Isolation::Worktree),
-            |layer| layer.isolation,
-            usual.isolation,
-        ),
-        on_blocked: from.required(Key::OnBlocked, flags.on_blocked, |layer| layer.on_blocked, usual.on_blocked),
-        keep: from.required(Key::Keep, flags.keep, |layer| layer.keep, usual.keep),
-        ratchet: from.required(Key::Ratchet, flags.ratchet.then_some(true), |layer| layer.ratchet, false),
-        commit: from.required(Key::Commit, flags.commit.then_some(true), |layer| layer.commit, false),
-        env: from.env(flags)?,
-        log_limit: from.required(Key::LogLimit, None, |layer| layer.log_limit, usual.log_limit),
+        max_duration: from.optional(Key::MaxDuration, |layer| layer.max_duration.map(|span| span.0)),
+        prohibited_paths: from.prohibited()?,
+        protected_paths: from.protected()?,
+        allowed_test_changes: from.allowed_test_changes()?,
+        verify: from.required(Key::Verify, |layer| layer.verify, usual.verify),
+        setup: from.required(Key::Setup, |layer| layer.setup.clone().map(|commands| commands.0), Vec::new()),
+        retries: from.required(Key::Retries, |layer| layer.retries, usual.retries),
+        tripwire: from.required(Key::Tripwire, |layer| layer.tripwire, usual.tripwire),
+        sandbox: from.required(Key::Sandbox, |layer| layer.sandbox, usual.sandbox),
+        writable: from.writable(inputs.home, inputs.current)?,
+        allow_network: from.required(Key::AllowNetwork, |layer| layer.allow_network, usual.allow_network),
+        isolation: from.required(Key::Isolation, |layer| layer.isolation, usual.isolation),
+        on_blocked: from.required(Key::OnBlocked, |layer| layer.on_blocked, usual.on_blocked),
+        keep: from.required(Key::Keep, |layer| layer.keep, usual.keep),
+        ratchet: from.required(Key::Ratchet, |layer| layer.ratchet, false),
+        commit: from.required(Key::Commit, |layer| layer.commit, false),
+        env: from.env()?,
+        log_limit: from.required(Key::LogLimit, |layer| layer.log_limit, usual.log_limit),
         ..usual
     };
     config.validate(&caps)?;
@@ -273,10 +221,6 @@ pub(crate) fn resolve(
 fn both_limits(caps: &Caps) -> ConfigError {
     let allowed = format!("1 to {} iterations, and more than $0, up to {}", caps.iterations, caps.loop_cost);
     ConfigError::new("--max and --max-cost", "are required: a loop does not start without both limits", allowed)
-}
-
-fn several<T: Clone>(values: &[T]) -> Option<Vec<T>> {
-    (!values.is_empty()).then(|| values.to_vec())
 }
 
 fn utf8(workspace: &Path) -> Result<String, ConfigError> {

@@ -112,3 +112,10 @@ async fn a_skill_is_approved_by_its_file() {
     let trusted = scene.store.trusted().await.unwrap();
     assert_eq!(trusted[0].path, folder.join("SKILL.md").display().to_string());
 }
+
+#[test]
+fn a_path_can_be_pasted_into_a_shell() {
+    for (path, word) in [("/a/b-c_1.d", "/a/b-c_1.d"), ("/a b", "'/a b'"), ("/it's", r"'/it'\''s'"), ("/$x", "'/$x'")] {
+        assert_eq!(shell_word(Path::new(path)), word);
+    }
+}

@@ -8,22 +8,20 @@ use ralph_model::Timestamp;
 use ralph_store::Store;
 use ralph_text::sanitize;
 
-use crate::places::shell_word;
-use crate::screen::{Answer, Asking};
-use crate::settings::RepositoryFile;
+use crate::RepositoryFile;
 use crate::skills::Candidate;
 
 /// Something of a repository that takes effect only with approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Question {
+pub struct Question {
     /// The file.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The workspace that it belongs to, canonical.
-    pub(crate) workspace: PathBuf,
+    pub workspace: PathBuf,
     /// The place that the approval is for.
-    pub(crate) place: String,
+    pub place: String,
     /// The hash of exactly the content that was read.
-    pub(crate) sha256: String,
+    pub sha256: String,
     /// That content, as written.
     text: String,
     /// What it would do, a line for each key.
@@ -32,7 +30,8 @@ pub(crate) struct Question {
 
 /// Why something of a repository does not count.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
+#[expect(missing_docs, reason = "the messages say what the fields are")]
+pub enum Error {
     /// Nobody could be asked.
     #[error(
         "{}: is not approved, and there is nobody here to ask\n{effects}\n  read it, then approve it with: ralph trust {directory}",
@@ -53,9 +52,26 @@ pub(crate) enum Error {
     Store(#[from] ralph_store::Error),
 }
 
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes.
+    Yes,
+    /// Anything else.
+    No,
+}
+
+/// Whether there is somebody who can be asked.
+pub enum Asking<'a> {
+    /// Standard input or standard error is no terminal.
+    Nobody,
+    /// Shows a text and asks for yes or no.
+    Person(&'a mut (dyn FnMut(&str) -> io::Result<Answer> + Send)),
+}
+
 impl Question {
     /// About a `ralph.toml`; none when nothing in it needs approval. `workspace` is canonical.
-    pub(crate) fn about_file(file: &RepositoryFile, workspace: &Path) -> Option<Self> {
+    pub fn about_file(file: &RepositoryFile, workspace: &Path) -> Option<Self> {
         let effects: Vec<String> = file
             .needing_approval()
             .map(|present| format!("line {}: `{}` {}", present.line, present.name, present.key.effect()))
@@ -71,7 +87,7 @@ impl Question {
     }
 
     /// About a skill. `workspace` is canonical.
-    pub(crate) fn about_skill(candidate: &Candidate, workspace: &Path) -> Self {
+    pub fn about_skill(candidate: &Candidate, workspace: &Path) -> Self {
         let mut effects = vec!["the text becomes part of every prompt".to_owned()];
         effects
             .extend(candidate.verify().map(|command| format!("`verify` runs a command on your computer: {command}")));
@@ -87,7 +103,7 @@ impl Question {
 
     /// The content and what it would do, for a person to read. What it does comes last, where no length of content can
     /// push it out of sight.
-    pub(crate) fn shown(&self) -> String {
+    pub fn shown(&self) -> String {
         let mut shown = format!("{} says:\n\n", self.path.display());
         for line in self.text.lines() {
             shown.push_str("  | ");
@@ -102,7 +118,7 @@ impl Question {
     ///
     /// # Errors
     /// When approvals cannot be looked up.
-    pub(crate) async fn is_approved(&self, store: &Store) -> Result<bool, Error> {
+    pub async fn is_approved(&self, store: &Store) -> Result<bool, Error> {
         Ok(store.is_trusted(&self.sha256, &self.place).await?)
     }
 
@@ -110,7 +126,7 @@ impl Question {
     ///
     /// # Errors
     /// When it cannot be remembered.
-    pub(crate) async fn approve(&self, store: &Store, now: Timestamp) -> Result<(), Error> {
+    pub async fn approve(&self, store: &Store, now: Timestamp) -> Result<(), Error> {
         Ok(store.trust(&self.sha256, &self.place, now).await?)
     }
 
@@ -118,7 +134,7 @@ impl Question {
     ///
     /// # Errors
     /// When it is not approved; the message says how it can be.
-    pub(crate) async fn ensure(&self, store: &Store, asking: &mut Asking<'_>, now: Timestamp) -> Result<(), Error> {
+    pub async fn ensure(&self, store: &Store, asking: &mut Asking<'_>, now: Timestamp) -> Result<(), Error> {
         if self.is_approved(store).await? {
             return Ok(());
         }
@@ -138,6 +154,13 @@ impl Question {
     fn listed(&self) -> String {
         self.effects.iter().map(|effect| format!("  - {effect}")).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// A path as a word of a shell's command line.
+pub fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]

@@ -1,0 +1,62 @@
+//! What the process finds around itself: environment, folder, terminal, clock. The one place that reads them.
+
+use std::io::IsTerminal as _;
+use std::sync::OnceLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use ralph_host::{Host, HostInput};
+use ralph_model::Timestamp;
+use ralph_runtime::CrashPoint;
+
+/// Looks around once.
+///
+/// # Errors
+/// When there is no home directory or no current folder, or the program cannot find itself.
+pub(crate) fn host() -> anyhow::Result<Host> {
+    Ok(Host::new(HostInput {
+        variables: std::env::vars_os().collect(),
+        current: std::env::current_dir().context("the current folder is gone: change to one that exists")?,
+        program: std::env::current_exe().context("the ralph program cannot find its own file")?,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        now,
+        crash: crash_point(),
+    })?)
+}
+
+/// Whether somebody can be asked: both the question and the answer need a terminal.
+pub(crate) fn is_interactive() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// The time.
+pub(crate) fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    Timestamp(now.saturating_add(clock_offset(now)))
+}
+
+/// Tests of what a day costs name the time at which the program starts, as milliseconds since 1970. Not in a released program.
+fn clock_offset(now: i64) -> i64 {
+    static OFFSET: OnceLock<i64> = OnceLock::new();
+    if !cfg!(debug_assertions) {
+        return 0;
+    }
+    let wanted = || std::env::var("RALPH_TEST_CLOCK").ok()?.parse::<i64>().ok();
+    *OFFSET.get_or_init(|| wanted().map_or(0, |start| start.saturating_sub(now)))
+}
+
+/// Tests of durability name the append at which the program dies. Not in a released program.
+fn crash_point() -> Option<CrashPoint> {
+    if !cfg!(debug_assertions) {
+        return None;
+    }
+    let wanted = std::env::var("RALPH_TEST_CRASH").ok()?;
+    let (side, number) = wanted.split_once(':')?;
+    let number = number.parse().ok()?;
+    match side {
+        "before" => Some(CrashPoint::Before(number)),
+        "after" => Some(CrashPoint::After(number)),
+        _ => None,
+    }
+}

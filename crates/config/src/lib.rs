@@ -1,0 +1,33 @@
+//! Configuration: what the caller, an approved `ralph.toml` and the user's own file say, put together into one loop.
+//!
+//! Everything but `read` and `load` is pure: paths, environment values and file contents come in as arguments. What a
+//! repository says takes effect only through [`Repository`], and that type cannot be made to hold more than approval
+//! allows.
+
+pub mod agents;
+mod choose;
+mod error;
+#[cfg(test)]
+mod fixtures;
+mod keys;
+mod layer;
+mod parse;
+mod read;
+mod repository;
+mod resolve;
+pub mod skills;
+pub mod trust;
+mod user;
+
+pub use choose::Layers;
+pub use error::Error;
+pub use keys::{Class, Key, meant};
+pub use layer::{CapsTable, Dollars, Layer, NamedAgent, NotifyTable, OneOrMore, Pause, PriceTable, Span, Whose};
+pub use parse::{Document, Present, parse};
+pub use read::{Links, read};
+pub use repository::{Approval, FILE_NAME, Repository, RepositoryFile, hash};
+pub use resolve::{Inputs, Origin, Resolved, Source, caps, metrics_path, resolve};
+pub use user::read_user;
+
+/// The largest configuration file or skill that is read.
+pub const MAX_BYTES: u64 = 256 * 1024;

@@ -1,0 +1,21 @@
+//! The user's own configuration file.
+
+use std::path::Path;
+
+use crate::agents::unknown_in_order;
+use crate::{Error, Key, Layer, Links, parse, read};
+
+/// The user's own configuration; empty when there is none.
+///
+/// # Errors
+/// When it cannot be read or understood.
+pub fn read_user(path: &Path) -> Result<Layer, Error> {
+    let Some(bytes) = read(path, Links::Follow)? else { return Ok(Layer::default()) };
+    let Ok(text) = String::from_utf8(bytes) else { return Err(Error::NotText { path: path.to_owned() }) };
+    let document = parse(path, &text)?;
+    if let Some(message) = unknown_in_order(&document.layer) {
+        let (key, line, path) = (Key::AgentOrder, document.line_of(Key::AgentOrder), path.to_owned());
+        return Err(Error::Value { path, line, key: key.name().to_owned(), message, example: key.example() });
+    }
+    Ok(document.layer)
+}

@@ -1,0 +1,62 @@
+//! Why a run cannot be started or continued.
+
+use std::io;
+use std::path::PathBuf;
+
+use ralph_config::{skills, trust};
+use ralph_model::{ConfigError, exit_code};
+
+/// Why a run cannot be started or continued.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or a value is wrong.
+    #[error(transparent)]
+    Settings(#[from] ralph_config::Error),
+    /// The skill cannot be used.
+    #[error(transparent)]
+    Skill(#[from] skills::Error),
+    /// Something of the repository is not approved.
+    #[error(transparent)]
+    Trust(#[from] trust::Error),
+    /// The folder to work in is not there.
+    #[error("--workspace: {}: {source}\n  allowed: a folder that exists", .path.display())]
+    Workspace {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no git program.
+    #[error("git is not installed: install it (Debian: apt-get install git) and try again")]
+    NoGit,
+    /// There is no store yet.
+    #[error("there are no loops yet: start one with `ralph run`, or watch one with `ralph demo`")]
+    NoLoops,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] ralph_store::Error),
+    /// The run could not be opened.
+    #[error(transparent)]
+    Runtime(#[from] ralph_runtime::Error),
+}
+
+impl Error {
+    /// The exit code: only what is broken on this machine is no mistake of the caller.
+    #[must_use]
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Trust(trust::Error::Store(_))
+            | Self::NoGit
+            | Self::NoLoops
+            | Self::Store(_)
+            | Self::Runtime(ralph_runtime::Error::File { .. } | ralph_runtime::Error::Store(_)) => exit_code::ERROR,
+            _ => exit_code::USAGE,
+        }
+    }
+}
+
+impl From<ConfigError> for Error {
+    fn from(error: ConfigError) -> Self {
+        Self::Settings(error.into())
+    }
+}

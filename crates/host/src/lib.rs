@@ -1,0 +1,17 @@
+//! This machine: where Ralph keeps things, what agents and checks find in their environment, what they may write, which
+//! agents are here, and everything that a run needs from outside.
+//!
+//! Reads no environment variable, home directory or terminal: the program passes what it found as [`HostInput`].
+
+pub mod agents;
+mod dirs;
+mod environment;
+mod error;
+mod host;
+mod prepare;
+mod sandbox;
+
+pub use dirs::{Dirs, NoHome};
+pub use error::Error;
+pub use host::{GUARD, Host, HostInput, HostOptions, REAPER, find_program};
+pub use prepare::{Context, prepare, workspace};

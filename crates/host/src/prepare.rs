@@ -1,0 +1,96 @@
+//! From words to a complete configuration: reads the files, asks for approval where it is needed, and resolves. Starts
+//! nothing.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ralph_config::skills::{self, Found, Lookup};
+use ralph_config::trust::{Asking, Question};
+use ralph_config::{Approval, Inputs, Layer, Layers, Repository, RepositoryFile, Resolved, read_user, resolve};
+use ralph_model::Timestamp;
+use ralph_store::Store;
+
+use crate::{Dirs, Error};
+
+/// What preparing a loop needs besides its words.
+pub struct Context<'a> {
+    /// Where Ralph keeps things.
+    pub dirs: &'a Dirs,
+    /// The user's home folder.
+    pub home: &'a Path,
+    /// The current folder.
+    pub current: &'a Path,
+    /// Where approvals are remembered.
+    pub store: &'a Store,
+    /// Whether there is somebody to ask.
+    pub asking: Asking<'a>,
+    /// The time.
+    pub now: Timestamp,
+    /// The agents that are found on this computer, in the user's order.
+    pub installed: &'a dyn Fn(&Layer) -> Vec<String>,
+}
+
+/// The folder to work in, absolute and without links, so that approvals and locks mean the same folder by any name.
+///
+/// # Errors
+/// When it is not there or not a folder.
+pub fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error> {
+    let path = current.join(given.unwrap_or(Path::new("")));
+    let wrong = |source| Error::Workspace { path: path.clone(), source };
+    let canonical = path.canonicalize().map_err(wrong)?;
+    if canonical.is_dir() { Ok(canonical) } else { Err(wrong(io::ErrorKind::NotADirectory.into())) }
+}
+
+/// Reads, asks and resolves. `workspace` comes from [`workspace`].
+///
+/// # Errors
+/// When the configuration is wrong or not approved; nothing was started.
+pub async fn prepare(
+    caller: &Layer,
+    objective: String,
+    workspace: &Path,
+    mut context: Context<'_>,
+) -> Result<Resolved, Error> {
+    let user = read_user(&context.dirs.config_file())?;
+    let repository = repository(workspace, &mut context).await?;
+    let layers = Layers { caller, repository: repository.as_ref(), user: &user };
+    let skill = match layers.skill() {
+        Some(name) => Some(skill_by_name(&name, workspace, &mut context).await?),
+        None => None,
+    };
+    let deep_debug = match layers.wants_deep_debug() {
+        true => Some(skill_by_name(skills::DEEP_DEBUG, workspace, &mut context).await?.skill),
+        false => None,
+    };
+    let installed = (context.installed)(&user);
+    let (home, current) = (context.home, context.current);
+    let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, installed: &installed };
+    Ok(resolve(layers, inputs)?)
+}
+
+async fn repository(workspace: &Path, context: &mut Context<'_>) -> Result<Option<Repository>, Error> {
+    let Some(file) = RepositoryFile::read(workspace)? else { return Ok(None) };
+    let approval = match Question::about_file(&file, workspace) {
+        Some(question) => {
+            question.ensure(context.store, &mut context.asking, context.now).await?;
+            Approval::Given
+        }
+        None => Approval::Missing,
+    };
+    Ok(Some(file.with(approval)))
+}
+
+async fn skill_by_name(name: &str, workspace: &Path, context: &mut Context<'_>) -> Result<Found, Error> {
+    match skills::find(name, &context.dirs.skills(), workspace)? {
+        Lookup::Ready(found) => Ok(found),
+        Lookup::NeedsApproval(candidate) => {
+            let question = Question::about_skill(&candidate, workspace);
+            question.ensure(context.store, &mut context.asking, context.now).await?;
+            Ok(candidate.approved())
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "prepare_tests.rs"]
+mod tests;
