@@ -9,6 +9,11 @@ use ralph_model::AgentSpec;
 use crate::registry::{Behind, Kind};
 use crate::request::Request;
 
+/// Finds code from the workspace and the home folder.
+type FindCode = fn(&Path, Option<&Path>) -> Option<PathBuf>;
+/// The variables of an agent for a request.
+type Variables = fn(&AgentSpec, &Request<'_>) -> Vec<(OsString, OsString)>;
+
 /// What is known about one program.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
@@ -44,9 +49,9 @@ pub struct Program {
     pub unpriced_default: Option<&'static str>,
     /// Finds code of a repository that it would run as part of itself, with no way to keep it from that; from the workspace and the
     /// home folder.
-    pub(crate) foreign_code: Option<fn(&Path, Option<&Path>) -> Option<PathBuf>>,
+    pub(crate) foreign_code: Option<FindCode>,
     /// Its variables as a server of the Agent Client Protocol, where it has some.
-    pub(crate) server_variables: Option<fn(&AgentSpec, &Request<'_>) -> Vec<(OsString, OsString)>>,
+    pub(crate) server_variables: Option<Variables>,
 }
 
 /// How a way out of a closed network is named, and whose word for other servers' certificates counts.

@@ -14,6 +14,9 @@ use crate::{acp, claude, codex, command, gemini, opencode};
 /// The kinds, the programs in the order in which they are looked for.
 static KINDS: [&Kind; 6] = [&claude::KIND, &codex::KIND, &opencode::KIND, &gemini::KIND, &acp::KIND, &command::KIND];
 
+/// Makes an agent of a kind.
+pub(crate) type Build = fn(&'static Kind, AgentSpec, AgentServices) -> Result<Box<dyn Agent>, Error>;
+
 /// How a program is called for a run.
 pub(crate) type Invoke = fn(&AgentSpec, &str, &Request<'_>) -> Result<Invocation, Error>;
 
@@ -29,7 +32,7 @@ pub struct Kind {
     /// The program behind it.
     pub(crate) program: Behind,
     /// Makes one.
-    pub(crate) build: fn(&'static Self, AgentSpec, AgentServices) -> Result<Box<dyn Agent>, Error>,
+    pub(crate) build: Build,
     /// How its program is called, where it is called once for a run.
     pub(crate) invoke: Option<Invoke>,
     /// Reads its logs; none where they are for people already.
@@ -51,7 +54,7 @@ pub enum Needs {
 #[derive(Debug)]
 pub(crate) enum Behind {
     /// This one.
-    Program(Program),
+    Program(&'static Program),
     /// The one that its line of shell starts.
     NamedInCommand,
     /// Nobody knows.
@@ -78,7 +81,7 @@ impl Kind {
 
     /// The well-known program that it is.
     #[must_use]
-    pub const fn program(&self) -> Option<&Program> {
+    pub const fn program(&self) -> Option<&'static Program> {
         match &self.program {
             Behind::Program(program) => Some(program),
             Behind::NamedInCommand | Behind::Unknown => None,

@@ -19,7 +19,7 @@ pub(crate) static KIND: Kind = Kind {
         takes_model: true,
         writes_report: false,
     },
-    program: Behind::Program(PROGRAM),
+    program: Behind::Program(&PROGRAM),
     build: ProgramAgent::build,
     invoke: Some(super::invocation),
     log_parser: Some(|| super::parser(super::Confinement::None)),

@@ -20,7 +20,7 @@ pub(crate) static KIND: Kind = Kind {
         takes_model: true,
         writes_report: false,
     },
-    program: Behind::Program(PROGRAM),
+    program: Behind::Program(&PROGRAM),
     build: ProgramAgent::build,
     invoke: Some(|spec, program, request| Ok(super::invocation(spec, program, request))),
     log_parser: Some(|| super::parser()),
