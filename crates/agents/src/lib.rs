@@ -44,7 +44,7 @@ pub use agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFutur
 pub use programs::Program;
 pub use readable::Readable;
 pub use registry::{Kind, Needs, build, foreign_code};
-pub use report_file::{ReportFile, read_report};
+pub use report_file::{ReportFile, read_report, redact_report};
 pub use request::{AgentServices, Error, Matcher, Observed, ProcessBase, Prohibited};
 
 /// How an agent is called, as a line of shell, for people. Nothing is started.

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Millis, Money, ToolEvidence, TreeHash, Trouble};
 
 /// An agent of a loop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSpec {
     /// What people call it.
@@ -32,7 +33,7 @@ pub struct AgentSpec {
 }
 
 /// What is started for an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Launch {
     /// A program: a name that is looked up in `PATH`, or a path.
@@ -98,7 +99,7 @@ impl AgentSpec {
 }
 
 /// How a process ended, and who ended it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "camelCase")]
 pub enum Ended {
     /// By itself.
@@ -163,7 +164,7 @@ impl fmt::Display for Ended {
 }
 
 /// An output on disk.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputRef {
     /// The file, relative to the loop's folder.
@@ -178,7 +179,7 @@ pub struct OutputRef {
 }
 
 /// What a run of an agent cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "camelCase")]
 pub enum Cost {
     /// The agent said so, or tokens and prices did.
@@ -205,7 +206,7 @@ impl Cost {
 }
 
 /// Tokens and model of a run, as far as they are known.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// The model that answered.
@@ -231,7 +232,7 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 /// A file that differs between two snapshots.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     /// Relative to the workspace, `/` between its parts.
@@ -241,7 +242,7 @@ pub struct Change {
 }
 
 /// In what way a file differs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ChangeKind {
     /// It was not there before.
@@ -268,7 +269,7 @@ impl ChangeKind {
 }
 
 /// A prohibited file that is not as it was at the loop's start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {
     /// Relative to the workspace; for a file behind a symbolic link, the path through the link.
@@ -283,7 +284,7 @@ pub struct Violation {
 }
 
 /// Something that was wrong with a run, as it was observed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
     /// What kind of fault.
@@ -293,7 +294,7 @@ pub struct Fault {
 }
 
 /// What can be wrong with a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FaultKind {
     /// The agent wanted to do something and was not permitted to.
@@ -347,7 +348,7 @@ impl fmt::Display for Fault {
 }
 
 /// What was observed of one run of an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentRun {
     /// Which agent it was.

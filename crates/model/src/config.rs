@@ -1,5 +1,6 @@
 //! The configuration of a loop and the caps over it. A configuration that breaks a rule never becomes a loop.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentSpec, Expectation, Millis, Money};
@@ -14,7 +15,7 @@ pub const DEFAULT_PROHIBITED: [&str; 5] = ["src/auth/**", "src/payments/**", "mi
 const MAX_RETRIES: u32 = 10;
 
 /// Everything that a loop is started with. Written into its journal, so that a resumed loop is the same loop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopConfig {
     /// The user's request, byte for byte.
@@ -134,7 +135,7 @@ pub struct LoopConfig {
 }
 
 /// Whose turn it is among several agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "rule", rename_all = "camelCase")]
 pub enum Turns {
     /// The first until it has failed so often, then the next as often, and so on; the last goes on to the end.
@@ -153,7 +154,7 @@ impl Default for Turns {
 }
 
 /// Several loops with one objective and one budget; the first that is verified wins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Race {
     /// What the loops of one race have in common.
@@ -183,7 +184,7 @@ const fn usual_max_wait() -> Millis {
 }
 
 /// Instructions that go with an objective.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Skill {
     /// Its name.
@@ -196,7 +197,7 @@ pub struct Skill {
 }
 
 /// Where in the user's repository the work happens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// In the folder itself.
@@ -207,7 +208,7 @@ pub enum Isolation {
 }
 
 /// Where the checks run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verify {
     /// In the workspace, with pinned files put back for as long as they run.
@@ -218,7 +219,7 @@ pub enum Verify {
 }
 
 /// Whether agent and checks are kept inside a sandbox.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandboxing {
     /// No. Also what a journal from before there was one means.
@@ -231,7 +232,7 @@ pub enum Sandboxing {
 }
 
 /// What an agent's `<blocked>` does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnBlocked {
     /// It ends the loop.
@@ -242,7 +243,7 @@ pub enum OnBlocked {
 }
 
 /// Which state the workspace keeps when a loop ends without success.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
     /// As the last iteration left it.
@@ -476,7 +477,7 @@ impl LoopConfig {
             let allowed = format!("1 to {}; the cap is `caps.iterations` in your own configuration", caps.iterations);
             return Err(ConfigError::new("--max", problem, allowed));
         }
-        if self.max_cost == Money::ZERO || self.max_cost > caps.loop_cost {
+        if (self.max_cost == Money::ZERO && !self.is_unmetered()) || self.max_cost > caps.loop_cost {
             let problem = match self.max_cost {
                 Money::ZERO => {
                     "$0.00 allows nothing to be spent; for an agent that costs nothing say --unmetered".to_owned()

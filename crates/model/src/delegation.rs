@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::Money;
 
 /// What an agent is asked to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Delegation {
     /// The agent that is asked.
@@ -60,7 +61,7 @@ impl Delegation {
 }
 
 /// Kinds of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Domain {
     /// Code, tests, version control.
@@ -72,7 +73,7 @@ pub enum Domain {
 }
 
 /// Where research may look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchScope {
     /// The workspace.
@@ -84,7 +85,7 @@ pub enum SearchScope {
 }
 
 /// How strong a model is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelTier {
     /// Cheap and quick.
@@ -94,7 +95,7 @@ pub enum ModelTier {
 }
 
 /// What came of a delegation. The status is derived from the evidence, never taken from the agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegationResult {
     /// Derived without a model call.
@@ -115,7 +116,7 @@ pub struct DelegationResult {
 }
 
 /// How a delegation ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// All evidence is good and everything expected was seen.
@@ -142,7 +143,7 @@ impl Status {
 }
 
 /// One observed fact about what an agent did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolEvidence {
     /// The tool, as the agent calls it.
@@ -181,7 +182,7 @@ impl ToolEvidence {
 }
 
 /// What research found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScoutFindings {
     /// Files worth reading.
@@ -201,7 +202,7 @@ pub struct ScoutFindings {
 }
 
 /// How sure a researcher is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Seen for itself.
@@ -213,7 +214,7 @@ pub enum Confidence {
 }
 
 /// What a run used, as far as it is known.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResultUsage {
     /// Tokens read.
@@ -271,6 +272,16 @@ impl FromStr for Expectation {
             None if text == "clean-tree" => Ok(Self::CleanTree),
             _ => Err(ParseExpectation(text.to_owned())),
         }
+    }
+}
+
+impl JsonSchema for Expectation {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Expectation".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "tool:NAME, commit, file:GLOB, command:CMD or clean-tree" })
     }
 }
 

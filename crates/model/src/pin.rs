@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Files that a verdict rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pin {
     /// Which files: read like a line of a `.gitignore`. Of several pins that match a path the last one counts.
@@ -17,7 +18,7 @@ pub struct Pin {
 }
 
 /// What may not happen to pinned files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PinKind {
     /// What was there at the start stays as it was; new files are welcome: tests, fixtures, snapshots.
@@ -37,7 +38,7 @@ pub enum PinKind {
 }
 
 /// Something that a verdict rests on and that is not as it was.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tamper {
     /// The file, relative to the workspace, or what else it is about: `verify`, `PATH`.
@@ -50,7 +51,7 @@ pub struct Tamper {
 }
 
 /// What happened to something that a verdict rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TamperKind {
     /// A pinned file has other content or is of another kind.
@@ -120,7 +121,7 @@ impl fmt::Display for Tamper {
 }
 
 /// Whether the checks showed that they can still fail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Tripwire {
     /// Failing tests were planted and the checks reported them.

@@ -5,14 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_agents::{Kind, redact_report};
 use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
-    AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, Sandboxing, TreeHash,
-    Verify,
+    AbortReason, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, Sandboxing,
+    TreeHash, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewLoop, Recorded, Store};
+use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
     Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, Workspace, exclude_ralph_folder,
@@ -23,11 +25,9 @@ use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 use crate::live::{End, Live, told};
-use crate::notice::Notice;
 use crate::perform::{Context, WorkspaceState};
 use crate::pinned::Pinned;
 use crate::project;
-use crate::result::LoopResult;
 use crate::services::Services;
 use crate::stops::Stops;
 
@@ -53,7 +53,7 @@ impl Opened {
     ///
     /// # Errors
     /// When the journal can no longer be written; the loop can be resumed.
-    pub async fn run(self) -> Result<LoopResult, Error> {
+    pub async fn run(self) -> Result<RunResult, Error> {
         self.driver.run(self.effects).await
     }
 }
@@ -80,6 +80,7 @@ pub async fn begin(services: Services, mut config: LoopConfig, stops: Stops) -> 
     let sandbox = sandbox_in_words(&services, &config)?;
     let guard = Guard::new(&config.prohibited_paths)?;
     let loop_id = LoopId::from_uuid(Uuid::now_v7());
+    let services = services.of_run(loop_id);
     Home::make_private(services.home.root())?;
     let origin = PathBuf::from(&config.workspace);
     let scratch = services.home.workspace(&origin);
@@ -137,10 +138,23 @@ pub async fn begin(services: Services, mut config: LoopConfig, stops: Stops) -> 
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
     let (live, effects) = Live::create(&services, new, first).await?;
     let context = Context::new(services, loop_id, config, ground, repository, &lock);
-    announce(&context, &live);
     context.recover_settings().await;
     warn_of_unwatched(&context);
+    warn_of_unreported_cost(&context);
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
+}
+
+/// A command of the user's own reports its cost at its end, or not at all; then everything that is left is charged.
+fn warn_of_unreported_cost(context: &Context) {
+    let writes = |agent: &AgentSpec| Kind::of(agent).is_some_and(|kind| kind.capabilities.writes_report);
+    let reports = |agent: &&AgentSpec| writes(agent) && !agent.unmetered;
+    if let Some(agent) = context.config.agents().find(reports) {
+        context.services.warn(format!(
+            "{} has to report its cost by writing {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE: an iteration without it is charged \
+             the whole remaining budget; use --unmetered if it costs nothing",
+            agent.name
+        ));
+    }
 }
 
 /// Links to more than can be watched leave what is behind them unprotected, which is for the user to know.
@@ -221,6 +235,7 @@ async fn worktree(
 /// # Errors
 /// When the loop is complete, still runs, or would hit its limit again at once.
 pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
+    let services = services.of_run(loop_id);
     let entry = services.store.get(loop_id).await?;
     let root = PathBuf::from(&entry.workspace);
     if !root.is_dir() {
@@ -270,8 +285,6 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
         ResumeMode::Continue => go_on(&context, &mut live, tree, limits).await?,
         ResumeMode::Finish(outcome) => vec![Effect::Finish { outcome }],
     };
-    // Only now: the limits may be new ones.
-    announce(&context, &live);
     context.recover_settings().await;
     // With the new limits in it.
     context.config = live.run.facts().config.clone();
@@ -287,6 +300,10 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     let (mut lost, money) = live.lost(&context.folder).unzip();
     let mut money = money.flatten();
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
+    if let Some(attempt) = unanswered {
+        // The process that would have done it is gone. What the report says is read.
+        let _ = redact_report(&context.folder.attempt(attempt).join("result.json"), &services.redactor);
+    }
     for open in services.store.open_reservations(live.loop_id).await? {
         if Some(open.attempt) == unanswered {
             continue;
@@ -383,27 +400,6 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
         return stands(AbortReason::MaxDuration, hint);
     }
     Ok(())
-}
-
-fn announce(context: &Context, live: &Live) {
-    let facts = live.run.facts();
-    context.services.tell(Notice::LoopOpened {
-        loop_id: live.loop_id,
-        done: ralph_model::Iteration(facts.counted()),
-        spent: facts.spent,
-        config: Box::new(facts.config.clone()),
-        folder: context.folder.root().to_owned(),
-    });
-    if !facts.start.sandbox.is_empty() {
-        context.services.tell(Notice::Precautions {
-            sandbox: facts.start.sandbox.clone(),
-            pins: facts.start.pins.iter().filter(|pin| !pin.glob.starts_with('!')).count(),
-        });
-    }
-    if !facts.has_checks() {
-        // No baseline will be run that could say so.
-        context.services.tell(Notice::BaselineFinished { verdict: None, needs_claim: true });
-    }
 }
 
 /// A workspace that nobody else works in.

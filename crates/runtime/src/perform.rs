@@ -186,10 +186,7 @@ impl Task {
                 to: verified_tree(facts),
                 message: commit_message(facts),
             },
-            Effect::StopRunning { .. }
-            | Effect::RaiseAlert(_)
-            | Effect::AnnounceEscalation { .. }
-            | Effect::Finish { .. } => return None,
+            Effect::StopRunning { .. } | Effect::RaiseAlert(_) | Effect::Finish { .. } => return None,
         })
     }
 }

@@ -1,30 +1,32 @@
 //! What people see of a loop, derived from its journal. A fault in here is a warning and never stops a loop.
 
 mod certificate;
-mod ledger;
 mod metrics;
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ralph_store::Head;
+use ralph_view::{RunResult, RunView};
+use ralph_workspace::OwnFolder;
 
 use crate::home::LoopFolder;
-use crate::live::Live;
 use crate::perform::Context;
-use crate::result::LoopResult;
 
 pub(crate) use certificate::Certificate;
 
 /// Rewrites `.ralph/LEDGER.md`.
-pub(crate) fn ledger(context: &Context, live: &Live) {
-    harmless(context, "the ledger", || ledger::write(context, live));
+pub(crate) fn ledger(context: &Context, view: &RunView) {
+    harmless(context, "the ledger", || {
+        let own = own_folder(&context.root)?;
+        let text = context.services.redactor.clean(&ralph_view::ledger(view)).into_owned();
+        replace(&own.path().join("LEDGER.md"), &text).map_err(|error| own.readable(&format!("LEDGER.md: {error}")))
+    });
 }
 
 /// Writes what the end of a loop rests on.
-pub(crate) fn certificate(context: &Context, live: &Live) {
-    harmless(context, "the certificate", || certificate::write(context, live));
+pub(crate) fn certificate(context: &Context, view: &RunView, head: &Head) {
+    harmless(context, "the certificate", || certificate::write(context, view, head));
 }
 
 /// Whether everything was told of an end of which this is the last event.
@@ -33,8 +35,8 @@ pub(crate) fn is_certified(folder: &LoopFolder, head: &Head) -> bool {
 }
 
 /// Counts the finished loop.
-pub(crate) fn metrics(context: &Context, live: &Live, result: &LoopResult) {
-    harmless(context, "the metrics", || metrics::append(context, live, result));
+pub(crate) fn metrics(context: &Context, view: &RunView, result: &RunResult) {
+    harmless(context, "the metrics", || metrics::append(context, view, result));
 }
 
 fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), String>) {
@@ -48,18 +50,9 @@ fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), Str
 
 /// The folder in the workspace that Ralph writes to. The agent writes there too, so a link in its place is not followed: it
 /// would make Ralph write wherever the agent likes.
-fn own_folder(root: &Path) -> Result<PathBuf, String> {
+fn own_folder(root: &Path) -> Result<OwnFolder, String> {
     in_its_place(root)?;
-    let folder = root.join(".ralph");
-    match fs::symlink_metadata(&folder) {
-        Ok(found) if found.is_dir() => Ok(folder),
-        Ok(_) => Err(format!("{} is not a folder: remove it", folder.display())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-            Ok(folder)
-        }
-        Err(error) => Err(format!("{}: {error}", folder.display())),
-    }
+    OwnFolder::of_workspace(root).map_err(|error| error.to_string())
 }
 
 /// A workspace's path was without links when the loop began; with one, it leads into somebody else's folder.

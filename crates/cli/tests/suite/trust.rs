@@ -7,7 +7,7 @@ use std::process::Stdio;
 use ralph_testkit::{Repo, Script, Step, shell_quoted};
 use serde_json::Value;
 
-use crate::harness::{Ended, User};
+use crate::harness::{Ended, User, program};
 
 /// What a repository may do with a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,7 +147,7 @@ impl Place {
 
     /// Runs at a terminal; `answer` is typed.
     fn at_terminal(&self, words: &str, answer: &str) -> Ended {
-        let line = format!("{} {words}", env!("CARGO_BIN_EXE_ralph"));
+        let line = format!("{} {words}", program().display());
         let mut command = std::process::Command::new("script");
         command.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]);
         command.current_dir(self.repo.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());

@@ -7,6 +7,7 @@ use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, 
 use ralph_engine::{DayBudget, Event};
 use ralph_model::{AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, Money, OutputRef, TreeHash, Violation};
 use ralph_process::{Network, Sandbox};
+use ralph_view::Progress;
 use ralph_workspace::{Guard, Repository};
 
 use super::restore::with_committed;
@@ -15,7 +16,6 @@ use crate::cost_note::CostNote;
 use crate::error::Error;
 use crate::home::Home;
 use crate::live::settlement;
-use crate::notice::Notice;
 use crate::settings_snapshot::{Shared, Tree};
 
 /// One run of the agent.
@@ -37,7 +37,6 @@ struct Left {
 impl Context {
     pub(super) async fn run_agent(&self, pass: Pass, stop: StopSignal) -> Result<Answer, Error> {
         let Pass { iteration, attempt, agent, task, before } = pass;
-        self.services.tell(Notice::IterationStarted { iteration, agent: agent.title() });
         let safe = self.services.redactor.text(&task.prompt);
         Home::write_private(&self.folder.prompt(iteration), safe.as_bytes())?;
         let mut base = self.process_base(iteration, attempt, &agent)?;
@@ -59,14 +58,6 @@ impl Context {
         let commits = self.on_repository(since).await?.unwrap_or(0);
         let reserved = task.budget.unwrap_or(Money::ZERO);
         let charged = observed.cost.charge(reserved);
-        self.services.tell(Notice::AgentFinished {
-            iteration,
-            ended: observed.ended.clone(),
-            faults: observed.faults.clone(),
-            changed: left.changed.len(),
-            charged,
-            duration: observed.duration,
-        });
         let day = self.day_after(attempt, task.budget.is_some(), charged).await?;
         let output = OutputRef {
             file: self.relative_log(&log),
@@ -143,13 +134,13 @@ impl Context {
                 (AgentEvent::Uncounted, Some(note)) => note.incomplete(),
                 (AgentEvent::Output { text }, _) => {
                     if let Some(line) = lines.push(text) {
-                        self.services.tell(Notice::Activity { line });
+                        self.services.tell(Progress::Activity { line });
                     }
                     return;
                 }
                 _ => {}
             }
-            self.services.tell(Notice::Agent(event));
+            self.services.tell(Progress::Agent { event });
         };
         let observed = agent.run(task, stop, &mut events).await?;
         if let Some(note) = &note {

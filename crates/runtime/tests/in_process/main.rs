@@ -15,8 +15,9 @@ use ralph_model::{
     Trouble, TroubleKind,
 };
 use ralph_process::{Level, ReaperProgram, Supervisor};
-use ralph_runtime::{Home, LoopResult, Notice, Opened, Resume, Services, begin, resume, stops, verify_run};
+use ralph_runtime::{Home, Opened, Resume, Services, begin, resume, stops, verify_run};
 use ralph_store::Store;
+use ralph_view::{Delta, Progress, RunResult, RunStatus, Update, What};
 use tempfile::TempDir;
 
 use scripted::{Script, Turn};
@@ -29,13 +30,13 @@ const CHECK: &str = "#!/bin/sh\ngrep -q right answer\n";
 struct Lab {
     folder: TempDir,
     script: Arc<Script>,
-    notices: Arc<Mutex<Vec<Notice>>>,
+    updates: Arc<Mutex<Vec<Update>>>,
 }
 
 impl Lab {
     fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         let folder = ralph_testkit::scratch();
-        let lab = Self { folder, script: Script::new(turns), notices: Arc::default() };
+        let lab = Self { folder, script: Script::new(turns), updates: Arc::default() };
         fs::create_dir(lab.workspace()).unwrap();
         fs::write(lab.workspace().join("answer"), "wrong\n").unwrap();
         fs::write(lab.workspace().join("check.sh"), CHECK).unwrap();
@@ -64,7 +65,7 @@ impl Lab {
         Home::make_private(home.root()).unwrap();
         let reaper =
             ReaperProgram { program: env!("CARGO_BIN_EXE_ralph-runtime-reaper").into(), arguments: Vec::new() };
-        let (script, notices) = (Arc::clone(&self.script), Arc::clone(&self.notices));
+        let (script, updates) = (Arc::clone(&self.script), Arc::clone(&self.updates));
         let path = std::env::var_os("PATH").unwrap();
         Services {
             store: Store::open(&home.database()).await.unwrap(),
@@ -90,7 +91,7 @@ impl Lab {
             metrics: None,
             notify: None,
             version: "0.0.0".into(),
-            watcher: Arc::new(move |notice| notices.lock().unwrap().push(notice)),
+            watcher: Arc::new(move |update| updates.lock().unwrap().push(update)),
             now,
             crash: None,
         }
@@ -100,13 +101,13 @@ impl Lab {
         begin(self.services().await, config, stops().1).await.unwrap()
     }
 
-    async fn run(&self, config: LoopConfig) -> LoopResult {
+    async fn run(&self, config: LoopConfig) -> RunResult {
         let result = finished(self.open(config).await).await;
         self.proven(result.loop_id).await;
         result
     }
 
-    async fn resumed(&self, loop_id: LoopId) -> LoopResult {
+    async fn resumed(&self, loop_id: LoopId) -> RunResult {
         let opened = resume(self.services().await, loop_id, Resume::default(), stops().1).await.unwrap();
         let result = finished(opened).await;
         self.proven(loop_id).await;
@@ -118,6 +119,14 @@ impl Lab {
         let services = self.services().await;
         let proof = verify_run(&services.home, &services.store, loop_id).await.unwrap();
         assert!(proof.holds, "{proof:?}");
+    }
+
+    fn was_shown(&self, wanted: impl Fn(&What) -> bool) -> bool {
+        self.updates.lock().unwrap().iter().any(|update| wanted(&update.what))
+    }
+
+    fn was_recorded(&self, wanted: impl Fn(&Delta) -> bool) -> bool {
+        self.was_shown(|what| matches!(what, What::Recorded { deltas, .. } if deltas.iter().any(&wanted)))
     }
 
     /// Runs the loop until its agent waits, and drops it there, as a crash would.
@@ -133,7 +142,7 @@ impl Lab {
     }
 }
 
-async fn finished(opened: Opened) -> LoopResult {
+async fn finished(opened: Opened) -> RunResult {
     tokio::time::timeout(TIMEOUT, opened.run()).await.expect("the loop ends").unwrap()
 }
 
@@ -150,10 +159,10 @@ fn fix() -> Turn {
 async fn verified_work_completes_and_is_told_step_by_step() {
     let lab = Lab::new([fix().costing(7)]);
     let result = lab.run(lab.config()).await;
-    assert_eq!((result.status, result.verified, result.iterations), ("COMPLETED", true, 1), "{result:?}");
-    assert!((result.cost_usd - 0.07).abs() < 1e-9, "{}", result.cost_usd);
+    assert_eq!((result.status, result.verified, result.iterations), (RunStatus::Completed, true, 1), "{result:?}");
+    assert_eq!(result.cost, Money::from_micros(70_000));
     let told = |wanted: fn(&AgentEvent) -> bool| {
-        lab.notices.lock().unwrap().iter().any(|notice| matches!(notice, Notice::Agent(event) if wanted(event)))
+        lab.was_shown(|what| matches!(what, What::Progress { progress: Progress::Agent { event } } if wanted(event)))
     };
     assert!(told(|event| matches!(event, AgentEvent::ToolFinished { tool, success: true, .. } if tool == "write")));
     assert!(told(|event| matches!(event, AgentEvent::Usage { cost, .. } if *cost == Money::from_micros(70_000))));
@@ -176,7 +185,7 @@ async fn the_agent_is_given_the_delegation_and_what_is_left_of_the_money() {
 async fn a_false_claim_is_counted_and_the_failure_goes_back_to_the_agent() {
     let lab = Lab::new([Turn::idle().saying(CLAIM), fix().saying(CLAIM)]);
     let result = lab.run(lab.config()).await;
-    assert_eq!((result.status, result.iterations, result.false_claims), ("COMPLETED", 2, 1), "{result:?}");
+    assert_eq!((result.status, result.iterations, result.false_claims), (RunStatus::Completed, 2, 1), "{result:?}");
     let prompts = lab.script.prompts();
     assert_eq!(prompts[0], "Make it right.");
     assert!(prompts[1].contains("sh check.sh") && prompts[1].contains("attempt #2"), "{}", prompts[1]);
@@ -186,7 +195,7 @@ async fn a_false_claim_is_counted_and_the_failure_goes_back_to_the_agent() {
 async fn used_up_iterations_and_money_abort() {
     let lab = Lab::new([Turn::write("notes", "1"), Turn::write("notes", "2")]);
     let result = lab.run(LoopConfig { max_iterations: 2, ..lab.config() }).await;
-    assert_eq!((result.status, result.reason), ("ABORTED", Some(AbortReason::MaxIterations)), "{result:?}");
+    assert_eq!((result.status, result.reason), (RunStatus::Aborted, Some(AbortReason::MaxIterations)), "{result:?}");
 
     let lab = Lab::new([Turn::write("notes", "1").costing(60), Turn::write("notes", "2").costing(60)]);
     let result = lab.run(LoopConfig { max_cost: Money::dollars(1), ..lab.config() }).await;
@@ -203,8 +212,7 @@ async fn a_request_to_stop_reaches_the_agent_and_ends_the_loop() {
         stopper.stop(StopWhen::Now, StopBy::Keyboard);
     });
     assert_eq!(result.reason, Some(AbortReason::Cancelled), "{result:?}");
-    let stopping = |notice: &Notice| matches!(notice, Notice::Stopping(Stop { when: StopWhen::Now, .. }));
-    assert!(lab.notices.lock().unwrap().iter().any(stopping));
+    assert!(lab.was_recorded(|delta| matches!(delta, Delta::Stopping { stop: Stop { when: StopWhen::Now, .. } })));
     lab.proven(result.loop_id).await;
 }
 
@@ -213,8 +221,8 @@ async fn an_agent_that_may_have_run_uses_up_its_iteration_and_is_charged_what_it
     let lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
     let loop_id = lab.crash_while_the_agent_waits().await;
     let result = lab.resumed(loop_id).await;
-    assert_eq!((result.status, result.iterations), ("COMPLETED", 2), "{result:?}");
-    assert!((result.cost_usd - 0.30).abs() < 1e-9, "{}", result.cost_usd);
+    assert_eq!((result.status, result.iterations), (RunStatus::Completed, 2), "{result:?}");
+    assert_eq!(result.cost, Money::from_micros(300_000));
 }
 
 #[tokio::test]
@@ -227,17 +235,17 @@ async fn an_agent_that_never_started_is_started_again_in_the_same_iteration() {
     assert_eq!(markers.len(), 1, "{markers:?}");
     fs::remove_file(&markers[0]).unwrap();
     let result = lab.resumed(loop_id).await;
-    assert_eq!((result.status, result.iterations), ("COMPLETED", 1), "{result:?}");
-    assert!(result.cost_usd.abs() < 1e-9, "{}", result.cost_usd);
+    assert_eq!((result.status, result.iterations), (RunStatus::Completed, 1), "{result:?}");
+    assert_eq!(result.cost, Money::ZERO);
 }
 
 #[tokio::test]
 async fn a_check_that_the_agent_rewrote_does_not_complete_the_loop() {
     let lab = Lab::new([Turn::write("check.sh", "#!/bin/sh\nexit 0\n").saying(CLAIM), Turn::idle()]);
     let result = lab.run(LoopConfig { max_iterations: 2, ..lab.config() }).await;
-    assert_eq!((result.status, result.verified), ("ABORTED", false), "{result:?}");
+    assert_eq!((result.status, result.verified), (RunStatus::Aborted, false), "{result:?}");
     assert!(result.tampered > 0, "{result:?}");
-    assert!(lab.notices.lock().unwrap().iter().any(|notice| matches!(notice, Notice::Tampered { .. })));
+    assert!(lab.was_recorded(|delta| matches!(delta, Delta::Tampered { .. })));
 }
 
 #[tokio::test]
@@ -245,7 +253,7 @@ async fn a_service_that_refused_for_a_while_costs_no_iteration() {
     let trouble = Trouble { kind: TroubleKind::RateLimit, until: None, message: "429".into(), advice: None };
     let lab = Lab::new([Turn { trouble: Some(trouble), ..Turn::idle() }, fix()]);
     let result = lab.run(LoopConfig { max_iterations: 1, ..lab.config() }).await;
-    assert_eq!((result.status, result.iterations), ("COMPLETED", 1), "{result:?}");
+    assert_eq!((result.status, result.iterations), (RunStatus::Completed, 1), "{result:?}");
     assert_eq!(lab.script.prompts().len(), 2);
 }
 
@@ -253,6 +261,6 @@ async fn a_service_that_refused_for_a_while_costs_no_iteration() {
 async fn a_kind_that_nobody_knows_ends_the_loop_with_its_name() {
     let lab = Lab::new([]);
     let result = lab.run(LoopConfig { agent: AgentSpec::new("x", "of-tomorrow", None), ..lab.config() }).await;
-    assert_eq!(result.status, "ERROR");
+    assert_eq!(result.status, RunStatus::Error);
     assert!(result.error.as_ref().is_some_and(|error| error.contains("`of-tomorrow`")), "{result:?}");
 }
