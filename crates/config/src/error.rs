@@ -49,15 +49,15 @@ pub enum Error {
 
     /// A key that a repository may not set.
     #[error(
-        "{}:{line}: `{key}` is refused in a repository: it {}\n  set it in your own configuration, or remove it here",
+        "{}:{line}: `{key}` is not allowed in a repository: it {}\n  set it in your own configuration, or remove it here",
         .path.display(), .setting.effect()
     )]
     NotForRepositories { path: PathBuf, line: usize, key: String, setting: Key },
 
     /// A glob of a repository that would give rights back.
     #[error(
-        "{}:{line}: `{key}`: `{glob}` is refused in a repository: it would allow what is prohibited\n  \
-         remove it, or say --prohibit '{glob}' yourself",
+        "{}:{line}: `{key}`: `{glob}` is not allowed in a repository: it would allow what is prohibited\n  \
+         remove it, or pass --prohibit '{glob}' yourself",
         .path.display()
     )]
     Widens { path: PathBuf, line: usize, key: &'static str, glob: String },

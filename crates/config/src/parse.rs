@@ -113,7 +113,7 @@ impl Walk<'_> {
                 path: self.path.to_owned(),
                 line,
                 key: full,
-                message: "has to be a table".to_owned(),
+                message: "must be a table".to_owned(),
                 example: parent.example(),
             }),
         }

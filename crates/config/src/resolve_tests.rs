@@ -95,6 +95,7 @@ fn every_value_that_is_used_says_where_it_came_from() {
         Key::CapsLoopCostUsd,
         Key::CapsDailyCostUsd,
         Key::NotifyCommand,
+        Key::DatabaseUrl,
         Key::MetricsPath,
     ];
     for key in Key::ALL {
@@ -138,7 +139,7 @@ fn a_canary_for_every_key_that_a_repository_can_set() {
         }
         tried += 1;
     }
-    assert_eq!(tried, Key::ALL.len() - 13);
+    assert_eq!(tried, Key::ALL.len() - 14);
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn an_agent_has_to_be_named_and_known() {
     let limits = "max_iterations = 1\nmax_cost_usd = 1\n";
     insta::assert_snapshot!(resolved(&flags(""), &layer(limits), None).unwrap_err(), @r#"
     --agent: no agent is named, and none of claude, codex, opencode, gemini is installed
-      allowed: an installed agent (`ralph agents` says how to get one), --agent NAME (none is configured besides: add `[agents.NAME]` to your configuration), or --agent-command CMD with any program that reads its prompt from standard input
+      allowed: an installed agent (`ralph agents` says how to get one), --agent NAME (no other is configured: add `[agents.NAME]` to your configuration), or --agent-command CMD with any program that reads its prompt from standard input
       example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude
     "#);
     let some = format!("{limits}agents.a.command = 'x'\nagents.b.command = 'y'");

@@ -5,14 +5,14 @@ const NOW: Timestamp = Timestamp(1_000);
 
 struct Scene {
     folder: tempfile::TempDir,
-    store: Store,
+    store: StoreHandle,
 }
 
 impl Scene {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
-        let store = Store::open(&folder.path().join("state/ralph.db")).await.unwrap();
+        let store = ralph_store::open_sqlite(&folder.path().join("state/ralph.db")).await.unwrap();
         Self { folder, store }
     }
 
@@ -94,7 +94,7 @@ async fn a_hostile_file_cannot_paint_over_the_question() {
     let text = "# \u{202e}nothing to see\u{2066}\nagent_command = \"\\u001b[2Jx\"\n".to_owned();
     let shown = scene.question(&text).unwrap().shown();
     assert!(!shown.contains(['\u{202e}', '\u{2066}', '\u{1b}']), "{shown:?}");
-    assert!(shown.trim_end().ends_with("`agent_command` runs a command on your computer, as the agent"), "{shown}");
+    assert!(shown.trim_end().ends_with("`agent_command` runs a command on your computer as the agent"), "{shown}");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use ralph_config::skills::{self, Found, Lookup};
 use ralph_config::trust::{Asking, Question};
 use ralph_config::{Approval, Inputs, Layer, Layers, Repository, RepositoryFile, Resolved, read_user, resolve};
 use ralph_model::Timestamp;
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 
 use crate::{Dirs, Error};
 
@@ -21,7 +21,7 @@ pub struct Context<'a> {
     /// The current folder.
     pub current: &'a Path,
     /// Where approvals are remembered.
-    pub store: &'a Store,
+    pub store: &'a StoreHandle,
     /// Whether there is somebody to ask.
     pub asking: Asking<'a>,
     /// The time.

@@ -156,7 +156,7 @@ impl fmt::Display for Ended {
                 )
             }
             Self::BudgetSpent => f.write_str("stopped because the budget was spent"),
-            Self::Hopeless => f.write_str("stopped because nothing could come of it"),
+            Self::Hopeless => f.write_str("stopped because it could not succeed"),
             Self::Stopped => f.write_str("stopped on request"),
             Self::NotStarted { why } => write!(f, "could not be started: {why}"),
         }

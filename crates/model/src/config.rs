@@ -361,7 +361,7 @@ impl LoopConfig {
     pub fn validate(&self, caps: &Caps) -> Result<(), ConfigError> {
         let broken = |field, problem: String, allowed: String| Err(ConfigError::new(field, problem, allowed));
         if self.objective.trim().is_empty() {
-            return broken("OBJECTIVE", "is empty".into(), "what the agent has to achieve, in words".into());
+            return broken("OBJECTIVE", "is empty".into(), "what the agent should achieve".into());
         }
         self.validate_limits(caps)?;
         for (field, value) in [("--stall", self.stall_threshold), ("--same-error", self.same_error_threshold)] {
@@ -377,7 +377,7 @@ impl LoopConfig {
         ];
         for (field, span) in spans {
             if span == Some(Millis(0)) {
-                return broken(field, "is 0".into(), "a span such as 30s, 10m or 2h".into());
+                return broken(field, "is 0".into(), "a duration such as 30s, 10m or 2h".into());
             }
         }
         // A pause can be written as a bare number of milliseconds, which no parser of spans has seen.
@@ -385,7 +385,7 @@ impl LoopConfig {
             return broken("--pause", format!("{} is too long", self.pause), "at most 365d, such as 500 or 2s".into());
         }
         if self.verification_commands.iter().any(|command| command.trim().is_empty()) {
-            return broken("--criteria", "is empty".into(), "a command that fails until the work is done".into());
+            return broken("--criteria", "is empty".into(), "a command that passes only when the work is done".into());
         }
         if self.completion_promise.trim().is_empty() {
             return broken("--promise", "is empty".into(), format!("a text such as {DEFAULT_PROMISE}"));
@@ -395,15 +395,15 @@ impl LoopConfig {
             return broken("log_limit", format!("{} bytes is too little", self.log_limit), "4096 bytes or more".into());
         }
         if self.retries > MAX_RETRIES {
-            let problem = format!("{} is too many: a check that fails so often is no flake", self.retries);
+            let problem = format!("{} is too many: a check that fails this often is not flaky", self.retries);
             return broken("--retries", problem, format!("0 to {MAX_RETRIES}"));
         }
         if self.verify == Verify::Isolated && self.verification_commands.is_empty() {
-            let problem = "needs a check: without one nothing is verified anywhere";
+            let problem = "needs a check: without one nothing is verified";
             return broken("--verify isolated", problem.into(), "--verify isolated together with --criteria".into());
         }
         if !self.setup.is_empty() && self.verify != Verify::Isolated {
-            let problem = "is for isolated checks: guarded ones run in your workspace, which is set up already";
+            let problem = "is only for isolated checks: guarded checks run in your workspace, which is set up already";
             return broken("--setup", problem.into(), "--setup together with --verify isolated".into());
         }
         if self.setup.iter().any(|command| command.trim().is_empty()) {
@@ -429,12 +429,12 @@ impl LoopConfig {
             }
             if agent.kind == AgentSpec::COMMAND && (agent.model.is_some() || !agent.args.is_empty()) {
                 let problem =
-                    format!("`{}` is a command of your own: Ralph cannot hand it a model or arguments", agent.name);
+                    format!("`{}` is your own command: Ralph cannot pass it a model or arguments", agent.name);
                 let allowed = "the model and the arguments in the command itself";
                 return Err(ConfigError::new("--agent", problem, allowed));
             }
             if is_line && !agent.args.is_empty() {
-                let problem = format!("`{}` is a line of shell: Ralph does not add arguments to it", agent.name);
+                let problem = format!("`{}` is a shell command: Ralph does not add arguments to it", agent.name);
                 return Err(ConfigError::new("--agent-args", problem, "the arguments in the command itself"));
             }
         }
@@ -442,7 +442,7 @@ impl LoopConfig {
             return Err(ConfigError::new("--escalate-after", "is 0", "1 or more failed iterations; the default is 2"));
         }
         if self.backoff == Millis(0) {
-            return Err(ConfigError::new("backoff", "is 0", "a span such as 15s"));
+            return Err(ConfigError::new("backoff", "is 0", "a duration such as 15s"));
         }
         Ok(())
     }
@@ -479,9 +479,7 @@ impl LoopConfig {
         }
         if (self.max_cost == Money::ZERO && !self.is_unmetered()) || self.max_cost > caps.loop_cost {
             let problem = match self.max_cost {
-                Money::ZERO => {
-                    "$0.00 allows nothing to be spent; for an agent that costs nothing say --unmetered".to_owned()
-                }
+                Money::ZERO => "$0.00 permits no spending; for an agent that costs nothing pass --unmetered".to_owned(),
                 more => format!("{more} is outside the cap of {} per loop", caps.loop_cost),
             };
             let allowed = format!(

@@ -105,7 +105,7 @@ impl Tamper {
             TamperKind::Appeared => "new file that steers the check, removed before the check",
             TamperKind::Mode => "permissions of a protected file changed, restored before the check",
             TamperKind::Part => "protected part changed, restored before the check",
-            TamperKind::Installed => "changed, and cannot be put back; the check is void until it is as it was",
+            TamperKind::Installed => "changed, and Ralph cannot restore it; the check is void until it is restored",
             TamperKind::Program => "program of the check replaced; the check is void",
             TamperKind::DuringCheck => "protected file changed while the check ran; the check is void",
             TamperKind::Tripwire => "passes with a failing test planted",
@@ -174,20 +174,20 @@ impl fmt::Display for Tripwire {
             Self::Reported { planted } => {
                 write!(f, "the checks reported failing tests planted in {}", files(planted.len()))
             }
-            Self::BaselineFails => f.write_str("the checks still fail on the tree of the loop's start"),
+            Self::BaselineFails => f.write_str("the checks still fail on the original code"),
             Self::Passed { planted, detail } if planted.is_empty() => {
-                write!(f, "the checks pass on the tree of the loop's start, where they failed before{}", more(detail))
+                write!(f, "the checks pass on the original code, where they failed before{}", more(detail))
             }
             Self::Passed { planted, detail } => {
                 write!(f, "the checks did not report failing tests planted in {}{}", files(planted.len()), more(detail))
             }
             Self::OthersFail { failing } => {
-                write!(f, "in a second run, built from nothing, other tests fail{}", more(&failing.join(", ")))
+                write!(f, "in a second run, built from scratch, other tests fail{}", more(&failing.join(", ")))
             }
             Self::Broken { planted } => write!(
                 f,
-                "with failing tests planted in {} the checks break before they report any test; if it is the planted tests \
-                 that break them, --no-tripwire goes without",
+                "with failing tests planted in {}, the checks break before they report any test; if the planted tests break \
+                 them, use --no-tripwire",
                 files(planted.len())
             ),
             Self::NotPossible { why } => write!(f, "not tried: {why}"),

@@ -43,7 +43,7 @@ fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), Str
     let problem = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
         Ok(Ok(())) => return,
         Ok(Err(problem)) => problem,
-        Err(_) => "a fault in Ralph".to_owned(),
+        Err(_) => "a bug in Ralph".to_owned(),
     };
     context.services.warn(format!("{what} could not be written: {problem}"));
 }

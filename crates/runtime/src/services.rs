@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ralph_agents::{Agent, AgentServices};
 use ralph_model::{AgentSpec, Caps, LoopId, PriceList, Timestamp};
 use ralph_process::{Level, Supervisor};
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 use ralph_text::Redactor;
 use ralph_view::{Progress, Update};
 use ralph_workspace::repository::Author;
@@ -33,7 +33,7 @@ pub struct Services {
     /// Where state is kept.
     pub home: Home,
     /// Journals, listings, money.
-    pub store: Store,
+    pub store: StoreHandle,
     /// Runs processes.
     pub supervisor: Arc<Supervisor>,
     /// Makes agents.

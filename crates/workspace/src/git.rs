@@ -19,6 +19,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tempfile::TempDir;
 
 use crate::Error;
+use crate::content::MAX_FILE;
 
 /// Longer than git needs for the largest of checkouts.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -173,7 +174,7 @@ impl Call {
         read: impl FnOnce(&mut ChildStdout) -> io::Result<()>,
     ) -> Result<Answer, Error> {
         if let Some(path) = &self.trap {
-            let message = format!("{} is no ordinary file; put it back as git knows it", path.display());
+            let message = format!("{} is not an ordinary file; restore it", path.display());
             return Err(Error::Git { action, message });
         }
         if self.input.is_some() {
@@ -319,7 +320,8 @@ fn copy_index(from: &Path, to: &Path) -> Result<(), Error> {
             let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
             let mut source = fs::OpenOptions::new().read(true).custom_flags(flags).open(&path)?;
             let found = source.metadata()?;
-            if !found.is_file() {
+            // One that is larger is none.
+            if !found.is_file() || found.len() > MAX_FILE {
                 return Ok(());
             }
             let mut target = fs::File::create(&copy)?;

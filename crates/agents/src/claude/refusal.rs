@@ -51,7 +51,7 @@ pub(super) const REFUSALS: Refusals = Refusals {
     words: &[],
     login: LOG_IN,
     credit: Some("add credit to the account that pays for Claude, or log in to another one"),
-    model: "choose a model that the account has, or leave the choice to Claude Code",
+    model: "choose a model that the account can use, or let Claude Code choose",
 };
 
 /// A request that failed for good, as the program tells it.

@@ -26,8 +26,8 @@ const REFUSALS: Refusals = Refusals {
         ("please log out and sign in again", TroubleKind::Authentication),
     ],
     login: PROGRAM.login,
-    credit: Some("see to the plan or the credit of the account, or run `codex login` with another"),
-    model: "name a model that the account may use",
+    credit: Some("check the plan or the credit of the account, or run `codex login` with another"),
+    model: "choose a model that the account can use",
 };
 /// The least telling words: anything may have cut a stream.
 const CUT: &str = "stream disconnected before completion";

@@ -22,7 +22,7 @@ const REFUSALS: Refusals = Refusals {
     words: &[],
     login: LOGIN,
     credit: Some("turn on billing for the key's project in Google AI Studio, or use another key or model"),
-    model: "name a model that this account has",
+    model: "choose a model that this account can use",
 };
 
 /// Words of a limit that money lifts and time does not.

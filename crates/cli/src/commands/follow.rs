@@ -10,7 +10,7 @@ use ralph_model::{AbortReason, LoopConfig, LoopId, Money, exit_code};
 use ralph_runtime::{
     Error, Home, Opened, OpenedRace, Resume, Services, Stopper, Stops, Watcher, begin, begin_race, resume, stops,
 };
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 use ralph_view::{CandidateView, Delta, RaceResult, RunResult, RunStatus, Update, What};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
@@ -199,10 +199,10 @@ fn is_one_screen() -> bool {
 }
 
 /// The result of a loop that could not be brought to its end, or not even begun: a script always has one to read.
-async fn broken_off(store: &Store, loop_id: Option<LoopId>, error: &Error) -> Value {
+async fn broken_off(store: &StoreHandle, loop_id: Option<LoopId>, error: &Error) -> Value {
     let iterations = match loop_id {
         // The same fault may keep the listing from being read.
-        Some(loop_id) => store.get(loop_id).await.ok().map(|entry| entry.iterations),
+        Some(loop_id) => store.run(loop_id).await.ok().map(|entry| entry.iterations),
         None => Some(0),
     };
     json!({

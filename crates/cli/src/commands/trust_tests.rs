@@ -21,7 +21,7 @@ impl Scene {
     async fn run(&self, line: &str, asking: Asking<'_>) -> (Result<u8>, String, String) {
         let words = ["ralph", "trust"].into_iter().chain(line.split_whitespace());
         let Command::Trust(words) = Cli::try_parse_from(words).unwrap().command else { panic!("not trust") };
-        let dirs = Dirs { config: self.folder.path().join("config"), state: self.folder.path().join("state") };
+        let dirs = Dirs::in_folder(self.folder.path());
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut screen = Screen { out: &mut out, err: &mut err };
         let result = trust(&words, &dirs, self.folder.path(), asking, Timestamp(1), &mut screen).await;
@@ -77,7 +77,7 @@ async fn a_file_that_cannot_be_approved_is_a_problem() {
     fs::write(scene.folder.path().join("work/ralph.toml"), "caps.iterations = 900").unwrap();
     let (code, _, err) = scene.run("work --yes", Asking::Nobody).await;
     assert_eq!(code.unwrap(), 2);
-    assert!(err.contains("refused in a repository"), "{err}");
+    assert!(err.contains("not allowed in a repository"), "{err}");
 }
 
 #[tokio::test]

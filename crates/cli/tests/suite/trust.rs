@@ -217,7 +217,7 @@ fn keys_of_the_user_alone_are_refused_from_any_repository_even_with_approval() {
         for attempt in ["before", "after"] {
             let ended = place.run();
             assert_eq!(ended.code, 2, "{name} {attempt}: {}{}", ended.stdout, ended.stderr);
-            let said = format!("`{}` is refused in a repository", name.replace('*', "dear"));
+            let said = format!("`{}` is not allowed in a repository", name.replace('*', "dear"));
             assert!(ended.stderr.contains(&said) && ended.stderr.contains("ralph.toml:"), "{name}: {}", ended.stderr);
             place.assert_untouched(name);
             place.trust(&["--yes"]).with_code(2);
@@ -237,7 +237,7 @@ fn keys_that_only_narrow_apply_without_approval() {
     {
         let place = Place::new(line);
         let ended = place.run().with_code(2);
-        assert!(ended.stderr.contains("refused in a repository"), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains("not allowed in a repository"), "{line}: {}", ended.stderr);
         place.assert_untouched(line);
     }
 }

@@ -51,7 +51,13 @@ impl Context {
         self.put_settings_back(settings, tree, attempt).await;
         let observed = observed?;
         self.warn_of_unpriced(&observed.unpriced);
-        let left = self.look(iteration, before).await?;
+        let left = match self.look(iteration, before.clone()).await {
+            // What the run cost counts all the same. Whoever resumes records the workspace as it is then.
+            Err(Error::Workspace(ralph_workspace::Error::Stopped)) => {
+                Left { tree: before, changed: Vec::new(), violations: Vec::new() }
+            }
+            left => left?,
+        };
         let since = move |repository: &Repository| {
             head.and_then(|head| repository.commits_since(head.commit.as_ref()).ok()).unwrap_or(0)
         };
@@ -173,8 +179,7 @@ impl Context {
         let folder = self.folder.clone();
         let cleared = tokio::task::spawn_blocking(move || folder.clear_attempt(attempt)).await;
         if let Ok(Err(error)) = cleared {
-            self.services
-                .warn(format!("what the agent's program kept of its run could not be removed: {}", error.chain()));
+            self.services.warn(format!("files of the agent run could not be removed: {}", error.chain()));
         }
     }
 

@@ -190,7 +190,7 @@ impl Context {
             _ => return,
         };
         self.services
-            .warn(format!("`{}` {why} What it names is protected, so the agent cannot mend that", check.command));
+            .warn(format!("`{}` {why} What it names is protected, so the agent cannot fix that", check.command));
     }
 
     /// What is not as a verdict over `tree` needs it.

@@ -77,7 +77,7 @@ impl Certificate {
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         // Opening a pipe would wait for a writer.
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Err(format!("{} is no ordinary file", path.display()));
+            return Err(format!("{} is not an ordinary file", path.display()));
         }
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         serde_json::from_str(&text).map_err(|error| error.to_string())
