@@ -9,8 +9,8 @@ use ralph_agents::{Kind, redact_report};
 use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
-    AbortReason, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome,
-    RunKind, Sandboxing, TreeHash, Verify,
+    AbortReason, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind,
+    Sandboxing, TreeHash, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewRun, Recorded, Settlement, StoreHandle};

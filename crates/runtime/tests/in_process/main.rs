@@ -16,7 +16,7 @@ use ralph_model::{
 };
 use ralph_process::{Level, ReaperProgram, Supervisor};
 use ralph_runtime::{Home, Opened, Resume, Services, begin, resume, stops, verify_run};
-use ralph_store::Store;
+use ralph_store::open_sqlite;
 use ralph_view::{Delta, Progress, RunResult, RunStatus, Update, What};
 use tempfile::TempDir;
 
@@ -68,7 +68,7 @@ impl Lab {
         let (script, updates) = (Arc::clone(&self.script), Arc::clone(&self.updates));
         let path = std::env::var_os("PATH").unwrap();
         Services {
-            store: Store::open(&home.database()).await.unwrap(),
+            store: open_sqlite(&home.database()).await.unwrap(),
             home,
             supervisor: Arc::new(Supervisor::new(reaper, Arc::default())),
             build_agent: Arc::new(move |spec: &AgentSpec, services: AgentServices| match spec.kind.as_str() {
