@@ -24,7 +24,7 @@ fn every_refusal_names_the_field_what_is_allowed_and_an_example() {
         ("OBJECTIVE", |c| c.objective = " \n".into()),
         ("--max", |c| c.max_iterations = 0),
         ("--max", |c| c.max_iterations = 51),
-        ("--max-cost", |c| c.max_cost = Money::ZERO),
+        ("--max-cost", |c| (c.max_cost, c.agent.unmetered) = (Money::ZERO, false)),
         ("--max-cost", |c| c.max_cost = Money::from_micros(10_000_001)),
         ("--stall", |c| c.stall_threshold = 0),
         ("--same-error", |c| c.same_error_threshold = 0),

@@ -103,7 +103,7 @@ async fn race(
 
 /// What a run with this configuration needs from the machine.
 fn options(config: LoopConfig, user: &Layer, prices: PriceList, around: &Host) -> HostOptions {
-    let agents = config.agents().map(|agent| agent.kind.clone()).collect();
+    let agents = config.agents().cloned().collect();
     let LoopConfig { env, workspace, origin, .. } = config;
     // A loop in a worktree is counted where it was started.
     let project = PathBuf::from(origin.unwrap_or(workspace));
