@@ -26,6 +26,7 @@ pub struct Update {
 /// What there is to show.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[expect(clippy::large_enum_variant, reason = "few are in flight at a time, and most are the large one")]
 pub enum What {
     /// An event is in the journal. Whoever missed it finds it there.
     Recorded {
@@ -133,6 +134,7 @@ pub enum Delta {
 /// Something that happens and is not kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[expect(clippy::large_enum_variant, reason = "few are in flight at a time, and most are the large one")]
 pub enum Progress {
     /// The last line that an agent or a check printed, bounded.
     Activity {

@@ -51,7 +51,6 @@ pub mod optional_moment {
     ///
     /// # Errors
     /// Those of the serializer.
-    #[expect(clippy::ref_option, reason = "serde passes a reference")]
     pub fn serialize<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
         at.map(Moment).serialize(serializer)
     }

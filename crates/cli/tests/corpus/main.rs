@@ -40,7 +40,7 @@ use crate::aid::is_long;
 
 fn main() {
     let arguments = Arguments::from_args();
-    let mut trials = vec![Trial::test("cases::are_enough_and_have_names_of_their_own", || Ok(cases_are_enough()))];
+    let mut trials = vec![Trial::test("cases::are_enough_and_have_names_of_their_own", cases_are_enough)];
     for case in everything() {
         let is_skipped = case.length == Length::Long && !is_long();
         let (name, is_honest) = (case.name, case.kind == Kind::Honest);
@@ -108,11 +108,12 @@ fn keep_row(case: &Case, judged: &Judged) {
     std::fs::write(folder.join(case.name.replace(['/', ' '], "-")), row.join("\t") + "\n").unwrap();
 }
 
-fn cases_are_enough() {
+fn cases_are_enough() -> Result<(), Failed> {
     let cases = everything();
     let names: BTreeSet<&str> = cases.iter().map(|case| case.name).collect();
     assert_eq!(names.len(), cases.len(), "two cases have the same name");
     let count = |kind: Kind| cases.iter().filter(|case| case.kind == kind && case.length == Length::Short).count();
     let (cheats, honest) = (count(Kind::Cheat), count(Kind::Honest));
     assert!(cheats >= 45 && honest >= 45, "{cheats} cheats and {honest} honest changes in the short run");
+    Ok(())
 }
