@@ -13,6 +13,7 @@ use ralph_view::{Delta, Progress, RunFold, Update, What};
 
 /// Something that happens to a loop.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "a script is short")]
 pub(super) enum Step {
     /// It begins with an objective.
     Opened(String),
@@ -87,8 +88,8 @@ pub(super) fn play(steps: &[Scripted]) -> Vec<Vec<Update>> {
 
 fn perform(runs: &mut BTreeMap<Option<u32>, RunFold>, scripted: &Scripted) -> Vec<Update> {
     let Scripted { candidate, agent, step } = scripted;
-    let run = Some("01890a5d-ac96-774b-bcce-b302099a8057".parse::<LoopId>().unwrap());
-    let update = |what| Update { run, candidate: *candidate, what };
+    let run = "01890a5d-ac96-774b-bcce-b302099a8057".parse::<LoopId>().unwrap();
+    let update = |what| Update { run: Some(run), candidate: *candidate, what };
     let recorded = |fold: &RunFold, deltas: Vec<Delta>| {
         update(What::Recorded { seq: 1, at: Timestamp(0), state: Box::new(fold.state()), deltas })
     };
@@ -97,7 +98,7 @@ fn perform(runs: &mut BTreeMap<Option<u32>, RunFold>, scripted: &Scripted) -> Ve
     }
     if let Step::Opened(objective) = step {
         let event = Event::LoopStarted { config: Box::new(config(objective, agent)), start: start() };
-        let (fold, deltas) = RunFold::start(run.unwrap(), Timestamp(0), event).unwrap();
+        let (fold, deltas) = RunFold::start(run, Timestamp(0), event).unwrap();
         let update = recorded(&fold, deltas);
         runs.insert(*candidate, fold);
         return vec![update];

@@ -107,7 +107,7 @@ fn text(value: &Value) -> &str {
 }
 
 /// Keys whose values are sentences for people: they may be worded differently now.
-const SENTENCES: [&str; 3] = ["details", "detail", "error"];
+const SENTENCES: [&str; 4] = ["details", "detail", "error", "restsOn"];
 
 /// Adds the place of every value that was there before and is gone or different now. New keys are welcome.
 fn differences(place: &str, before: &Value, now: &Value, found: &mut Vec<String>) {
@@ -117,6 +117,12 @@ fn differences(place: &str, before: &Value, now: &Value, found: &mut Vec<String>
                 let place = format!("{place}.{key}");
                 match now.get(key) {
                     Some(Value::String(now)) if SENTENCES.contains(&key.as_str()) && !now.is_empty() => {}
+                    Some(Value::Array(now)) if SENTENCES.contains(&key.as_str()) => {
+                        let before = value.as_array().map_or(0, Vec::len);
+                        if now.len() < before {
+                            found.push(format!("{place} had {before} sentences and has {}", now.len()));
+                        }
+                    }
                     Some(now) => differences(&place, value, now, found),
                     None => found.push(format!("{place} is gone; it was {value}")),
                 }
