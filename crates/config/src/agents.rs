@@ -66,8 +66,8 @@ impl Chooser<'_> {
             }
             Some((Choice::Both, origin)) => {
                 return Err(ConfigError::new(
-                    "--agent",
-                    format!("is given together with --agent-command ({origin})"),
+                    "agent",
+                    format!("is given together with @agent_command ({origin})"),
                     "either the name of an agent, or a command",
                 ));
             }
@@ -111,7 +111,7 @@ impl Chooser<'_> {
             (Some(""), Some(_)) => {
                 let problem = format!("`{name}` has no model after the colon");
                 let allowed = format!("{front}:MODEL, or {front} for the model that it uses by itself");
-                return Err(ConfigError::new("--agent", problem, allowed));
+                return Err(ConfigError::new("agent", problem, allowed));
             }
             (Some(model), Some(agent)) => return Ok(AgentSpec { model: Some(model.to_owned()), ..agent }),
             (_, _) => {}
@@ -122,7 +122,7 @@ impl Chooser<'_> {
             None => String::new(),
         };
         let allowed = format!("one of {}{}", USUAL_ORDER.join(", "), self.configured());
-        Err(ConfigError::new("--agent", format!("`{name}` is not a known agent{hint}"), allowed))
+        Err(ConfigError::new("agent", format!("`{name}` is not a known agent{hint}"), allowed))
     }
 
     fn known(&mut self, name: &str) -> Result<Option<AgentSpec>, ConfigError> {
@@ -153,11 +153,11 @@ impl Chooser<'_> {
     fn none_named(&self) -> ConfigError {
         let problem = format!("no agent is named, and none of {} is installed", USUAL_ORDER.join(", "));
         let allowed = format!(
-            "an installed agent (`ralph agents` says how to get one), --agent NAME{}, or --agent-command CMD with any program \
+            "an installed agent (`ralph agents` says how to get one), @agent NAME{}, or @agent_command CMD with any program \
              that reads its prompt from standard input",
             self.configured()
         );
-        ConfigError::new("--agent", problem, allowed)
+        ConfigError::new("agent", problem, allowed)
     }
 
     fn configured(&self) -> String {
@@ -201,10 +201,10 @@ fn refuse_second_model(model: &str, agents: &[AgentSpec]) -> Result<(), ConfigEr
         return Ok(());
     }
     let taken: Vec<String> = agents.iter().map(AgentSpec::title).collect();
-    let names: Vec<String> = agents.iter().map(|agent| format!("--agent {}:{model}", agent.name)).collect();
+    let names: Vec<String> = agents.iter().map(|agent| format!("@agent {}:{model}", agent.name)).collect();
     let problem = format!("`{model}` would have no effect: {} has a model already", taken.join(", "));
-    let allowed = format!("one of the two: {}, or no --model", names.join(" "));
-    Err(ConfigError::new("--model", problem, allowed))
+    let allowed = format!("one of the two: {}, or no @model", names.join(" "));
+    Err(ConfigError::new("model", problem, allowed))
 }
 
 /// Whoever types an option wants something of it: one that would do nothing is refused.
@@ -213,14 +213,14 @@ fn refuse_without_effect(caller: &Layer, agents: &[AgentSpec]) -> Result<(), Con
         refuse_second_model(model, agents)?;
     }
     let flag = match (caller.rotate, caller.escalate_after) {
-        (Some(true), _) => "--rotate",
-        (_, Some(_)) => "--escalate-after",
+        (Some(true), _) => "rotate",
+        (_, Some(_)) => "escalate_after",
         (_, None) => return Ok(()),
     };
     match agents {
         [only] => {
             let problem = format!("there is nobody to take turns with {}", only.title());
-            let allowed = format!("several agents: name each with an --agent of its own, or leave {flag} out");
+            let allowed = format!("several agents: name each with an @agent of its own, or leave @{flag} out");
             Err(ConfigError::new(flag, problem, allowed))
         }
         _ => Ok(()),
@@ -309,13 +309,13 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
             let problem = format!("there is no price for `{model}`, so nobody could say what {} costs", agent.name);
             let several = match agents {
                 [_] => "",
-                _ => "a model for each agent, as --agent NAME:MODEL; ",
+                _ => "a model for each agent, as @agent NAME:MODEL; ",
             };
             let allowed = format!(
                 "{several}a model with a price (`ralph agents --prices` lists them); [prices.\"{model}\"] with `input` and `output` in \
-                 dollars per million tokens in your configuration; or --unmetered"
+                 dollars per million tokens in your configuration; or @unmetered"
             );
-            return Err(ConfigError::new("--model", problem, allowed));
+            return Err(ConfigError::new("model", problem, allowed));
         }
     }
     Ok(())

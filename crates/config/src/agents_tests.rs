@@ -1,13 +1,14 @@
 use ralph_model::Money;
 
 use super::*;
+use crate::Spelling;
 use crate::fixtures::{flags, layer};
 
 fn chosen(words: &[&str], user: &str, installed: &[&str]) -> Result<Agents, String> {
     let installed: Vec<String> = installed.iter().map(|name| (*name).to_owned()).collect();
     let (caller, user) = (flags(words), layer(user));
     let mut from = Chooser::new(Layers { caller: &caller, repository: None, user: &user });
-    from.agents(&installed).map_err(|error| error.to_string())
+    from.agents(&installed).map_err(|error| Spelling::Flag.rule(&error))
 }
 
 fn titles(agents: &Agents) -> Vec<String> {

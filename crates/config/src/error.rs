@@ -62,6 +62,18 @@ pub enum Error {
     )]
     Widens { path: PathBuf, line: usize, key: &'static str, glob: String },
 
+    /// A name of a request that is no key.
+    #[error("{name}: is not known\n  did you mean `{nearest}`?")]
+    UnknownName { name: String, nearest: String },
+
+    /// A key that only the user's own configuration sets.
+    #[error("{name}: is refused in a request: it {}\n  set it in your own configuration", .key.effect())]
+    NotForRequests { name: String, key: Key },
+
+    /// A value of a request.
+    #[error("{name}: {message}")]
+    RequestValue { name: String, message: String },
+
     /// A rule over the whole configuration.
     #[error(transparent)]
     Rule(#[from] ConfigError),

@@ -9,6 +9,7 @@ mod choose;
 mod error;
 #[cfg(test)]
 mod fixtures;
+mod json;
 mod keys;
 mod layer;
 mod parse;
@@ -16,6 +17,7 @@ mod read;
 mod repository;
 mod resolve;
 pub mod skills;
+mod spelling;
 pub mod trust;
 mod user;
 
@@ -26,7 +28,8 @@ pub use layer::{CapsTable, Dollars, Layer, NamedAgent, NotifyTable, OneOrMore, P
 pub use parse::{Document, Present, parse};
 pub use read::{Links, read};
 pub use repository::{Approval, FILE_NAME, Repository, RepositoryFile, hash};
-pub use resolve::{Inputs, Origin, Resolved, Source, caps, metrics_path, resolve};
+pub use resolve::{Inputs, Origin, Resolved, RunSettings, Source, metrics_path, resolve};
+pub use spelling::Spelling;
 pub use user::read_user;
 
 /// The largest configuration file or skill that is read.

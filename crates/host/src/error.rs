@@ -19,7 +19,7 @@ pub enum Error {
     #[error(transparent)]
     Trust(#[from] trust::Error),
     /// The folder to work in is not there.
-    #[error("--workspace: {}: {source}\n  allowed: a folder that exists", .path.display())]
+    #[error("workspace: {}: {source}\n  allowed: a folder that exists", .path.display())]
     Workspace {
         /// The folder.
         path: PathBuf,
@@ -35,6 +35,9 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] ralph_store::Error),
+    /// The repository could not be read.
+    #[error(transparent)]
+    Repository(#[from] ralph_workspace::Error),
     /// The run could not be opened.
     #[error(transparent)]
     Runtime(#[from] ralph_runtime::Error),
@@ -51,6 +54,19 @@ impl Error {
             | Self::Store(_)
             | Self::Runtime(ralph_runtime::Error::File { .. } | ralph_runtime::Error::Store(_)) => exit_code::ERROR,
             _ => exit_code::USAGE,
+        }
+    }
+}
+
+impl Error {
+    /// The rule that was broken, where that is what is wrong.
+    #[must_use]
+    pub const fn rule(&self) -> Option<&ConfigError> {
+        match self {
+            Self::Settings(ralph_config::Error::Rule(rule)) | Self::Runtime(ralph_runtime::Error::Config(rule)) => {
+                Some(rule)
+            }
+            _ => None,
         }
     }
 }

@@ -10,24 +10,24 @@ use ralph_config::{Approval, Inputs, Layer, Layers, Repository, RepositoryFile, 
 use ralph_model::Timestamp;
 use ralph_store::Store;
 
-use crate::{Dirs, Error};
+use crate::{Dirs, Error, RunRequest};
 
-/// What preparing a loop needs besides its words.
-pub struct Context<'a> {
+/// What preparing a loop needs besides the request.
+pub(crate) struct Context<'a, 'b> {
     /// Where Ralph keeps things.
-    pub dirs: &'a Dirs,
+    pub(crate) dirs: &'a Dirs,
     /// The user's home folder.
-    pub home: &'a Path,
+    pub(crate) home: &'a Path,
     /// The current folder.
-    pub current: &'a Path,
+    pub(crate) current: &'a Path,
     /// Where approvals are remembered.
-    pub store: &'a Store,
+    pub(crate) store: &'a Store,
     /// Whether there is somebody to ask.
-    pub asking: Asking<'a>,
+    pub(crate) asking: Asking<'b>,
     /// The time.
-    pub now: Timestamp,
+    pub(crate) now: Timestamp,
     /// The agents that are found on this computer, in the user's order.
-    pub installed: &'a dyn Fn(&Layer) -> Vec<String>,
+    pub(crate) installed: &'a dyn Fn(&Layer) -> Vec<String>,
 }
 
 /// The folder to work in, absolute and without links, so that approvals and locks mean the same folder by any name.
@@ -45,15 +45,14 @@ pub fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error>
 ///
 /// # Errors
 /// When the configuration is wrong or not approved; nothing was started.
-pub async fn prepare(
-    caller: &Layer,
-    objective: String,
+pub(crate) async fn prepare(
+    request: &RunRequest,
     workspace: &Path,
-    mut context: Context<'_>,
+    mut context: Context<'_, '_>,
 ) -> Result<Resolved, Error> {
     let user = read_user(&context.dirs.config_file())?;
     let repository = repository(workspace, &mut context).await?;
-    let layers = Layers { caller, repository: repository.as_ref(), user: &user };
+    let layers = Layers { caller: &request.settings, repository: repository.as_ref(), user: &user };
     let skill = match layers.skill() {
         Some(name) => Some(skill_by_name(&name, workspace, &mut context).await?),
         None => None,
@@ -64,11 +63,12 @@ pub async fn prepare(
     };
     let installed = (context.installed)(&user);
     let (home, current) = (context.home, context.current);
-    let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, installed: &installed };
+    let (objective, race) = (request.objective.clone(), request.race);
+    let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, race, installed: &installed };
     Ok(resolve(layers, inputs)?)
 }
 
-async fn repository(workspace: &Path, context: &mut Context<'_>) -> Result<Option<Repository>, Error> {
+async fn repository(workspace: &Path, context: &mut Context<'_, '_>) -> Result<Option<Repository>, Error> {
     let Some(file) = RepositoryFile::read(workspace)? else { return Ok(None) };
     let approval = match Question::about_file(&file, workspace) {
         Some(question) => {
@@ -80,7 +80,7 @@ async fn repository(workspace: &Path, context: &mut Context<'_>) -> Result<Optio
     Ok(Some(file.with(approval)))
 }
 
-async fn skill_by_name(name: &str, workspace: &Path, context: &mut Context<'_>) -> Result<Found, Error> {
+async fn skill_by_name(name: &str, workspace: &Path, context: &mut Context<'_, '_>) -> Result<Found, Error> {
     match skills::find(name, &context.dirs.skills(), workspace)? {
         Lookup::Ready(found) => Ok(found),
         Lookup::NeedsApproval(candidate) => {

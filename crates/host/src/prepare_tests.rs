@@ -38,7 +38,8 @@ impl Scene {
             now: Timestamp(1),
             installed: &|_| Vec::new(),
         };
-        prepare(&caller, "Fix it".into(), &workspace, context).await
+        let request = RunRequest { settings: caller, objective: "Fix it".into(), ..RunRequest::default() };
+        prepare(&request, &workspace, context).await
     }
 }
 
@@ -82,7 +83,7 @@ async fn a_repositorys_skill_is_refused_until_it_is_approved() {
     let mut yes = |_: &str| Ok(Answer::Yes);
     let resolved = scene.prepare(caller, Asking::Person(&mut yes)).await.unwrap();
     assert_eq!(resolved.config.verification_commands, ["./evil"]);
-    assert_eq!(resolved.config.skill.map(|skill| skill.text).as_deref(), Some("Do it."));
+    assert_eq!(resolved.config.into_inner().skill.map(|skill| skill.text).as_deref(), Some("Do it."));
 }
 
 #[tokio::test]

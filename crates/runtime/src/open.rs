@@ -9,7 +9,7 @@ use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
     AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, Sandboxing, TreeHash,
-    Verify,
+    ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewLoop, Recorded, Store};
@@ -74,9 +74,13 @@ enum ResumeMode {
 /// Takes the workspace, records its start and the loop. Nothing runs yet.
 ///
 /// # Errors
-/// When the configuration breaks a rule, another loop works there, or the state cannot be written.
-pub async fn begin(services: Services, mut config: LoopConfig, stops: Stops) -> Result<Opened, Error> {
-    config.validate(&services.caps)?;
+/// When another loop works there, or the state cannot be written.
+pub async fn begin(services: Services, config: ValidLoopConfig, stops: Stops) -> Result<Opened, Error> {
+    open(services, config.into_inner(), stops).await
+}
+
+/// The same for a configuration that was made from a valid one.
+pub(crate) async fn open(services: Services, mut config: LoopConfig, stops: Stops) -> Result<Opened, Error> {
     let sandbox = sandbox_in_words(&services, &config)?;
     let guard = Guard::new(&config.prohibited_paths)?;
     let loop_id = LoopId::from_uuid(Uuid::now_v7());
@@ -161,7 +165,9 @@ fn has_commands(config: &LoopConfig) -> bool {
 /// How agent and checks will be kept inside, or why the loop does not start.
 fn sandbox_in_words(services: &Services, config: &LoopConfig) -> Result<String, Error> {
     let level = &services.level;
-    let refuse = |problem: String, allowed: &str| Err(ConfigError::new("--sandbox require", problem, allowed).into());
+    let refuse = |problem: String, allowed: &str| {
+        Err(ConfigError::new("sandbox", format!("`require`: {problem}"), allowed).into())
+    };
     let state = services.home.root().to_owned();
     let mut writable = services.writable.clone();
     writable.extend(config.writable.iter().map(PathBuf::from));
@@ -171,7 +177,7 @@ fn sandbox_in_words(services: &Services, config: &LoopConfig) -> Result<String, 
         (Sandboxing::Off, _, _) => Ok("off".to_owned()),
         (Sandboxing::Require, Files::Open { why }, _) => refuse(
             format!("this machine has none: {why}"),
-            "a kernel with Landlock (5.13 or later), or bubblewrap (Debian: apt-get install bubblewrap); --sandbox on goes \
+            "a kernel with Landlock (5.13 or later), or bubblewrap (Debian: apt-get install bubblewrap); @sandbox on goes \
              without where there is none",
         ),
         (Sandboxing::Require, _, Some(problem)) => {

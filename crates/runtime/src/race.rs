@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ralph_engine::text::{self, Continuation};
 use ralph_engine::{StopBy, StopWhen};
-use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race};
+use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race, ValidLoopConfig};
 use ralph_workspace::Repository;
 use serde::Serialize;
 use tokio::task::{self, JoinSet};
@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::notice::Notice;
-use crate::open::{Opened, begin};
+use crate::open::{Opened, open};
 use crate::result::LoopResult;
 use crate::services::Services;
 use crate::stops::{Stopper, Stops, stops};
@@ -69,7 +69,7 @@ pub struct OpenedRace {
 /// When a candidate cannot begin; then none does.
 pub async fn begin_race(
     services: Services,
-    config: LoopConfig,
+    config: ValidLoopConfig,
     candidates: u32,
     stops: Stops,
 ) -> Result<OpenedRace, Error> {
@@ -80,7 +80,7 @@ pub async fn begin_race(
     // One after the other: they share a repository.
     for (number, own) in configs.into_iter().enumerate() {
         let (stopper, own_stops) = self::stops();
-        match begin(tagged(&services, number, &titles[number]), own, own_stops).await {
+        match open(tagged(&services, number, &titles[number]), own, own_stops).await {
             Ok(ready) => opened.push(ready),
             Err(error) => {
                 let withdrawn = withdraw(opened, &stoppers).await;
@@ -90,7 +90,7 @@ pub async fn begin_race(
         }
         stoppers.push(stopper);
     }
-    Ok(OpenedRace { services, workspace: config.workspace, pool, titles, opened, stoppers, stops })
+    Ok(OpenedRace { services, workspace: config.workspace.clone(), pool, titles, opened, stoppers, stops })
 }
 
 impl OpenedRace {
