@@ -91,7 +91,7 @@ async fn a_mistake_in_the_users_file_names_it() {
     let scene = Scene::new().await;
     scene.write("config/config.toml", "max_iteration = 5");
     let error = scene.prepare(Layer::default(), Asking::Nobody).await.unwrap_err();
-    assert!(error.to_string().contains("config.toml:1: `max_iteration` is not a key"), "{error}");
+    assert!(error.to_string().contains("config.toml:1:1: `max_iteration` is not a key"), "{error}");
     assert_eq!(error.exit_code(), 2);
 }
 
