@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use ralph_model::{AgentEvent, Cost, ToolEvidence, Usage};
 use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor};
-use ralph_text::sanitize;
 use tokio::sync::watch;
 
 use crate::files::write_private;
-use crate::report_file::{ReportFile, read_report};
+use crate::report_file::{ReportFile, read_report, redact_report};
 use crate::request::{Error, Observed, Request, TAIL};
 use crate::stream::ask;
 use crate::text::{REPORT, bounded, shell_word, short, tool_name};
@@ -58,7 +57,10 @@ pub(crate) async fn run(
     };
     // It holds the prompt word for word; the copy that is kept has no secrets in it. The agent may have removed it itself.
     let _ = fs::remove_file(&prompt_file);
-    let told = read_report(&report);
+    let told = match read_report(&report) {
+        told if redact_report(&report, &redactor).is_ok() => told,
+        told => told.and(Err("the report file could not be freed of secrets and stays as the agent wrote it".into())),
+    };
     if let Ok(Some(ReportFile { cost: Some(cost), usage, .. })) = &told {
         let Usage { input_tokens, output_tokens, .. } = *usage;
         observe(AgentEvent::Usage { input_tokens, output_tokens, cost: *cost });
@@ -106,7 +108,7 @@ fn observed(
         Ok(report) => (report.unwrap_or_default(), None),
         Err(problem) => (ReportFile::default(), Some(problem)),
     };
-    let clean = |text: &str| sanitize(&redactor.text(text)).into_owned();
+    let clean = |text: &str| redactor.clean(text).into_owned();
     let mut evidence: Vec<ToolEvidence> = report
         .evidence
         .into_iter()

@@ -39,7 +39,7 @@ use tokio::sync::watch;
 use crate::transcript::Transcript;
 pub use programs::{PROGRAMS, Program};
 pub use readable::Readable;
-pub use report_file::{ReportFile, read_report};
+pub use report_file::{ReportFile, read_report, redact_report};
 
 pub use request::{Error, Matcher, Observed, Prohibited, Request};
 

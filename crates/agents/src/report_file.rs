@@ -1,13 +1,16 @@
 //! The file in which a command reports its cost and its doings. Written by the agent, so nothing in it is trusted further
 //! than its own cost, and nothing in it can make Ralph read another file.
 
-use std::io::{self, Read as _};
+use std::fs;
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use ralph_model::{Money, ToolEvidence, Usage};
+use ralph_text::Redactor;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::files::{Links, open_plain};
+use crate::files::{Links, open_plain, read_plain};
 
 const MAX_BYTES: u64 = 1024 * 1024;
 const MAX_EVIDENCE: usize = 1000;
@@ -89,6 +92,40 @@ pub fn read_report(path: &Path) -> Result<Option<ReportFile>, String> {
     let wire: Wire = serde_json::from_str(&text)
         .map_err(|error| format!("the report file is not the JSON it should be: {error}"))?;
     report(wire).map(Some)
+}
+
+/// Takes secrets out of a report that stays on disk, also those that JSON spells otherwise. What cannot be read is removed.
+///
+/// # Errors
+/// When a report stays as it is.
+pub fn redact_report(path: &Path, redactor: &Redactor) -> io::Result<()> {
+    let text = match read_plain(path, Links::Refuse, MAX_BYTES + 1) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(_) => return fs::remove_file(path),
+    };
+    let clean = match serde_json::from_str::<Value>(&text) {
+        Ok(value) => redacted(value, redactor).to_string(),
+        Err(_) => redactor.clean(&text).into_owned(),
+    };
+    // A new file: a link or a second name of the old one would carry the words elsewhere.
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(clean.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn redacted(value: Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::String(text) => Value::String(redactor.clean(&text).into_owned()),
+        Value::Array(values) => values.into_iter().map(|value| redacted(value, redactor)).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (redactor.clean(&name).into_owned(), redacted(value, redactor)))
+            .collect(),
+        value @ (Value::Null | Value::Bool(_) | Value::Number(_)) => value,
+    }
 }
 
 fn report(wire: Wire) -> Result<ReportFile, String> {

@@ -9,7 +9,7 @@ use ralph_model::{
     AgentEvent, Cost, Ended, Fault, FaultKind, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind,
     Usage,
 };
-use ralph_text::{Redactor, sanitize};
+use ralph_text::{Redactor, strip_escapes};
 
 use self::money::may_have_sold;
 use crate::meter::Meter;
@@ -183,7 +183,7 @@ impl Transcript {
     /// A piece of the agent's words, for whoever watches.
     pub(crate) fn words(&mut self, piece: &str) {
         self.progressed();
-        let text = sanitize(&self.redactor.text(piece)).into_owned();
+        let text = self.redactor.clean(piece).into_owned();
         self.events.push(AgentEvent::Output { text });
     }
 
@@ -193,7 +193,7 @@ impl Transcript {
             return;
         }
         self.progressed();
-        self.message = bounded(sanitize(&self.redactor.text(text)).into_owned(), MAX_MESSAGE);
+        self.message = bounded(self.redactor.clean(text).into_owned(), MAX_MESSAGE);
         self.events.push(AgentEvent::Message { text: self.message.clone() });
     }
 
@@ -203,8 +203,8 @@ impl Transcript {
             return;
         }
         self.progressed();
-        self.message = bounded(sanitize(&self.redactor.text(whole)).into_owned(), MAX_MESSAGE);
-        let text = bounded(sanitize(&self.redactor.text(more)).into_owned(), MAX_MESSAGE);
+        self.message = bounded(self.redactor.clean(whole).into_owned(), MAX_MESSAGE);
+        let text = bounded(self.redactor.clean(more).into_owned(), MAX_MESSAGE);
         self.events.push(AgentEvent::Message { text });
     }
 
@@ -513,7 +513,7 @@ impl Transcript {
     }
 
     fn clean(&self, text: &str, most: usize) -> String {
-        one_line(&sanitize(&self.redactor.text(&short(text.to_owned(), most * 4))), most)
+        one_line(&self.redactor.clean(&short(strip_escapes(text).into_owned(), most * 4)), most)
     }
 }
 

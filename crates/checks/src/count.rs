@@ -21,9 +21,11 @@ mod vitest;
 use std::sync::LazyLock;
 
 use ralph_model::TestTally;
+use ralph_text::strip_escapes;
 use regex::Regex;
 
-use crate::text::{Lines, plain};
+use crate::pattern::pattern;
+use crate::text::Lines;
 pub(crate) use json::{Found, Reports};
 use sums::{Counted, Gathered};
 
@@ -47,7 +49,7 @@ impl Counter {
     /// Takes the next piece of output.
     pub fn feed(&mut self, piece: &str) {
         let runners = &mut self.runners;
-        self.lines.feed(piece, &mut |line| runners.line(&plain(line)));
+        self.lines.feed(piece, &mut |line| runners.line(&strip_escapes(line)));
         self.reports.feed(piece);
     }
 
@@ -55,7 +57,7 @@ impl Counter {
     #[must_use]
     pub fn finish(mut self) -> Option<TestTally> {
         let runners = &mut self.runners;
-        self.lines.finish(&mut |line| runners.line(&plain(line)));
+        self.lines.finish(&mut |line| runners.line(&strip_escapes(line)));
         self.runners.reports(self.reports.finish());
         self.runners.finish()
     }
@@ -140,13 +142,13 @@ fn sum<const PARTS: usize>(parts: [Counted; PARTS]) -> Counted {
 /// The line without what a monorepo tool or a process manager puts before it: `web:test: `, `packages/web test: `,
 /// `[0] `, `web-1  | `.
 fn without_prefix(line: &str) -> &str {
-    static PREFIX: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"^(?:\[[\w@./-]+\] |[\w@./-]+[: ][\w:-]*test[\w:-]*: |[\w.-]+ +\| )").ok());
+    static PREFIX: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"^(?:\[[\w@./-]+\] |[\w@./-]+[: ][\w:-]*test[\w:-]*: |[\w.-]+ +\| )"));
     // Cheap refusal first: this runs for every line of a flood.
     if !line.contains(": ") && !line.contains("] ") && !line.contains(" | ") {
         return line;
     }
-    let found = PREFIX.as_ref().and_then(|prefix| prefix.find(line));
+    let found = PREFIX.find(line);
     found.map_or(line, |found| &line[found.end()..])
 }
 

@@ -205,13 +205,6 @@ fn tests_of_pytest_that_print_are_named() {
 }
 
 #[test]
-fn escapes_that_were_made_visible_count_the_same() {
-    for case in TALLIES {
-        assert_eq!(count(&output(case.0).replace('\u{1b}', "␛")), wanted(case), "{}", case.0);
-    }
-}
-
-#[test]
 fn runners_that_follow_each_other_add_up() {
     let both = output("cargo-pass") + &output("jest") + &output("pytest");
     let tally = count(&both).unwrap();

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::failure::{Classifier, Weight};
-use crate::text::{Lines, plain, readable, start};
+use crate::text::{Lines, readable, start};
+use ralph_text::strip_escapes;
 
 /// Bytes of an excerpt at most.
 pub const LIMIT: usize = 16 * 1024;
@@ -20,7 +21,7 @@ const MAX_PLAIN: usize = 60;
 pub fn excerpt(text: &str) -> String {
     let (mut lines, mut excerpter, mut classifier) = (Lines::default(), Excerpter::default(), Classifier::default());
     let mut each = |line: &str| {
-        if let Some(line) = readable(&plain(line)) {
+        if let Some(line) = readable(&strip_escapes(line)) {
             let weight = classifier.weigh(&line);
             excerpter.line(&line, weight);
         }

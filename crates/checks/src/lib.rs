@@ -15,6 +15,7 @@ mod detect;
 mod excerpt;
 mod expectation;
 mod failure;
+mod pattern;
 mod program;
 mod reading;
 mod reports;

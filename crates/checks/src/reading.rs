@@ -1,15 +1,18 @@
 //! Reads the output of a check while it comes: counts, recognises and keeps what a prompt shows. Keeps bounded memory.
 
+use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ralph_model::{Ended, Signature, TestTally};
 use ralph_process::Stream;
+use ralph_text::{Redactor, strip_escapes};
 
 use crate::count::{Reports, Runners};
 use crate::excerpt::Excerpter;
 use crate::failure::{Classifier, Weight};
 use crate::signature::{Recogniser, signature};
-use crate::text::{Lines, plain, readable};
+use crate::text::{Lines, readable};
 
 /// How often a person is shown another line.
 const SHOW_EVERY: Duration = Duration::from_millis(100);
@@ -17,7 +20,7 @@ const SHOW_EVERY: Duration = Duration::from_millis(100);
 const MAX_SHOWN: usize = 200;
 
 /// What is known of an output so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reading {
     stdout: Side,
     stderr: Side,
@@ -33,12 +36,13 @@ struct Side {
     classifier: Classifier,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Judge {
     runners: Runners,
     recogniser: Recogniser,
     excerpter: Excerpter,
     last: String,
+    redactor: Arc<Redactor>,
 }
 
 /// What an output says.
@@ -51,9 +55,14 @@ pub(crate) struct Read {
 
 impl Judge {
     fn line(&mut self, line: &str, classifier: &mut Classifier) {
-        let line = plain(line);
+        let line = strip_escapes(line);
         self.runners.line(&line);
-        let Some(line) = readable(&line) else { return };
+        let line = match readable(&line) {
+            None => return,
+            // What was decoded has not been searched for secrets yet.
+            Some(Cow::Owned(decoded)) => Cow::Owned(self.redactor.clean(&decoded).into_owned()),
+            Some(line) => line,
+        };
         let weight = classifier.weigh(&line);
         self.recogniser.line(&line, weight);
         self.excerpter.line(&line, weight);
@@ -79,6 +88,18 @@ impl Side {
 }
 
 impl Reading {
+    /// Reads what is freed of secrets already, and frees of them what it decodes.
+    pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
+        let judge = Judge {
+            runners: Runners::default(),
+            recogniser: Recogniser::default(),
+            excerpter: Excerpter::default(),
+            last: String::new(),
+            redactor,
+        };
+        Self { stdout: Side::default(), stderr: Side::default(), judge, shown: None }
+    }
+
     /// Takes a piece. Gives the last line to show, when it is time to show one.
     pub(crate) fn feed(&mut self, stream: Stream, piece: &str) -> Option<String> {
         match stream {

@@ -1,5 +1,6 @@
 //! Runs verification commands under supervision and says how each ended. Decides nothing about a loop.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -7,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ralph_model::{CheckOutcome, Expectation, Millis, Missing, OutputRef};
+use ralph_model::{CheckOutcome, Ended, Expectation, Millis, Missing, OutputRef};
 use ralph_process::{Sandbox, Spec, Stdin, Stop, Supervisor};
 use tokio::sync::watch;
 
@@ -102,6 +103,14 @@ pub enum Error {
         /// What is wrong with it.
         source: ignore::Error,
     },
+    /// The shell or the sandbox of a command could not be started.
+    #[error("could not start `{command}`: {why}; `ralph doctor` checks shell and sandbox")]
+    CouldNotStart {
+        /// The command.
+        command: String,
+        /// What the system says.
+        why: String,
+    },
     /// Supervision failed.
     #[error("could not run `{command}`")]
     Process {
@@ -164,7 +173,8 @@ impl Checker {
     /// passed; its outcome tells of the first run in any case, but for the time that all of them took.
     ///
     /// # Errors
-    /// When checks could not be run at all. A command that fails, is killed or cannot start is an outcome.
+    /// When checks could not be run at all: also a command that could not be started says nothing about the work. A command that
+    /// fails or is killed is an outcome.
     pub async fn run(
         &self,
         request: Request<'_>,
@@ -243,7 +253,8 @@ impl Checker {
         let before = reports_before(request).await?;
         progress(Progress::Started { index, command: command.to_owned(), retry });
 
-        let mut reading = Reading::default();
+        let redactor = self.supervisor.redactor();
+        let mut reading = Reading::new(Arc::clone(redactor));
         let mut observe = |stream, piece: &str| {
             if let Some(line) = reading.feed(stream, piece) {
                 progress(Progress::Output(line));
@@ -251,6 +262,9 @@ impl Checker {
         };
         let finished = self.supervisor.run(spec(request, command, log), stop, &mut observe).await;
         let finished = finished.map_err(|source| Error::Process { command: command.to_owned(), source })?;
+        if let Ended::NotStarted { why } = finished.ended {
+            return Err(Error::CouldNotStart { command: command.to_owned(), why });
+        }
 
         let Read { tests, excerpt, signature } = reading.finish(&finished.ended);
         let mut tests = match before {
@@ -258,6 +272,12 @@ impl Checker {
             None => tests,
         };
         if let Some(tests) = &mut tests {
+            // Reports are decoded, and nothing has searched them for secrets.
+            for name in tests.failing.iter_mut().chain(&mut tests.names) {
+                if let Cow::Owned(clean) = redactor.clean(name) {
+                    *name = clean;
+                }
+            }
             test_names::make_relative(tests, request.directory);
             // Runners print the folder that a link leads to.
             if let Ok(real) = fs::canonicalize(request.directory) {

@@ -5,12 +5,14 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::LazyLock;
 
 use ralph_model::{Signature, TestTally};
+use ralph_text::strip_escapes;
 use regex::{Captures, Regex};
 use sha2::{Digest, Sha256};
 
 use crate::count::{Reports, Runners};
 use crate::failure::{Classifier, Weight};
-use crate::text::{Lines, plain, readable, start};
+use crate::pattern::pattern;
+use crate::text::{Lines, readable, start};
 
 /// Lines that make up a signature at most; a failure of more lines is told apart by its first ones.
 const MAX_LINES: usize = 2000;
@@ -29,7 +31,7 @@ pub fn signature(text: &str) -> Option<Signature> {
     let (mut lines, mut recogniser, mut classifier) = (Lines::default(), Recogniser::default(), Classifier::default());
     let mut runners = Runners::default();
     let mut each = |line: &str| {
-        let line = plain(line);
+        let line = strip_escapes(line);
         runners.line(&line);
         if let Some(line) = readable(&line) {
             let weight = classifier.weigh(&line);
@@ -132,7 +134,7 @@ fn headline(line: &str) -> String {
 
 /// What differs between two runs of the same failure, and what takes its place, in the order in which it is done: a
 /// later pattern would otherwise take apart what an earlier one stands for.
-const PATTERNS: [(&str, &str); 17] = [
+pub(crate) const PATTERNS: [(&str, &str); 17] = [
     (r"^\s*\|[\s|~^-]*", ""),
     (r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b", "<uuid>"),
     (r"\b\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?", "<time>"),
@@ -149,17 +151,15 @@ const PATTERNS: [(&str, &str); 17] = [
     (r":\d+:\d+\b", ""),
     (r"\b([Ll]ine|column|col) \d+", "$1"),
     (r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d+", "$1"),
-    (r"(?i)\b(pid|port|process|thread|worker|child)([ =:#]+|\()\d+", "$1"),
+    (r"(?i-u:\b(pid|port|process|thread|worker|child)([ =:#]+|\()\d+)", "$1"),
     (r"' \(\d+\) panicked", "' panicked"),
     (r"\(node:\d+\)|==\d+==|\[gw\d+\]|\[\s*\d+%\]|\(\s*(?:\d+/\d+|─+)\)", ""),
     (r"… \d+ bytes", "…"),
     (r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|mins?|minutes?)\b", "<duration>"),
 ];
 
-static REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
-    // All of them are patterns; a test holds this to it.
-    PATTERNS.into_iter().filter_map(|(pattern, by)| Some((Regex::new(&of_machines(pattern)).ok()?, by))).collect()
-});
+static REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> =
+    LazyLock::new(|| PATTERNS.into_iter().map(|(text, by)| (pattern(&of_machines(text)), by)).collect());
 
 /// The pattern with digits and the ends of words as machines print them: with those of all scripts of the world a handful of
 /// patterns takes megabytes.
@@ -167,7 +167,7 @@ fn of_machines(pattern: &str) -> String {
     pattern.replace(r"\d", "[0-9]").replace(r"\b", r"(?-u:\b)")
 }
 
-static HASHES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b[0-9a-fA-F]{7,64}\b").ok());
+static HASHES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b[0-9a-fA-F]{7,64}\b"));
 
 /// The line with everything replaced that differs between two runs of the same failure.
 fn normalised(line: &str) -> String {
@@ -177,16 +177,14 @@ fn normalised(line: &str) -> String {
             text = Cow::Owned(replaced);
         }
     }
-    if let Some(hashes) = HASHES.as_ref() {
-        // Words such as `defaced` and plain numbers are no hashes: one has letters and digits.
-        let replaced = hashes.replace_all(&text, |found: &Captures<'_>| {
-            let hash = &found[0];
-            let mixed = hash.bytes().any(|b| b.is_ascii_digit()) && hash.bytes().any(|b| b.is_ascii_alphabetic());
-            if mixed { "<hash>".to_owned() } else { hash.to_owned() }
-        });
-        if let Cow::Owned(replaced) = replaced {
-            text = Cow::Owned(replaced);
-        }
+    // Words such as `defaced` and plain numbers are no hashes: one has letters and digits.
+    let replaced = HASHES.replace_all(&text, |found: &Captures<'_>| {
+        let hash = &found[0];
+        let mixed = hash.bytes().any(|b| b.is_ascii_digit()) && hash.bytes().any(|b| b.is_ascii_alphabetic());
+        if mixed { "<hash>".to_owned() } else { hash.to_owned() }
+    });
+    if let Cow::Owned(replaced) = replaced {
+        text = Cow::Owned(replaced);
     }
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -80,7 +80,7 @@ fn order_and_colours_do_not_matter() {
 
 fn lines_of(text: &str) -> Vec<String> {
     let mut classifier = Classifier::default();
-    let lines = text.lines().filter_map(|line| readable(&plain(line)).map(Cow::into_owned));
+    let lines = text.lines().filter_map(|line| readable(&strip_escapes(line)).map(Cow::into_owned));
     let mut lines: Vec<String> =
         lines.filter(|line| classifier.weigh(line) >= Weight::Blunt).map(|line| normalised(&line)).collect();
     lines.sort();
@@ -146,7 +146,10 @@ fn the_headline_is_the_first_failure() {
 }
 
 #[test]
-fn every_pattern_is_one() {
-    assert_eq!(REPLACEMENTS.len(), PATTERNS.len());
-    assert!(HASHES.is_some());
+fn numbers_of_processes_do_not_make_another_failure() {
+    for (one, other) in
+        [("error: port 4711 is taken", "error: port 815 is taken"), ("Error: PID=12 died", "Error: PID=99 died")]
+    {
+        assert_eq!(hash_of(one), hash_of(other));
+    }
 }

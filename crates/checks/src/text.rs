@@ -1,4 +1,4 @@
-//! Puts pieces of output together to lines and frees lines of colours. Judges nothing.
+//! Puts pieces of output together to lines. Judges nothing.
 
 use std::borrow::Cow;
 
@@ -76,53 +76,6 @@ impl Lines {
         self.head.clear();
         self.tail.clear();
         self.length = 0;
-    }
-}
-
-/// The line without colours and other escape sequences, raw ones and those that were made visible as `␛`.
-pub(crate) fn plain(line: &str) -> Cow<'_, str> {
-    if !line.contains(['\u{1b}', '␛']) {
-        return Cow::Borrowed(line);
-    }
-    let mut clean = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(at) = rest.find(['\u{1b}', '␛']) {
-        clean.push_str(&rest[..at]);
-        let mut after = rest[at..].chars();
-        after.next();
-        rest = skip_sequence(after.as_str());
-    }
-    clean.push_str(rest);
-    Cow::Owned(clean)
-}
-
-/// What follows an escape sequence whose escape character was already taken.
-fn skip_sequence(text: &str) -> &str {
-    let mut chars = text.chars();
-    match chars.next() {
-        Some('[') => {
-            let body = chars.as_str();
-            match body.find(|c: char| !matches!(c, '0'..='?' | ' '..='/')) {
-                // A final byte belongs to the sequence; anything else means that the sequence broke off.
-                Some(at) if body[at..].starts_with(|c: char| ('@'..='~').contains(&c)) => &body[at + 1..],
-                Some(at) => &body[at..],
-                None => "",
-            }
-        }
-        Some(']') => {
-            let body = chars.as_str();
-            match body.find(['\u{7}', '␇', '\u{1b}', '␛']) {
-                Some(at) => {
-                    let end = &body[at..];
-                    let after = &end[end.chars().next().map_or(0, char::len_utf8)..];
-                    after.strip_prefix('\\').unwrap_or(after)
-                }
-                // Unterminated: a title or a link would have an end, so this is text.
-                None => body,
-            }
-        }
-        Some('(' | ')') => chars.as_str().get(1..).unwrap_or_default(),
-        Some(_) | None => text,
     }
 }
 

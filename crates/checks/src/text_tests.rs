@@ -31,23 +31,6 @@ fn lines_do_not_depend_on_the_pieces() {
 }
 
 #[test]
-fn colours_go_whether_raw_or_visible() {
-    for (line, wanted) in [
-        ("\u{1b}[31mFAILED\u{1b}[0m x", "FAILED x"),
-        ("␛[1;38;5;9mFAILED␛[0m x", "FAILED x"),
-        ("a␛[2Kb", "ab"),
-        ("\u{1b}]8;;http://a\u{7}link\u{1b}]8;;\u{7}", "link"),
-        ("␛]0;title␛\\text", "text"),
-        ("\u{1b}(Bplain", "plain"),
-        ("broken ␛[31", "broken "),
-        ("␛", ""),
-        ("no colour", "no colour"),
-    ] {
-        assert_eq!(plain(line), wanted, "{line:?}");
-    }
-}
-
-#[test]
 fn events_of_go_are_read_as_their_text() {
     assert_eq!(readable("plain"), Some(Cow::Borrowed("plain")));
     assert_eq!(readable("{\"not an event\""), Some(Cow::Borrowed("{\"not an event\"")));

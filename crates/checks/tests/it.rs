@@ -41,6 +41,15 @@ impl Place {
         self.run_until(commands, stop, &mut |_| {}, change).await.unwrap()
     }
 
+    async fn try_run(
+        &self,
+        commands: &[&str],
+        change: impl FnOnce(&mut Request<'_>),
+    ) -> Result<Vec<CheckOutcome>, Error> {
+        let (_keep, stop) = watch::channel(None);
+        self.run_until(commands, stop, &mut |_| {}, change).await
+    }
+
     async fn run_until(
         &self,
         commands: &[&str],
@@ -179,12 +188,11 @@ async fn a_stop_fails_everything_that_did_not_run() {
 }
 
 #[tokio::test]
-async fn a_directory_that_is_gone_is_an_outcome() {
+async fn a_command_that_cannot_be_started_is_an_error() {
     let place = Place::new();
     fs::remove_dir(place.work()).unwrap();
-    let outcomes = place.run(&["true"], |_| {}).await;
-    assert!(matches!(outcomes[0].ended, Ended::NotStarted { .. }), "{:?}", outcomes[0].ended);
-    assert!(!outcomes[0].passed);
+    let error = place.try_run(&["true"], |_| {}).await.unwrap_err();
+    assert!(matches!(&error, Error::CouldNotStart { command, .. } if command == "true"), "{error}");
 }
 
 fn kilobytes(field: &str) -> u64 {

@@ -1,6 +1,6 @@
-//! The words that people type, as types. Says what can be said; reads no file, no environment and does nothing.
+//! The command line as types. Reads no file and no environment, and does nothing.
 //!
-//! Only what works is listed: a word that is not in these types is an error with exit code 2, never a silent no-op.
+//! Only what works is listed: anything else is an error with exit code 2, never a silent no-op.
 
 mod history;
 mod layer;
@@ -18,7 +18,8 @@ pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
 };
 
-/// Makes coding agents finish: verifies from outside, feeds the failure back, and goes on until it is fixed.
+/// Makes coding agents finish: verifies their work from outside, feeds failures back, and repeats until the checks
+/// pass or a limit is reached.
 #[derive(Debug, Parser)]
 #[command(
     name = "ralph",
@@ -38,43 +39,43 @@ Exit codes of `run` and `resume`:
   130 cancelled from the keyboard"
 )]
 pub(crate) struct Cli {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Start a loop: run an agent again and again until the checks pass or a limit is hit
+    /// Start a loop: run an agent until the checks pass or a limit is reached
     Run(Box<RunArgs>),
-    /// Go on with a loop that was interrupted or that hit a limit
+    /// Continue a loop that was interrupted or reached a limit
     Resume(ResumeArgs),
     /// List loops, newest first
     List(ListArgs),
-    /// Show one loop: its limits, its iterations and its verdicts
+    /// Show a loop: its limits, iterations and verdicts
     Show(ShowArgs),
-    /// Print what the agent or a check printed
+    /// Print the output of an agent or a check
     Logs(LogsArgs),
-    /// Print what a loop, or one iteration of it, changed in the workspace
+    /// Print what a loop or an iteration changed in the workspace
     Diff(DiffArgs),
-    /// Put the workspace back to how an iteration left it
+    /// Restore the workspace to the state after an iteration
     Rewind(RewindArgs),
     /// Ask a running loop to stop
     Stop(StopArgs),
     /// Summarise finished loops: completion rate, cost, stalls
     Report(ReportArgs),
-    /// Check a loop's journal offline and say what its verdict rests on
+    /// Check a loop's journal offline and show what its verdict depends on
     VerifyRun(VerifyRunArgs),
-    /// Show and approve what a repository's own configuration asks for
+    /// Show and approve the configuration of a repository
     Trust(TrustArgs),
-    /// Write a ralph.toml that fits the project
+    /// Write a ralph.toml for the project
     Init(InitArgs),
-    /// List the agents that can be used here, how they are called and what is missing
+    /// List the agents, how they are called and what is missing
     Agents(AgentsArgs),
-    /// Check that everything a loop needs is there
+    /// Check that this machine has what a loop needs
     Doctor(DoctorArgs),
-    /// Watch a complete loop in a throwaway repository, with a scripted agent
+    /// Run a complete loop in a throwaway repository, with a scripted agent
     Demo(DemoArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),

@@ -214,8 +214,8 @@ fn a_value_that_is_refused_is_told_apart_from_an_unknown_flag() {
         assert!(error.contains(&format!("for '{flag} ")) && error.contains("30s, 10m, 2h"), "{error}");
     }
     let report = |date| Cli::try_parse_from(["ralph", "report", "--since", date]);
-    assert!(report("yesterday").unwrap_err().to_string().contains("like 2026-11-15"));
-    assert!(report("2026-02-30").unwrap_err().to_string().contains("like 2026-11-15"));
+    assert!(report("yesterday").unwrap_err().to_string().contains("such as 2026-11-15"));
+    assert!(report("2026-02-30").unwrap_err().to_string().contains("such as 2026-11-15"));
     assert!(report("2026-02-28").is_ok());
     assert!(Cli::try_parse_from(["ralph", "list", "--limit", "0"]).is_err());
 }

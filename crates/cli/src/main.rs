@@ -82,12 +82,27 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
         }
         Command::Report(args) => commands::report::run(args, &input::host()?, screen),
         command => {
+            require_descriptors()?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build()?;
             let ended = runtime.block_on(dispatch_async(command, input::host()?, screen));
             // A thread that still reads a large workspace for a loop that nobody wants any more is not waited for.
             runtime.shutdown_timeout(Duration::from_millis(500));
             ended
         }
+    }
+}
+
+/// What the least command needs. The runtime panics where it cannot have its own few.
+const DESCRIPTORS: usize = 8;
+
+fn require_descriptors() -> anyhow::Result<()> {
+    let opened: io::Result<Vec<_>> = (0..DESCRIPTORS).map(|_| std::fs::File::open("/dev/null")).collect();
+    match opened {
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => anyhow::bail!(
+            "too few files may be open at once: Ralph needs {DESCRIPTORS} more\n  raise the limit, such as with: ulimit -n 256"
+        ),
+        // What is wrong otherwise shows where it matters.
+        _ => Ok(()),
     }
 }
 

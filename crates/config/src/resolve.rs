@@ -159,6 +159,12 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
     if found_skill.is_some() {
         from.optional(Key::Skill, |layer| layer.skill.clone());
     }
+    let agents = from.agents(inputs.installed);
+    // An agent that costs nothing needs no budget.
+    let is_unmetered = agents
+        .as_ref()
+        .is_ok_and(|Agents { first, more, .. }| first.unmetered && more.iter().all(|agent| agent.unmetered));
+    let max_cost = max_cost.or(is_unmetered.then_some(caps.loop_cost));
     let (max_iterations, max_cost) = match (max_iterations, max_cost) {
         (Some(iterations), Some(cost)) => (iterations, cost),
         (None, Some(_)) => {
@@ -169,7 +175,7 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
         }
         (None, None) => return Err(both_limits(&caps).into()),
     };
-    let Agents { first, more, turns } = from.agents(inputs.installed)?;
+    let Agents { first, more, turns } = agents?;
     let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, first, utf8(inputs.workspace)?);
     let mut config = LoopConfig {
         more_agents: more,

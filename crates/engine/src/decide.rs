@@ -1,11 +1,11 @@
 //! Decides what follows a pass: complete, abort, change the way of working, or go on.
 
 use ralph_model::{
-    AbortCause, AgentSpec, Cost, ErrorCause, Millis, Money, OnBlocked, Outcome, Remedy, StopBy, Timestamp, Trouble,
-    UnknownCharge, UnknownCost, Verdict, WaitLimit,
+    AbortCause, AbortReason, AgentSpec, Cost, ErrorCause, Millis, Money, OnBlocked, Outcome, Remedy, StopBy, Timestamp,
+    Trouble, UnknownCharge, UnknownCost, Verdict, WaitLimit,
 };
 
-use crate::event::{V3_SERVICE_BACKOFF, Wait};
+use crate::event::{V3_SERVICE_BACKOFF, V4_COUNTED_RUNS, Wait};
 use crate::facts::{Facts, IterationRecord};
 
 /// What follows.
@@ -127,7 +127,21 @@ pub(crate) fn completion(facts: &Facts) -> Option<Outcome> {
     }
     let wire_known =
         !facts.config.tripwire || record.verdict.as_ref().is_some_and(|verdict| verdict.tripwire.is_some());
-    (is_convincing(facts, record) && wire_known).then_some(Outcome::Completed { verified: true })
+    (is_convincing(facts, record) && wire_known).then(|| Outcome::Completed { verified: !is_untouched(facts, record) })
+}
+
+/// How a loop that ended like this completes when it is resumed with nothing left to do. One that was ended for tampering needs
+/// another pass.
+pub(crate) fn completion_after(facts: &Facts, ended: &Outcome) -> Option<Outcome> {
+    let was_tampered = ended.reason() == Some(AbortReason::Tampered) && facts.start.behaviour >= V4_COUNTED_RUNS;
+    completion(facts).filter(|_| !was_tampered)
+}
+
+/// Whether the work is the tree of the start, so that nothing was done that a verdict could be about.
+fn is_untouched(facts: &Facts, record: &IterationRecord) -> bool {
+    let start = &facts.start.tree;
+    facts.start.behaviour >= V4_COUNTED_RUNS
+        && (facts.tree == *start || record.verdict.as_ref().is_some_and(|verdict| verdict.tree == *start))
 }
 
 /// Whether the pass that was recorded last completes the loop as soon as its checks show that they can fail.
@@ -154,7 +168,7 @@ const MAX_NAMED: usize = 5;
 
 fn tampered_too_often(facts: &Facts, last: &IterationRecord) -> Option<Next> {
     let count = facts.tampered();
-    if !last.is_tampered() || count < MAX_TAMPERED {
+    if !facts.tampered_at(facts.iterations.len() - 1) || count < MAX_TAMPERED {
         return None;
     }
     let tampering = last.tampering().iter().take(MAX_NAMED).cloned().collect();

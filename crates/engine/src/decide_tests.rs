@@ -252,7 +252,7 @@ fn the_promise_of_the_debugging_skill_counts_while_it_is_in_use_and_only_then() 
     let mut scene = Scene::green(LoopConfig { stall_threshold: 1, deep_debug: Some(debugging()), ..config() });
     scene.pass(fixed(), green());
     assert_eq!(scene.phase(), "pausing");
-    scene.pass(fixed(), green());
+    scene.pass(saying("b", "<promise>BUG_FIXED</promise>"), green());
     assert_eq!(scene.outcome(), &VERIFIED);
 }
 
@@ -412,4 +412,27 @@ fn a_stop_outranks_the_limits_but_not_success_or_a_blocked_agent() {
         scene.begin().stop(StopWhen::AfterIteration).agent(saying("b", message)).checks(verdict);
         assert_eq!(scene.outcome().reason(), reason);
     }
+}
+
+#[test]
+fn the_tree_of_the_start_is_not_verified() {
+    let mut scene = Scene::green(config());
+    scene.pass(saying("start", CLAIM), green());
+    assert_eq!(scene.outcome(), &UNVERIFIED, "nothing was done");
+    let mut scene = Scene::green(config());
+    scene.pass(saying("b", CLAIM), Verdict { tree: tree("start"), ..green() });
+    assert_eq!(scene.outcome(), &UNVERIFIED, "without the changes to protected files nothing is left");
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_ends_the_loop_at_once() {
+    let mut scene = Scene::red(config());
+    let why = "bwrap: not found".to_owned();
+    let ended = ralph_model::Ended::NotStarted { why: why.clone() };
+    scene.begin().agent(ralph_model::AgentRun { ended, ..run("start") });
+    let cause = ralph_model::ErrorCause::AgentNotStarted { agent: "worker".into(), why };
+    assert_eq!(scene.outcome(), &Outcome::Error { cause });
+    assert_eq!(scene.run.facts().counted(), 0, "it uses no iteration");
+    scene.resume();
+    assert_eq!(scene.phase(), "pausing");
 }

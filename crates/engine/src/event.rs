@@ -22,13 +22,19 @@ pub const EVENT_VERSION: u32 = 4;
 /// - 3: a service that refuses again is given at least the backoff, whatever it says; a clock that was set back counts from there;
 ///   a refused pass is not counted either when its tripwire is cut short; spent money does not end a loop whose next agent costs
 ///   none; a single iteration raises no alert.
-pub const BEHAVIOUR: u32 = 3;
+/// - 4: a run that could not be counted is worse than any that could; tampering counts when it happens and not for as long as it
+///   stays; a loop that was ended for tampering does not complete by a resume alone; a tree that is the start's is not verified;
+///   an agent that cannot be started ends the loop at once.
+pub const BEHAVIOUR: u32 = 4;
 
 /// The first behaviour that knows of flakes and of tampering.
 pub(crate) const V2_FLAKES_AND_TAMPERING: u32 = 2;
 
 /// The first behaviour of the patient kind: see 3 above.
 pub(crate) const V3_SERVICE_BACKOFF: u32 = 3;
+
+/// The first behaviour that asks whether a run could be counted: see 4 above.
+pub(crate) const V4_COUNTED_RUNS: u32 = 4;
 
 /// Where a loop began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

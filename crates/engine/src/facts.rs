@@ -8,8 +8,10 @@ use ralph_model::{
 };
 
 use crate::event::{
-    Alert, DayBudget, Limits, StartPoint, Stop, StopWhen, V2_FLAKES_AND_TAMPERING, V3_SERVICE_BACKOFF, Wait,
+    Alert, DayBudget, Limits, StartPoint, Stop, StopWhen, V2_FLAKES_AND_TAMPERING, V3_SERVICE_BACKOFF, V4_COUNTED_RUNS,
+    Wait,
 };
+use crate::rank::Rank;
 
 /// One pass, as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -356,10 +358,25 @@ impl Facts {
         u32::try_from(self.iterations.iter().filter(|record| record.is_false_claim()).count()).unwrap_or(u32::MAX)
     }
 
-    /// In how many iterations something that the checks rest on was not as it should have been.
+    /// Whether the pass at this place tampered: with something that was intact before it, or once more with the same file.
+    /// What an earlier pass left in the tree is not counted again.
+    pub(crate) fn tampered_at(&self, place: usize) -> bool {
+        let Some(record) = self.iterations.get(place) else { return false };
+        if self.start.behaviour < V4_COUNTED_RUNS {
+            return record.is_tampered();
+        }
+        let earlier = self.iterations.iter().take(place).rev().find(|earlier| earlier.verdict.is_some());
+        let known = earlier.map_or(&[][..], IterationRecord::tampering);
+        let touched =
+            |path: &str| record.run.as_ref().is_some_and(|run| run.changed.iter().any(|change| change.path == path));
+        record.tampering().iter().any(|tamper| !known.contains(tamper) || touched(&tamper.path))
+    }
+
+    /// In how many iterations something that the checks rest on was tampered with.
     #[must_use]
     pub fn tampered(&self) -> u32 {
-        u32::try_from(self.iterations.iter().filter(|record| record.is_tampered()).count()).unwrap_or(u32::MAX)
+        let places = 0..self.iterations.len();
+        u32::try_from(places.filter(|place| self.tampered_at(*place)).count()).unwrap_or(u32::MAX)
     }
 
     /// In how many iterations checks failed and passed on the same tree.
@@ -425,8 +442,13 @@ impl Facts {
     #[must_use]
     pub fn has_unseen_work(&self) -> bool {
         let is_there = |run: &AgentRun| run.tree == self.tree || (!run.violations.is_empty() && self.kept.is_none());
-        // What a service refused before it did anything left nothing to look at.
-        let did_nothing = |last: &IterationRecord, run: &AgentRun| run.trouble.is_some() && run.tree == last.before;
+        // What a service refused before it did anything left nothing to look at, and neither did what never ran.
+        let never_ran = |run: &AgentRun| {
+            self.start.behaviour >= V4_COUNTED_RUNS && matches!(run.ended, ralph_model::Ended::NotStarted { .. })
+        };
+        let did_nothing = |last: &IterationRecord, run: &AgentRun| {
+            (run.trouble.is_some() || never_ran(run)) && run.tree == last.before
+        };
         self.needs_verdict()
             && self.last_iteration().is_some_and(|last| {
                 last.verdict.is_none() && last.run.as_ref().is_some_and(|run| is_there(run) && !did_nothing(last, run))
@@ -436,25 +458,29 @@ impl Facts {
     /// Whether the checks passed before the first iteration, so that they prove nothing by themselves.
     #[must_use]
     pub fn is_baseline_green(&self) -> bool {
-        self.baseline.as_ref().is_some_and(|baseline| baseline.passed() || baseline.is_flaky())
+        self.baseline.as_ref().is_some_and(Verdict::is_green_start)
+    }
+
+    /// Whether the checks of a pass passed and the loop is not complete by it.
+    pub(crate) fn outcome_is_open(&self, record: &IterationRecord) -> bool {
+        record.verdict.as_ref().is_some_and(Verdict::passed) && crate::decide::completion(self).is_none()
     }
 
     /// The state with the fewest failures; of equal ones the latest, because it holds the most work.
     #[must_use]
     pub fn best(&self) -> Option<Best> {
-        self.best_of(&self.iterations)
+        self.best_of(&self.iterations).map(|(_, best)| best)
     }
 
     /// The best state before the last pass.
-    pub(crate) fn best_before_last(&self) -> Option<Best> {
+    pub(crate) fn best_before_last(&self) -> Option<(Rank, Best)> {
         self.best_of(self.iterations.split_last().map_or(&[], |(_, earlier)| earlier))
     }
 
-    fn best_of(&self, iterations: &[IterationRecord]) -> Option<Best> {
-        let baseline = self.baseline.as_ref().map(|verdict| Best {
-            iteration: Iteration(0),
-            failing: verdict.failing(),
-            tree: self.start.tree.clone(),
+    fn best_of(&self, iterations: &[IterationRecord]) -> Option<(Rank, Best)> {
+        let baseline = self.baseline.as_ref().map(|verdict| {
+            let tree = self.start.tree.clone();
+            (self.rank(verdict), Best { iteration: Iteration(0), failing: verdict.failing(), tree })
         });
         let passes = iterations.iter().filter(|record| !record.undone).filter_map(|record| {
             // A tree with prohibited changes in it is never handed back; its files were put back before the checks.
@@ -464,9 +490,10 @@ impl Facts {
             if verdict.is_void() || verdict.is_flaky() {
                 return None;
             }
-            Some(Best { iteration: record.iteration, failing: verdict.failing(), tree: run.tree.clone() })
+            let best = Best { iteration: record.iteration, failing: verdict.failing(), tree: run.tree.clone() };
+            Some((self.rank(verdict), best))
         });
-        baseline.into_iter().chain(passes).reduce(|best, next| if next.failing <= best.failing { next } else { best })
+        baseline.into_iter().chain(passes).reduce(|best, next| if next.0 <= best.0 { next } else { best })
     }
 
     /// Whether the loop has to end at once.

@@ -13,6 +13,7 @@ mod fixtures;
 mod machine;
 pub mod phase;
 mod prompt;
+mod rank;
 mod status;
 pub mod text;
 

@@ -109,7 +109,10 @@ impl Loop {
     /// Whether the work is verified and only the last things were in the way of saying so.
     #[must_use]
     pub fn is_only_to_be_closed(&self) -> bool {
-        decide::completion(&self.facts).is_some()
+        match self.outcome() {
+            Some(outcome) => decide::completion_after(&self.facts, outcome).is_some(),
+            None => decide::completion(&self.facts).is_some(),
+        }
     }
 
     /// What an agent's final message says about its work, judged by the prompt that it was given. Nothing where no agent runs.

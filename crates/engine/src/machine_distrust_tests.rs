@@ -161,7 +161,11 @@ fn what_changed_beside_the_tree_since_is_a_reason_to_pass_on_the_same_tree() {
     scene.pass(run("start"), Verdict { beside: beside("b", "c"), ..green() });
     assert_eq!(scene.run.facts().flakes(), 1, "only the check itself left something");
     scene.pass(run("start"), Verdict { beside: beside("agent was here", "d"), ..green() });
-    assert_eq!(scene.outcome(), &VERIFIED);
+    assert_eq!(
+        scene.outcome(),
+        &Outcome::Completed { verified: false },
+        "it passes, and the files are those of the start"
+    );
 }
 
 #[test]
@@ -195,4 +199,36 @@ fn work_that_the_checks_changed_themselves_is_the_work_from_then_on() {
     let attempt = scene.attempt();
     scene.event(Event::ChecksFinished { attempt, verdict: red(&["a"]), tree: Some(tree("formatted")) });
     assert_eq!(scene.run.facts().tree, tree("formatted"));
+}
+
+#[test]
+fn a_loop_that_was_ended_for_tampering_does_not_complete_by_a_resume() {
+    let mut scene = Scene::red(wired());
+    scene.pass(run("b"), tampered(red(&["a"]), "tests/a.rs")).pass(run("c"), tampered(red(&["a"]), "tests/b.rs"));
+    scene.pass(run("d"), tampered(green(), "tests/c.rs")).wire(reported());
+    assert_eq!(scene.reason(), AbortReason::Tampered);
+    assert!(!scene.run.is_only_to_be_closed());
+    scene.resume();
+    assert_eq!(scene.phase(), "pausing", "an agent has to work before anything completes");
+    // Work without tampering completes it.
+    scene.pass(run("e"), green()).wire(reported());
+    assert_eq!(scene.outcome(), &VERIFIED);
+}
+
+#[test]
+fn tampering_that_stays_in_the_tree_is_counted_once() {
+    let mut scene = Scene::red(wired());
+    for after in ["b", "c", "d"] {
+        scene.pass(run(after), tampered(red(&["a"]), "tests/a.rs"));
+    }
+    assert_eq!((scene.phase(), scene.run.facts().tampered()), ("pausing", 1));
+    // Done again, it counts again.
+    let again = |after: &str| {
+        let changed = vec![ralph_model::Change { path: "tests/a.rs".into(), kind: ralph_model::ChangeKind::Modified }];
+        ralph_model::AgentRun { changed, ..run(after) }
+    };
+    scene.pass(again("e"), tampered(red(&["a"]), "tests/a.rs"));
+    assert_eq!(scene.run.facts().tampered(), 2);
+    scene.pass(run("f"), tampered(red(&["a"]), "tests/b.rs"));
+    assert_eq!(scene.reason(), AbortReason::Tampered);
 }

@@ -5,8 +5,8 @@ use std::io::Write as _;
 use ralph_model::{AbortReason, AgentRun, LoopConfig, Money, Tripwire, TroubleKind};
 
 use super::*;
-use crate::EVENT_VERSION;
 use crate::fixtures::*;
+use crate::{BEHAVIOUR, EVENT_VERSION};
 
 fn completed() -> Scene {
     let mut scene = Scene::start(LoopConfig { commit: true, ratchet: true, ..config() });
@@ -47,8 +47,8 @@ fn cost_limit() -> Scene {
 
 fn tampering() -> Scene {
     let mut scene = Scene::red(wired());
-    for after in ["b", "c", "d"] {
-        scene.pass(run(after), tampered(red(&["a"]), "tests/a.rs"));
+    for (after, path) in [("b", "tests/a.rs"), ("c", "tests/b.rs"), ("d", "tests/c.rs")] {
+        scene.pass(run(after), tampered(red(&["a"]), path));
     }
     scene
 }
@@ -115,7 +115,8 @@ fn every_golden_scene_has_its_journal() {
         ("limited", limited()),
         ("patience", patience()),
     ] {
-        let path = format!("{}/tests/journals/v{EVENT_VERSION}-{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals");
+        let path = format!("{folder}/v{EVENT_VERSION}-b{BEHAVIOUR}-{name}.jsonl");
         if std::path::Path::new(&path).is_file() {
             continue;
         }

@@ -8,6 +8,7 @@ use crate::decide;
 use crate::envelope::{Envelope, EvidenceLine, Mark};
 use crate::facts::{Facts, IterationRecord};
 use crate::status::{Conduct, Judged, derive_status};
+use crate::text;
 
 const MAX_FILES: usize = 40;
 /// Files that changed during a check that are named.
@@ -250,6 +251,9 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
         warnings.push("you said that the work was done, and the checks failed: this was a false claim".to_owned());
     } else if facts.has_checks() && previous.verdict.as_ref().is_some_and(Verdict::passed) && !previous.claimed {
         warnings.push(format!("the checks pass, and the loop waits for your {}", facts.config.promise_tag()));
+    }
+    if let Some(why) = text::why_open(facts).filter(|_| previous.claimed) {
+        warnings.push(format!("the checks pass, and the loop is not complete: {why}"));
     }
     if previous.is_tampered() {
         let left = decide::MAX_TAMPERED.saturating_sub(facts.tampered());

@@ -36,6 +36,9 @@ pub fn details(outcome: &Outcome, facts: &Facts, next: Continuation) -> String {
     match outcome {
         Outcome::Aborted { cause } => aborted(cause, next),
         Outcome::Error { cause } => failed(cause, next),
+        Outcome::Completed { verified: false } if facts.has_checks() => {
+            "the checks pass, but the files are those of the start: nothing was done that they could verify".into()
+        }
         Outcome::Completed { verified: false } => "the agent reports completion; nothing checked it".into(),
         Outcome::Completed { verified: true } => verified(facts),
     }
@@ -52,6 +55,21 @@ fn verified(facts: &Facts) -> String {
         text.push_str(&format!("; protected files were restored, the agent's versions are in {place}"));
     }
     text
+}
+
+/// Why a loop whose last checks passed is not complete, if that is so.
+#[must_use]
+pub fn why_open(facts: &Facts) -> Option<String> {
+    let last = facts.last_iteration()?;
+    if facts.outcome_is_open(last) && facts.is_baseline_green() && last.is_tampered() {
+        return Some(
+            "they passed before the first iteration too, so work that changes protected files does not count: restore those \
+             files"
+                .to_owned(),
+        );
+    }
+    let is_open = facts.outcome_is_open(last) && !last.claimed;
+    is_open.then(|| format!("the agent's {} is missing", facts.config.promise_tag()))
 }
 
 /// Why a loop was aborted and what to do next.
@@ -214,6 +232,7 @@ pub fn error(cause: &ErrorCause) -> String {
             };
             format!("{agent}: {trouble}; {limit}")
         }
+        ErrorCause::AgentNotStarted { agent, why } => format!("{agent} could not be started: {why}"),
         ErrorCause::Faulted { error } => error.clone(),
         ErrorCause::Idle => "the loop has nothing to do; this is a bug in Ralph".to_owned(),
         ErrorCause::Recorded { text } => text.clone(),
@@ -225,7 +244,7 @@ pub fn error(cause: &ErrorCause) -> String {
 pub fn failed(cause: &ErrorCause, next: Continuation) -> String {
     let text = error(cause);
     match cause {
-        ErrorCause::ServiceRefused { .. } | ErrorCause::Faulted { .. } => {
+        ErrorCause::ServiceRefused { .. } | ErrorCause::AgentNotStarted { .. } | ErrorCause::Faulted { .. } => {
             format!("{text}; when fixed, {}", next.plain())
         }
         ErrorCause::WaitTooLong { .. } => format!("{text}; later, {}", next.plain()),

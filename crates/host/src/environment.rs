@@ -63,8 +63,21 @@ const ALLOWED: &[&str] = &[
 const ALLOWED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
 /// Parts of a name that say that the value is nobody's business.
-const SECRET_PARTS: [&str; 9] =
-    ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CUSTOM_HEADERS", "CONFIG_CONTENT"];
+const SECRET_PARTS: [&str; 11] = [
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "CREDENTIAL",
+    "AUTH",
+    "COOKIE",
+    "CUSTOM_HEADERS",
+    "CONFIG_CONTENT",
+];
+/// Ends of a name that say the same. `PWD` alone is the current folder.
+const SECRET_ENDS: [&str; 2] = ["_PWD", "_PAT"];
 
 /// What a process gets, and what has to be hidden wherever it turns up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,8 +146,9 @@ fn is_usual(name: &OsStr) -> bool {
 }
 
 fn is_secret(name: &OsStr) -> bool {
-    let name = name.to_string_lossy().to_ascii_uppercase();
-    SECRET_PARTS.iter().any(|part| name.contains(part))
+    // Who wrote a commit is no secret.
+    let name = name.to_string_lossy().to_ascii_uppercase().replace("AUTHOR_", "");
+    SECRET_PARTS.iter().any(|part| name.contains(part)) || SECRET_ENDS.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]

@@ -60,6 +60,26 @@ fn secrets_are_handed_over_by_name_only_and_always_reported() {
 }
 
 #[test]
+fn names_say_what_is_secret() {
+    for (name, secret) in [
+        ("DB_PWD", true),
+        ("PWD", false),
+        ("OLDPWD", false),
+        ("BASIC_AUTH", true),
+        ("NPM_CONFIG__AUTH", true),
+        ("AUTHORIZATION", true),
+        ("GIT_AUTHOR_NAME", false),
+        ("SESSION_COOKIE", true),
+        ("COOKIES", true),
+        ("GITHUB_PAT", true),
+        ("PATH", false),
+        ("my_pat", true),
+    ] {
+        assert_eq!(is_secret(OsStr::new(name)), secret, "{name}");
+    }
+}
+
+#[test]
 fn a_name_that_is_not_set_is_reported() {
     let chosen = choose(variables(&[("HTTP_PROXY", "http://p")]), &["HTTP_PROXY".into(), "HTTPS_PROXY".into()]);
     assert_eq!(names(&chosen), ["HTTP_PROXY", "TERM"]);

@@ -215,7 +215,14 @@ pub enum ErrorCause {
         /// The limit of the wait.
         limit: WaitLimit,
     },
-    /// Ralph itself failed.
+    /// An agent's program or its sandbox could not be started.
+    AgentNotStarted {
+        /// Which agent.
+        agent: String,
+        /// What the system says.
+        why: String,
+    },
+    /// Ralph itself failed, or a check could not be started.
     Faulted {
         /// The error and what is behind it.
         error: String,

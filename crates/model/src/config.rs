@@ -511,7 +511,7 @@ impl LoopConfig {
             let allowed = format!("1 to {}; the cap is `caps.iterations` in your own configuration", caps.iterations);
             return Err(ConfigError::new("max_iterations", problem, allowed));
         }
-        if self.max_cost == Money::ZERO || self.max_cost > caps.loop_cost {
+        if (self.max_cost == Money::ZERO && !self.is_unmetered()) || self.max_cost > caps.loop_cost {
             let problem = match self.max_cost {
                 Money::ZERO => {
                     "$0.00 allows nothing to be spent; for an agent that costs nothing say @unmetered".to_owned()

@@ -270,6 +270,12 @@ impl Verdict {
             && !self.is_void()
     }
 
+    /// Whether checks that find this before the first iteration prove nothing by passing later, so that a claim is needed, too.
+    #[must_use]
+    pub fn is_green_start(&self) -> bool {
+        self.passed() || self.is_flaky()
+    }
+
     /// Why the checks count for nothing although their commands may have passed, in words.
     #[must_use]
     pub fn doubt(&self) -> Option<String> {

@@ -4,7 +4,7 @@
 //! ```text
 //!   Supervisor ──socket──► reaper ──fork──► program ──► its tree
 //!       ▲                  (subreaper: orphans of the tree become its children)
-//!       └──── stdout, stderr: bytes → (ChunkCodec) → Redactor → inert text → log, tails, observer
+//!       └──── stdout, stderr: bytes → (ChunkCodec) → no escapes → Redactor → sanitised text → log, tails, observer
 //! ```
 //!
 //! - One socket joins the two: the request with its descriptors goes down, then orders; reports come up. A socket

@@ -1,4 +1,4 @@
-//! What happens to the bytes that a program prints: redacted, made inert, logged, kept at the end, observed. Words that are told
+//! What happens to the bytes that a program prints: freed of escapes, redacted, sanitised, logged, kept at the end, observed. Words that are told
 //! in pieces only are redacted across the pieces before that; see [`ralph_text::ChunkCodec`].
 //! Reads no pipe.
 
@@ -7,9 +7,7 @@ use std::io;
 use crate::log::Log;
 use crate::spec::{Pieces, Stream};
 use crate::tail::Tail;
-use ralph_text::ChunkDecoder;
-use ralph_text::SanitizeStream;
-use ralph_text::{RedactStream, Redactor};
+use ralph_text::{ChunkDecoder, EscapeStream, RedactStream, Redactor, SanitizeStream};
 
 /// Gets the clean text in pieces. A piece may end in the middle of a line, never of a character.
 pub(crate) type Observer<'a> = dyn FnMut(Stream, &str) + Send + 'a;
@@ -17,10 +15,12 @@ pub(crate) type Observer<'a> = dyn FnMut(Stream, &str) + Send + 'a;
 /// One of the two outputs.
 pub(crate) struct Output {
     spoken: Option<ChunkDecoder>,
+    escapes: EscapeStream,
     redact: RedactStream,
     inert: SanitizeStream,
     bytes: u64,
     // Kept between pieces, so that a flood allocates nothing.
+    stripped: Vec<u8>,
     redacted: Vec<u8>,
     text: String,
     clean: Clean,
@@ -99,9 +99,11 @@ impl Output {
     pub(crate) fn new(stream: Stream, redactor: &Redactor, tail: usize) -> Self {
         Self {
             spoken: None,
+            escapes: EscapeStream::default(),
             redact: redactor.stream(),
             inert: SanitizeStream::default(),
             bytes: 0,
+            stripped: Vec::new(),
             redacted: Vec::new(),
             text: String::new(),
             clean: Clean { stream, logged: Logged::default(), tail: Tail::new(tail) },
@@ -125,17 +127,20 @@ impl Output {
             Some(spoken) => spoken.pass(bytes),
             None => bytes,
         };
-        let redacted = self.redact.pass(bytes, &mut self.redacted);
+        let stripped = self.escapes.pass(bytes, &mut self.stripped);
+        let redacted = self.redact.pass(stripped, &mut self.redacted);
         let text = self.inert.pass(redacted, &mut self.text);
         self.clean.push(text, log, observe)
     }
 
     /// Takes the end. Gives the tail and how many bytes there were.
     pub(crate) fn finish(mut self, log: &mut Log, observe: &mut Observer<'_>) -> io::Result<(String, u64)> {
-        let (mut redacted, mut text) = (Vec::new(), String::new());
+        let (mut stripped, mut redacted, mut text) = (Vec::new(), Vec::new(), String::new());
         if let Some(spoken) = &mut self.spoken {
-            self.redact.push(spoken.finish(), &mut redacted);
+            self.escapes.push(spoken.finish(), &mut stripped);
         }
+        self.escapes.finish(&mut stripped);
+        self.redact.push(&stripped, &mut redacted);
         self.redact.finish(&mut redacted);
         self.inert.push(&redacted, &mut text);
         self.inert.finish(&mut text);

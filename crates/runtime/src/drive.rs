@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use ralph_engine::text;
 use ralph_engine::{Effect, Event, Stop, StopBy, StopWhen};
 use ralph_model::{ErrorCause, Outcome};
 use ralph_process::Stop as Cut;
@@ -176,7 +177,7 @@ impl Driver {
                 iteration: last.iteration,
                 tally: last.verdict.as_ref().map(ralph_model::Verdict::tally),
                 passed: last.verdict.as_ref().is_some_and(ralph_model::Verdict::passed),
-                doubt: last.verdict.as_ref().and_then(ralph_model::Verdict::doubt),
+                doubt: last.verdict.as_ref().and_then(ralph_model::Verdict::doubt).or_else(|| text::why_open(facts)),
                 claimed: last.claimed,
                 spent: facts.spent,
             });

@@ -5,11 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ralph_agents::redact_report;
 use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
-    AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, Sandboxing, TreeHash,
-    ValidLoopConfig, Verify,
+    AbortReason, AgentKind, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome,
+    Sandboxing, TreeHash, ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewLoop, Recorded, Store};
@@ -144,7 +145,20 @@ pub(crate) async fn open(services: Services, mut config: LoopConfig, stops: Stop
     announce(&context, &live);
     context.recover_settings().await;
     warn_of_unwatched(&context);
+    warn_of_unreported_cost(&context);
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
+}
+
+/// A command of the user's own reports its cost at its end, or not at all; then everything that is left is charged.
+fn warn_of_unreported_cost(context: &Context) {
+    let reports = |agent: &&AgentSpec| matches!(agent.kind, AgentKind::Command { .. }) && !agent.unmetered;
+    if let Some(agent) = context.config.agents().find(reports) {
+        context.services.warn(format!(
+            "{} has to report its cost by writing {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE: an iteration without it is charged \
+             the whole remaining budget; use --unmetered if it costs nothing",
+            agent.name
+        ));
+    }
 }
 
 /// Links to more than can be watched leave what is behind them unprotected, which is for the user to know.
@@ -293,6 +307,10 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     let (mut lost, money) = live.lost(&context.folder).unzip();
     let mut money = money.flatten();
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
+    if let Some(attempt) = unanswered {
+        // The process that would have done it is gone. What the report says is read.
+        let _ = redact_report(&context.folder.attempt(attempt).join("result.json"), &services.redactor);
+    }
     for open in services.store.open_reservations(live.loop_id).await? {
         if Some(open.attempt) == unanswered {
             continue;

@@ -4,11 +4,11 @@ mod certificate;
 mod ledger;
 mod metrics;
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ralph_store::Head;
+use ralph_workspace::OwnFolder;
 
 use crate::home::LoopFolder;
 use crate::live::Live;
@@ -48,18 +48,9 @@ fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), Str
 
 /// The folder in the workspace that Ralph writes to. The agent writes there too, so a link in its place is not followed: it
 /// would make Ralph write wherever the agent likes.
-fn own_folder(root: &Path) -> Result<PathBuf, String> {
+fn own_folder(root: &Path) -> Result<OwnFolder, String> {
     in_its_place(root)?;
-    let folder = root.join(".ralph");
-    match fs::symlink_metadata(&folder) {
-        Ok(found) if found.is_dir() => Ok(folder),
-        Ok(_) => Err(format!("{} is not a folder: remove it", folder.display())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-            Ok(folder)
-        }
-        Err(error) => Err(format!("{}: {error}", folder.display())),
-    }
+    OwnFolder::of_workspace(root).map_err(|error| error.to_string())
 }
 
 /// A workspace's path was without links when the loop began; with one, it leads into somebody else's folder.

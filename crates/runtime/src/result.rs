@@ -166,6 +166,9 @@ impl LoopResult {
         let reason = self.reason.map(|reason| format!(" {reason}")).unwrap_or_default();
         let verified = match (self.status, self.verified) {
             ("COMPLETED", true) => " (verified)",
+            ("COMPLETED", false) if self.verdict.as_ref().is_some_and(|verdict| !verdict.checks.is_empty()) => {
+                " (NOT verified: no file was changed)"
+            }
             ("COMPLETED", false) => " (NOT verified: no check ran)",
             _ => "",
         };

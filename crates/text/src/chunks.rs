@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use crate::escapes::EscapeStream;
 use crate::redact::{RedactStream, Redactor};
 use crate::sanitize::sanitize;
 
@@ -59,6 +60,7 @@ pub struct ChunkDecoder {
 struct MessageBuffer {
     name: &'static str,
     message: String,
+    escapes: EscapeStream,
     redact: RedactStream,
     /// The line of its last piece, for what is left in the end.
     line: String,
@@ -148,8 +150,9 @@ impl ChunkDecoder {
             *voice = MessageBuffer::new(piece, redactor);
         }
         text.clone_into(&mut voice.line);
-        let mut clean = Vec::new();
-        let words = voice.redact.pass(piece.words.as_bytes(), &mut clean);
+        let (mut stripped, mut clean) = (Vec::new(), Vec::new());
+        let words = voice.escapes.pass(piece.words.as_bytes(), &mut stripped);
+        let words = voice.redact.pass(words, &mut clean);
         if words == piece.words.as_bytes() {
             out.extend_from_slice(raw);
         } else {
@@ -168,12 +171,20 @@ impl ChunkDecoder {
 impl MessageBuffer {
     fn new(piece: &MessageChunk<'_>, redactor: &Redactor) -> Self {
         let message = piece.message.clone().into_owned();
-        Self { name: piece.voice, message, redact: redactor.stream(), line: String::new() }
+        Self {
+            name: piece.voice,
+            message,
+            escapes: EscapeStream::default(),
+            redact: redactor.stream(),
+            line: String::new(),
+        }
     }
 
     /// What is left of the message, in a line like those before.
     fn end(&mut self, codec: ChunkCodec, out: &mut Vec<u8>) {
-        let mut words = Vec::new();
+        let (mut stripped, mut words) = (Vec::new(), Vec::new());
+        self.escapes.finish(&mut stripped);
+        self.redact.push(&stripped, &mut words);
         // Whoever is stopped in the middle of a secret has told half of it.
         self.redact.break_off(&mut words);
         if !words.is_empty() {

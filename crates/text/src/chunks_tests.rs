@@ -12,7 +12,7 @@ fn speech() -> ChunkCodec {
             (Some("{say"), Some(voice), Some(message), Some(words)) => StreamLine::Chunk(MessageChunk {
                 voice: if voice == "thought" { "thought" } else { "message" },
                 message: message.into(),
-                words: words.strip_suffix('}').unwrap_or(words).into(),
+                words: words.strip_suffix('}').unwrap_or(words).replace("\\e", "\x1b").into(),
             }),
             (Some("end"), ..) => StreamLine::End,
             _ => StreamLine::Other,
@@ -54,6 +54,14 @@ fn a_secret_in_two_pieces_is_in_none_of_them() {
 }
 
 #[test]
+fn a_secret_with_an_escape_between_its_pieces_is_not_put_together() {
+    let lines = passed(&[
+        b"{say message 1 a hunter2-very}\n{say message 1 \\e[31}\n{say message 1 m-long-secret-value\\e[0m b}\nend\n",
+    ]);
+    assert_eq!(words(&lines, "message"), "a [redacted:MY_API_KEY] b");
+}
+
+#[test]
 fn the_rest_of_a_token_that_was_long_enough_before_goes_too() {
     let lines = passed(&[b"{say message 1 sk-ant-abcdefghijklmnopqrstuvwxyz}\n{say message 1 0123456789 ok}\n"]);
     assert_eq!(words(&lines, "message"), "[redacted:anthropic-key] ok");
@@ -92,7 +100,8 @@ fn voices_do_not_end_each_other() {
 
 #[test]
 fn lines_without_a_doubt_in_them_stay_as_they_are() {
-    for text in ["{say message 1 all is well}\r\nodd \u{202e}\n\n{say message 1  and good}\nend\n{no end", "no end\r"] {
+    for text in ["{say message 1 all is well}\r\nodd \u{202e}\n\n{say message 1  and so on.}\nend\n{no end", "no end\r"]
+    {
         assert_eq!(passed(&[text.as_bytes()]), text);
     }
     // Bytes that are no text are the business of others.

@@ -2,9 +2,11 @@
 //! together that arrive in chunks. Reads and writes nothing itself.
 
 mod chunks;
+mod escapes;
 mod redact;
 mod sanitize;
 
 pub use chunks::{ChunkCodec, ChunkDecoder, MessageChunk, StreamLine};
+pub use escapes::{EscapeStream, strip_escapes};
 pub use redact::{RedactStream, Redactor};
 pub use sanitize::{SanitizeStream, sanitize};

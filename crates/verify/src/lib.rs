@@ -3,6 +3,7 @@
 
 pub mod confirm;
 pub mod expected;
+mod pattern;
 pub mod pins;
 pub mod tampering;
 pub mod test_names;

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use ralph_model::TestTally;
 use regex::Regex;
 
+use crate::pattern::pattern;
 use crate::text::start;
 use ralph_verify::test_names::COPY;
 
@@ -142,19 +143,15 @@ fn is_no_test(name: &str) -> bool {
 /// The name without what changes from run to run though the test is the same: the line of a doc test, the place of an
 /// object in memory.
 fn steady(name: &str) -> Cow<'_, str> {
-    static LINE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r" \(line [0-9]+\)").ok());
-    static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u:\b)0x[0-9a-fA-F]{6,}(?-u:\b)").ok());
+    static LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r" \(line [0-9]+\)"));
+    static ADDRESS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?-u:\b)0x[0-9a-fA-F]{6,}(?-u:\b)"));
     let mut name = Cow::Borrowed(name);
     // Cheap refusals first: this runs for every test.
-    if name.contains(" (line ")
-        && let Some(line) = LINE.as_ref()
-    {
-        name = Cow::Owned(line.replace_all(&name, "").into_owned());
+    if name.contains(" (line ") {
+        name = Cow::Owned(LINE.replace_all(&name, "").into_owned());
     }
-    if name.contains("0x")
-        && let Some(address) = ADDRESS.as_ref()
-    {
-        name = Cow::Owned(address.replace_all(&name, "0x…").into_owned());
+    if name.contains("0x") {
+        name = Cow::Owned(ADDRESS.replace_all(&name, "0x…").into_owned());
     }
     name
 }
@@ -163,10 +160,9 @@ fn steady(name: &str) -> Cow<'_, str> {
 ///
 /// A name may itself end like that, and the time is not always printed, so all that look so are cut.
 pub(super) fn without_time(name: &str) -> &str {
-    static TIME: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?: +\(?[0-9]+(?:\.[0-9]+)? ?(?:ms|s|m)\)?)+$").ok());
+    static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?: +\(?[0-9]+(?:\.[0-9]+)? ?(?:ms|s|m)\)?)+$"));
     let name = name.trim_end();
-    TIME.as_ref().and_then(|time| time.find(name)).map_or(name, |found| &name[..found.start()])
+    TIME.find(name).map_or(name, |found| &name[..found.start()])
 }
 
 #[cfg(test)]

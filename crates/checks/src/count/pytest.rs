@@ -7,6 +7,8 @@ use regex::Regex;
 use super::names::Ran;
 use super::sums::{Counted, Gathered, Sums, counted, is_seconds};
 
+use crate::pattern::pattern;
+
 /// The last line of a session, with or without its frame of `=`.
 #[derive(Debug, Default)]
 pub(super) struct Pytest {
@@ -134,15 +136,15 @@ impl Shown {
     /// `tests/test_cart.py ..F. [ 50%]`, `tests/test_cart.py::test_total PASSED [ 50%]`,
     /// `[gw0] [ 50%] PASSED tests/test_cart.py::test_total`
     fn result(&mut self, line: &str) {
-        static RESULT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            Regex::new(r"^([^ \t]+\.py::.*?) +(PASSED|FAILED|ERROR|XPASS|SKIPPED|XFAIL|RERUN|SUB[A-Z]+)(?-u:\b)").ok()
+        static RESULT: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(r"^([^ \t]+\.py::.*?) +(PASSED|FAILED|ERROR|XPASS|SKIPPED|XFAIL|RERUN|SUB[A-Z]+)(?-u:\b)")
         });
         if line.starts_with('[') {
             let Some((word, node)) = without_worker(line).split_once(' ') else { return };
             self.ended(word, node);
         } else if line.contains(".py::")
             // Asked last: the pattern is built only for whoever has such lines.
-            && let Some(found) = RESULT.as_ref().and_then(|result| result.captures(line))
+            && let Some(found) = RESULT.captures(line)
         {
             self.close();
             let (Some(node), Some(word)) = (found.get(1), found.get(2)) else { return };

@@ -1,4 +1,4 @@
-//! The words of the commands that look at loops and steer them.
+//! The arguments of the commands that show and control loops.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,62 +10,62 @@ use ralph_model::Money;
 use super::ScreenArgs;
 use super::run::count;
 
-/// The words of `ralph resume`.
+/// The arguments of `ralph resume`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph resume
   ralph resume 9a8057b3 --max 20 --max-cost 8
   ralph resume --agent codex:gpt-6-sol")]
 pub(crate) struct ResumeArgs {
-    /// The loop, by its id or by four or more characters from either end; without it, the newest unfinished one of
-    /// this workspace
+    /// The loop: its id, or at least four characters from its start or end [default: the newest unfinished loop of this
+    /// workspace]
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: Option<String>,
 
-    /// A new limit of agent runs, counted from the loop's start
+    /// New limit on agent runs, counted from the start of the loop
     #[arg(long = "max", value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(crate) max_iterations: Option<u32>,
 
-    /// A new limit of money in US dollars, counted from the loop's start
+    /// New limit on cost in US dollars, counted from the start of the loop
     #[arg(long = "max-cost", value_name = "USD", allow_negative_numbers = true)]
     pub(crate) max_cost: Option<Money>,
 
-    /// The agent costs nothing that Ralph has to count
+    /// Do not count the cost of the agent
     #[arg(long)]
     pub(crate) unmetered: bool,
 
-    /// Go on with another agent; with several, in turns as at the start
+    /// Continue with another agent; repeat for several, which take turns as at the start
     #[arg(long, value_name = "NAME[:MODEL]")]
     pub(crate) agent: Vec<String>,
 
-    /// Go on with another model
+    /// Continue with another model
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
 
-    /// Set aside every journal entry after this number and go on from there, when the journal is broken
+    /// Discard every journal entry after this number and continue from there, if the journal is damaged
     #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) discard_after: Option<u64>,
 
-    /// How it is shown.
+    /// Options for the output.
     #[command(flatten)]
     pub(crate) screen: ScreenArgs,
 }
 
-/// The words of `ralph list`.
+/// The arguments of `ralph list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph list
   ralph list --all --status aborted --limit 5 --json")]
 pub(crate) struct ListArgs {
-    /// Loops of every workspace, not only of this one
+    /// List the loops of every workspace, not only this one
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Only loops in this state
+    /// List only loops in this state
     #[arg(long, value_name = "STATUS")]
     pub(crate) status: Option<StatusWord>,
 
-    /// At most this many
+    /// Maximum number of loops
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
 
@@ -74,32 +74,32 @@ pub(crate) struct ListArgs {
     pub(crate) json: bool,
 }
 
-/// The state of a loop, as people ask for it.
+/// The state of a loop, as typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StatusWord {
-    /// Working now
+    /// Running now
     Running,
     /// Marked as running, but its process is gone
     Interrupted,
-    /// Done
+    /// Completed
     Completed,
-    /// Ended by a limit or by somebody
+    /// Ended by a limit or cancelled
     Aborted,
-    /// Ended because Ralph itself failed
+    /// Ended with an error
     Error,
 }
 
-/// The words of `ralph show`.
+/// The arguments of `ralph show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph show 9a8057b3
   ralph show 9a8057b3 --prompt 2")]
 pub(crate) struct ShowArgs {
-    /// The loop, by its id or by four or more characters from either end
+    /// The loop: its id, or at least four characters from its start or end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
 
-    /// Print the prompt of this iteration instead
+    /// Print only the prompt of this iteration
     #[arg(long, value_name = "N", conflicts_with = "json")]
     pub(crate) prompt: Option<u32>,
 
@@ -108,67 +108,66 @@ pub(crate) struct ShowArgs {
     pub(crate) json: bool,
 }
 
-/// The words of `ralph logs`.
+/// The arguments of `ralph logs`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph logs 9a8057b3
   ralph logs 9a8057b3 2 --check 1
   ralph logs 9a8057b3 --follow")]
 pub(crate) struct LogsArgs {
-    /// The loop, by its id or by four or more characters from either end
+    /// The loop: its id, or at least four characters from its start or end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
 
-    /// The iteration; 0 is the baseline; without it, the newest
+    /// The iteration; 0 is the baseline [default: the newest]
     #[arg(value_name = "N")]
     pub(crate) iteration: Option<u32>,
 
-    /// The output of this check, counted from 1, instead of the agent's
+    /// Print the output of this check, counted from 1, instead of the agent's
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) check: Option<u32>,
 
-    /// Print every output of the loop in order, and go on while it runs
+    /// Print every output of the loop in order, and follow it while it runs
     #[arg(long, short)]
     pub(crate) follow: bool,
 
-    /// Print the agent's own lines as they came, also where they are JSON
+    /// Print the agent's output unchanged, even if it is JSON
     #[arg(long)]
     pub(crate) raw: bool,
 }
 
-/// The words of `ralph diff`.
+/// The arguments of `ralph diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph diff 9a8057b3
   ralph diff 9a8057b3 2 | git apply --reverse")]
 pub(crate) struct DiffArgs {
-    /// The loop, by its id or by four or more characters from either end
+    /// The loop: its id, or at least four characters from its start or end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
 
-    /// Only what this iteration changed
+    /// Print only the changes of this iteration
     #[arg(value_name = "N")]
     pub(crate) iteration: Option<u32>,
 }
 
-/// The words of `ralph rewind`.
+/// The arguments of `ralph rewind`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph rewind 9a8057b3 --to start
   ralph rewind 9a8057b3 --to 2
   ralph rewind 9a8057b3 --to undo")]
 pub(crate) struct RewindArgs {
-    /// The loop, by its id or by four or more characters from either end
+    /// The loop: its id, or at least four characters from its start or end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
 
-    /// The iteration whose end state comes back, `start` for the state before the loop, `undo` for the state before
-    /// the last rewind
+    /// The state to restore: after iteration N, `start` for before the loop, `undo` for before the last rewind
     #[arg(long, value_name = "N|start|undo")]
     pub(crate) to: RewindTarget,
 }
 
-/// The state that a rewind brings back.
+/// The state that a rewind restores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RewindTarget {
     /// Before the loop.
@@ -187,25 +186,25 @@ impl FromStr for RewindTarget {
             "start" => Ok(Self::Start),
             "undo" => Ok(Self::Undo),
             number => match number.parse() {
-                Ok(0) => Err("iterations are counted from 1; the state before the first is `start`".to_owned()),
+                Ok(0) => Err("iterations are counted from 1; use `start` for the state before the first".to_owned()),
                 Ok(iteration) => Ok(Self::Iteration(iteration)),
-                Err(_) => Err("expected the number of an iteration, `start` or `undo`".to_owned()),
+                Err(_) => Err("expected an iteration number, `start` or `undo`".to_owned()),
             },
         }
     }
 }
 
-/// The words of `ralph stop`.
+/// The arguments of `ralph stop`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph stop 9a8057b3
   ralph stop 9a8057b3 --now")]
 pub(crate) struct StopArgs {
-    /// The loop, by its id or by four or more characters from either end
+    /// The loop: its id, or at least four characters from its start or end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
 
-    /// End the running agent at once instead of after its iteration
+    /// Stop the running agent at once instead of after the iteration
     #[arg(long)]
     pub(crate) now: bool,
 
@@ -214,21 +213,21 @@ pub(crate) struct StopArgs {
     pub(crate) json: bool,
 }
 
-/// The words of `ralph report`.
+/// The arguments of `ralph report`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph report
   ralph report --since 2026-11-01 --json")]
 pub(crate) struct ReportArgs {
-    /// The UTC day that the report is named after and that it ends with [default: today]
+    /// Last UTC day of the report, which also names it [default: today]
     #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) date: Option<Date>,
 
-    /// The first UTC day that counts [default: the day of the report]
+    /// First UTC day of the report [default: the last day]
     #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) since: Option<Date>,
 
-    /// The metrics file to read [default: the workspace's own]
+    /// The metrics file to read [default: that of the workspace]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) metrics: Option<PathBuf>,
 
@@ -238,15 +237,15 @@ pub(crate) struct ReportArgs {
 }
 
 fn day(text: &str) -> Result<Date, String> {
-    text.parse().map_err(|_| "write a day of the calendar like 2026-11-15".to_owned())
+    text.parse().map_err(|_| "expected a date, such as 2026-11-15".to_owned())
 }
 
-/// The words of `ralph verify-run`.
+/// The arguments of `ralph verify-run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph verify-run 9a8057b3 --json")]
 pub(crate) struct VerifyRunArgs {
-    /// The loop, by its id or by four or more characters from either end
+    /// The loop: its id, or at least four characters from its start or end
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: String,
 

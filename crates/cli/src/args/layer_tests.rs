@@ -46,5 +46,5 @@ fn arguments_for_the_agent_are_split_as_a_shell_does() {
     let words = ["--agent-args", "--max-turns 30", "--agent-args", "--append 'two words'"];
     let layer = typed(&words).unwrap();
     assert_eq!(layer.agent_args.unwrap(), ["--max-turns", "30", "--append", "two words"]);
-    assert!(typed(&["--agent-args", "'open"]).unwrap_err().contains("a quote that is not closed"));
+    assert!(typed(&["--agent-args", "'open"]).unwrap_err().contains("unclosed quote"));
 }

@@ -1,5 +1,5 @@
-//! The words of `ralph run`. A value that is not given here is looked for in the configuration files, so that hardly
-//! anything has a default at this place.
+//! The arguments of `ralph run`. A value that is not given here comes from the configuration files, so hardly anything
+//! has a default in clap.
 
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
 
-/// The words of `ralph run`.
+/// The arguments of `ralph run`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = "Examples:
   ralph run \"Fix tests in src/utils\" --max 10 --max-cost 5 \\
@@ -18,169 +18,170 @@ use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verif
   git diff | ralph run - --max 5 --max-cost 2 --criteria \"cargo test\" \\
       --agent-command ./my-agent --unmetered --json")]
 pub(crate) struct RunArgs {
-    /// What the agent has to achieve, in words; `-` reads it from standard input
+    /// What the agent should achieve; `-` reads it from standard input
     #[arg(value_name = "OBJECTIVE", required_unless_present = "objective_file", conflicts_with = "objective_file")]
     pub(crate) objective: Option<String>,
 
-    /// Read the objective from a file, byte for byte
+    /// Read the objective from a file, unchanged
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) objective_file: Option<PathBuf>,
 
-    /// At most this many agent runs; required here or in a configuration file
+    /// Maximum number of agent runs; required here or in a configuration file
     #[arg(long = "max", value_name = "N", value_parser = count, allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) max_iterations: Option<u32>,
 
-    /// At most this much money in US dollars; required here or in a configuration file
+    /// Maximum cost in US dollars; required here or in a configuration file
     #[arg(long = "max-cost", value_name = "USD", allow_negative_numbers = true, help_heading = "Limits")]
     pub(crate) max_cost: Option<Money>,
 
-    /// At most this much time for the whole loop, such as 2h
-    #[arg(long, allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
+    /// Maximum duration of the loop, such as 2h
+    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
     pub(crate) max_duration: Option<Millis>,
 
-    /// At most this much time for one agent run [default: 30m]
-    #[arg(long, allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
+    /// Maximum duration of one agent run [default: 30m]
+    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
     pub(crate) iteration_timeout: Option<Millis>,
 
-    /// At most this much time for one check [default: 10m]
-    #[arg(long = "verify-timeout", allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
+    /// Maximum duration of one check [default: 10m]
+    #[arg(long = "verify-timeout", allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
     pub(crate) verification_timeout: Option<Millis>,
 
-    /// End a process that neither prints nor works for this long; 0 never does [default: 10m]
-    #[arg(long, allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
+    /// Stop a process that is idle for this long; 0 disables it [default: 10m]
+    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
     pub(crate) idle_timeout: Option<Millis>,
 
-    /// At most this much time to wait for a service that refuses for now, at once; 0 never waits [default: 24h]
-    #[arg(long, allow_negative_numbers = true, value_name = "SPAN", help_heading = "Limits")]
+    /// Longest single wait for a rate-limited service; 0 disables waiting [default: 24h]
+    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
     pub(crate) max_wait: Option<Millis>,
 
-    /// Iterations without progress that make a stall [default: 5]
+    /// Number of iterations without progress that count as a stall [default: 5]
     #[arg(long = "stall", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits")]
     pub(crate) stall_threshold: Option<u32>,
 
-    /// Equal failures in a row that end the loop [default: 5]
+    /// Number of identical failures in a row that end the loop [default: 5]
     #[arg(long = "same-error", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits")]
     pub(crate) same_error_threshold: Option<u32>,
 
-    /// A command that fails until the work is done; may be repeated, all of them have to pass
+    /// Command that passes only when the work is done; repeatable, all must pass
     #[arg(long = "criteria", visible_alias = "verification-command", value_name = "CMD", help_heading = "Checks")]
     pub(crate) criteria: Vec<String>,
 
-    /// Something that has to be observable: tool:NAME, commit, file:GLOB, command:CMD or clean-tree; may be repeated
+    /// Require an observable result: tool:NAME, commit, file:GLOB, command:CMD or clean-tree; repeatable
     #[arg(long = "expect", value_name = "EXPECTATION", help_heading = "Checks")]
     pub(crate) expects: Vec<Expectation>,
 
-    /// Report files of the test runner (JUnit XML), relative to the workspace; may be repeated
+    /// Report files of the test runner (JUnit XML), relative to the workspace; repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Checks")]
     pub(crate) junit: Vec<String>,
 
-    /// What the agent prints when it is done; when given, passing checks alone do not complete the loop
+    /// Text that the agent prints when it is done; if given, passing checks alone do not complete the loop
     #[arg(long, value_name = "TEXT", help_heading = "Checks")]
     pub(crate) promise: Option<String>,
 
-    /// The agent to run: claude, codex, opencode, gemini or a name from a configuration file, with a model as NAME:MODEL;
-    /// may be repeated, see --escalate-after [default: the first that is installed]
+    /// Agent to run: claude, codex, opencode, gemini or a name from a configuration file; NAME:MODEL selects a model;
+    /// repeatable, see --escalate-after [default: the first installed]
     #[arg(long, value_name = "NAME", conflicts_with = "agent_command", help_heading = "Agent")]
     pub(crate) agent: Vec<String>,
 
-    /// The model that the agent is asked to use
+    /// Model for the agent
     #[arg(long, value_name = "MODEL", help_heading = "Agent")]
     pub(crate) model: Option<String>,
 
-    /// Arguments that the agent's program gets besides, quoted as in a shell; may be repeated
+    /// More arguments for the agent's program, quoted as in a shell; repeatable
     #[arg(long, value_name = "ARGS", value_parser = words, allow_hyphen_values = true, help_heading = "Agent")]
     pub(crate) agent_args: Vec<Words>,
 
-    /// Of several agents, go on with the next one after this many failed iterations [default: 2]
+    /// Switch to the next agent after this many failed iterations [default: 2]
     #[arg(long, allow_negative_numbers = true, value_name = "K", value_parser = count, conflicts_with = "rotate", help_heading = "Agent")]
     pub(crate) escalate_after: Option<u32>,
 
-    /// Of several agents, take another one each iteration
+    /// Switch to the next agent on each iteration
     #[arg(long, help_heading = "Agent")]
     pub(crate) rotate: bool,
 
-    /// Run this many candidates at once, each in a git worktree of its own, under one budget; the first that verifies wins
+    /// Run N candidates at once, each in its own git worktree, under one budget; the first to verify wins
     #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Agent")]
     pub(crate) race: Option<u32>,
 
-    /// A program that reads its prompt from standard input, or from the file that {prompt_file} stands for
+    /// Command to run as the agent; it reads the prompt from standard input, or from the file {prompt_file}
     #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, help_heading = "Agent")]
     pub(crate) agent_command: Option<String>,
 
-    /// The agent costs nothing that Ralph has to count
+    /// Do not count the cost of the agent
     #[arg(long, help_heading = "Agent")]
     pub(crate) unmetered: bool,
 
-    /// Instructions that go with the objective: tdd, systematic-debugging, code-cleanup or one of your own
+    /// Instructions to add to the objective: tdd, systematic-debugging, code-cleanup or your own
     #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) skill: Option<String>,
 
-    /// On the first stall go on with the systematic-debugging skill
+    /// On the first stall, continue with the systematic-debugging skill
     #[arg(long, help_heading = "Agent")]
     pub(crate) deep_debug: bool,
 
-    /// Give every prompt as the objective alone, without what happened before
+    /// Prompt with the objective alone, without the results of earlier iterations
     #[arg(long, help_heading = "Agent")]
     pub(crate) no_context: bool,
 
-    /// What an agent's `<blocked>` does [default: stop]
+    /// What to do when the agent reports `<blocked>` [default: stop]
     #[arg(long, value_name = "HOW", value_parser = on_blocked(), help_heading = "Agent")]
     pub(crate) on_blocked: Option<OnBlocked>,
 
-    /// An environment variable that agent and checks get besides the usual ones, a secret only the agent; may be repeated
+    /// Pass an environment variable to the agent and the checks, a secret only to the agent; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) env: Vec<String>,
 
-    /// The rest between two iterations, in milliseconds or as a span [default: 500]
+    /// Pause between iterations, in milliseconds or as a duration [default: 500]
     #[arg(long, allow_negative_numbers = true, value_name = "MS", value_parser = pause, help_heading = "Agent")]
     pub(crate) pause: Option<Millis>,
 
-    /// The folder to work in [default: the current one]
+    /// Folder to work in [default: the current folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Workspace")]
     pub(crate) workspace: Option<PathBuf>,
 
-    /// Work in a git worktree on a branch of its own
+    /// Work in a new git worktree on its own branch
     #[arg(long, help_heading = "Workspace")]
     pub(crate) worktree: bool,
 
-    /// Commit verified work on the current branch, as one commit
+    /// Commit verified work to the current branch, as one commit
     #[arg(long, help_heading = "Workspace")]
     pub(crate) commit: bool,
 
-    /// Paths that the agent may not change, besides the configured ones; `!GLOB` allows again; may be repeated
+    /// Prohibit changes to these paths, in addition to the configured ones; `!GLOB` permits them again; repeatable
     #[arg(long = "prohibit", value_name = "GLOB", help_heading = "Workspace")]
     pub(crate) prohibit: Vec<String>,
 
-    /// Paths that the checks depend on, besides those that are detected; may be repeated
+    /// Protect paths that the checks depend on, in addition to the detected ones; repeatable
     #[arg(long = "protect", value_name = "GLOB", help_heading = "Checks")]
     pub(crate) protect: Vec<String>,
 
-    /// Files that the checks depend on and that the agent may change all the same; may be repeated
+    /// Permit the agent to change these files although the checks depend on them; repeatable
     #[arg(long = "allow-test-change", value_name = "GLOB", help_heading = "Checks")]
     pub(crate) allow_test_change: Vec<String>,
 
-    /// Where the checks run: in the workspace with protected files put back, or in a folder of their own that the agent
-    /// cannot write [default: guarded]
+    /// Where the checks run: in the workspace with protected files restored, or in a folder that the agent cannot write
+    /// [default: guarded]
     #[arg(long, value_name = "WHERE", value_parser = verify(), help_heading = "Checks")]
     pub(crate) verify: Option<Verify>,
 
-    /// A command that prepares the folder of isolated checks, the first time and when a lock file changed; may be repeated
+    /// Command that prepares the folder of isolated checks, the first time and after a lock file changes; repeatable
     #[arg(long, value_name = "CMD", help_heading = "Checks")]
     pub(crate) setup: Vec<String>,
 
-    /// Run a failing check again, up to N times, to tell a flake from a failure [default: 0]
+    /// Run a failing check again, up to N times, to distinguish a flaky check from a failure [default: 0]
     #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Checks")]
     pub(crate) retries: Option<u32>,
 
-    /// Do not plant failing tests to see whether the checks can still fail
+    /// Do not plant failing tests to confirm that the checks still catch failures
     #[arg(long, help_heading = "Checks")]
     pub(crate) no_tripwire: bool,
 
-    /// Keep agent and checks inside a sandbox: `on` as far as this machine can, `require` or not at all [default: on]
+    /// Run agent and checks in a sandbox: `on` uses what this machine supports, `require` refuses to start without one
+    /// [default: on]
     #[arg(long, value_name = "HOW", value_parser = sandbox(), help_heading = "Sandbox")]
     pub(crate) sandbox: Option<Sandboxing>,
 
-    /// A path that agent and checks may write besides the usual ones; may be repeated
+    /// Let agent and checks write to this path too; repeatable
     #[arg(long = "allow-write", value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Sandbox")]
     pub(crate) allow_write: Vec<String>,
 
@@ -188,11 +189,11 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Sandbox")]
     pub(crate) allow_network: bool,
 
-    /// Say what would be run, what the verdict would rest on and what is kept out, and start nothing
+    /// Show what would run, what the verdict would depend on, and the sandbox; start nothing
     #[arg(long, help_heading = "Output")]
     pub(crate) explain: bool,
 
-    /// Which state the workspace keeps when the loop ends without success [default: last]
+    /// Which state of the workspace to keep if the loop does not complete [default: last]
     #[arg(long, value_name = "WHICH", value_parser = keep(), help_heading = "Workspace")]
     pub(crate) keep: Option<Keep>,
 
@@ -200,16 +201,16 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Workspace")]
     pub(crate) ratchet: bool,
 
-    /// How it is shown.
+    /// Options for the output.
     #[command(flatten)]
     pub(crate) screen: ScreenArgs,
 }
 
-/// What a shell would make of one text.
+/// A text, split into words as a shell does it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Words(pub(crate) Vec<String>);
 
-/// How a running loop is shown.
+/// Options for the output of a running loop.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ScreenArgs {
@@ -217,7 +218,7 @@ pub(crate) struct ScreenArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show nothing while the loop runs, only its result
+    /// Show only the result
     #[arg(long, conflicts_with = "plain")]
     pub(crate) quiet: bool,
 
@@ -226,21 +227,21 @@ pub(crate) struct ScreenArgs {
     pub(crate) plain: bool,
 }
 
-/// How many of something: what a person mistypes is said in a person's words.
+/// Parses a count, with an error that says what to type.
 pub(super) fn count(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|error: ParseIntError| match error.kind() {
-        IntErrorKind::PosOverflow => format!("that is too many: at most {}", u32::MAX),
+        IntErrorKind::PosOverflow => format!("too many: the maximum is {}", u32::MAX),
         _ => "expected a whole number, such as 3".to_owned(),
     })
 }
 
 fn words(text: &str) -> Result<Words, String> {
-    shlex::split(text).map(Words).ok_or_else(|| {
-        "there is a quote that is not closed; write words as in a shell, such as \"--max-turns 30\"".to_owned()
-    })
+    shlex::split(text)
+        .map(Words)
+        .ok_or_else(|| "unclosed quote; quote arguments as in a shell, such as \"--max-turns 30\"".to_owned())
 }
 
-/// A bare number counts milliseconds, because that is what `pauseMs` is called after.
+/// A bare number counts milliseconds, as in `pauseMs`.
 fn pause(text: &str) -> Result<Millis, String> {
     match text.trim().parse::<u64>() {
         Ok(millis) => Ok(Millis(millis)),

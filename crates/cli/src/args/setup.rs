@@ -1,10 +1,10 @@
-//! The words of the commands that prepare a machine or a repository.
+//! The arguments of the commands that prepare a machine or a repository.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-/// The words of `ralph trust`.
+/// The arguments of `ralph trust`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph trust
@@ -12,19 +12,19 @@ use clap::{Args, ValueEnum, ValueHint};
   ralph trust --list
   ralph trust --revoke 3f1c9a")]
 pub(crate) struct TrustArgs {
-    /// The workspace whose ralph.toml and skills are meant [default: the current folder]
+    /// The workspace that contains the ralph.toml and skills [default: the current folder]
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) directory: Option<PathBuf>,
 
-    /// Approve without asking; needed where there is no terminal to ask at
+    /// Approve without asking; required without a terminal
     #[arg(long, conflicts_with_all = ["list", "revoke"])]
     pub(crate) yes: bool,
 
-    /// List what is approved
+    /// List approvals
     #[arg(long, conflicts_with_all = ["revoke", "directory"])]
     pub(crate) list: bool,
 
-    /// Take an approval back, by the start of its hash
+    /// Revoke an approval, by the start of its hash
     #[arg(long, value_name = "HASH", conflicts_with = "directory")]
     pub(crate) revoke: Option<String>,
 
@@ -33,21 +33,21 @@ pub(crate) struct TrustArgs {
     pub(crate) json: bool,
 }
 
-/// What `ralph trust` is asked to do.
+/// What `ralph trust` does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TrustAction {
-    /// Show what is there and ask.
+    /// Show the configuration and ask.
     Ask,
-    /// Show what is there and approve it.
+    /// Show the configuration and approve it.
     Approve,
     /// List the approvals.
     List,
-    /// Take one back.
+    /// Revoke one.
     Revoke(String),
 }
 
 impl TrustArgs {
-    /// The one thing that the flags ask for; clap has refused contradictions.
+    /// The action that the flags select; clap rejects contradictions.
     pub(crate) fn action(&self) -> TrustAction {
         match (&self.revoke, self.list, self.yes) {
             (Some(hash), _, _) => TrustAction::Revoke(hash.clone()),
@@ -58,7 +58,7 @@ impl TrustArgs {
     }
 }
 
-/// The words of `ralph init`.
+/// The arguments of `ralph init`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph init
@@ -68,7 +68,7 @@ pub(crate) struct InitArgs {
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) directory: Option<PathBuf>,
 
-    /// Replace a ralph.toml that is there
+    /// Overwrite an existing ralph.toml
     #[arg(long, conflicts_with = "print")]
     pub(crate) force: bool,
 
@@ -85,13 +85,13 @@ pub(crate) struct InitArgs {
     pub(crate) json: bool,
 }
 
-/// The words of `ralph agents`.
+/// The arguments of `ralph agents`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph agents
   ralph agents --prices")]
 pub(crate) struct AgentsArgs {
-    /// List what tokens of each model cost instead
+    /// List the token prices of each model instead
     #[arg(long)]
     pub(crate) prices: bool,
 
@@ -100,7 +100,7 @@ pub(crate) struct AgentsArgs {
     pub(crate) json: bool,
 }
 
-/// The words of `ralph doctor`.
+/// The arguments of `ralph doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph doctor --json")]
@@ -110,12 +110,12 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-/// The words of `ralph demo`.
+/// The arguments of `ralph demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph demo --keep")]
 pub(crate) struct DemoArgs {
-    /// Keep the throwaway repository and say where it is
+    /// Keep the throwaway repository and print its path
     #[arg(long)]
     pub(crate) keep: bool,
 
@@ -124,7 +124,7 @@ pub(crate) struct DemoArgs {
     pub(crate) plain: bool,
 }
 
-/// The words of `ralph completions`.
+/// The arguments of `ralph completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph completions bash > ~/.local/share/bash-completion/completions/ralph
@@ -135,7 +135,7 @@ pub(crate) struct CompletionsArgs {
     pub(crate) target: CompletionsTarget,
 }
 
-/// What can be generated from the words.
+/// What can be generated from the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CompletionsTarget {
     /// Completions for bash

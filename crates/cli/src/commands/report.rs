@@ -3,6 +3,7 @@
 use jiff::civil::Date;
 use ralph_model::{ConfigError, Timestamp};
 use ralph_report::{Group, Spread, Summary, day_start, read, write};
+use ralph_workspace::OwnFolder;
 use serde_json::{Value, json};
 
 use crate::args::ReportArgs;
@@ -28,7 +29,16 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
         None => metrics_path(&around.user_settings()?, &around.current),
     };
     let until = Timestamp(day_start(&date)?.0 + 86_400_000);
-    let found = read(&metrics, Some(day_start(&since)?), Some(until))?;
+    let own = OwnFolder::of_file(&metrics)?;
+    let shown = metrics.parent().unwrap_or(&around.current).to_owned();
+    let folder = own.as_ref().map_or_else(|| shown.clone(), OwnFolder::path);
+    let file = metrics.file_name().map_or_else(|| metrics.clone(), |name| folder.join(name));
+    // People know the folder by its name, not by its descriptor.
+    let named = |error: ralph_report::Error| match &own {
+        Some(own) => anyhow::anyhow!(own.readable(&format!("{:#}", anyhow::Error::from(error)))),
+        None => error.into(),
+    };
+    let found = read(&file, Some(day_start(&since)?), Some(until)).map_err(named)?;
     let summary = Summary::of(&found.records);
     for line in found.broken.iter().take(5) {
         screen.say(&format!("warning: line {line} of {} is broken and was left out", metrics.display()))?;
@@ -38,8 +48,8 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
         return Ok(0);
     }
     let period = if since == date { format!("on {date}") } else { format!("from {since} to {date}") };
-    let folder = metrics.parent().unwrap_or(&around.current);
-    let (report, chart) = write(folder, &date, &period, &summary, found.broken.len())?;
+    let written = write(&folder, &date, &period, &summary, found.broken.len()).map_err(named)?;
+    let [report, chart] = <[_; 2]>::from(written).map(|path| shown.join(path.file_name().unwrap_or_default()));
     let loops = if summary.loops == 1 { "loop" } else { "loops" };
     screen.result(&format!("{} finished {loops} {period}", summary.loops))?;
     screen.result(&format!("  {}\n  {}", report.display(), chart.display()))?;

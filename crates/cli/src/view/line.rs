@@ -136,7 +136,10 @@ pub(crate) fn check_found(outcome: &CheckOutcome) -> String {
 pub(super) fn verdict(tally: Option<(u32, u32)>, passed: bool, doubt: Option<&str>, claimed: bool) -> String {
     let found = match (tally, passed) {
         (None, _) => "nothing was checked".to_owned(),
-        (Some((passing, _)), true) => format!("all checks pass ({passing} passing)"),
+        (Some((passing, _)), true) => match doubt {
+            Some(doubt) => format!("all checks pass ({passing} passing), but {doubt}"),
+            None => format!("all checks pass ({passing} passing)"),
+        },
         (Some((passing, failing)), false) if let Some(doubt) = doubt => {
             format!("{passing} passing, {failing} failing, but {doubt}")
         }

@@ -132,6 +132,8 @@ fn hostile_output_and_secrets_reach_neither_screen_nor_disk() {
         Step::sleep(Duration::from_millis(50)),
         Step::Print(format!("{}\n", &TOKEN[half..])),
         Step::run("echo \"from the environment: $DEPLOY_TOKEN\"; echo \"$DEPLOY_TOKEN\" >&2"),
+        // With a colour inside, which is taken away before people and agents see it.
+        Step::say(format!("FAILED {}\x1b[31m{}", &TOKEN[..half], &TOKEN[half..])),
     ];
     let told = format!(
         "{{\"costUSD\": 0.001, \"summary\": \"{TOKEN} \\u001b]52;c;eA==\\u0007 done\", \"escalation\": \"{PATTERN}\"}}"
@@ -153,10 +155,6 @@ fn hostile_output_and_secrets_reach_neither_screen_nor_disk() {
         files_below(&folder, &mut files);
         for path in files {
             let name = path.strip_prefix(&folder).unwrap().to_string_lossy().into_owned();
-            // The agent's own hand: its report is where it put it.
-            if name.ends_with("result.json") {
-                continue;
-            }
             let bytes = fs::read(&path).unwrap();
             let is_binary = name.starts_with("ralph.db") || name.starts_with("workspaces/") || name.contains("/git/");
             if is_binary {
@@ -293,7 +291,7 @@ fn a_check_that_is_killed_has_failed() {
 
 #[test]
 fn with_too_few_files_it_works_or_says_why_not() {
-    for limit in [64, 32, 24, 16, 12, 8] {
+    for limit in [64, 32, 24, 16, 12, 8, 7, 6, 5, 4] {
         let (user, repo) = (User::new(), Repo::init());
         let agent = Agent::new(&user, Script::new().run([Step::append("work.txt", "x\n"), Step::cost(1000)]));
         let ralph = user.command(repo.path(), run_words_with(&agent.line, 2, &["--criteria", "false"]));
@@ -342,4 +340,16 @@ fn a_ledger_that_cannot_be_written_stops_nothing() {
     assert_eq!(ended.json()["iterations"], 2);
     assert!(ended.stderr.contains("ledger") && ended.stderr.contains("metrics"), "{}", ended.stderr);
     assert_eq!(repo.read(".ralph"), "in the way");
+}
+
+/// An agent can leave a link in the place of Ralph's folder; whoever asks for a report later must not write through it.
+#[test]
+fn a_report_is_not_written_through_a_link() {
+    let (user, repo) = (User::new(), Repo::init());
+    let outside = repo.outside().join("elsewhere");
+    fs::create_dir_all(outside.join("metrics")).unwrap();
+    std::os::unix::fs::symlink(&outside, repo.path().join(".ralph")).unwrap();
+    let ended = user.ralph(repo.path(), ["report"]).with_code(1);
+    assert!(ended.stderr.contains(".ralph is a link or not a folder: remove it"), "{}", ended.stderr);
+    assert_eq!(fs::read_dir(outside.join("metrics")).unwrap().count(), 0);
 }

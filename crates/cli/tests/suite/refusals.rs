@@ -108,7 +108,7 @@ fn table() -> Vec<Wrong> {
         ),
         but("a race of one", &["--race", "1", "--criteria", "false"], &["--race:", "at least 2 candidates", "2 to 8"]),
         but("a race in words", &["--race", "two"], &["'--race <N>'", "a whole number", "example:"]),
-        but("a negative span", &["--max-wait", "-1"], &["'--max-wait <SPAN>'", "not a span of time", "example:"]),
+        but("a negative span", &["--max-wait", "-1"], &["'--max-wait <DURATION>'", "not a span of time", "example:"]),
         but("turns of one", &["--rotate"], &["--rotate:", "nobody to take turns", "--agent of its own", EXAMPLE]),
         but("one to go on with", &["--escalate-after", "2"], &["--escalate-after:", "nobody to take turns"]),
         wrong(

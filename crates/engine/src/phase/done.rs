@@ -29,7 +29,7 @@ impl Done {
                 facts.progress.forgive();
                 facts.kept = None;
                 // Only the last things were in the way of work that is already verified: that work, whatever came since.
-                if let Some(outcome) = decide::completion(facts) {
+                if let Some(outcome) = decide::completion_after(facts, &self.outcome) {
                     return end(facts, outcome);
                 }
                 facts.find(tree);

@@ -75,16 +75,20 @@ pub(super) fn conclude(facts: &mut Facts, at: Timestamp) -> Step {
     let Some(record) = facts.iterations.last_mut() else { return follow(facts, decide::before_iteration(facts)) };
     let signature = record.signature();
     let verdict = record.verdict.as_ref();
-    let (failing, set) = verdict.map_or((0, Vec::new()), |verdict| (verdict.failing(), verdict.failing_set()));
+    let set = verdict.map(ralph_model::Verdict::failing_set).unwrap_or_default();
     // A flake is neither progress nor the lack of it, and neither is a run that the service cut short.
     if !verdict.is_some_and(ralph_model::Verdict::is_flaky) && !record.has_to_wait() {
         facts.progress.note(&tree, set, signature);
     }
     let next = decide::after_iteration(facts);
     // Of the same tree a worse verdict is chance, and there is nothing to undo.
+    let rank = facts.last_iteration().and_then(|last| last.verdict.as_ref()).map(|verdict| facts.rank(verdict));
     let worse = facts
         .best_before_last()
-        .filter(|best| facts.config.ratchet && failing > best.failing && best.tree != facts.tree);
+        .filter(|(best_rank, best)| {
+            facts.config.ratchet && rank.is_some_and(|rank| rank > *best_rank) && best.tree != facts.tree
+        })
+        .map(|(_, best)| best);
     match (next, worse) {
         (next @ (Next::End(_) | Next::Wait(_)), _) => follow(facts, next),
         (next, Some(best)) => Restoring::enter(facts, best, next == Next::Escalate),

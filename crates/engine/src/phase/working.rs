@@ -1,11 +1,11 @@
 //! The agent owns the workspace.
 
-use ralph_model::{Attempt, Cost, Millis, Money, Timestamp, Verdict};
+use ralph_model::{Attempt, Cost, Ended, ErrorCause, Millis, Money, Outcome, Timestamp, Verdict};
 
-use super::{Guarding, Phase, Step, Verifying, fault, follow, next_iteration};
+use super::{Guarding, Phase, Step, Verifying, end, fault, follow, next_iteration};
 use crate::claim::{Claim, find_blocked, find_claim};
 use crate::decide;
-use crate::event::{Effect, Event, Lost};
+use crate::event::{Effect, Event, Lost, V4_COUNTED_RUNS};
 use crate::facts::{Facts, IterationRecord};
 
 /// Waits for the agent.
@@ -49,6 +49,9 @@ impl Working {
                 }
                 if !violations.is_empty() {
                     return Guarding::enter(facts, violations);
+                }
+                if let Some(cause) = not_started(facts) {
+                    return end(facts, Outcome::Error { cause });
                 }
                 if facts.stops_now() {
                     facts.mark_uncounted();
@@ -144,4 +147,17 @@ impl Working {
             record.charged = charged;
         }
     }
+}
+
+/// An agent that never ran will not run next time either: the pass does not count, and a person has to look.
+fn not_started(facts: &mut Facts) -> Option<ErrorCause> {
+    let record = facts.iterations.last_mut().filter(|_| facts.start.behaviour >= V4_COUNTED_RUNS)?;
+    // A service's refusal says more.
+    let Some(Ended::NotStarted { why }) = record.run.as_ref().filter(|run| run.trouble.is_none()).map(|run| &run.ended)
+    else {
+        return None;
+    };
+    let cause = ErrorCause::AgentNotStarted { agent: record.agent.clone(), why: why.clone() };
+    record.uncounted = true;
+    Some(cause)
 }

@@ -48,7 +48,21 @@ async fn characters_secrets_and_line_ends_survive_being_cut_and_escapes_do_not()
             printf '\n\033[31mred\377 sk-ant-api03-AAAAAAAA'; sleep 0.1; printf 'BBBBBBBBBBBBBBBBBBBB.'",
         )
         .await;
-    assert_eq!(finished.stdout, "grün [redacted:TOKEN]\n␛[31mred\u{FFFD} [redacted:anthropic-key].");
+    assert_eq!(finished.stdout, "grün [redacted:TOKEN]\nred\u{FFFD} [redacted:anthropic-key].");
+    assert_eq!(lab.log(), finished.stdout);
+}
+
+/// Whatever takes colours away later must not put a secret together.
+#[tokio::test]
+async fn a_secret_with_escapes_inside_is_redacted() {
+    let lab = Lab::with(Redactor::new([("TOKEN", "correct horse battery")]));
+    let finished = lab
+        .run(
+            r"printf 'correct \033[31mhor\033[0mse battery\ncorrect \033]0;title\007horse b\033'; sleep 0.1; printf '[1mattery\n'
+            printf 'sk-ant-\033(Bapi03-AAAAAAAA\033[KBBBBBBBBBBBBBBBBBBBB.\n'",
+        )
+        .await;
+    assert_eq!(finished.stdout, "[redacted:TOKEN]\n[redacted:TOKEN]\n[redacted:anthropic-key].\n");
     assert_eq!(lab.log(), finished.stdout);
 }
 

@@ -94,7 +94,7 @@ impl Context {
         let tree = self.snapshot("baseline".to_owned()).await?;
         let beside = UntrackedDigest { before: String::new(), after: self.beside().await? };
         let verdict = Verdict { written, beside, ..Verdict::new(tree, checks) };
-        let needs_claim = verdict.passed() || self.config.promise_is_explicit;
+        let needs_claim = verdict.is_green_start() || self.config.promise_is_explicit;
         self.services.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()), needs_claim });
         Ok(Event::BaselineFinished { attempt, verdict }.into())
     }

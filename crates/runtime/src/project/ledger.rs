@@ -4,16 +4,15 @@ use std::fmt::Write as _;
 
 use ralph_engine::IterationRecord;
 use ralph_model::{Outcome, Verdict};
-use ralph_text::sanitize;
 
 use super::{own_folder, replace};
 use crate::live::Live;
 use crate::perform::Context;
 
 pub(super) fn write(context: &Context, live: &Live) -> Result<(), String> {
-    let path = own_folder(&context.root)?.join("LEDGER.md");
-    let text = sanitize(&context.services.redactor.text(&render(live))).into_owned();
-    replace(&path, &text).map_err(|error| format!("{}: {error}", path.display()))
+    let own = own_folder(&context.root)?;
+    let text = context.services.redactor.clean(&render(live)).into_owned();
+    replace(&own.path().join("LEDGER.md"), &text).map_err(|error| own.readable(&format!("LEDGER.md: {error}")))
 }
 
 fn render(live: &Live) -> String {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_model::Outcome;
 use ralph_report::{Record, Status};
+use ralph_workspace::OwnFolder;
 
 use super::in_its_place;
 use crate::live::Live;
@@ -16,23 +17,18 @@ pub(super) fn append(context: &Context, live: &Live, result: &LoopResult) -> Res
         // Making its folders would make a workspace that looks like the lost one.
         in_its_place(&context.root)?;
     }
-    refuse_links(&path)?;
-    ralph_report::append(&path, &record(live, result)).map_err(|error| error.to_string())
+    let record = record(live, result);
+    let own = OwnFolder::of_file(&path).map_err(|error| error.to_string())?;
+    match (own, path.file_name()) {
+        (Some(own), Some(name)) => {
+            ralph_report::append(&own.path().join(name), &record).map_err(|error| own.readable(&error.to_string()))
+        }
+        (_, _) => ralph_report::append(&path, &record).map_err(|error| error.to_string()),
+    }
 }
 
 fn default_path(root: &Path) -> PathBuf {
     root.join(".ralph").join("metrics").join("ralph-loops.jsonl")
-}
-
-/// Inside of a workspace's `.ralph` no folder may be a link: the agent could have put it there.
-fn refuse_links(path: &Path) -> Result<(), String> {
-    let own = path.ancestors().find(|folder| folder.file_name().is_some_and(|name| name == ".ralph"));
-    let Some(own) = own else { return Ok(()) };
-    let inside = path.ancestors().skip(1).take_while(|folder| folder.starts_with(own));
-    match inside.into_iter().find(|folder| folder.is_symlink()) {
-        Some(link) => Err(format!("{} is a link: remove it", link.display())),
-        None => Ok(()),
-    }
 }
 
 /// Who ran, by name, in order of their turns.

@@ -5,6 +5,7 @@
 //! more; everything else passes at once, so that a line is never held back for the sake of a secret that it does not
 //! contain. A decision depends on the bytes of the stream alone and never on how they were cut into pieces.
 
+mod forms;
 mod pattern;
 mod swallow;
 
@@ -14,11 +15,13 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use forms::{SHORTEST, forms};
 use pattern::{Judged, More, PATTERNS, Rule};
-use swallow::Swallow;
+use swallow::{Class, Swallow};
 
-/// Known values shorter than this are words that happen to be secret; replacing them would garble everything.
-const SHORTEST_VALUE: usize = 8;
+use crate::escapes::strip_escapes;
+use crate::sanitize::sanitize;
+
 /// Of known values longer than this, only the beginning is recognised and replaced: it bounds the memory of a stream.
 const MAX_VALUE: usize = 64 << 10;
 /// With more bytes of literals than this, the fastest automaton would take too much memory.
@@ -43,29 +46,37 @@ struct Rules {
 
 /// What it means when a literal was found.
 enum Meaning {
-    /// It is a secret itself.
-    Value { placeholder: String },
+    /// It is a secret itself, and so is what follows of a class.
+    Value { placeholder: String, rest: Option<Class> },
     /// A pattern begins here, if its rule says so. If not, a known value that begins in the same way may still be there.
     Pattern { placeholder: String, rule: Rule, otherwise: Option<(usize, String)> },
 }
 
+/// A form of a known value, and what is shown instead.
+struct Known {
+    form: Vec<u8>,
+    rest: Option<Class>,
+    placeholder: String,
+}
+
 impl Redactor {
-    /// Knows the patterns and these values, each with the name that is shown instead. Blanks around a value do not
-    /// count, values of less than eight bytes are ignored.
+    /// Knows the patterns and these values, each with the name that is shown instead; also inside JSON, in an address and in
+    /// base64. Blanks around a value do not count, values of less than eight bytes are ignored.
     pub fn new<N, V>(values: impl IntoIterator<Item = (N, V)>) -> Self
     where
         N: Into<String>,
         V: Into<Vec<u8>>,
     {
-        let mut known: Vec<(Vec<u8>, String)> = Vec::new();
+        let mut known: Vec<Known> = Vec::new();
         for (name, value) in values {
             let (name, value): (String, Vec<u8>) = (name.into(), value.into());
             let value = value.trim_ascii();
             let value = &value[..value.len().min(MAX_VALUE)];
-            // Agents print their events as JSON, where a value with line ends or quotes looks different.
-            for form in [value.to_vec(), json_escaped(value)] {
-                if form.len() >= SHORTEST_VALUE && known.iter().all(|(other, _)| *other != form) {
-                    known.push((form, format!("[redacted:{name}]")));
+            let forms = if value.len() < SHORTEST { Vec::new() } else { forms(value) };
+            for form in forms {
+                if known.iter().all(|other| other.form != form.bytes) {
+                    let placeholder = format!("[redacted:{name}]");
+                    known.push(Known { form: form.bytes, rest: form.rest, placeholder });
                 }
             }
         }
@@ -90,6 +101,19 @@ impl Redactor {
         stream.finish(&mut out);
         Cow::Owned(String::from_utf8_lossy(&out).into_owned())
     }
+
+    /// A whole text as it may be kept and shown: without escapes first, then without secrets, then harmless. In another order a
+    /// secret with an escape inside would be put together again.
+    #[must_use]
+    pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match strip_escapes(text) {
+            Cow::Owned(stripped) => Cow::Owned(sanitize(&self.text(&stripped)).into_owned()),
+            Cow::Borrowed(text) => match self.text(text) {
+                Cow::Borrowed(text) => sanitize(text),
+                Cow::Owned(redacted) => Cow::Owned(sanitize(&redacted).into_owned()),
+            },
+        }
+    }
 }
 
 /// Patterns only, no known values.
@@ -107,22 +131,22 @@ impl fmt::Debug for Redactor {
 }
 
 impl Rules {
-    fn new(known: Vec<(Vec<u8>, String)>) -> Self {
+    fn new(known: Vec<Known>) -> Self {
         let mut literals = Vec::new();
         let mut meanings = Vec::new();
         for pattern in PATTERNS {
             for literal in pattern.begins {
-                let shadowed = known.iter().filter(|(value, _)| literal.as_bytes().starts_with(value));
-                let otherwise = shadowed.max_by_key(|(value, _)| value.len());
-                let otherwise = otherwise.map(|(value, placeholder)| (value.len(), placeholder.clone()));
+                let shadowed = known.iter().filter(|known| literal.as_bytes().starts_with(&known.form));
+                let otherwise = shadowed.max_by_key(|known| known.form.len());
+                let otherwise = otherwise.map(|known| (known.form.len(), known.placeholder.clone()));
                 literals.push(literal.as_bytes().to_vec());
                 let placeholder = format!("[redacted:{}]", pattern.kind);
                 meanings.push(Meaning::Pattern { placeholder, rule: pattern.rule, otherwise });
             }
         }
-        for (value, placeholder) in known {
-            literals.push(value);
-            meanings.push(Meaning::Value { placeholder });
+        for Known { form, rest, placeholder } in known {
+            literals.push(form);
+            meanings.push(Meaning::Value { placeholder, rest });
         }
         let bytes: usize = literals.iter().map(Vec::len).sum();
         let kind = if bytes > MAX_FOR_TABLE { AhoCorasickKind::ContiguousNFA } else { AhoCorasickKind::DFA };
@@ -213,7 +237,7 @@ impl RedactStream {
     /// The same for a text that may have broken off inside of a known value: as much of one as would be a value itself is replaced.
     pub(crate) fn break_off(&mut self, out: &mut Vec<u8>) {
         let open = self.rules.first_open(&self.waiting, 0);
-        let is_half = self.waiting.len() - open >= SHORTEST_VALUE;
+        let is_half = self.waiting.len() - open >= SHORTEST;
         if is_half {
             self.waiting.truncate(open);
         }
@@ -240,7 +264,10 @@ impl RedactStream {
             };
             let start = found.start();
             let (judged, placeholder) = match &rules.meanings[found.pattern().as_usize()] {
-                Meaning::Value { placeholder } => (Judged::whole(found.len()), placeholder),
+                Meaning::Value { placeholder, rest } => {
+                    let then = rest.map_or(Swallow::Nothing, Swallow::Class);
+                    (Judged::Secret { from: 0, to: found.len(), then }, placeholder)
+                }
                 Meaning::Pattern { placeholder, rule, otherwise } => {
                     let before = before(self.before, data, start);
                     match (rule.judge(&data[start..], found.len(), before, more), otherwise) {
@@ -281,21 +308,6 @@ fn before(earlier: [u8; 2], data: &[u8], at: usize) -> [u8; 2] {
         [one] => [earlier[1], *one],
         [.., one, two] => [*one, *two],
     }
-}
-
-/// How a value looks inside a JSON string.
-fn json_escaped(value: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(value.len());
-    for &byte in value {
-        match byte {
-            b'"' | b'\\' => out.extend([b'\\', byte]),
-            b'\n' => out.extend(b"\\n"),
-            b'\r' => out.extend(b"\\r"),
-            b'\t' => out.extend(b"\\t"),
-            _ => out.push(byte),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

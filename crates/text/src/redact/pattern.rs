@@ -27,8 +27,11 @@ pub(super) enum Rule {
     PrivateKey,
     /// The rest of an `Authorization` header.
     Authorization,
-    /// A user and a password before the host of an address.
+    /// A user and a password, or a token, before the host of an address.
     Credentials,
+    /// After a colon or an equals sign, a value of at least so many characters of a class with a digit among them: what has none
+    /// is a type, a name or a word more often than a secret.
+    Named { class: Class, least: usize },
 }
 
 /// What a rule says about the bytes at hand.
@@ -71,12 +74,50 @@ pub(super) const PATTERNS: &[Pattern] = &[
         rule: Rule::Authorization,
     },
     Pattern { kind: "url-credentials", begins: &["://"], rule: Rule::Credentials },
+    Pattern {
+        kind: "stripe-key",
+        begins: &["sk_live_", "sk_test_", "rk_live_", "rk_test_"],
+        rule: Rule::Token { class: Class::Alphanumeric, least: 16 },
+    },
+    Pattern { kind: "stripe-key", begins: &["whsec_"], rule: Rule::Token { class: Class::Base64, least: 24 } },
+    Pattern { kind: "npm-token", begins: &["npm_"], rule: Rule::Exactly { class: Class::Alphanumeric, length: 36 } },
+    Pattern { kind: "pypi-token", begins: &["pypi-AgE"], rule: Rule::Token { class: Class::Dashed, least: 32 } },
+    Pattern {
+        kind: "hugging-face-token",
+        begins: &["hf_"],
+        rule: Rule::RandomToken { class: Class::Alphanumeric, least: 30 },
+    },
+    Pattern { kind: "sendgrid-key", begins: &["SG."], rule: Rule::RandomToken { class: Class::Dotted, least: 60 } },
+    Pattern {
+        kind: "azure-key",
+        begins: &["AccountKey", "SharedAccessKey", "SharedAccessSignature", "?sig", "&sig"],
+        rule: Rule::Named { class: Class::Query, least: 20 },
+    },
+    Pattern {
+        kind: "api-key",
+        begins: &["api-key", "Api-Key", "API-Key", "API-KEY"],
+        rule: Rule::Named { class: Class::Query, least: 8 },
+    },
+    Pattern {
+        kind: "token",
+        begins: &["access_token", "refresh_token", "id_token", "client_secret"],
+        rule: Rule::Named { class: Class::Query, least: 8 },
+    },
+    Pattern {
+        kind: "password",
+        begins: &["password", "Password", "PASSWORD", "passwd"],
+        rule: Rule::Named { class: Class::Password, least: 6 },
+    },
 ];
 
 /// The longest header of a web token that is recognised.
 const MAX_HEADER: usize = 1024;
 /// The longest user and the longest password that are recognised in an address.
 const MAX_CREDENTIAL: usize = 256;
+/// Bytes of a named value that are looked at for a digit.
+const MAX_NAMED: usize = 64;
+/// A user of an address that is as long and has a digit in it is a token.
+const SHORTEST_TOKEN: usize = 16;
 
 impl Rule {
     /// Judges `data`, which begins with a beginning of `begin` bytes; `before` are the two bytes in front of it.
@@ -104,6 +145,7 @@ impl Rule {
             Self::PrivateKey => rest.private_key().map(|()| (0, Swallow::key())),
             Self::Authorization => rest.authorization().map(|from| (from, Swallow::Class(Class::Credential))),
             Self::Credentials => rest.credentials().map(|()| (begin, Swallow::Nothing)),
+            Self::Named { class, least } => rest.named(class, least).map(|from| (from, Swallow::Class(class))),
         };
         match judged {
             Ok((from, then)) => Judged::Secret { from, to: rest.at, then },
@@ -207,11 +249,7 @@ impl Reader<'_> {
 
     /// Gives where the secret begins: the name of the header and the scheme stay readable.
     fn authorization(&mut self) -> Result<usize, No> {
-        let from = self.at;
-        self.while_is(12, |byte| b"\\\"' \t:=".contains(&byte))?;
-        if !self.data[from..self.at].iter().any(|byte| b":=".contains(byte)) {
-            return Err(No::Not);
-        }
+        self.separator()?;
         let from = self.at;
         self.while_is(8, |byte| byte.is_ascii_alphabetic())?;
         let scheme = &self.data[from..self.at];
@@ -226,10 +264,30 @@ impl Reader<'_> {
         Ok(secret)
     }
 
+    /// What stands between a name and its value, also where both are in a JSON string.
+    fn separator(&mut self) -> Result<(), No> {
+        let from = self.at;
+        self.while_is(12, |byte| b"\\\"' \t:=".contains(&byte))?;
+        if self.data[from..self.at].iter().any(|byte| b":=".contains(byte)) { Ok(()) } else { Err(No::Not) }
+    }
+
+    /// Gives where the secret begins.
+    fn named(&mut self, class: Class, least: usize) -> Result<usize, No> {
+        self.separator()?;
+        let from = self.at;
+        let length = self.while_is(MAX_NAMED, |byte| class.has(byte))?;
+        if length >= least && self.data[from..self.at].iter().any(u8::is_ascii_digit) { Ok(from) } else { Err(No::Not) }
+    }
+
     /// User and password together: a token is often given as the user.
     fn credentials(&mut self) -> Result<(), No> {
         let part = |byte: u8| !byte.is_ascii_control() && !b" /@:?#\"'`<>\\".contains(&byte);
-        self.while_is(MAX_CREDENTIAL, part)?;
+        let from = self.at;
+        let length = self.while_is(MAX_CREDENTIAL, part)?;
+        if self.peek()? == Some(b'@') {
+            let is_token = length >= SHORTEST_TOKEN && self.data[from..self.at].iter().any(u8::is_ascii_digit);
+            return if is_token { Ok(()) } else { Err(No::Not) };
+        }
         self.literal(b":")?;
         let length = self.while_is(MAX_CREDENTIAL, |byte| part(byte) || b":?#".contains(&byte))?;
         match self.peek()? {

@@ -29,12 +29,20 @@ pub(super) enum Class {
     Capital,
     /// Letters, digits and `_`.
     Word,
-    /// Those and `-`.
+    /// Letters and digits.
+    Alphanumeric,
+    /// Those of a word and `-`.
     Dashed,
     /// Those and `.`.
     Dotted,
     /// What an `Authorization` header carries.
     Credential,
+    /// That and `%`: a value in an address.
+    Query,
+    /// What base64 is made of, in both alphabets.
+    Base64,
+    /// What a password can have in it without quotes around.
+    Password,
 }
 
 /// How much of the last line of a key has been seen.
@@ -58,7 +66,29 @@ impl Class {
             Self::Word => byte.is_ascii_alphanumeric() || byte == b'_',
             Self::Dashed => Self::Word.has(byte) || byte == b'-',
             Self::Dotted => Self::Dashed.has(byte) || byte == b'.',
+            Self::Alphanumeric => byte.is_ascii_alphanumeric(),
             Self::Credential => Self::Dotted.has(byte) || matches!(byte, b'~' | b'+' | b'/' | b'='),
+            Self::Query => Self::Credential.has(byte) || byte == b'%',
+            Self::Base64 => Self::Dashed.has(byte) || matches!(byte, b'+' | b'/' | b'='),
+            Self::Password => {
+                byte.is_ascii_graphic()
+                    && !matches!(
+                        byte,
+                        b'"' | b'\''
+                            | b'`'
+                            | b'\\'
+                            | b'<'
+                            | b'>'
+                            | b'('
+                            | b')'
+                            | b'['
+                            | b']'
+                            | b'{'
+                            | b'}'
+                            | b','
+                            | b';'
+                    )
+            }
         }
     }
 }

@@ -5,19 +5,20 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::pattern::pattern;
 use crate::tripwire::names::{Mark, Names};
 use crate::tripwire::plant::{File, Planted, Presence};
 use crate::tripwire::text::{Source, file_name, folder, is_data, join};
 
-static PACKAGE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^package[ \t]+(\w+)").ok());
+static PACKAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^package[ \t]+(\w+)"));
 
-static TESTING: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?m)^(?:import)?[ \t(]*([\w.]+)?[ \t]*"testing"[ \t;)]*(?://.*)?\r?$"#).ok());
+static TESTING: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?m)^(?:import)?[ \t(]*([\w.]+)?[ \t]*"testing"[ \t;)]*(?://.*)?\r?$"#));
 
-static TESTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^func[ \t]+Test\w*\(").ok());
+static TESTS: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^func[ \t]+Test\w*\("));
 
 /// Lines before the package clause that decide whether a file is built.
-static TAG: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^//(?:go:build|[ \t]*\+build)[ \t]").ok());
+static TAG: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^//(?:go:build|[ \t]*\+build)[ \t]"));
 
 /// Plants in a file that holds tests.
 pub(crate) fn plant(path: &str, content: &[u8], prefix: &str, names: &mut Names) -> Option<Planted> {
@@ -26,17 +27,17 @@ pub(crate) fn plant(path: &str, content: &[u8], prefix: &str, names: &mut Names)
     }
     let source = Source::read(content)?;
     let text = source.text;
-    if !TESTS.as_ref()?.is_match(text) || !ends_in_code(text) {
+    if !TESTS.is_match(text) || !ends_in_code(text) {
         return None;
     }
-    PACKAGE.as_ref()?.find(text)?;
-    let alias = TESTING.as_ref()?.captures(text)?.get(1).map_or("testing", |alias| alias.as_str());
+    PACKAGE.find(text)?;
+    let alias = TESTING.captures(text)?.get(1).map_or("testing", |alias| alias.as_str());
     let kind = match alias {
         "_" => return None,
         "." => "T".to_owned(),
         alias => format!("{alias}.T"),
     };
-    let is_tagged = TAG.as_ref()?.is_match(text) || has_platform(file_name(path));
+    let is_tagged = TAG.is_match(text) || has_platform(file_name(path));
     let presence = if is_tagged { Presence::Conditional } else { Presence::Sure };
     let (planted, marks) = write(&kind, prefix, names);
     Some(Planted { content: source.and(1, &planted), marks, presence })
@@ -48,8 +49,8 @@ pub(crate) fn fresh(sources: &[&File<'_>], prefix: &str, names: &mut Names) -> V
     for file in sources {
         let is_source = file.path.ends_with(".go") && !is_data(file.path) && !is_ignored(file.path);
         let Some(source) = Source::read(file.content).filter(|_| is_source) else { continue };
-        let is_tagged = TAG.as_ref().is_some_and(|tag| tag.is_match(source.text));
-        let clause = PACKAGE.as_ref().and_then(|package| package.captures(source.text));
+        let is_tagged = TAG.is_match(source.text);
+        let clause = PACKAGE.captures(source.text);
         if let Some(name) = clause.as_ref().and_then(|clause| clause.get(1)).filter(|_| !is_tagged) {
             packages.entry(folder(file.path)).or_insert_with(|| name.as_str().to_owned());
         }

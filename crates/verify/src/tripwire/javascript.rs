@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::pattern::pattern;
 use crate::tripwire::command::Calls;
 use crate::tripwire::names::{Mark, Names};
 use crate::tripwire::plant::{Planted, Presence};
@@ -19,18 +20,17 @@ use style::{Modules, Style};
 use ways::{Assertions, Way};
 
 /// A call that makes a test or a group of them.
-static TESTS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?m)(?:^|[^\w.$])(?:describe|context|suite|it|test|specify)(?:\.\w+)*\s*[(`]").ok());
+static TESTS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)(?:^|[^\w.$])(?:describe|context|suite|it|test|specify)(?:\.\w+)*\s*[(`]"));
 
 /// A test that keeps all others from running.
-static ONLY: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:describe|context|suite|it|test|specify)(?:\.\w+)*\.only\b|\b(?:fdescribe|fit)\s*\(").ok()
+static ONLY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"\b(?:describe|context|suite|it|test|specify)(?:\.\w+)*\.only\b|\b(?:fdescribe|fit)\s*\(")
 });
 
 /// Names of the globals that a file declares for itself.
-static OWN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?m)^(?:export\s+)?(?:const|let|var|function|class)\s+(it|test|expect|assert)\b").ok()
-});
+static OWN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^(?:export\s+)?(?:const|let|var|function|class)\s+(it|test|expect|assert)\b"));
 
 /// Runners that have a form of their own, which is not known here.
 const STRANGERS: &[&str] =
@@ -38,7 +38,7 @@ const STRANGERS: &[&str] =
 
 /// Whether a file keeps all tests but its own marked ones from running.
 pub(crate) fn has_only(content: &[u8]) -> bool {
-    Source::read(content).is_some_and(|source| ONLY.as_ref().is_some_and(|only| only.is_match(source.text)))
+    Source::read(content).is_some_and(|source| ONLY.is_match(source.text))
 }
 
 /// The runner of a file, when several are at hand.
@@ -63,14 +63,14 @@ pub(crate) fn plant(
     }
     let source = Source::read(content)?;
     let text = source.text;
-    let is_test = TESTS.as_ref()?.is_match(text)
+    let is_test = TESTS.is_match(text)
         || Bindings::of(text, own_module(runner)).is_some()
         || (runner == Runner::NodeTest && is_test_name(path));
     if !is_test || Bindings::of(text, STRANGERS).is_some() {
         return None;
     }
     let style = Style::of(path, text, project);
-    let only = calls.only_marked || ONLY.as_ref()?.is_match(text);
+    let only = calls.only_marked || ONLY.is_match(text);
     let (planted, marks) = write(runner, text, &style, only, &calls.filter.prefix(), names)?;
     Some(Planted { content: source.and(1, &planted), marks, presence: Presence::Sure })
 }
@@ -227,8 +227,7 @@ fn import(style: &Style, name: &str, module: &str, names: &mut Names, imports: &
 }
 
 fn declares(text: &str, name: &str) -> bool {
-    OWN.as_ref()
-        .is_some_and(|own| own.captures_iter(text).any(|found| found.get(1).is_some_and(|own| own.as_str() == name)))
+    OWN.captures_iter(text).any(|found| found.get(1).is_some_and(|own| own.as_str() == name))
 }
 
 #[cfg(test)]

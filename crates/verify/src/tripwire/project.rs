@@ -7,6 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 use toml::Table;
 
+use crate::pattern::pattern;
 use crate::tripwire::plant::File;
 use crate::tripwire::text::{file_name, folder};
 
@@ -87,8 +88,8 @@ impl<'a> Project<'a> {
 
     /// Whether a setting gives up a run of JavaScript after a failure.
     pub(crate) fn bails(&self) -> bool {
-        static BAIL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"\bbail["']?\s*:\s*(?:true|[1-9])"#).ok());
-        self.javascript.iter().any(|text| BAIL.as_ref().is_some_and(|bail| bail.is_match(text)))
+        static BAIL: LazyLock<Regex> = LazyLock::new(|| pattern(r#"\bbail["']?\s*:\s*(?:true|[1-9])"#));
+        self.javascript.iter().any(|text| BAIL.is_match(text))
     }
 
     /// A value that a setting of pytest has, such as `addopts`, in all files that have it.

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::pattern::pattern;
 use crate::tripwire::command::Calls;
 use crate::tripwire::names::{Mark, Names};
 use crate::tripwire::plant::{Planted, Presence};
@@ -17,18 +18,19 @@ use ralph_model::Runner;
 use ways::{Way, functions, methods};
 
 /// A test, or a class of tests.
-static TESTS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?m)^\s*(?:async\s+)?def\s+test|^class\s+\w+\s*\([^)]*TestCase").ok());
+static TESTS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?m)^\s*(?:async\s+)?def\s+test|^class\s+\w+\s*\([^)]*TestCase"));
 
 /// What runs a file as a program, at the left edge.
-static MAIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?m)^(?:if\s+__name__\b|(?:sys\.exit\s*\(\s*)?(?:unittest|pytest)\.main\s*\(|raise\s+SystemExit\b)")
-        .ok()
+static MAIN: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?m)^(?:if\s+__name__\b|(?:sys\.exit\s*\(\s*)?(?:unittest|pytest)\.main\s*\(|raise\s+SystemExit\b)")
 });
 
 /// What leaves a file out of a run, or chooses its tests.
-static CONDITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?m)\b(?:pytestmark|importorskip|allow_module_level|__test__|collect_ignore)\b|^def\s+load_tests\b|^\s*raise\s+(?:unittest\.)?SkipTest\b").ok()
+static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?m)\b(?:pytestmark|importorskip|allow_module_level|__test__|collect_ignore)\b|^def\s+load_tests\b|^\s*raise\s+(?:unittest\.)?SkipTest\b",
+    )
 });
 
 /// How tests have to look for the runners at hand.
@@ -56,14 +58,14 @@ pub(crate) fn plant(
     }
     let source = Source::read(content)?;
     let masked = mask(source.text)?;
-    if !TESTS.as_ref()?.is_match(&masked) && !is_test_name(file_name(path)) {
+    if !TESTS.is_match(&masked) && !is_test_name(file_name(path)) {
         return None;
     }
     let form = form(runners, project, &masked);
     let step = indentation(&masked, "    ");
     let (text, marks) = write(form, &masked, step, prefix, names);
-    let presence = if CONDITION.as_ref()?.is_match(&masked) { Presence::Conditional } else { Presence::Sure };
-    let content = match MAIN.as_ref()?.find(&masked) {
+    let presence = if CONDITION.is_match(&masked) { Presence::Conditional } else { Presence::Sure };
+    let content = match MAIN.find(&masked) {
         Some(found) => {
             let before = source.text.get(..found.start())?;
             let gap = if before.trim().is_empty() { "" } else { "\n\n\n" };

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::pattern::pattern;
 use crate::tripwire::names::{Mark, Names};
 use crate::tripwire::plant::{Planted, Presence};
 use crate::tripwire::project::Project;
@@ -13,13 +14,13 @@ use crate::tripwire::text::{Source, file_name, folder, indentation, is_data, joi
 use mask::mask;
 
 /// An attribute that makes a test of a function.
-static TEST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"#\s*\[\s*(?:\w+\s*::\s*)*(?:test|rstest|test_case|quickcheck)\s*[\](]|\bproptest!\s*\{").ok()
+static TEST: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"#\s*\[\s*(?:\w+\s*::\s*)*(?:test|rstest|test_case|quickcheck)\s*[\](]|\bproptest!\s*\{")
 });
 
 /// A module with attributes before it.
-static MODULE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"((?:#\s*\[[^\]]*\]\s*)+)(?:pub(?:\s*\([^)]*\))?\s+)?mod\s+(?:r#)?\w+\s*\{").ok());
+static MODULE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"((?:#\s*\[[^\]]*\]\s*)+)(?:pub(?:\s*\([^)]*\))?\s+)?mod\s+(?:r#)?\w+\s*\{"));
 
 /// Plants in a file that holds tests.
 pub(crate) fn plant(
@@ -38,7 +39,7 @@ pub(crate) fn plant(
     if masked.contains("custom_test_frameworks") || masked.contains("#![no_main]") {
         return None;
     }
-    let tests = TEST.as_ref()?;
+    let tests = &*TEST;
     let whole_file = if masked.contains("#![cfg(") && !masked.contains("#![cfg(test)]") {
         Presence::Conditional
     } else {
@@ -89,7 +90,7 @@ struct Module<'a> {
 
 /// The first module at the top of a file that is compiled for tests and holds some.
 fn module<'a>(masked: &'a str, tests: &Regex) -> Option<Module<'a>> {
-    MODULE.as_ref()?.captures_iter(masked).find_map(|captures| {
+    MODULE.captures_iter(masked).find_map(|captures| {
         let (whole, attributes) = (captures.get(0)?, captures.get(1)?.as_str());
         let attributes: String = attributes.split_whitespace().collect();
         if depth(masked, whole.start()) != 0 || !attributes.contains("cfg(") || attributes.contains("not(test)") {

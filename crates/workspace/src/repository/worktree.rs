@@ -27,8 +27,8 @@ impl Repository {
     /// Removes a worktree with everything in it, and its branch unless that has commits of its own.
     pub fn discard_worktree(&self, path: &Path, branch: &str) -> Result<(), Error> {
         self.remove_worktree(path)?;
-        // Git refuses to delete a branch with commits that are nowhere else, and that is how they are kept.
-        let _ = self.users_git().args(["branch", "--quiet", "--delete", "--", branch]).output("delete a branch");
-        Ok(())
+        // Also with commits that are nowhere else: Ralph made the branch, and its snapshots have what is in it.
+        let deleted = self.users_git().args(["branch", "--quiet", "--delete", "--force", "--", branch]);
+        deleted.output("delete a branch").map(|_| ())
     }
 }

@@ -6,6 +6,7 @@ use ralph_model::PinKind::{Absent, Frozen, Installed, Parts, Steering};
 use regex::Regex;
 
 use super::{any_of, shadow};
+use crate::pattern::pattern;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
 use ralph_model::Runner;
@@ -143,9 +144,8 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
 
 /// Packages that test files import: what a test compares with is as good as the test.
 fn libraries(project: &Project<'_>) -> Vec<String> {
-    static IMPORT: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"(?:require\(|from|import\(?)\s*['"]((?:@[\w.-]+/)?[\w.-]+)"#).ok());
-    let Some(import) = IMPORT.as_ref() else { return Vec::new() };
+    static IMPORT: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r#"(?:require\(|from|import\(?)\s*['"]((?:@[\w.-]+/)?[\w.-]+)"#));
     let is_test = |file: &&String| {
         let name = path::name(file);
         let code = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"].contains(&path::extension(file));
@@ -154,7 +154,7 @@ fn libraries(project: &Project<'_>) -> Vec<String> {
     };
     let mut names: Vec<String> = Vec::new();
     for text in project.files.iter().filter(is_test).take(MAX_TESTS).filter_map(|file| project.sources.read(file)) {
-        let found = import.captures_iter(&text).filter_map(|found| found.get(1));
+        let found = IMPORT.captures_iter(&text).filter_map(|found| found.get(1));
         names.extend(found.map(|name| name.as_str().to_owned()).filter(|name| !name.starts_with('.')));
     }
     names.sort();

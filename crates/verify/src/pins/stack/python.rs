@@ -7,6 +7,7 @@ use ralph_model::PinKind::{Frozen, Installed, Parts, Steering};
 use regex::Regex;
 
 use super::{any_of, shadow};
+use crate::pattern::pattern;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
 use crate::pins::runner::is_python;
@@ -82,14 +83,12 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
 
 /// Modules that test files import: what a test compares with is as good as the test.
 fn imported(project: &Project<'_>) -> Vec<String> {
-    static IMPORT: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?m)^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)").ok());
-    let Some(import) = IMPORT.as_ref() else { return Vec::new() };
+    static IMPORT: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^[ \t]*(?:from|import)[ \t]+([A-Za-z_]\w*)"));
     let mut names: Vec<String> = Vec::new();
     for text in
         project.files.iter().filter(|file| is_test(file)).take(MAX_TESTS).filter_map(|file| project.sources.read(file))
     {
-        names.extend(import.captures_iter(&text).filter_map(|found| found.get(1)).map(|name| name.as_str().to_owned()));
+        names.extend(IMPORT.captures_iter(&text).filter_map(|found| found.get(1)).map(|name| name.as_str().to_owned()));
     }
     names.sort();
     names.dedup();

@@ -5,12 +5,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-static IMPORT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?m)^\s*import\s+([\w\s{},*$]+?)\s*from\s*["']([^"']+)["']"#).ok());
+use crate::pattern::pattern;
 
-static REQUIRE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?m)^\s*(?:const|let|var)\s+([\w$]+|\{[\w\s,:$]*\})\s*=\s*require\(\s*["']([^"']+)["']\s*\)(\.\w+)?"#)
-        .ok()
+static IMPORT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?m)^\s*import\s+([\w\s{},*$]+?)\s*from\s*["']([^"']+)["']"#));
+
+static REQUIRE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?m)^\s*(?:const|let|var)\s+([\w$]+|\{[\w\s,:$]*\})\s*=\s*require\(\s*["']([^"']+)["']\s*\)(\.\w+)?"#)
 });
 
 /// What a file calls the parts of a module.
@@ -26,13 +27,13 @@ impl Bindings {
     /// What a file imports from any of several modules; nothing when it imports none of them.
     pub(super) fn of(text: &str, modules: &[&str]) -> Option<Self> {
         let mut all: Option<Self> = None;
-        for captures in IMPORT.as_ref()?.captures_iter(text) {
+        for captures in IMPORT.captures_iter(text) {
             let (Some(clause), Some(module)) = (captures.get(1), captures.get(2)) else { continue };
             if modules.contains(&module.as_str()) && !clause.as_str().starts_with("type ") {
                 all.get_or_insert_default().clause(clause.as_str(), " as ");
             }
         }
-        for captures in REQUIRE.as_ref()?.captures_iter(text) {
+        for captures in REQUIRE.captures_iter(text) {
             let (Some(clause), Some(module)) = (captures.get(1), captures.get(2)) else { continue };
             if modules.contains(&module.as_str()) {
                 let bindings = all.get_or_insert_default();

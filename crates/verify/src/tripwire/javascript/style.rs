@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::pattern::pattern;
 use crate::tripwire::project::Project;
 use crate::tripwire::text::{extension, indentation};
 
-static IMPORTS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?m)^\s*(?:import\s*(?:[\w{*]|["'])|export\s+[\w{*])"#).ok());
+static IMPORTS: LazyLock<Regex> = LazyLock::new(|| pattern(r#"(?m)^\s*(?:import\s*(?:[\w{*]|["'])|export\s+[\w{*])"#));
 
 /// How a file takes in other modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Style {
         let modules = match extension(path) {
             "mjs" | "mts" => Modules::Es,
             "cjs" => Modules::Common,
-            _ if IMPORTS.as_ref().is_some_and(|imports| imports.is_match(text)) => Modules::Es,
+            _ if IMPORTS.is_match(text) => Modules::Es,
             "ts" | "tsx" | "cts" if !text.contains("require(") => Modules::Es,
             _ if text.contains("require(") || text.contains("module.exports") => Modules::Common,
             _ if project.is_module(path) => Modules::Es,
