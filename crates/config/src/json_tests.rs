@@ -12,14 +12,14 @@ fn said(value: Value) -> Result<Layer, String> {
 fn a_request_says_what_a_file_says() {
     let request = json!({
         "maxIterations": 5,
-        "maxCostUsd": 2.5,
+        "maxCostUsd": 2,
         "verificationCommand": "npm test",
         "maxDuration": "2h",
         "pauseMs": 250,
         "agent": ["claude", "codex"],
         "model": null,
     });
-    let file = "max_iterations = 5\nmax_cost_usd = 2.5\nverification_command = 'npm test'\nmax_duration = '2h'\n\
+    let file = "max_iterations = 5\nmax_cost_usd = 2\nverification_command = 'npm test'\nmax_duration = '2h'\n\
                 pause_ms = 250\nagent = ['claude', 'codex']";
     assert_eq!(said(request).unwrap(), layer(file));
     assert_eq!(said(json!({})).unwrap(), Layer::default());

@@ -1,8 +1,5 @@
 //! Why a run cannot be started or continued.
 
-use std::io;
-use std::path::PathBuf;
-
 use ralph_config::{skills, trust};
 use ralph_model::{ConfigError, exit_code};
 
@@ -18,14 +15,6 @@ pub enum Error {
     /// Something of the repository is not approved.
     #[error(transparent)]
     Trust(#[from] trust::Error),
-    /// The folder to work in is not there.
-    #[error("workspace: {}: {source}\n  allowed: a folder that exists", .path.display())]
-    Workspace {
-        /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// There is no git program.
     #[error("git is not installed: install it (Debian: apt-get install git) and try again")]
     NoGit,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ralph_config::skills::{self, Found, Lookup};
 use ralph_config::trust::{Asking, Question};
 use ralph_config::{Approval, Inputs, Layer, Layers, Repository, RepositoryFile, Resolved, read_user, resolve};
-use ralph_model::Timestamp;
+use ralph_model::{ConfigError, Timestamp};
 use ralph_store::Store;
 
 use crate::{Dirs, Error, RunRequest};
@@ -36,7 +36,10 @@ pub(crate) struct Context<'a, 'b> {
 /// When it is not there or not a folder.
 pub fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error> {
     let path = current.join(given.unwrap_or(Path::new("")));
-    let wrong = |source| Error::Workspace { path: path.clone(), source };
+    let wrong = |source: io::Error| {
+        let problem = format!("{}: {source}", path.display());
+        Error::from(ConfigError::new("workspace", problem, "a folder that exists"))
+    };
     let canonical = path.canonicalize().map_err(wrong)?;
     if canonical.is_dir() { Ok(canonical) } else { Err(wrong(io::ErrorKind::NotADirectory.into())) }
 }

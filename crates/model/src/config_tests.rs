@@ -24,7 +24,7 @@ fn every_refusal_names_the_key_and_what_is_allowed() {
         ("objective", |c| c.objective = " \n".into()),
         ("max_iterations", |c| c.max_iterations = 0),
         ("max_iterations", |c| c.max_iterations = 51),
-        ("max_cost_usd", |c| c.max_cost = Money::ZERO),
+        ("max_cost_usd", |c| (c.max_cost, c.agent.unmetered) = (Money::ZERO, false)),
         ("max_cost_usd", |c| c.max_cost = Money::from_micros(10_000_001)),
         ("stall_detection_threshold", |c| c.stall_threshold = 0),
         ("same_error_threshold", |c| c.same_error_threshold = 0),
