@@ -220,7 +220,7 @@ impl Meter {
         let mut names: Vec<String> = self
             .sums()
             .filter(|spent| spent.cost.is_none() && !spent.tokens.is_none())
-            .map(|spent| spent.model.clone().unwrap_or_else(|| "a model that it does not name".to_owned()))
+            .map(|spent| spent.model.clone().unwrap_or_else(|| "an unnamed model".to_owned()))
             .collect();
         names.sort();
         names.dedup();

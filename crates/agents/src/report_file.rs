@@ -89,8 +89,7 @@ pub fn read_report(path: &Path) -> Result<Option<ReportFile>, String> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let wire: Wire = serde_json::from_str(&text)
-        .map_err(|error| format!("the report file is not the JSON it should be: {error}"))?;
+    let wire: Wire = serde_json::from_str(&text).map_err(|error| format!("the report file is not valid: {error}"))?;
     report(wire).map(Some)
 }
 
@@ -134,7 +133,7 @@ fn report(wire: Wire) -> Result<ReportFile, String> {
         .map_or((None, None, None, None), |usage| (usage.cost, usage.input_tokens, usage.output_tokens, usage.model));
     let cost = match wire.cost.or(nested_cost) {
         None => None,
-        Some(amount) => Some(amount.money().ok_or("the report file names a cost that is no amount of dollars")?),
+        Some(amount) => Some(amount.money().ok_or("the report file contains a cost that is not an amount in dollars")?),
     };
     let mut evidence = wire.tool_evidence;
     evidence.truncate(MAX_EVIDENCE);

@@ -168,15 +168,15 @@ pub enum Error {
         source: io::Error,
     },
     /// A file that the agent would follow is too long to be looked through.
-    #[error("{path} is too long to see what it would change for the agent: take it away, or take another agent")]
+    #[error("{path} is too long to see what it would change for the agent: remove it, or use another agent")]
     Unreadable {
         /// The file.
         path: PathBuf,
     },
     /// It would run code that nobody approved.
     #[error(
-        "{agent} would run the code in {place} without asking: take it away or take another agent; or, if you trust that code, \
-         set `settings = \"user\"` in [agents.{agent}] of your configuration and start anew"
+        "{agent} would run the code in {place} without asking: remove it or use another agent; or, if you trust that code, set \
+         `settings = \"user\"` in [agents.{agent}] of your configuration and start again"
     )]
     ForeignCode {
         /// The agent's name.

@@ -168,7 +168,7 @@ impl Reading<'_> {
             }
         }
         if self.budget.is_some() {
-            let unseen = "it works, but where it should say what it uses there is nothing";
+            let unseen = "it works but reports no usage";
             let why = self.told.why_lost_count().or((self.tells_usage && self.told.shows_no_usage()).then_some(unseen));
             if let Some(why) = why {
                 self.told.cannot_be_watched(why);
@@ -179,7 +179,7 @@ impl Reading<'_> {
         }
         // Some wait for hours when a service tells them to, and say nothing meanwhile. Ralph waits as well, and shows it.
         if self.told.is_refused() && !self.told.has_open_calls() && self.last.elapsed() >= SILENT_WAIT {
-            self.told.hopeless("it waits for the service by itself and says nothing");
+            self.told.hopeless("it waits for the service without any output");
         }
         if self.told.is_hopeless() {
             return Some(Stop::Hopeless);

@@ -432,13 +432,11 @@ impl Transcript {
         match self.terminal.take() {
             Some(Terminal::Completed) => {
                 if self.message.is_empty() && self.calls.is_empty() && self.trouble.is_none() {
-                    self.fault(FaultKind::EmptyAnswer, "it ended in good order, and said and did nothing");
+                    self.fault(FaultKind::EmptyAnswer, "it ended normally but said and did nothing");
                 }
             }
-            Some(Terminal::TurnLimit) => self.fault(FaultKind::TurnLimit, "it used up its turns"),
-            Some(Terminal::BudgetLimit) => {
-                self.fault(FaultKind::BudgetLimit, "it used up the budget that it was given")
-            }
+            Some(Terminal::TurnLimit) => self.fault(FaultKind::TurnLimit, "it reached its turn limit"),
+            Some(Terminal::BudgetLimit) => self.fault(FaultKind::BudgetLimit, "it spent the budget that it was given"),
             Some(Terminal::Failed(why)) => {
                 if self.trouble.is_none() {
                     self.fault(FaultKind::Failed, &why);
@@ -446,7 +444,7 @@ impl Transcript {
             }
             None if matches!(ended, Ended::Idle { .. }) => self.fault(FaultKind::Hang, &ended.to_string()),
             None if stopped || matches!(ended, Ended::NotStarted { .. }) || self.trouble.is_some() => {}
-            None => self.fault(FaultKind::CutStream, &format!("{ended}, without a word that it was done")),
+            None => self.fault(FaultKind::CutStream, &format!("{ended} without reporting completion")),
         }
         if let Some(trouble) = &self.trouble {
             let line = trouble.to_string();
@@ -485,7 +483,7 @@ impl Transcript {
             Some(Terminal::Failed(why)) => why.clone(),
             Some(_) | None => ended.to_string(),
         };
-        let advice = Some("see that it starts by itself in that folder".to_owned());
+        let advice = Some("check that it starts in that folder".to_owned());
         self.trouble =
             Some(Trouble { kind: TroubleKind::Setup, until: None, message: self.clean(&message, MAX_SUMMARY), advice });
     }

@@ -218,10 +218,10 @@ async fn a_server_that_dies_is_told_from_one_that_is_none() {
     for (command, words) in [
         (
             "echo 'usage: tool'; echo 'bad option' >&2; exit 3",
-            "(exit code 3), and printed 1 lines that are no messages: usage: tool; bad option",
+            "(exit code 3), and printed 1 lines that are not messages: usage: tool; bad option",
         ),
         ("no-such-server", "not found"),
-        ("exit 0", "it ended before it took a prompt (exit code 0)"),
+        ("exit 0", "it ended before it accepted a prompt (exit code 0)"),
     ] {
         let trouble = lab.run(command).await.trouble.unwrap();
         assert!(trouble.kind == TroubleKind::Setup && trouble.message.contains(words), "{trouble:?}");
@@ -232,7 +232,7 @@ async fn a_server_that_dies_is_told_from_one_that_is_none() {
 async fn a_flood_is_given_up() {
     let lab = Lab::new(&[]);
     let observed = lab.run("yes 'no message'").await;
-    assert!(observed.faults[0].detail.contains("lines that are no messages: no message"), "{observed:?}");
+    assert!(observed.faults[0].detail.contains("lines that are not messages: no message"), "{observed:?}");
     // It asks without end and reads nothing.
     let observed = lab.run("cat script; exec yes '{\"id\":9,\"method\":\"odd\"}'").await;
     assert!(observed.faults[0].detail.contains("does not read the answers"), "{observed:?}");

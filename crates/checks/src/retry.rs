@@ -87,7 +87,7 @@ fn failures(outcome: &CheckOutcome) -> Vec<String> {
 }
 
 fn note(runs: &[Vec<String>]) -> String {
-    let mut note = "Run again on the same files, other things failed than the first time:\n".to_owned();
+    let mut note = "Other tests failed when the check ran again on the same files:\n".to_owned();
     for (number, failures) in runs.iter().enumerate() {
         let rest = if failures.len() > SHOWN { ", …" } else { "" };
         let shown = failures.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");

@@ -46,7 +46,7 @@ fn different_failures_are_told_apart() {
     let (found, _) = after(2, vec![failing(&["a", "b"]), failing(&["a"]), failing(&["c"])]);
     assert_eq!(
         found.excerpt,
-        "Run again on the same files, other things failed than the first time:\n  run 1: a, b\n  run 2: a\n  run 3: c\n\nboom\n"
+        "Other tests failed when the check ran again on the same files:\n  run 1: a, b\n  run 2: a\n  run 3: c\n\nboom\n"
     );
     assert_eq!(found.signature, failing(&["a", "b"]).signature);
     let long = CheckOutcome { excerpt: "é".repeat(LIMIT / 2), ..failing(&["a"]) };

@@ -88,7 +88,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The output would be where nobody looks for it.
-    #[error("the folder {logs} for the output of checks has to be inside {root}")]
+    #[error("the folder {logs} for the output of checks must be inside {root}")]
     LogsOutside {
         /// The folder for the output.
         logs: PathBuf,

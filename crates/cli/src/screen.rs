@@ -5,8 +5,9 @@ use std::io::{self, BufRead as _, Write};
 
 use ralph_config::Spelling;
 use ralph_config::trust::Answer;
-use ralph_model::{ConfigError, Money};
+use ralph_model::ConfigError;
 use ralph_text::sanitize;
+pub(crate) use ralph_view::{counted, dollars};
 
 /// The two outputs of a command.
 pub(crate) struct Screen<'a> {
@@ -85,19 +86,6 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
         false if text.is_empty() => cause,
         false => format!("{text}: {cause}"),
     })
-}
-
-/// A number with its word.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// Money for people who watch it: at most four digits after the point, rounded up, so that nothing spent looks like
-/// nothing. What is kept or read by programs has all digits.
-pub(crate) fn dollars(amount: Money) -> String {
-    const STEP: i64 = 100;
-    let micros = amount.micros();
-    Money::from_micros(micros.checked_add(STEP - 1).map_or(micros, |micros| micros / STEP * STEP)).to_string()
 }
 
 /// Asks at the terminal: the text goes to standard error, the answer comes from standard input. The end of input is a

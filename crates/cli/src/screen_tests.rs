@@ -1,3 +1,5 @@
+use ralph_model::Money;
+
 use super::*;
 
 #[test]

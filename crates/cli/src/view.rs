@@ -14,5 +14,4 @@ mod state;
 mod text;
 
 pub(crate) use agent_event::transcript;
-pub(crate) use line::{agent_found, check_found};
 pub(crate) use live::{Live, Mode};

@@ -110,7 +110,7 @@ impl Chooser<'_> {
         match (model, self.known(front)?) {
             (Some(""), Some(_)) => {
                 let problem = format!("`{name}` has no model after the colon");
-                let allowed = format!("{front}:MODEL, or {front} for the model that it uses by itself");
+                let allowed = format!("{front}:MODEL, or {front} for its default model");
                 return Err(ConfigError::new("agent", problem, allowed));
             }
             (Some(model), Some(agent)) => return Ok(AgentSpec { model: Some(model.to_owned()), ..agent }),
@@ -166,7 +166,7 @@ impl Chooser<'_> {
         names.sort_unstable();
         names.dedup();
         match names.as_slice() {
-            [] => " (none is configured besides: add `[agents.NAME]` to your configuration)".to_owned(),
+            [] => " (no other is configured: add `[agents.NAME]` to your configuration)".to_owned(),
             names => format!(" (configured: {})", names.join(", ")),
         }
     }
@@ -219,8 +219,8 @@ fn refuse_without_effect(caller: &Layer, agents: &[AgentSpec]) -> Result<(), Con
     };
     match agents {
         [only] => {
-            let problem = format!("there is nobody to take turns with {}", only.title());
-            let allowed = format!("several agents: name each with an @agent of its own, or leave @{flag} out");
+            let problem = format!("the only agent is {}", only.title());
+            let allowed = format!("several agents, each with its own @agent, or no @{flag}");
             Err(ConfigError::new(flag, problem, allowed))
         }
         _ => Ok(()),
@@ -255,12 +255,12 @@ pub fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigErro
             Some(kind) => kind,
             None => {
                 let allowed = "claude, codex, opencode, gemini, acp or command";
-                return wrong(format!("has the kind `{kind}`, which there is not"), allowed);
+                return wrong(format!("has the unknown kind `{kind}`"), allowed);
             }
         },
     };
     if program.is_some() && kind.program().is_none() {
-        return wrong("has a `program` beside its `command`".into(), "one of them");
+        return wrong("has both a `program` and a `command`".into(), "one of them");
     }
     let user_settings = settings == Some(Whose::User);
     Ok(AgentSpec { name: name.to_owned(), kind, model, args, user_settings, unmetered })
@@ -284,7 +284,7 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
         return Err(ConfigError::new(
             "prices",
             problem,
-            "US dollars for a million tokens, such as input = 3 and output = 15",
+            "US dollars per million tokens, such as input = 3 and output = 15",
         ));
     };
     // Without a word about caches nobody is told of a discount.
@@ -306,7 +306,7 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
     for agent in agents.iter().filter(|agent| !agent.unmetered && agent.kind.never_tells_its_cost()) {
         let is_priced = |model: &String| prices.of(model).is_some() || ralph_agents::is_choice(&agent.kind, model);
         if let Some(model) = agent.model.as_ref().filter(|model| !is_priced(model)) {
-            let problem = format!("there is no price for `{model}`, so nobody could say what {} costs", agent.name);
+            let problem = format!("there is no price for `{model}`, so the cost of {} cannot be tracked", agent.name);
             let several = match agents {
                 [_] => "",
                 _ => "a model for each agent, as @agent NAME:MODEL; ",
@@ -327,9 +327,7 @@ pub fn unknown_in_order(user: &Layer) -> Option<String> {
     let unknown = user.agent_order.iter().flatten().find(|wanted| names().all(|name| name != *wanted))?;
     let hint = meant(names(), unknown).map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
     let known = names().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
-    Some(format!(
-        "`{unknown}` is not a known agent{hint}\n  allowed: {known}, or a name with an [agents.NAME] of its own"
-    ))
+    Some(format!("`{unknown}` is not a known agent{hint}\n  allowed: {known}, or a name defined as [agents.NAME]"))
 }
 
 #[cfg(test)]

@@ -80,8 +80,8 @@ fn what_makes_no_sense_is_refused_with_the_way_out() {
         (&["--agent", "x"], "[agents.x]\nmodel = 'm'", "says neither `kind` nor `command`"),
         (&["--agent", "x"], "[agents.x]\nkind = 'acp'", "has no `command`"),
         (&["--agent", "x"], "[agents.x]\nkind = 'claude'\ncommand = 'y'", "which has no `command`"),
-        (&["--agent", "x"], "[agents.x]\nkind = 'gpt'", "which there is not"),
-        (&["--agent", "x"], "[agents.x]\ncommand = 'y'\nprogram = 'z'", "beside its `command`"),
+        (&["--agent", "x"], "[agents.x]\nkind = 'gpt'", "the unknown kind"),
+        (&["--agent", "x"], "[agents.x]\ncommand = 'y'\nprogram = 'z'", "both a `program` and a `command`"),
     ];
     for (words, file, wanted) in cases {
         let error = chosen(words, file, &[]).unwrap_err();
@@ -95,10 +95,10 @@ fn an_option_without_effect_is_refused_and_a_standing_one_waits_for_its_use() {
         (&["--agent", "claude:opus", "--model", "haiku"][..], "", "--agent claude:haiku"),
         (&["--agent", "own", "--model", "haiku"], "[agents.own]\nkind = 'claude'\nmodel = 'opus'", "--agent own:haiku"),
         (&["--model", "haiku"], "agent = 'claude:opus'", "claude:opus has a model already"),
-        (&["--agent", "claude", "--rotate"], "", "--rotate: there is nobody to take turns with claude"),
-        (&["--agent", "claude", "--escalate-after", "3"], "", "leave --escalate-after out"),
-        (&["--agent-command", "./x", "--rotate"], "", "nobody to take turns"),
-        (&["--rotate"], "", "nobody to take turns with codex"),
+        (&["--agent", "claude", "--rotate"], "", "--rotate: the only agent is claude"),
+        (&["--agent", "claude", "--escalate-after", "3"], "", "or no --escalate-after"),
+        (&["--agent-command", "./x", "--rotate"], "", "the only agent is"),
+        (&["--rotate"], "", "the only agent is codex"),
     ];
     for (words, file, wanted) in cases {
         let error = chosen(words, file, &["codex"]).unwrap_err();

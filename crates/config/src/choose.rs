@@ -113,7 +113,7 @@ impl<'a> Chooser<'a> {
                     None => base.join(path),
                 };
                 if path.trim().is_empty() || full == Path::new("/") || full == home {
-                    let problem = format!("{path:?} would leave nothing of the sandbox");
+                    let problem = format!("{path:?} would disable the sandbox");
                     let allowed = "a file or folder that the agent needs to write, such as ~/.my-agent; to go without a \
                                    sandbox say @sandbox off";
                     return Err(ConfigError::new("sandbox_writable", problem, allowed));

@@ -49,15 +49,15 @@ pub enum Error {
 
     /// A key that a repository may not set.
     #[error(
-        "{at}: `{key}` is refused in a repository: it {}\n{}\n  set it in your own configuration, or remove it here",
+        "{at}: `{key}` is not allowed in a repository: it {}\n{}\n  set it in your own configuration, or remove it here",
         .setting.effect(), .at.snippet()
     )]
     NotForRepositories { at: Location, key: String, setting: Key },
 
     /// A glob of a repository that would give rights back.
     #[error(
-        "{at}: `{key}`: `{glob}` is refused in a repository: it would allow what is prohibited\n{}\n  \
-         remove it, or say --prohibit '{glob}' yourself",
+        "{at}: `{key}`: `{glob}` is not allowed in a repository: it would allow what is prohibited\n{}\n  \
+         remove it, or pass --prohibit '{glob}' yourself",
         .at.snippet()
     )]
     Widens { at: Location, key: &'static str, glob: String },
@@ -67,7 +67,7 @@ pub enum Error {
     UnknownName { name: String, nearest: String },
 
     /// A key that only the user's own configuration sets.
-    #[error("{name}: is refused in a request: it {}\n  set it in your own configuration", .key.effect())]
+    #[error("{name}: is not allowed in a request: it {}\n  set it in your own configuration", .key.effect())]
     NotForRequests { name: String, key: Key },
 
     /// A value of a request.

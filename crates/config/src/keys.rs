@@ -34,7 +34,7 @@ macro_rules! keys {
             /// A line that works.
             pub const fn example(self) -> &'static str { match self { $(Self::$key => $example,)+ } }
 
-            /// What it does, for whoever has to approve it.
+            /// What it does, for the user who approves it.
             pub const fn effect(self) -> &'static str { match self { $(Self::$key => $effect,)+ } }
         }
     };
@@ -42,81 +42,81 @@ macro_rules! keys {
 
 keys! {
     MaxIterations "max_iterations", Some("--max"), NeedsApproval,
-        "max_iterations = 10", "sets how many times the agent may run";
+        "max_iterations = 10", "limits the number of agent runs";
     MaxCostUsd "max_cost_usd", Some("--max-cost"), NeedsApproval,
-        "max_cost_usd = 2.50", "sets how much money the loop may spend";
+        "max_cost_usd = 2.50", "limits the cost of the loop";
     MaxDuration "max_duration", Some("--max-duration"), NeedsApproval,
-        "max_duration = \"2h\"", "sets how long the loop may take";
+        "max_duration = \"2h\"", "limits the duration of the loop";
     IterationTimeout "iteration_timeout", Some("--iteration-timeout"), NeedsApproval,
-        "iteration_timeout = \"20m\"", "sets how long one agent run may take";
+        "iteration_timeout = \"20m\"", "limits the duration of one agent run";
     VerificationTimeout "verification_timeout", Some("--verify-timeout"), NeedsApproval,
-        "verification_timeout = \"5m\"", "sets how long one check may take";
+        "verification_timeout = \"5m\"", "limits the duration of one check";
     IdleTimeout "idle_timeout", Some("--idle-timeout"), NeedsApproval,
-        "idle_timeout = \"3m\"", "sets how long a process may do nothing";
+        "idle_timeout = \"3m\"", "limits how long a process may be idle";
     PauseMs "pause_ms", Some("--pause"), NeedsApproval,
-        "pause_ms = 250", "sets the rest between two iterations";
+        "pause_ms = 250", "sets the pause between iterations";
     StallDetectionThreshold "stall_detection_threshold", Some("--stall"), NeedsApproval,
-        "stall_detection_threshold = 3", "sets how many iterations without progress are a stall";
+        "stall_detection_threshold = 3", "sets how many iterations without progress count as a stall";
     SameErrorThreshold "same_error_threshold", Some("--same-error"), NeedsApproval,
-        "same_error_threshold = 3", "sets how often the same failure may come in a row";
+        "same_error_threshold = 3", "sets how many identical failures in a row end the loop";
     EscalateToDeepDebug "escalate_to_deep_debug", Some("--deep-debug"), NeedsApproval,
-        "escalate_to_deep_debug = true", "goes on with another skill after a stall";
+        "escalate_to_deep_debug = true", "continues with the systematic-debugging skill after a stall";
     VerificationCommand "verification_command", Some("--criteria"), NeedsApproval,
-        "verification_command = \"npm test\"", "runs commands on your computer, to judge the work";
+        "verification_command = \"npm test\"", "runs commands on your computer to verify the work";
     Expects "expects", Some("--expect"), NeedsApproval,
-        "expects = [\"command:true\"]", "says what has to be observable; `command:` runs a command on your computer";
+        "expects = [\"command:true\"]", "requires observable results; `command:` runs a command on your computer";
     Junit "junit", Some("--junit"), NeedsApproval,
-        "junit = [\"reports/*.xml\"]", "says which files count the tests";
+        "junit = [\"reports/*.xml\"]", "sets the report files of the test runner";
     CompletionPromise "completion_promise", Some("--promise"), NeedsApproval,
-        "completion_promise = \"<promise>DONE</promise>\"", "sets what counts as the agent's claim";
+        "completion_promise = \"<promise>DONE</promise>\"", "sets the text that counts as the agent's claim";
     Agent "agent", Some("--agent"), NeedsApproval,
-        "agent = \"helper\"", "chooses the agent that runs on your computer";
+        "agent = \"helper\"", "selects the agent that runs on your computer";
     AgentArgs "agent_args", Some("--agent-args"), NeedsApproval,
-        "agent_args = [\"--verbose\"]", "hands the agent's program more arguments";
+        "agent_args = [\"--verbose\"]", "passes more arguments to the agent's program";
     Model "model", Some("--model"), NeedsApproval,
-        "model = \"haiku\"", "chooses the model that the agent uses, and with it what it costs";
+        "model = \"haiku\"", "selects the agent's model, and with it the cost";
     EscalateAfter "escalate_after", Some("--escalate-after"), NeedsApproval,
         "escalate_after = 3", "sets after how many failed iterations the next agent takes over";
     Rotate "rotate", Some("--rotate"), NeedsApproval,
-        "rotate = true", "takes another agent each iteration";
+        "rotate = true", "switches to the next agent on each iteration";
     MaxWait "max_wait", Some("--max-wait"), NeedsApproval,
-        "max_wait = \"6h\"", "sets how long a service that refuses is waited for";
+        "max_wait = \"6h\"", "sets the longest single wait for a rate-limited service";
     Backoff "backoff", None, NeedsApproval,
-        "backoff = \"30s\"", "sets how long a service that refuses is waited for at first";
+        "backoff = \"30s\"", "sets the first wait for a rate-limited service";
     AgentCommand "agent_command", Some("--agent-command"), NeedsApproval,
-        "agent_command = \"./agent.sh\"", "runs a command on your computer, as the agent";
+        "agent_command = \"./agent.sh\"", "runs a command on your computer as the agent";
     AgentsCommand "agents.*.command", None, NeedsApproval,
         "agents.helper.command = \"./helper.sh\"", "defines an agent: a command that can run on your computer";
     AgentsKind "agents.*.kind", None, NeedsApproval,
-        "agents.helper.kind = \"claude\"", "says what kind of agent it is";
+        "agents.helper.kind = \"claude\"", "sets the kind of an agent";
     AgentsProgram "agents.*.program", None, NeedsApproval,
-        "agents.helper.program = \"./claude\"", "says which program on your computer is the agent";
+        "agents.helper.program = \"./claude\"", "sets which program on your computer is the agent";
     AgentsModel "agents.*.model", None, NeedsApproval,
-        "agents.helper.model = \"opus\"", "chooses the model that an agent uses, and with it what it costs";
+        "agents.helper.model = \"opus\"", "selects an agent's model, and with it the cost";
     AgentsArgs "agents.*.args", None, NeedsApproval,
-        "agents.helper.args = [\"--verbose\"]", "hands an agent's program more arguments";
+        "agents.helper.args = [\"--verbose\"]", "passes more arguments to an agent's program";
     AgentsSettings "agents.*.settings", None, NeedsApproval,
-        "agents.helper.settings = \"user\"", "lets an agent keep the settings, hooks and servers that are configured for it";
+        "agents.helper.settings = \"user\"", "keeps the settings, hooks and servers that are configured for an agent";
     AgentsUnmetered "agents.*.unmetered", None, NeedsApproval,
-        "agents.helper.unmetered = true", "says that an agent's cost is not counted";
+        "agents.helper.unmetered = true", "does not count the cost of an agent";
     Unmetered "unmetered", Some("--unmetered"), NeedsApproval,
-        "unmetered = true", "says that the agent's cost is not counted";
+        "unmetered = true", "does not count the cost of the agent";
     Skill "skill", Some("--skill"), NeedsApproval,
-        "skill = \"tdd\"", "gives the agent more instructions";
+        "skill = \"tdd\"", "adds instructions for the agent";
     ContextInjection "context_injection", Some("--no-context"), NeedsApproval,
-        "context_injection = false", "says whether prompts tell what happened before";
+        "context_injection = false", "sets whether prompts include the results of earlier iterations";
     OnBlocked "on_blocked", Some("--on-blocked"), NeedsApproval,
-        "on_blocked = \"continue\"", "says whether a blocked agent ends the loop";
+        "on_blocked = \"continue\"", "sets whether a blocked agent ends the loop";
     Isolation "isolation", Some("--worktree"), NeedsApproval,
-        "isolation = \"worktree\"", "says where in the repository the work happens";
+        "isolation = \"worktree\"", "sets whether the agent works in a new git worktree";
     Commit "commit", Some("--commit"), NeedsApproval,
-        "commit = true", "commits verified work on the current branch";
+        "commit = true", "commits verified work to the current branch";
     Keep "keep", Some("--keep"), NeedsApproval,
-        "keep = \"best\"", "says which state the workspace keeps without success";
+        "keep = \"best\"", "sets which state the workspace keeps if the loop does not complete";
     Ratchet "ratchet", Some("--ratchet"), NeedsApproval,
         "ratchet = true", "undoes iterations that made things worse";
     LogLimit "log_limit", None, NeedsApproval,
-        "log_limit = 1048576", "sets how many bytes of one output are kept";
+        "log_limit = 1048576", "limits how many bytes of each output are kept";
     ProhibitedPaths "prohibited_paths", Some("--prohibit"), NarrowsOnly,
         "prohibited_paths = [\"infra/**\"]", "adds paths that the agent may not change";
     ProtectedPaths "protected_paths", Some("--protect"), NarrowsOnly,
@@ -124,47 +124,47 @@ keys! {
     AllowTestChange "allow_test_change", Some("--allow-test-change"), NeedsApproval,
         "allow_test_change = [\"**/*.snap\"]", "lets the agent change files that the checks depend on";
     Verify "verify", Some("--verify"), NeedsApproval,
-        "verify = \"isolated\"", "says where the checks run";
+        "verify = \"isolated\"", "sets where the checks run";
     Setup "setup", Some("--setup"), NeedsApproval,
-        "setup = [\"npm ci\"]", "runs commands on your computer, to prepare the folder of isolated checks";
+        "setup = [\"npm ci\"]", "runs commands on your computer to prepare the folder of isolated checks";
     Retries "retries", Some("--retries"), NeedsApproval,
-        "retries = 2", "sets how often a failing check is run again";
+        "retries = 2", "sets how many times a failing check runs again";
     Tripwire "tripwire", Some("--no-tripwire"), NeedsApproval,
-        "tripwire = false", "says whether checks have to show that they can fail before the loop completes";
+        "tripwire = false", "sets whether Ralph confirms that the checks still catch failures";
     AllowNetwork "allow_network", Some("--allow-network"), NeedsApproval,
         "allow_network = true", "lets checks use the network";
     Sandbox "sandbox", Some("--sandbox"), UserOnly,
-        "sandbox = \"require\"", "says whether agent and checks are kept inside a sandbox";
+        "sandbox = \"require\"", "sets whether agent and checks run in a sandbox";
     SandboxWritable "sandbox_writable", Some("--allow-write"), UserOnly,
         "sandbox_writable = [\"~/.my-agent\"]", "adds paths that agent and checks may write";
     Env "env", Some("--env"), UserOnly,
-        "env = [\"HTTP_PROXY\"]", "hands environment variables to agent and checks";
+        "env = [\"HTTP_PROXY\"]", "passes environment variables to agent and checks";
     AgentOrder "agent_order", None, UserOnly,
-        "agent_order = [\"codex\", \"claude\"]", "says which agent is taken when none is named";
+        "agent_order = [\"codex\", \"claude\"]", "sets which agent is the default";
     PricesInput "prices.*.input", None, UserOnly,
-        "prices.my-model.input = 3", "says what a million tokens cost that a model reads";
+        "prices.my-model.input = 3", "sets the price of a million input tokens";
     PricesOutput "prices.*.output", None, UserOnly,
-        "prices.my-model.output = 15", "says what a million tokens cost that a model writes";
+        "prices.my-model.output = 15", "sets the price of a million output tokens";
     PricesCacheRead "prices.*.cache_read", None, UserOnly,
-        "prices.my-model.cache_read = 0.3", "says what a million tokens cost that a model reads from a cache";
+        "prices.my-model.cache_read = 0.3", "sets the price of a million cache read tokens";
     PricesCacheWrite "prices.*.cache_write", None, UserOnly,
-        "prices.my-model.cache_write = 3.75", "says what a million tokens cost that a model puts into a cache";
+        "prices.my-model.cache_write = 3.75", "sets the price of a million cache write tokens";
     CapsIterations "caps.iterations", None, UserOnly,
-        "caps.iterations = 80", "moves the cap on iterations of a loop";
+        "caps.iterations = 80", "changes the cap on iterations per loop";
     CapsLoopCostUsd "caps.loop_cost_usd", None, UserOnly,
-        "caps.loop_cost_usd = 20", "moves the cap on the money of a loop";
+        "caps.loop_cost_usd = 20", "changes the cap on cost per loop";
     CapsDailyCostUsd "caps.daily_cost_usd", None, UserOnly,
-        "caps.daily_cost_usd = 100", "moves the cap on the money of a day";
+        "caps.daily_cost_usd = 100", "changes the cap on cost per day";
     NotifyCommand "notify.command", None, UserOnly,
         "notify.command = \"notify-send Ralph\"", "runs a command when a loop ends or needs attention";
     MetricsPath "metrics_path", None, UserOnly,
-        "metrics_path = \"/var/tmp/loops.jsonl\"", "says where metrics are written";
+        "metrics_path = \"/var/tmp/loops.jsonl\"", "sets where metrics are written";
 }
 
 /// Names that people may try and that no file can set, with the reason.
 pub(crate) const NEVER_IN_A_FILE: [(&str, &str); 2] = [
-    ("objective", "the objective is your request: give it on the command line or with --objective-file"),
-    ("workspace", "the workspace is the folder that Ralph is started in: use --workspace DIR for another one"),
+    ("objective", "pass the objective on the command line or with --objective-file"),
+    ("workspace", "the workspace is the current folder: use --workspace DIR for another one"),
 ];
 
 impl Key {

@@ -94,7 +94,7 @@ pub enum Whose {
     User,
 }
 
-/// `[prices.MODEL]`: US dollars for a million tokens.
+/// `[prices.MODEL]`: US dollars per million tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
@@ -176,7 +176,7 @@ impl<'de> Deserialize<'de> for Pause {
         impl Visitor<'_> for Rest {
             type Value = Pause;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number of milliseconds or a span such as \"2s\"")
+                f.write_str("a whole number of milliseconds or a duration such as \"2s\"")
             }
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Pause, E> {
                 let negative = || E::custom(format!("{number} is negative: a pause is 0 or more milliseconds"));

@@ -107,9 +107,7 @@ impl Walk<'_> {
                 example: parent.example(),
             }),
             DeValue::Table(inner) => self.table(path, inner),
-            _ => {
-                Err(Error::Value { at, key: full, message: "has to be a table".to_owned(), example: parent.example() })
-            }
+            _ => Err(Error::Value { at, key: full, message: "must be a table".to_owned(), example: parent.example() }),
         }
     }
 }

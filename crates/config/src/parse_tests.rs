@@ -96,7 +96,7 @@ fn an_unknown_key_names_file_line_key_and_the_nearest_valid_one() {
 
 #[test]
 fn what_no_file_can_say_is_explained() {
-    assert!(message("objective = 'x'").contains("your request"));
+    assert!(message("objective = 'x'").contains("pass the objective"));
     assert!(message("workspace = 'x'").contains("--workspace DIR"));
 }
 
@@ -117,7 +117,7 @@ fn a_wrong_value_names_its_line_and_shows_one_that_works() {
       example: max_cost_usd = 2.50
     "#);
     insta::assert_snapshot!(message("caps = 3"), @r#"
-    ralph.toml:1:1: `caps`: has to be a table
+    ralph.toml:1:1: `caps`: must be a table
       |
     1 | caps = 3
       | ^^^^
@@ -130,16 +130,16 @@ fn a_wrong_value_names_its_line_and_shows_one_that_works() {
         ("max_cost_usd = inf", "not an amount"),
         ("max_cost_usd = true", "an amount in dollars"),
         ("iteration_timeout = 30", "iteration_timeout"),
-        ("iteration_timeout = 'soon'", "not a span of time"),
+        ("iteration_timeout = 'soon'", "not a duration"),
         ("pause_ms = -5", "negative"),
         ("isolation = 'box'", "worktree"),
         ("expects = ['magic']", "not an expectation"),
         ("verification_command = 3", "a list of commands"),
         ("verification_command = ['a', 3]", "verification_command"),
-        ("agents.x = 'y'", "has to be a table"),
+        ("agents.x = 'y'", "must be a table"),
         ("agents.x.settings = 'mine'", "settings"),
         ("agents.'a b'.command = 'x'", "cannot be the name of an agent"),
-        ("[[agents]]\ncommand = 'x'", "has to be a table"),
+        ("[[agents]]\ncommand = 'x'", "must be a table"),
     ] {
         let message = message(text);
         assert!(message.contains(wanted) && message.starts_with("ralph.toml:"), "{text}: {message}");

@@ -91,7 +91,7 @@ pub enum Error {
 
     /// The skill says that it is not for loops.
     #[error(
-        "--skill: `{0}` says `supportsRalph: false`: it is not made for a loop\n  choose another skill, or change that line"
+        "--skill: `{0}` has `supportsRalph: false`: it is not meant for a loop\n  choose another skill, or change that line"
     )]
     NotForLoops(String),
 
@@ -183,7 +183,7 @@ fn understand(name: &str, path: &Path, text: &str) -> Result<(Found, Loops), Err
     let loops = match front.text("supportsRalph").as_deref() {
         None | Some("true") => Loops::Supported,
         Some("false") => Loops::Refused,
-        Some(_) => return Err(broken("supportsRalph has to be true or false")),
+        Some(_) => return Err(broken("supportsRalph must be true or false")),
     };
     let found = Found {
         skill: Skill { name: name.to_owned(), text: body.trim().to_owned(), promise: front.text("promise") },

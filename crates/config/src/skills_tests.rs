@@ -97,9 +97,12 @@ fn what_cannot_be_used_says_why() {
         .with("config/skills/bare/SKILL.md", "---\nname: x\n---\n \n")
         .with("config/skills/single/SKILL.md", "---\nsupportsRalph: false\n---\ntext")
         .with("config/skills/maybe/SKILL.md", "---\nsupportsRalph: perhaps\n---\ntext");
-    for (name, wanted) in
-        [("open", "no end"), ("bare", "no instructions"), ("single", "not made for a loop"), ("maybe", "true or false")]
-    {
+    for (name, wanted) in [
+        ("open", "no end"),
+        ("bare", "no instructions"),
+        ("single", "not meant for a loop"),
+        ("maybe", "true or false"),
+    ] {
         let message = scene.find(name).unwrap_err();
         assert!(message.contains(wanted), "{name}: {message}");
     }

@@ -34,7 +34,7 @@ pub struct Question {
 pub enum Error {
     /// Nobody could be asked.
     #[error(
-        "{}: is not approved, and there is nobody here to ask\n{effects}\n  read it, then approve it with: ralph trust {directory}",
+        "{}: is not approved, and there is no terminal to prompt on\n{effects}\n  read it, then approve it with: ralph trust {directory}",
         .path.display()
     )]
     Headless { path: PathBuf, effects: String, directory: String },

@@ -94,7 +94,7 @@ async fn a_hostile_file_cannot_paint_over_the_question() {
     let text = "# \u{202e}nothing to see\u{2066}\nagent_command = \"\\u001b[2Jx\"\n".to_owned();
     let shown = scene.question(&text).unwrap().shown();
     assert!(!shown.contains(['\u{202e}', '\u{2066}', '\u{1b}']), "{shown:?}");
-    assert!(shown.trim_end().ends_with("`agent_command` runs a command on your computer, as the agent"), "{shown}");
+    assert!(shown.trim_end().ends_with("`agent_command` runs a command on your computer as the agent"), "{shown}");
 }
 
 #[tokio::test]

@@ -153,11 +153,9 @@ pub(crate) fn only_tripwire_is_missing(facts: &Facts) -> bool {
 
 fn is_convincing(facts: &Facts, record: &IterationRecord) -> bool {
     let Some(verdict) = record.verdict.as_ref().filter(|verdict| verdict.passed()) else { return false };
-    if facts.is_baseline_green() {
-        // Checks that passed before prove little, and nothing in the hands of somebody who tampers with them.
-        return record.claimed && verdict.tampered.is_empty();
-    }
-    record.claimed || !facts.config.promise_is_explicit
+    // Checks that passed before prove little, and nothing in the hands of somebody who tampers with them.
+    let is_proof = !facts.is_baseline_green() || verdict.tampered.is_empty();
+    is_proof && (record.claimed || !facts.needs_claim())
 }
 
 /// Iterations with tampering that end a loop.

@@ -1,5 +1,6 @@
 //! What happened (events, past tense) and what has to be done (effects, imperative).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use ralph_model::{
@@ -8,6 +9,7 @@ use ralph_model::{
 };
 
 use crate::claim::Claim;
+use crate::run::{self, JournalEvent};
 
 /// The version of the events that are written now. A reader refuses newer ones rather than guess.
 ///
@@ -24,7 +26,7 @@ pub const EVENT_VERSION: u32 = 4;
 ///   none; a single iteration raises no alert.
 /// - 4: a run that could not be counted is worse than any that could; tampering counts when it happens and not for as long as it
 ///   stays; a loop that was ended for tampering does not complete by a resume alone; a tree that is the start's is not verified;
-///   an agent that cannot be started ends the loop at once.
+///   an agent that cannot be started ends the loop at once; the alert about iterations counts those that are over.
 pub const BEHAVIOUR: u32 = 4;
 
 /// The first behaviour that knows of flakes and of tampering.
@@ -37,7 +39,7 @@ pub(crate) const V3_SERVICE_BACKOFF: u32 = 3;
 pub(crate) const V4_COUNTED_RUNS: u32 = 4;
 
 /// Where a loop began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartPoint {
     /// The workspace before anything ran.
@@ -107,7 +109,7 @@ pub enum Refusal {
 }
 
 /// When a loop has to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopWhen {
     /// When the current iteration is decided.
@@ -117,7 +119,7 @@ pub enum StopWhen {
 }
 
 /// A request to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stop {
     /// When.
@@ -127,7 +129,7 @@ pub struct Stop {
 }
 
 /// A limit that is near. Each is raised once in a loop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Alert {
     /// Four fifths of the loop's money are spent.
@@ -374,10 +376,23 @@ impl Event {
     /// # Errors
     /// When the event is of a newer version or is not one.
     pub fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
-        if version > EVENT_VERSION {
-            return Err(DecodeEvent::Newer { version });
-        }
-        serde_json::from_str(payload).map_err(|source| DecodeEvent::Unreadable { source })
+        run::decode(version, payload)
+    }
+}
+
+impl JournalEvent for Event {
+    const VERSION: u32 = EVENT_VERSION;
+
+    fn kind(&self) -> &'static str {
+        self.kind()
+    }
+
+    fn encode(&self) -> Result<String, serde_json::Error> {
+        self.encode()
+    }
+
+    fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
+        run::decode(version, payload)
     }
 }
 
@@ -385,10 +400,12 @@ impl Event {
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeEvent {
     /// Written by a newer Ralph.
-    #[error("the event has version {version}, this Ralph reads up to {EVENT_VERSION}: use a newer Ralph for this loop")]
+    #[error("the event has version {version}, and this Ralph reads up to {known}: use a newer Ralph for this run")]
     Newer {
-        /// The version that was met.
+        /// The version of the event.
         version: u32,
+        /// The newest version that this Ralph reads.
+        known: u32,
     },
     /// Not an event.
     #[error("the event cannot be read")]
@@ -477,11 +494,6 @@ pub enum Effect {
     },
     /// Tell people that a limit is near.
     RaiseAlert(Alert),
-    /// Tell people that the loop goes on with another skill.
-    AnnounceEscalation {
-        /// The skill's name.
-        skill: String,
-    },
     /// The loop is over: write the record and the projections.
     Finish {
         /// How it ended.

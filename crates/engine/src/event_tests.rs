@@ -7,7 +7,7 @@ fn a_newer_event_is_refused_rather_than_guessed() {
     let refused = Event::decode(EVENT_VERSION + 1, &text).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the event has version 5, this Ralph reads up to 4: use a newer Ralph for this loop"
+        "the event has version 5, and this Ralph reads up to 4: use a newer Ralph for this run"
     );
     assert!(Event::decode(EVENT_VERSION, &text).is_ok());
 }

@@ -57,41 +57,6 @@ impl IterationRecord {
         self.claimed && self.verdict.as_ref().is_some_and(|verdict| verdict.failing() > 0)
     }
 
-    /// What a person should know about it, a few words each.
-    #[must_use]
-    pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let mut note = |is_so: bool, text: &str| {
-            if is_so {
-                notes.push(text.to_owned());
-            }
-        };
-        note(self.interrupted, "interrupted");
-        note(self.is_false_claim(), "false claim");
-        note(self.undone, "undone");
-        note(self.uncounted, "not counted");
-        if let Some(run) = &self.run {
-            notes.extend(run.faults.iter().map(ToString::to_string));
-        }
-        notes.extend(self.tampering().iter().take(3).map(|tamper| format!("TAMPERED {tamper}")));
-        if self.tampering().len() > 3 {
-            notes.push(format!("and {} more tampered", self.tampering().len() - 3));
-        }
-        let verdict = self.verdict.as_ref();
-        notes.extend(verdict.filter(|verdict| !verdict.passed()).and_then(Verdict::doubt));
-        notes.extend(
-            verdict
-                .filter(|verdict| verdict.passed())
-                .and_then(|verdict| verdict.tripwire.as_ref())
-                .map(|wire| format!("tripwire: {wire}")),
-        );
-        if let Some(allowed) = verdict.map(|verdict| &verdict.allowed).filter(|allowed| !allowed.is_empty()) {
-            notes.push(format!("changed with your permission: {}", allowed.join(", ")));
-        }
-        notes.extend(self.signature().map(|signature| signature.headline));
-        notes
-    }
-
     /// What the service behind the agent refused.
     #[must_use]
     pub fn trouble(&self) -> Option<&Trouble> {
@@ -466,6 +431,12 @@ impl Facts {
         record.verdict.as_ref().is_some_and(Verdict::passed) && crate::decide::completion(self).is_none()
     }
 
+    /// Whether passing checks alone do not complete the loop: the agent has to claim completion, too.
+    #[must_use]
+    pub fn needs_claim(&self) -> bool {
+        !self.has_checks() || self.is_baseline_green() || self.config.promise_is_explicit
+    }
+
     /// The state with the fewest failures; of equal ones the latest, because it holds the most work.
     #[must_use]
     pub fn best(&self) -> Option<Best> {
@@ -561,11 +532,19 @@ impl Facts {
         let begun = u64::from(self.counted());
         let is_metered = !self.config.is_unmetered();
         let max = u64::from(self.config.max_iterations);
-        // Of a single one there is nothing to tell: it is the last from the beginning.
-        let warns_of_last = max > 1 || self.start.behaviour < V3_SERVICE_BACKOFF;
+        let is_due = if self.start.behaviour >= V4_COUNTED_RUNS {
+            // Used up means over, and a warning after the last one comes too late.
+            let over = self.iterations.iter().filter(|record| !record.uncounted && record.ended.is_some()).count();
+            let over = u64::try_from(over).unwrap_or(u64::MAX);
+            over < max && over * 10 >= max * 9
+        } else {
+            // A single iteration is the last from the beginning.
+            let warns_of_last = max > 1 || self.start.behaviour < V3_SERVICE_BACKOFF;
+            warns_of_last && begun > 0 && begun * 10 >= max * 9
+        };
         let due = [
             (Alert::Cost80, is_metered && self.spent > Money::ZERO && self.spent >= self.config.max_cost.percent(80)),
-            (Alert::Iterations90, warns_of_last && begun > 0 && begun * 10 >= max * 9),
+            (Alert::Iterations90, is_due),
             (Alert::Day80, self.day.spent > Money::ZERO && self.day.spent >= self.day.cap.percent(80)),
         ];
         due.into_iter()

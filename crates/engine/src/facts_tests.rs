@@ -105,8 +105,8 @@ fn alerts_are_due_at_their_figure_and_not_before() {
     assert_eq!(records(8, 10), []);
     assert_eq!(records(9, 10), [Alert::Iterations90]);
     assert_eq!(records(1, 2), []);
-    assert_eq!(records(2, 2), [Alert::Iterations90]);
-    assert_eq!(records(1, 1), [], "everybody knows that the only one is the last");
+    assert_eq!(records(2, 2), [], "none is left to warn of");
+    assert_eq!(records(1, 1), [], "the only one is the last from the beginning");
 }
 
 #[test]

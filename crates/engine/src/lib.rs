@@ -13,7 +13,9 @@ mod fixtures;
 mod machine;
 pub mod phase;
 mod prompt;
+mod race;
 mod rank;
+mod run;
 mod status;
 pub mod text;
 
@@ -24,9 +26,11 @@ pub use event::{
     StopWhen, Wait,
 };
 pub use facts::{Facts, IterationRecord, Progress};
-pub use machine::{Loop, ReplayError};
+pub use machine::Loop;
 pub use phase::Phase;
 pub use prompt::fence;
 // A part of `Stop`.
+pub use race::{CandidateEnd, RaceCandidate, RaceEffect, RaceEvent, RaceOutcome, RaceRun, Standing};
 pub use ralph_model::StopBy;
+pub use run::{JournalEvent, Machine, ReplayError};
 pub use status::{Conduct, Judged, derive_status};

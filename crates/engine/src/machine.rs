@@ -4,32 +4,17 @@ use ralph_model::{Attempt, Outcome, Status, Timestamp};
 
 use crate::claim::Claim;
 use crate::decide;
-use crate::event::{DecodeEvent, Effect, Event};
+use crate::event::{Effect, Event};
 use crate::facts::{Facts, IterationRecord};
 use crate::phase::{self, Phase};
 use crate::prompt::{self, Response};
+use crate::run::{Machine, ReplayError};
 
 /// One loop, as far as its journal goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loop {
     facts: Facts,
     phase: Phase,
-}
-
-/// A journal that is not that of a loop.
-#[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
-    /// There are no events, or the first is not the start.
-    #[error("the journal does not begin with the start of a loop")]
-    NoStart,
-    /// An event cannot be read.
-    #[error("event {seq} of the journal")]
-    Decode {
-        /// Its place, counted from 1.
-        seq: u64,
-        /// Why not.
-        source: DecodeEvent,
-    },
 }
 
 impl Loop {
@@ -97,6 +82,20 @@ impl Loop {
         self.phase.attempt()
     }
 
+    /// Whether a pass is under way: its agent, its checks or their confirmation are awaited.
+    #[must_use]
+    pub const fn has_open_iteration(&self) -> bool {
+        match &self.phase {
+            Phase::Working(_) | Phase::Guarding(_) | Phase::Verifying(_) | Phase::Confirming(_) => true,
+            Phase::Baseline(_)
+            | Phase::Pausing(_)
+            | Phase::Restoring(_)
+            | Phase::Closing(_)
+            | Phase::Done(_)
+            | Phase::Taken => false,
+        }
+    }
+
     /// How the loop ended, once it has.
     #[must_use]
     pub const fn outcome(&self) -> Option<&Outcome> {
@@ -134,6 +133,24 @@ impl Loop {
     #[must_use]
     pub fn status(&self, record: &IterationRecord) -> Status {
         prompt::status(record, &record.agent)
+    }
+}
+
+impl Machine for Loop {
+    type Event = Event;
+    type Effect = Effect;
+    type Outcome = Outcome;
+
+    fn start(at: Timestamp, event: Event) -> Result<(Self, Vec<Effect>), ReplayError> {
+        Self::start(at, event)
+    }
+
+    fn step(&mut self, at: Timestamp, event: Event) -> Vec<Effect> {
+        self.step(at, event)
+    }
+
+    fn outcome(&self) -> Option<&Outcome> {
+        self.outcome()
     }
 }
 

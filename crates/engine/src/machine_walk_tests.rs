@@ -374,7 +374,6 @@ impl Walk {
                 }
                 Effect::StopRunning { attempt } => assert_eq!(Some(*attempt), self.awaited),
                 Effect::RaiseAlert(alert) => assert!(self.alerts.insert(*alert), "{alert:?} was raised twice"),
-                Effect::AnnounceEscalation { .. } => assert!(before.is_some_and(|before| !before.facts().escalated)),
                 Effect::Finish { outcome } => {
                     finishes += 1;
                     assert_eq!(Some(outcome), self.live.outcome());

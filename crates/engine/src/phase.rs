@@ -137,10 +137,7 @@ pub(crate) fn follow(facts: &mut Facts, next: Next) -> Step {
             }
             facts.escalated = true;
             facts.progress.forgive();
-            let skill = facts.config.deep_debug.as_ref().map_or_else(String::new, |skill| skill.name.clone());
-            let (phase, mut effects) = next_iteration(facts, pause);
-            effects.insert(0, Effect::AnnounceEscalation { skill });
-            (phase, effects)
+            next_iteration(facts, pause)
         }
     }
 }

@@ -61,7 +61,7 @@ pub fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
         (Readiness::Missing, _) => {
             let program = first_word(spec).unwrap_or_default();
             let place = if program.contains('/') { "not there" } else { "not in PATH" };
-            Some(format!("`{program}` is {place}: install it, or mend `{}` in [agents.{}]", key(spec), spec.name))
+            Some(format!("`{program}` is {place}: install it, or fix `{}` in [agents.{}]", key(spec), spec.name))
         }
     }
 }

@@ -29,8 +29,8 @@ fn a_missing_program_of_ones_own_names_the_key_that_is_wrong() {
         let spec = specs.iter().find(|spec| spec.name == name).unwrap();
         advice(spec, Readiness::Missing).unwrap()
     };
-    assert_eq!(advice("mine"), "`nothere` is not in PATH: install it, or mend `command` in [agents.mine]");
-    assert_eq!(advice("moved"), "`/no/claude` is not there: install it, or mend `program` in [agents.moved]");
+    assert_eq!(advice("mine"), "`nothere` is not in PATH: install it, or fix `command` in [agents.mine]");
+    assert_eq!(advice("moved"), "`/no/claude` is not there: install it, or fix `program` in [agents.moved]");
     assert!(advice("server").contains("npm install -g opencode-ai"), "{}", advice("server"));
     assert!(advice("claude").contains("npm install -g @anthropic-ai/claude-code"));
 }

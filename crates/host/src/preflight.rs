@@ -73,7 +73,7 @@ pub(crate) fn existing(paths: &[String], home: &Path) -> Result<Vec<String>, Con
     for path in paths {
         let Ok(real) = Path::new(path).canonicalize() else { return wrong(format!("{path} is not there")) };
         if home.starts_with(&real) {
-            return wrong(format!("{path} would leave nothing of the sandbox"));
+            return wrong(format!("{path} would disable the sandbox"));
         }
         found.push(real.to_string_lossy().into_owned());
     }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use ralph_config::trust::Asking;
 use ralph_config::{Layer, Resolved, RunSettings};
 use ralph_model::{LoopConfig, LoopId};
-use ralph_runtime::{Opened as OpenedLoop, OpenedRace, RaceResult, Resume, Stops, Watcher, begin, begin_race, resume};
+use ralph_runtime::{Opened as OpenedLoop, OpenedRace, Resume, Stops, Watcher, begin, begin_race, resume};
 use ralph_store::Store;
+use ralph_view::RaceResult;
 
 use crate::prepare::{Context, prepare, workspace};
 use crate::{Error, Host, preflight};

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Millis, Money, ToolEvidence, TreeHash, Trouble};
 
 /// An agent of a loop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentSpec {
     /// What people call it.
@@ -30,7 +31,7 @@ pub struct AgentSpec {
 }
 
 /// Kinds of agents. A program is a name that is looked up in `PATH`, or a path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum AgentKind {
     /// Any program: the prompt on its standard input, or in the file that `{prompt_file}` stands for.
@@ -169,7 +170,7 @@ impl AgentSpec {
 }
 
 /// How a process ended, and who ended it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "how", rename_all = "camelCase")]
 pub enum Ended {
     /// By itself.
@@ -226,7 +227,7 @@ impl fmt::Display for Ended {
                 )
             }
             Self::BudgetSpent => f.write_str("stopped because the budget was spent"),
-            Self::Hopeless => f.write_str("stopped because nothing could come of it"),
+            Self::Hopeless => f.write_str("stopped because it could not succeed"),
             Self::Stopped => f.write_str("stopped on request"),
             Self::NotStarted { why } => write!(f, "could not be started: {why}"),
         }
@@ -234,7 +235,7 @@ impl fmt::Display for Ended {
 }
 
 /// An output on disk.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputRef {
     /// The file, relative to the loop's folder.
@@ -249,7 +250,7 @@ pub struct OutputRef {
 }
 
 /// What a run of an agent cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "camelCase")]
 pub enum Cost {
     /// The agent said so, or tokens and prices did.
@@ -276,7 +277,7 @@ impl Cost {
 }
 
 /// Tokens and model of a run, as far as they are known.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// The model that answered.
@@ -302,7 +303,7 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 /// A file that differs between two snapshots.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
     /// Relative to the workspace, `/` between its parts.
@@ -312,7 +313,7 @@ pub struct Change {
 }
 
 /// In what way a file differs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ChangeKind {
     /// It was not there before.
@@ -339,7 +340,7 @@ impl ChangeKind {
 }
 
 /// A prohibited file that is not as it was at the loop's start.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Violation {
     /// Relative to the workspace; for a file behind a symbolic link, the path through the link.
@@ -354,7 +355,7 @@ pub struct Violation {
 }
 
 /// Something that was wrong with a run, as it was observed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fault {
     /// What kind of fault.
@@ -364,7 +365,7 @@ pub struct Fault {
 }
 
 /// What can be wrong with a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum FaultKind {
     /// The agent wanted to do something and was not permitted to.
@@ -418,7 +419,7 @@ impl fmt::Display for Fault {
 }
 
 /// What was observed of one run of an agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentRun {
     /// Which agent it was.

@@ -1,11 +1,12 @@
 //! What an agent does while it works, as facts. Each edge (terminal, HTTP, log) renders its own text from them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Fault, Money, Trouble};
 
 /// Something that an agent does or says while it works. All text is redacted, sanitised and bounded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum AgentEvent {
     /// A piece of text, of any length: of what an opaque agent prints, or of a message that is still being written.

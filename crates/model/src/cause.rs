@@ -1,11 +1,12 @@
 //! Why a loop ended without success, as types with figures. What people read is made where they read it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AbortReason, Best, Iteration, LoopId, Millis, Money, Tamper, Trouble, Violation};
 
 /// Who asked a loop to stop.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum StopBy {
     /// Ctrl-C.
@@ -22,7 +23,7 @@ pub enum StopBy {
 }
 
 /// Why the cost of a run is not known, so that its whole reservation was charged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UnknownCost {
     /// The agent reports its cost by itself, and did not.
@@ -34,7 +35,7 @@ pub enum UnknownCost {
 }
 
 /// A charge that is a guess.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UnknownCharge {
     /// The iteration whose cost is not known.
@@ -47,7 +48,7 @@ pub struct UnknownCharge {
 
 /// Why a loop was ended without success, with the figures that a sentence about it needs. Never a sentence itself: what people
 /// read is made where they read it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum AbortCause {
     /// All allowed agent runs are used.
@@ -178,7 +179,7 @@ impl AbortCause {
 }
 
 /// Why a loop gave up waiting for a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum WaitLimit {
     /// It refused too often in a row.
@@ -196,7 +197,7 @@ pub enum WaitLimit {
 }
 
 /// What failed so that the loop ended for now; it can be resumed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ErrorCause {
     /// The service behind an agent refused something that only a person can change.

@@ -1,5 +1,6 @@
 //! The configuration of a loop and the caps over it. A configuration that breaks a rule never becomes a loop.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentKind, AgentSpec, Expectation, Millis, Money};
@@ -14,7 +15,7 @@ pub const DEFAULT_PROHIBITED: [&str; 5] = ["src/auth/**", "src/payments/**", "mi
 const MAX_RETRIES: u32 = 10;
 
 /// Everything that a loop is started with. Written into its journal, so that a resumed loop is the same loop.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoopConfig {
     /// The user's request, byte for byte.
@@ -134,7 +135,7 @@ pub struct LoopConfig {
 }
 
 /// Whose turn it is among several agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "rule", rename_all = "camelCase")]
 pub enum Turns {
     /// The first until it has failed so often, then the next as often, and so on; the last goes on to the end.
@@ -153,7 +154,7 @@ impl Default for Turns {
 }
 
 /// Several loops with one objective and one budget; the first that is verified wins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Race {
     /// What the loops of one race have in common.
@@ -183,7 +184,7 @@ const fn usual_max_wait() -> Millis {
 }
 
 /// Instructions that go with an objective.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Skill {
     /// Its name.
@@ -196,7 +197,7 @@ pub struct Skill {
 }
 
 /// Where in the user's repository the work happens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
     /// In the folder itself.
@@ -207,7 +208,7 @@ pub enum Isolation {
 }
 
 /// Where the checks run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verify {
     /// In the workspace, with pinned files put back for as long as they run.
@@ -218,7 +219,7 @@ pub enum Verify {
 }
 
 /// Whether agent and checks are kept inside a sandbox.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sandboxing {
     /// No. Also what a journal from before there was one means.
@@ -231,7 +232,7 @@ pub enum Sandboxing {
 }
 
 /// What an agent's `<blocked>` does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnBlocked {
     /// It ends the loop.
@@ -242,7 +243,7 @@ pub enum OnBlocked {
 }
 
 /// Which state the workspace keeps when a loop ends without success.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
     /// As the last iteration left it.
@@ -380,7 +381,7 @@ impl LoopConfig {
     fn check(&self, caps: &Caps) -> Result<(), ConfigError> {
         let broken = |field, problem: String, allowed: String| Err(ConfigError::new(field, problem, allowed));
         if self.objective.trim().is_empty() {
-            return broken("objective", "is empty".into(), "what the agent has to achieve, in words".into());
+            return broken("objective", "is empty".into(), "what the agent should achieve".into());
         }
         self.validate_limits(caps)?;
         for (field, value) in
@@ -398,7 +399,7 @@ impl LoopConfig {
         ];
         for (field, span) in spans {
             if span == Some(Millis(0)) {
-                return broken(field, "is 0".into(), "a span such as 30s, 10m or 2h".into());
+                return broken(field, "is 0".into(), "a duration such as 30s, 10m or 2h".into());
             }
         }
         // A pause can be written as a bare number of milliseconds, which no parser of spans has seen.
@@ -409,7 +410,7 @@ impl LoopConfig {
             return broken(
                 "verification_command",
                 "is empty".into(),
-                "a command that fails until the work is done".into(),
+                "a command that passes only when the work is done".into(),
             );
         }
         if self.completion_promise.trim().is_empty() {
@@ -420,11 +421,11 @@ impl LoopConfig {
             return broken("log_limit", format!("{} bytes is too little", self.log_limit), "4096 bytes or more".into());
         }
         if self.retries > MAX_RETRIES {
-            let problem = format!("{} is too many: a check that fails so often is no flake", self.retries);
+            let problem = format!("{} is too many: a check that fails this often is not flaky", self.retries);
             return broken("retries", problem, format!("0 to {MAX_RETRIES}"));
         }
         if self.verify == Verify::Isolated && self.verification_commands.is_empty() {
-            let problem = "needs a check: without one nothing is verified anywhere";
+            let problem = "needs a check: without one nothing is verified";
             return broken(
                 "verify",
                 format!("`isolated` {problem}"),
@@ -432,7 +433,7 @@ impl LoopConfig {
             );
         }
         if !self.setup.is_empty() && self.verify != Verify::Isolated {
-            let problem = "is for isolated checks: guarded ones run in your workspace, which is set up already";
+            let problem = "is only for isolated checks: guarded checks run in your workspace, which is set up already";
             return broken("setup", problem.into(), "@setup together with @verify isolated".into());
         }
         if self.setup.iter().any(|command| command.trim().is_empty()) {
@@ -458,7 +459,7 @@ impl LoopConfig {
                 }
                 AgentKind::Command { .. } if agent.model.is_some() || !agent.args.is_empty() => {
                     let problem =
-                        format!("`{}` is a command of your own: Ralph cannot hand it a model or arguments", agent.name);
+                        format!("`{}` is your own command: Ralph cannot pass it a model or arguments", agent.name);
                     return Err(ConfigError::new(
                         "agent",
                         problem,
@@ -466,7 +467,7 @@ impl LoopConfig {
                     ));
                 }
                 AgentKind::Acp { .. } if !agent.args.is_empty() => {
-                    let problem = format!("`{}` is a line of shell: Ralph does not add arguments to it", agent.name);
+                    let problem = format!("`{}` is a shell command: Ralph does not add arguments to it", agent.name);
                     return Err(ConfigError::new("agent_args", problem, "the arguments in the command itself"));
                 }
                 _ => {}
@@ -476,7 +477,7 @@ impl LoopConfig {
             return Err(ConfigError::new("escalate_after", "is 0", "1 or more failed iterations; the default is 2"));
         }
         if self.backoff == Millis(0) {
-            return Err(ConfigError::new("backoff", "is 0", "a span such as 15s"));
+            return Err(ConfigError::new("backoff", "is 0", "a duration such as 15s"));
         }
         Ok(())
     }
@@ -513,9 +514,7 @@ impl LoopConfig {
         }
         if (self.max_cost == Money::ZERO && !self.is_unmetered()) || self.max_cost > caps.loop_cost {
             let problem = match self.max_cost {
-                Money::ZERO => {
-                    "$0.00 allows nothing to be spent; for an agent that costs nothing say @unmetered".to_owned()
-                }
+                Money::ZERO => "$0.00 permits no spending; for an agent that costs nothing pass @unmetered".to_owned(),
                 more => format!("{more} is outside the cap of {} per loop", caps.loop_cost),
             };
             let allowed = format!(

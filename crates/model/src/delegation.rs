@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::Money;
 
 /// What an agent is asked to do.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Delegation {
     /// The agent that is asked.
@@ -42,7 +43,7 @@ pub struct Delegation {
 }
 
 /// Kinds of work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Domain {
     /// Code, tests, version control.
@@ -54,7 +55,7 @@ pub enum Domain {
 }
 
 /// Where research may look.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SearchScope {
     /// The workspace.
@@ -66,7 +67,7 @@ pub enum SearchScope {
 }
 
 /// How strong a model is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelTier {
     /// Cheap and quick.
@@ -76,7 +77,7 @@ pub enum ModelTier {
 }
 
 /// What came of a delegation. The status is derived from the evidence, never taken from the agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DelegationResult {
     /// Derived without a model call.
@@ -97,7 +98,7 @@ pub struct DelegationResult {
 }
 
 /// How a delegation ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// All evidence is good and everything expected was seen.
@@ -124,7 +125,7 @@ impl Status {
 }
 
 /// One observed fact about what an agent did.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolEvidence {
     /// The tool, as the agent calls it.
@@ -163,7 +164,7 @@ impl ToolEvidence {
 }
 
 /// What research found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScoutFindings {
     /// Files worth reading.
@@ -183,7 +184,7 @@ pub struct ScoutFindings {
 }
 
 /// How sure a researcher is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Seen for itself.
@@ -195,7 +196,7 @@ pub enum Confidence {
 }
 
 /// What a run used, as far as it is known.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResultUsage {
     /// Tokens read.
@@ -253,6 +254,16 @@ impl FromStr for Expectation {
             None if text == "clean-tree" => Ok(Self::CleanTree),
             _ => Err(ParseExpectation(text.to_owned())),
         }
+    }
+}
+
+impl JsonSchema for Expectation {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Expectation".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "tool:NAME, commit, file:GLOB, command:CMD or clean-tree" })
     }
 }
 

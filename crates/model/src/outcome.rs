@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AbortCause, ErrorCause, Iteration, TreeHash};
 
 /// Why a loop was ended without success. The order is that of the exit codes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum AbortReason {
     /// All allowed agent runs are used.
     #[serde(rename = "MAX_ITERATIONS")]
@@ -99,7 +100,7 @@ pub mod exit_code {
 }
 
 /// The iteration with the fewest failures.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Best {
     /// Zero is the state before the first iteration.

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Files that a verdict rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pin {
     /// Which files: read like a line of a `.gitignore`. Of several pins that match a path the last one counts.
@@ -17,7 +18,7 @@ pub struct Pin {
 }
 
 /// What may not happen to pinned files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PinKind {
     /// What was there at the start stays as it was; new files are welcome: tests, fixtures, snapshots.
@@ -37,7 +38,7 @@ pub enum PinKind {
 }
 
 /// Something that a verdict rests on and that is not as it was.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tamper {
     /// The file, relative to the workspace, or what else it is about: `verify`, `PATH`.
@@ -50,7 +51,7 @@ pub struct Tamper {
 }
 
 /// What happened to something that a verdict rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum TamperKind {
     /// A pinned file has other content or is of another kind.
@@ -104,7 +105,7 @@ impl Tamper {
             TamperKind::Appeared => "new file that steers the check, removed before the check",
             TamperKind::Mode => "permissions of a protected file changed, restored before the check",
             TamperKind::Part => "protected part changed, restored before the check",
-            TamperKind::Installed => "changed, and cannot be put back; the check is void until it is as it was",
+            TamperKind::Installed => "changed, and Ralph cannot restore it; the check is void until it is restored",
             TamperKind::Program => "program of the check replaced; the check is void",
             TamperKind::DuringCheck => "protected file changed while the check ran; the check is void",
             TamperKind::Tripwire => "passes with a failing test planted",
@@ -120,7 +121,7 @@ impl fmt::Display for Tamper {
 }
 
 /// Whether the checks showed that they can still fail.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Tripwire {
     /// Failing tests were planted and the checks reported them.
@@ -173,20 +174,20 @@ impl fmt::Display for Tripwire {
             Self::Reported { planted } => {
                 write!(f, "the checks reported failing tests planted in {}", files(planted.len()))
             }
-            Self::BaselineFails => f.write_str("the checks still fail on the tree of the loop's start"),
+            Self::BaselineFails => f.write_str("the checks still fail on the original code"),
             Self::Passed { planted, detail } if planted.is_empty() => {
-                write!(f, "the checks pass on the tree of the loop's start, where they failed before{}", more(detail))
+                write!(f, "the checks pass on the original code, where they failed before{}", more(detail))
             }
             Self::Passed { planted, detail } => {
                 write!(f, "the checks did not report failing tests planted in {}{}", files(planted.len()), more(detail))
             }
             Self::OthersFail { failing } => {
-                write!(f, "in a second run, built from nothing, other tests fail{}", more(&failing.join(", ")))
+                write!(f, "in a second run, built from scratch, other tests fail{}", more(&failing.join(", ")))
             }
             Self::Broken { planted } => write!(
                 f,
-                "with failing tests planted in {} the checks break before they report any test; if it is the planted tests \
-                 that break them, --no-tripwire goes without",
+                "with failing tests planted in {}, the checks break before they report any test; if the planted tests break \
+                 them, use --no-tripwire",
                 files(planted.len())
             ),
             Self::NotPossible { why } => write!(f, "not tried: {why}"),

@@ -27,6 +27,6 @@ fn a_wire_that_nobody_reported_and_failures_beside_it_bring_a_verdict_down() {
     assert!(!Tripwire::OthersFail { failing: vec!["adds".into()] }.holds());
     assert_eq!(
         Tripwire::Passed { planted: vec![], detail: String::new() }.to_string(),
-        "the checks pass on the tree of the loop's start, where they failed before"
+        "the checks pass on the original code, where they failed before"
     );
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds since 1970 in UTC.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Timestamp(pub i64);
 
@@ -38,7 +39,7 @@ impl Timestamp {
 }
 
 /// A span of time in milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Millis(pub u64);
 
@@ -103,7 +104,7 @@ impl fmt::Display for Millis {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseDuration {
     /// It is not written like one.
-    #[error("`{0}` is not a span of time: write it like 500ms, 30s, 10m, 2h or 1h30m")]
+    #[error("`{0}` is not a duration: write it like 500ms, 30s, 10m, 2h or 1h30m")]
     Syntax(String),
     /// It is longer than [`Millis::MAX_SETTING`].
     #[error("`{0}` is too long: write at most 365d, such as 30m, 2h or 1d")]

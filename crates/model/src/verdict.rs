@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Ended, Expectation, Millis, OutputRef, Tamper, ToolEvidence, TreeHash, Tripwire};
 
 /// A failing output reduced to what does not change between two runs of the same failure.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Signature {
     /// Equal for equal failures.
@@ -17,7 +18,7 @@ pub struct Signature {
 }
 
 /// Tests as a runner reported them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TestTally {
     /// Tests that passed.
@@ -44,7 +45,7 @@ impl TestTally {
 }
 
 /// Fewer tests than before the first iteration.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Shrunk {
     /// How many tests ran then.
@@ -88,7 +89,7 @@ impl fmt::Display for Shrunk {
 }
 
 /// One verification command and its outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckOutcome {
     /// The command as configured.
@@ -165,7 +166,7 @@ impl From<&CheckOutcome> for ToolEvidence {
 }
 
 /// An expectation that was not met.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Missing {
     /// What was expected.
@@ -176,7 +177,7 @@ pub struct Missing {
 
 /// What lay in a workspace besides its tree, each as one hash: ignored files and installed packages. They are no part of what
 /// is verified, and yet a reason why the same tree fails once and passes later.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UntrackedDigest {
     /// When the checks began.
@@ -192,7 +193,7 @@ impl UntrackedDigest {
 }
 
 /// The outcome of all checks on one tree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     /// The tree that the checks ran on.

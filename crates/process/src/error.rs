@@ -15,7 +15,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The marker could not be made durable, so the program was not started.
-    #[error("could not create {path}, without which nothing may start: check the free space and the permissions there")]
+    #[error("could not create {path}, so the program was not started: check the free space and the permissions there")]
     Marker {
         /// The marker.
         path: PathBuf,
@@ -37,7 +37,7 @@ pub enum Error {
         how: String,
     },
     /// Something sent a message that the other side does not know.
-    #[error("the supervisor process sent something unexpected: is the installed program older than the running one?")]
+    #[error("the supervisor process sent an unexpected message: is the installed program older than the running one?")]
     Protocol,
     /// The system refused something that a run needs.
     #[error("could not {what}: too many files or processes may be open")]
@@ -48,7 +48,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Processes of the tree cannot be ended by this user or are stuck in the kernel.
-    #[error("processes of the run could not be ended, end them by hand: {}", list(.processes))]
+    #[error("processes of the run could not be ended; end them by hand: {}", list(.processes))]
     StillRunning {
         /// Their process ids.
         processes: Vec<i32>,

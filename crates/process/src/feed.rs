@@ -34,7 +34,7 @@ pub struct Feed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FeedError {
     /// Nobody reads any more: the run is over, or the program closed its input.
-    #[error("nobody reads the standard input of the program any more")]
+    #[error("the standard input of the program is closed")]
     Closed,
     /// As many messages wait as may wait, because the program does not read.
     #[error("the program does not read its standard input")]

@@ -81,7 +81,7 @@ pub(crate) fn why_not(request: &Request, error: &io::Error) -> String {
             format!("{name} exists, but the interpreter named in its first line does not")
         }
         Some(Errno::NOENT) => format!("{name} does not exist"),
-        Some(Errno::ACCESS) => format!("{name} may not be executed: check its permissions and those of its folders"),
+        Some(Errno::ACCESS) => format!("{name} cannot be executed: check its permissions and those of its folders"),
         Some(Errno::NOEXEC) => format!("{name} is not a program that this machine can execute"),
         Some(Errno::TOOBIG) => "its arguments and environment together are too long".into(),
         _ => format!("{name}: {error}"),

@@ -88,10 +88,10 @@ impl Alert {
             Self::Tampered(rate) => format!("The checks were tampered with in {}.", loops(rate)),
             Self::FalseClaims { loops: rate, claims } => {
                 let times = if *claims == 1 { "once".to_owned() } else { format!("{claims} times") };
-                format!("Agents said {times} that they were done while the checks failed, in {}.", loops(rate))
+                format!("Agents claimed completion {times} while checks failed, in {}.", loops(rate))
             }
             Self::Unverified(Rate { part, whole }) => {
-                format!("{part} of {whole} completed loops rest on the agent's word alone: give them a check.")
+                format!("{part} of {whole} completed loops are unverified: add a check.")
             }
             Self::Prohibited(rate) => format!("Prohibited files were changed in {}.", loops(rate)),
             Self::Regressions(rate) => format!("More tests failed at the end than at the start in {}.", loops(rate)),

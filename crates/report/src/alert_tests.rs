@@ -45,8 +45,8 @@ fn everything_notable_is_named() {
         [
             "Ralph itself failed in 1 of 8 loops: see their logs.",
             "The checks were tampered with in 1 of 8 loops.",
-            "Agents said 3 times that they were done while the checks failed, in 1 of 8 loops.",
-            "1 of 6 completed loops rest on the agent's word alone: give them a check.",
+            "Agents claimed completion 3 times while checks failed, in 1 of 8 loops.",
+            "1 of 6 completed loops are unverified: add a check.",
             "Prohibited files were changed in 1 of 8 loops.",
             "More tests failed at the end than at the start in 1 of 8 loops.",
         ]

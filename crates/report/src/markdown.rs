@@ -80,7 +80,7 @@ fn totals(out: &mut String, summary: &Summary) -> std::fmt::Result {
         ("Loops", summary.loops.to_string()),
         ("Completed", summary.completed.to_string()),
         ("… verified by checks", summary.verified.to_string()),
-        ("… on the agent's word alone", summary.unverified.to_string()),
+        ("… unverified, by the agent's claim alone", summary.unverified.to_string()),
         ("Aborted", summary.aborted.to_string()),
         ("Errors", summary.errors.to_string()),
         ("Completion rate", completion),

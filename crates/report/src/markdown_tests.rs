@@ -31,7 +31,7 @@ None.
 | Loops | 1 |
 | Completed | 1 |
 | … verified by checks | 1 |
-| … on the agent's word alone | 0 |
+| … unverified, by the agent's claim alone | 0 |
 | Aborted | 0 |
 | Errors | 0 |
 | Completion rate | 100.0 % (target > 70 %) |

@@ -3,21 +3,19 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ralph_engine::text;
 use ralph_engine::{Effect, Event, Stop, StopBy, StopWhen};
 use ralph_model::{ErrorCause, Outcome};
 use ralph_process::Stop as Cut;
 use ralph_store::StopMode;
+use ralph_view::{Progress, RunResult};
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::error::Error;
 use crate::live::{End, Live};
-use crate::notice::Notice;
 use crate::notify::{self, Notifying};
 use crate::perform::{Answer, Context, Task};
 use crate::project;
-use crate::result::LoopResult;
 use crate::stops::Stops;
 
 /// How often another process's request to stop is looked for.
@@ -36,18 +34,16 @@ impl Driver {
         Self { context, live, inbox: Inbox::new(stops), notifying: Notifying::new() }
     }
 
-    pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<LoopResult, Error> {
+    pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<RunResult, Error> {
         let mut queue = VecDeque::from(effects);
-        project::ledger(&self.context, &self.live);
+        project::ledger(&self.context, &self.live.view());
         while let Some(effect) = queue.pop_front() {
             match effect {
                 Effect::Finish { outcome } => return self.finish(outcome).await,
                 Effect::RaiseAlert(alert) => {
-                    self.context.services.tell(Notice::Alerted(alert));
                     notify::alert(&self.context, alert, &mut self.notifying);
                     queue.extend(self.live.record(&self.context.services, Event::AlertRaised { alert }, None).await?);
                 }
-                Effect::AnnounceEscalation { skill } => self.context.services.tell(Notice::Escalated { skill }),
                 // Only an effect that is under way can be cut short, and none is.
                 Effect::StopRunning { .. } => {}
                 effect @ (Effect::RunBaseline { .. }
@@ -78,7 +74,7 @@ impl Driver {
         let context = &*context;
         let mut extra = Vec::new();
         let hear = |stop: Stop| {
-            context.services.tell(Notice::Stopping(stop));
+            context.services.tell(Progress::StopHeard { stop });
             // Before it is written down: nothing is decided by it, and whatever is under way may cost money.
             if stop.when == StopWhen::Now {
                 cut.send_replace(Some(Cut::Requested));
@@ -146,58 +142,28 @@ impl Driver {
             // Now, by the prompt that the agent was given: a later version may build another one from the same journal.
             *claim = live.run.claim(&run.final_message);
         }
-        let decided = matches!(
-            event,
-            Event::ChecksFinished { .. } | Event::AgentFinished { .. } | Event::TripwireFinished { .. }
-        );
-        let undone = matches!(event, Event::TreeRestored { .. });
-        let baseline = matches!(event, Event::BaselineFinished { .. });
         extra.extend(live.record(&context.services, event, money).await?);
-        let confirming = matches!(self.live.run.phase(), ralph_engine::Phase::Confirming(_));
-        if (decided && !confirming) || undone {
-            self.tell_decision(undone);
-        }
         // An iteration whose checks are still to come is not worth a page of its own.
-        let open =
-            matches!(self.live.run.phase(), ralph_engine::Phase::Verifying(_) | ralph_engine::Phase::Confirming(_));
-        if (decided || undone || baseline) && !open {
-            project::ledger(&self.context, &self.live);
+        if !self.live.run.has_open_iteration() {
+            project::ledger(&self.context, &self.live.view());
         }
         Ok(extra)
     }
 
-    fn tell_decision(&self, undone: bool) {
-        let facts = self.live.run.facts();
-        let Some(last) = facts.last_iteration() else { return };
-        let services = &self.context.services;
-        if undone && last.undone {
-            services.tell(Notice::Undone { iteration: last.iteration });
-        } else if last.verdict.is_some() || !facts.needs_verdict() {
-            services.tell(Notice::IterationDecided {
-                iteration: last.iteration,
-                tally: last.verdict.as_ref().map(ralph_model::Verdict::tally),
-                passed: last.verdict.as_ref().is_some_and(ralph_model::Verdict::passed),
-                doubt: last.verdict.as_ref().and_then(ralph_model::Verdict::doubt).or_else(|| text::why_open(facts)),
-                claimed: last.claimed,
-                spent: facts.spent,
-            });
-        }
-    }
-
     /// Writes the record of the end and everything that people see of it.
-    async fn finish(mut self, outcome: Outcome) -> Result<LoopResult, Error> {
+    async fn finish(mut self, outcome: Outcome) -> Result<RunResult, Error> {
         let services = self.context.services.clone();
         if self.live.end == End::Unwritten {
             self.live.record(&services, Event::LoopFinished { outcome: outcome.clone() }, None).await?;
         }
         self.tidy().await;
-        let result = LoopResult::of(&self.context, &self.live, outcome);
-        project::ledger(&self.context, &self.live);
-        project::metrics(&self.context, &self.live, &result);
+        let view = self.live.view();
+        let result = self.live.result(&view, &outcome, &self.context.folder);
+        project::ledger(&self.context, &view);
+        project::metrics(&self.context, &view, &result);
         // Last: a loop without its certificate was not told to its end, and `resume` makes up for that.
-        project::certificate(&self.context, &self.live);
+        project::certificate(&self.context, &view, &self.live.head);
         notify::finished(&self.context, &result, self.notifying).await;
-        services.tell(Notice::Finished(Box::new(result.clone())));
         Ok(result)
     }
 

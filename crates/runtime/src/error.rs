@@ -46,7 +46,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The folder that the loop worked in is not there: somebody removed it, or the loop lost a race.
-    #[error("{workspace}, where loop {loop_id} worked, is not there: `ralph diff {loop_id}` shows what it did")]
+    #[error("{workspace}, where loop {loop_id} worked, no longer exists: `ralph diff {loop_id}` shows what it did")]
     Gone {
         /// Which loop.
         loop_id: LoopId,
@@ -77,7 +77,7 @@ pub enum Error {
         log: PathBuf,
     },
     /// Work on a thread of its own ended without an answer.
-    #[error("{0} ended without an answer; this is a fault in Ralph")]
+    #[error("{0} ended without an answer; this is a bug in Ralph")]
     Vanished(&'static str),
 }
 

@@ -1,10 +1,10 @@
 //! A journal and its engine in step: an event is written down before the engine sees it.
 
 use ralph_agents::read_report;
-use ralph_engine::text;
 use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
-use ralph_model::{Attempt, Cost, LoopId, Money, Outcome};
+use ralph_model::{Attempt, Cost, LoopId, Money, Outcome, Timestamp};
 use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
+use ralph_view::{Delta, Folded, OutcomeView, RunResult, RunState, RunStatus, RunView, Update, What};
 
 use crate::cost_note::CostNote;
 use crate::error::Error;
@@ -44,7 +44,9 @@ impl Live {
         let head = services.store.create_loop(new, encode(at, &first)?).await?;
         crash_if(services.crash, 1, CrashPoint::After);
         let (run, effects) = Loop::start(at, first).map_err(|source| Error::Replay { loop_id, source })?;
-        Ok((Self { loop_id, run, head, end: End::Unwritten, appended: 1 }, effects))
+        let live = Self { loop_id, run, head, end: End::Unwritten, appended: 1 };
+        live.tell(services, at, vec![ralph_view::opened(&live.run)]);
+        Ok((live, effects))
     }
 
     pub(crate) const fn reopened(loop_id: LoopId, run: Loop, head: Head, end: End) -> Self {
@@ -75,39 +77,55 @@ impl Live {
         let encoded = encode(at, &event)?;
         let end = if event.kind() == LOOP_FINISHED { End::Written } else { End::Unwritten };
         // Stepping a copy tells what the listing has to show in the same transaction; only a commit makes it real.
-        let mut next = self.run.clone();
-        let effects = next.step(at, event);
+        let Folded { run: next, effects, deltas } = ralph_view::fold(self.loop_id, &self.run, at, event);
         let number = self.appended + 1;
         crash_if(services.crash, number, CrashPoint::Before);
-        let summary = Some(summary(&next));
+        let summary = Some(summary(self.loop_id, &next));
         self.head = services.store.append(self.loop_id, self.head.seq, &[encoded], summary, money).await?;
         crash_if(services.crash, number, CrashPoint::After);
         self.appended = number;
         self.end = end;
         self.run = next;
+        self.tell(services, at, deltas);
         Ok(effects)
+    }
+
+    fn tell(&self, services: &Services, at: Timestamp, deltas: Vec<Delta>) {
+        let state = Box::new(RunState::new(self.loop_id, &self.run));
+        let what = What::Recorded { seq: self.head.seq.0, at, state, deltas };
+        services.tell(Update { run: Some(self.loop_id), candidate: None, what });
+    }
+
+    /// All of the loop, as it is seen.
+    pub(crate) fn view(&self) -> RunView {
+        RunView::new(self.loop_id, &self.run)
+    }
+
+    /// The result of a loop that ended like this.
+    pub(crate) fn result(&self, view: &RunView, outcome: &Outcome, folder: &LoopFolder) -> RunResult {
+        let folder = folder.root().to_string_lossy().into_owned();
+        RunResult::new(view, OutcomeView::new(self.loop_id, outcome, &self.run), folder, self.head.hash.to_string())
     }
 }
 
-fn encode(at: ralph_model::Timestamp, event: &Event) -> Result<NewEvent, Error> {
+fn encode(at: Timestamp, event: &Event) -> Result<NewEvent, Error> {
     Ok(NewEvent { at, version: EVENT_VERSION, kind: event.kind().to_owned(), payload: event.encode()? })
 }
 
-fn summary(run: &Loop) -> LoopSummary {
-    let facts = run.facts();
-    let (status, reason, verified) = match run.outcome() {
-        None => (LoopStatus::Running, None, false),
-        Some(Outcome::Completed { verified }) => (LoopStatus::Completed, None, *verified),
-        Some(Outcome::Aborted { cause }) => (LoopStatus::Aborted, Some(cause.reason().name().to_owned()), false),
-        Some(Outcome::Error { cause }) => (LoopStatus::Error, Some(text::error(cause)), false),
-    };
+fn summary(loop_id: LoopId, run: &Loop) -> LoopSummary {
+    let (facts, state) = (run.facts(), RunState::new(loop_id, run));
     LoopSummary {
-        status,
-        reason,
-        iterations: facts.counted(),
-        cost: facts.spent,
-        verified,
-        finished_at: run.outcome().map(|_| facts.last),
+        status: match state.status {
+            RunStatus::Running | RunStatus::Interrupted => LoopStatus::Running,
+            RunStatus::Completed => LoopStatus::Completed,
+            RunStatus::Aborted => LoopStatus::Aborted,
+            RunStatus::Error => LoopStatus::Error,
+        },
+        reason: state.reason,
+        iterations: state.counted,
+        cost: state.cost,
+        verified: state.verified,
+        finished_at: run.outcome().map(|_| state.updated_at),
         details: facts.config.origin.as_ref().map(|origin| {
             let race = facts.config.race.as_ref().map(|race| &race.id);
             serde_json::json!({ "origin": origin, "race": race }).to_string()

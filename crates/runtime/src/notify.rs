@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use ralph_engine::Alert;
 use ralph_model::Millis;
 use ralph_process::{Spec, Stdin};
+use ralph_view::RunResult;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::perform::Context;
-use crate::result::LoopResult;
 
 const TIMEOUT: Millis = Millis::secs(10);
 
@@ -24,7 +24,7 @@ pub(crate) fn alert(context: &Context, alert: Alert, notifying: &mut Notifying) 
 }
 
 /// Tells of the end, and waits for everything that is under way because the program may end next.
-pub(crate) async fn finished(context: &Context, result: &LoopResult, mut notifying: Notifying) {
+pub(crate) async fn finished(context: &Context, result: &RunResult, mut notifying: Notifying) {
     if let Some(notification) = Notification::new(context, "finished", &result.headline()) {
         notifying.spawn(notification.send());
     }

@@ -14,6 +14,7 @@ use ralph_model::{
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewLoop, Recorded, Store};
+use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
     Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, Workspace, exclude_ralph_folder,
@@ -24,11 +25,9 @@ use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 use crate::live::{End, Live, told};
-use crate::notice::Notice;
 use crate::perform::{Context, WorkspaceState};
 use crate::pinned::Pinned;
 use crate::project;
-use crate::result::LoopResult;
 use crate::services::Services;
 use crate::stops::Stops;
 
@@ -54,7 +53,7 @@ impl Opened {
     ///
     /// # Errors
     /// When the journal can no longer be written; the loop can be resumed.
-    pub async fn run(self) -> Result<LoopResult, Error> {
+    pub async fn run(self) -> Result<RunResult, Error> {
         self.driver.run(self.effects).await
     }
 }
@@ -85,6 +84,7 @@ pub(crate) async fn open(services: Services, mut config: LoopConfig, stops: Stop
     let sandbox = sandbox_in_words(&services, &config)?;
     let guard = Guard::new(&config.prohibited_paths)?;
     let loop_id = LoopId::from_uuid(Uuid::now_v7());
+    let services = services.of_run(loop_id);
     Home::make_private(services.home.root())?;
     let origin = PathBuf::from(&config.workspace);
     let scratch = services.home.workspace(&origin);
@@ -142,7 +142,6 @@ pub(crate) async fn open(services: Services, mut config: LoopConfig, stops: Stop
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
     let (live, effects) = Live::create(&services, new, first).await?;
     let context = Context::new(services, loop_id, config, ground, repository, &lock);
-    announce(&context, &live);
     context.recover_settings().await;
     warn_of_unwatched(&context);
     warn_of_unreported_cost(&context);
@@ -228,7 +227,8 @@ async fn worktree(
         repository.add_worktree(&top, &format!("ralph/{}", loop_id.short()))?;
         if !folder.is_dir() {
             repository.remove_worktree(&top)?;
-            let why = "the current commit does not have this folder, so a worktree has not either: commit it first";
+            let why =
+                "the current commit does not contain this folder, so a worktree would not either: commit it first";
             return Err(Error::file(&folder)(io::Error::other(why)));
         }
         Ok(folder)
@@ -241,6 +241,7 @@ async fn worktree(
 /// # Errors
 /// When the loop is complete, still runs, or would hit its limit again at once.
 pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
+    let services = services.of_run(loop_id);
     let entry = services.store.get(loop_id).await?;
     let root = PathBuf::from(&entry.workspace);
     if !root.is_dir() {
@@ -290,8 +291,6 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
         ResumeMode::Continue => go_on(&context, &mut live, tree, limits).await?,
         ResumeMode::Finish(outcome) => vec![Effect::Finish { outcome }],
     };
-    // Only now: the limits may be new ones.
-    announce(&context, &live);
     context.recover_settings().await;
     // With the new limits in it.
     context.config = live.run.facts().config.clone();
@@ -409,27 +408,6 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
     Ok(())
 }
 
-fn announce(context: &Context, live: &Live) {
-    let facts = live.run.facts();
-    context.services.tell(Notice::LoopOpened {
-        loop_id: live.loop_id,
-        done: ralph_model::Iteration(facts.counted()),
-        spent: facts.spent,
-        config: Box::new(facts.config.clone()),
-        folder: context.folder.root().to_owned(),
-    });
-    if !facts.start.sandbox.is_empty() {
-        context.services.tell(Notice::Precautions {
-            sandbox: facts.start.sandbox.clone(),
-            pins: facts.start.pins.iter().filter(|pin| !pin.glob.starts_with('!')).count(),
-        });
-    }
-    if !facts.has_checks() {
-        // No baseline will be run that could say so.
-        context.services.tell(Notice::BaselineFinished { verdict: None, needs_claim: true });
-    }
-}
-
 /// A workspace that nobody else works in.
 struct Site {
     lock: Lock,
@@ -458,8 +436,7 @@ impl Site {
         // A Ralph that died could not do it itself.
         let former = lock.former().map(|former| services.home.loop_folder(former).clear_attempts());
         if let Some(Err(error)) = former {
-            services
-                .warn(format!("what an agent's program kept of a former run could not be removed: {}", error.chain()));
+            services.warn(format!("files of an earlier agent run could not be removed: {}", error.chain()));
         }
         if let Err(error) = exclude_ralph_folder(root) {
             services.warn(format!("`.ralph/` could not be excluded from git: {error}"));

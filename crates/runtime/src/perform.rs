@@ -197,10 +197,7 @@ impl Task {
                 to: verified_tree(facts),
                 message: commit_message(facts),
             },
-            Effect::StopRunning { .. }
-            | Effect::RaiseAlert(_)
-            | Effect::AnnounceEscalation { .. }
-            | Effect::Finish { .. } => return None,
+            Effect::StopRunning { .. } | Effect::RaiseAlert(_) | Effect::Finish { .. } => return None,
         })
     }
 }
@@ -273,7 +270,7 @@ impl Context {
             })
             .await;
         if let Err(error) = cleared {
-            self.services.warn(format!("what the checks needed could not be removed: {}", error.chain()));
+            self.services.warn(format!("temporary files of the checks could not be removed: {}", error.chain()));
         }
     }
 

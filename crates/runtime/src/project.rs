@@ -1,30 +1,32 @@
 //! What people see of a loop, derived from its journal. A fault in here is a warning and never stops a loop.
 
 mod certificate;
-mod ledger;
 mod metrics;
 
 use std::io;
 use std::path::Path;
 
 use ralph_store::Head;
+use ralph_view::{RunResult, RunView};
 use ralph_workspace::OwnFolder;
 
 use crate::home::LoopFolder;
-use crate::live::Live;
 use crate::perform::Context;
-use crate::result::LoopResult;
 
 pub(crate) use certificate::Certificate;
 
 /// Rewrites `.ralph/LEDGER.md`.
-pub(crate) fn ledger(context: &Context, live: &Live) {
-    harmless(context, "the ledger", || ledger::write(context, live));
+pub(crate) fn ledger(context: &Context, view: &RunView) {
+    harmless(context, "the ledger", || {
+        let own = own_folder(&context.root)?;
+        let text = context.services.redactor.clean(&ralph_view::ledger(view)).into_owned();
+        replace(&own.path().join("LEDGER.md"), &text).map_err(|error| own.readable(&format!("LEDGER.md: {error}")))
+    });
 }
 
 /// Writes what the end of a loop rests on.
-pub(crate) fn certificate(context: &Context, live: &Live) {
-    harmless(context, "the certificate", || certificate::write(context, live));
+pub(crate) fn certificate(context: &Context, view: &RunView, head: &Head) {
+    harmless(context, "the certificate", || certificate::write(context, view, head));
 }
 
 /// Whether everything was told of an end of which this is the last event.
@@ -33,15 +35,15 @@ pub(crate) fn is_certified(folder: &LoopFolder, head: &Head) -> bool {
 }
 
 /// Counts the finished loop.
-pub(crate) fn metrics(context: &Context, live: &Live, result: &LoopResult) {
-    harmless(context, "the metrics", || metrics::append(context, live, result));
+pub(crate) fn metrics(context: &Context, view: &RunView, result: &RunResult) {
+    harmless(context, "the metrics", || metrics::append(context, view, result));
 }
 
 fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), String>) {
     let problem = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
         Ok(Ok(())) => return,
         Ok(Err(problem)) => problem,
-        Err(_) => "a fault in Ralph".to_owned(),
+        Err(_) => "a bug in Ralph".to_owned(),
     };
     context.services.warn(format!("{what} could not be written: {problem}"));
 }

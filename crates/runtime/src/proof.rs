@@ -6,6 +6,7 @@ use std::path::Path;
 
 use ralph_engine::{Event, Loop};
 use ralph_model::{LoopId, OutputRef, TreeHash};
+use ralph_view::RunView;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
@@ -95,12 +96,13 @@ impl Proof {
 
     /// `told` is the last event: the record of an end has to be the end that the events before it lead to.
     fn look_at(&mut self, home: &Home, run: &Loop, told: Option<Event>) {
-        let expected = Certificate::of(self.loop_id, run, self.events, self.chain_head.clone());
+        let view = RunView::new(self.loop_id, run);
+        let expected = Certificate::new(&view, self.events, self.chain_head.clone());
         self.status.clone_from(&expected.status);
         self.verified = expected.verified;
         self.tree.clone_from(&expected.tree);
         self.checks = expected.checks.iter().map(|check| check.command.clone()).collect();
-        self.rests_on = rests_on(run, &expected);
+        self.rests_on = rests_on(&view, &expected);
         match told {
             Some(Event::LoopFinished { outcome })
                 if !run.outcome().is_some_and(|replayed| replayed.agrees_with(&outcome)) =>
@@ -111,7 +113,7 @@ impl Proof {
             _ => self.note("decisions", true, format!("the events replay to {}", self.status)),
         }
         let folder = home.loop_folder(self.loop_id);
-        for output in outputs(run) {
+        for output in outputs(&view) {
             match file_sha256(&folder.root().join(&output.file)) {
                 Ok(found) if found == output.sha256 => {}
                 Ok(_) => self.note(&output.file, false, "the output was changed after it was written"),
@@ -130,10 +132,10 @@ impl Proof {
 }
 
 /// What a verdict rests on besides its checks, one sentence each.
-fn rests_on(run: &Loop, certificate: &Certificate) -> Vec<String> {
+fn rests_on(view: &RunView, certificate: &Certificate) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(pins) = &certificate.pins {
-        sentences.push(format!("{} pins, put back for every check (sha256 {})", pins.count, pins.sha256));
+        sentences.push(format!("{} protected patterns, restored for every check (sha256 {})", pins.count, pins.sha256));
     }
     if !certificate.allowed.is_empty() {
         sentences.push(format!("changed with the user's permission: {}", certificate.allowed.join(", ")));
@@ -141,12 +143,11 @@ fn rests_on(run: &Loop, certificate: &Certificate) -> Vec<String> {
     if let Some(tripwire) = &certificate.tripwire {
         sentences.push(format!("tripwire: {tripwire}"));
     }
-    let facts = run.facts();
-    if facts.tampered() > 0 {
-        sentences.push(format!("iterations with tampering: {}", facts.tampered()));
+    if view.state.tampered > 0 {
+        sentences.push(format!("iterations with tampering: {}", view.state.tampered));
     }
-    if !facts.start.sandbox.is_empty() {
-        sentences.push(format!("sandbox: {}", facts.start.sandbox));
+    if !view.start.sandbox.is_empty() {
+        sentences.push(format!("sandbox: {}", view.start.sandbox));
     }
     sentences
 }
@@ -164,12 +165,9 @@ fn file_sha256(path: &Path) -> io::Result<String> {
     }
 }
 
-fn outputs(run: &Loop) -> Vec<OutputRef> {
-    let facts = run.facts();
-    let verdicts = facts.iterations.iter().filter_map(|record| record.verdict.as_ref()).chain(&facts.baseline);
-    let checks = verdicts.flat_map(|verdict| {
-        verdict.checks.iter().map(|check| check.output.clone()).chain(verdict.tripwire_outputs.iter().cloned())
-    });
-    let agents = facts.iterations.iter().filter_map(|record| record.run.as_ref().map(|run| run.output.clone()));
-    agents.chain(checks).filter(|output| !output.file.is_empty()).collect()
+fn outputs(view: &RunView) -> Vec<&OutputRef> {
+    let verdicts = view.iterations.iter().filter_map(|iteration| iteration.verdict.as_ref()).chain(&view.baseline);
+    let checks = verdicts
+        .flat_map(|verdict| verdict.checks.iter().map(|check| &check.outcome.output).chain(&verdict.tripwire_outputs));
+    view.runs().map(|run| &run.output).chain(checks).filter(|output| !output.file.is_empty()).collect()
 }

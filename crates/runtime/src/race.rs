@@ -2,55 +2,19 @@
 //! the others are stopped.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use ralph_engine::text::{self, Continuation};
 use ralph_engine::{StopBy, StopWhen};
-use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race, ValidLoopConfig};
+use ralph_model::{Isolation, LoopConfig, LoopId, Money, Race, ValidLoopConfig};
+use ralph_view::{CandidateView, CauseView, RaceResult, RunResult};
 use ralph_workspace::Repository;
-use serde::Serialize;
 use tokio::task::{self, JoinSet};
 use uuid::Uuid;
 
 use crate::error::Error;
-use crate::notice::Notice;
 use crate::open::{Opened, open};
-use crate::result::LoopResult;
 use crate::services::Services;
 use crate::stops::{Stopper, Stops, stops};
-
-/// What came of a race.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RaceResult {
-    /// The result that counts: the winner's, else that of the candidate that came furthest.
-    #[serde(flatten)]
-    pub result: LoopResult,
-    /// All candidates, in their order; none where there was no race.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub race: Vec<Candidate>,
-}
-
-/// One candidate of a race.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Candidate {
-    /// Its loop.
-    pub loop_id: ralph_model::LoopId,
-    /// The agent that it began with.
-    pub agent: String,
-    /// How it ended.
-    pub status: &'static str,
-    /// Whether it won.
-    pub won: bool,
-    /// How many iterations it took.
-    pub iterations: u32,
-    /// What it cost.
-    #[serde(rename = "costUSD")]
-    pub cost_usd: f64,
-    /// Where its work is; gone for those that lost.
-    pub workspace: String,
-}
 
 /// A race whose candidates hold their worktrees and wait to be run.
 pub struct OpenedRace {
@@ -80,7 +44,9 @@ pub async fn begin_race(
     // One after the other: they share a repository.
     for (number, own) in configs.into_iter().enumerate() {
         let (stopper, own_stops) = self::stops();
-        match open(tagged(&services, number, &titles[number]), own, own_stops).await {
+        let candidate = u32::try_from(number + 1).ok();
+        let tagged = services.clone().tagged(move |update| update.candidate = candidate);
+        match open(tagged, own, own_stops).await {
             Ok(ready) => opened.push(ready),
             Err(error) => {
                 let withdrawn = withdraw(opened, &stoppers).await;
@@ -119,7 +85,7 @@ impl OpenedRace {
             clear_losers(&services, &workspace, &idle, None).await;
         }
         let counts = winner.unwrap_or_else(|| furthest(&results));
-        let told: Money = results.iter().map(|(_, result)| result.cost()).sum();
+        let told: Money = results.iter().map(|(_, result)| result.cost).sum();
         // A candidate whose end could not be written down has its cost in the books, or what was held for it.
         let totals = services.store.pool_totals(&pool).await;
         let booked = totals.map(|totals| totals.settled + totals.reserved).unwrap_or_default();
@@ -133,12 +99,12 @@ impl OpenedRace {
         if winner.is_none() && best.is_unchanged {
             best = of_nothing(best);
         }
-        Ok(RaceResult { result: LoopResult { cost_usd: spent.to_json_number(), ..best }, race })
+        Ok(RaceResult { result: RunResult { cost: spent, ..best }, race })
     }
 }
 
 /// Ends candidates that began in vain, so that nobody takes them for loops that were interrupted.
-async fn withdraw(opened: Vec<Opened>, stoppers: &[Stopper]) -> Vec<(usize, LoopResult)> {
+async fn withdraw(opened: Vec<Opened>, stoppers: &[Stopper]) -> Vec<(usize, RunResult)> {
     stoppers.iter().for_each(|stopper| stopper.stop(StopWhen::Now, StopBy::Request));
     let mut results = Vec::new();
     for (number, opened) in opened.into_iter().enumerate() {
@@ -151,7 +117,7 @@ async fn withdraw(opened: Vec<Opened>, stoppers: &[Stopper]) -> Vec<(usize, Loop
 /// The candidates while they run.
 struct Running<'a> {
     services: &'a Services,
-    tasks: JoinSet<(usize, Result<LoopResult, Error>)>,
+    tasks: JoinSet<(usize, Result<RunResult, Error>)>,
     candidates: HashMap<task::Id, Runner>,
 }
 
@@ -181,7 +147,7 @@ async fn referee(
     mut running: Running<'_>,
     stoppers: &[Stopper],
     mut stops: Stops,
-) -> Result<Vec<(usize, LoopResult)>, Error> {
+) -> Result<Vec<(usize, RunResult)>, Error> {
     let mut results = Vec::new();
     let mut failure = None;
     loop {
@@ -225,48 +191,38 @@ fn configs(config: &LoopConfig, pool: &str, candidates: u32) -> Vec<LoopConfig> 
     configs
 }
 
-/// The same machinery, with notices that say which candidate they are about.
-fn tagged(services: &Services, number: usize, agent: &str) -> Services {
-    let (watcher, agent) = (Arc::clone(&services.watcher), agent.to_owned());
-    let tag = move |notice: Notice| {
-        let (number, agent) = (number + 1, agent.clone());
-        watcher(Notice::OfCandidate { number, agent, notice: Box::new(notice) });
-    };
-    Services { watcher: Arc::new(tag), ..services.clone() }
-}
-
 /// The result of a candidate that is not kept, because it did nothing: it cannot go on.
-fn of_nothing(result: LoopResult) -> LoopResult {
-    let details = match &result.outcome {
-        Outcome::Aborted { cause } => text::aborted(cause, Continuation::NewRun),
-        Outcome::Error { cause } => text::failed(cause, Continuation::NewRun),
-        Outcome::Completed { .. } => result.details.clone(),
+fn of_nothing(result: RunResult) -> RunResult {
+    let details = match &result.cause {
+        Some(CauseView::Abort(cause)) => text::aborted(cause, Continuation::NewRun),
+        Some(CauseView::Error(cause)) => text::failed(cause, Continuation::NewRun),
+        None => result.details.clone(),
     };
     let details = format!("{details}; it changed nothing, so its worktree was removed");
-    LoopResult { details, best: None, branch: None, ..result }
+    RunResult { details, best: None, branch: None, ..result }
 }
 
 /// Of those that did not make it, the place of the one with the fewest failures; of equals, of one that did something.
-fn furthest(results: &[(usize, LoopResult)]) -> usize {
-    let failing = |result: &LoopResult| result.best.as_ref().map_or(u32::MAX, |best| best.failing);
+fn furthest(results: &[(usize, RunResult)]) -> usize {
+    let failing = |result: &RunResult| result.best.as_ref().map_or(u32::MAX, |best| best.failing);
     let places = results.iter().enumerate();
     places.min_by_key(|(_, (_, result))| (failing(result), result.is_unchanged)).map_or(0, |(place, _)| place)
 }
 
-fn candidate(agent: &str, result: &LoopResult, won: bool) -> Candidate {
-    Candidate {
+fn candidate(agent: &str, result: &RunResult, won: bool) -> CandidateView {
+    CandidateView {
         loop_id: result.loop_id,
         agent: agent.to_owned(),
         status: result.status,
         won,
         iterations: result.iterations,
-        cost_usd: result.cost_usd,
+        cost: result.cost,
         workspace: result.workspace.clone(),
     }
 }
 
 /// Removes the worktrees and branches of those that lost. Their snapshots stay with Ralph: `ralph diff` shows them.
-async fn clear_losers(services: &Services, workspace: &str, results: &[(usize, LoopResult)], winner: Option<usize>) {
+async fn clear_losers(services: &Services, workspace: &str, results: &[(usize, RunResult)], winner: Option<usize>) {
     let origin = std::path::PathBuf::from(workspace);
     let scratch = services.home.workspace(&origin);
     let git = services.git.clone();

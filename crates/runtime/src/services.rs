@@ -4,17 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ralph_model::{AgentKind, Caps, PriceList, Timestamp};
+use ralph_model::{AgentKind, Caps, LoopId, PriceList, Timestamp};
 use ralph_process::{Level, Supervisor};
 use ralph_store::Store;
 use ralph_text::Redactor;
+use ralph_view::{Progress, Update};
 use ralph_workspace::repository::Author;
 
 use crate::home::Home;
-use crate::notice::Notice;
 
 /// Who watches. Called from the loop's own task: quick, and its panics are caught.
-pub type Watcher = Arc<dyn Fn(Notice) + Send + Sync>;
+pub type Watcher = Arc<dyn Fn(Update) + Send + Sync>;
 
 /// The variables of one kind of agent.
 pub type AgentVariables = Arc<dyn Fn(&AgentKind) -> Vec<(OsString, OsString)> + Send + Sync>;
@@ -82,12 +82,27 @@ pub enum CrashPoint {
 
 impl Services {
     /// Tells the watcher. A watcher that panics harms nobody but itself.
-    pub(crate) fn tell(&self, notice: Notice) {
-        let watcher = Arc::clone(&self.watcher);
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || watcher(notice)));
+    pub(crate) fn tell(&self, update: impl Into<Update>) {
+        let (watcher, update) = (Arc::clone(&self.watcher), update.into());
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || watcher(update)));
+    }
+
+    /// The same services, with updates that are completed first: they say which run or candidate they are about.
+    pub(crate) fn tagged(self, tag: impl Fn(&mut Update) + Send + Sync + 'static) -> Self {
+        let watcher = self.watcher;
+        let watcher = move |mut update: Update| {
+            tag(&mut update);
+            watcher(update);
+        };
+        Self { watcher: Arc::new(watcher), ..self }
+    }
+
+    /// The services of one run.
+    pub(crate) fn of_run(self, loop_id: LoopId) -> Self {
+        self.tagged(move |update| update.run = Some(loop_id))
     }
 
     pub(crate) fn warn(&self, text: impl Into<String>) {
-        self.tell(Notice::Warning(text.into()));
+        self.tell(Progress::Warning { text: text.into() });
     }
 }

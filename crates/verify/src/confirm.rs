@@ -37,7 +37,7 @@ pub fn fallback(baseline: Option<&Verdict>) -> Fallback {
     if baseline.is_some_and(|baseline| baseline.checks.iter().any(failed)) {
         return Fallback::OriginalCode;
     }
-    let why = "no form of test is known for these checks, and they passed before the first iteration".to_owned();
+    let why = "the test runner is unknown, and the checks passed before the first iteration".to_owned();
     Fallback::None(Tripwire::NotPossible { why })
 }
 
@@ -69,7 +69,7 @@ pub fn to_the_end(command: &str) -> String {
 #[must_use]
 pub fn stopped(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
     let cut = outcomes.iter().any(|outcome| outcome.ended == Ended::Stopped);
-    cut.then(|| Tripwire::NotPossible { why: "somebody asked the loop to stop".to_owned() })
+    cut.then(|| Tripwire::NotPossible { why: "the loop was asked to stop".to_owned() })
 }
 
 /// What the outcomes mean; nothing where they mean neither one nor the other.

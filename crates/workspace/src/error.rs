@@ -18,7 +18,7 @@ pub enum Error {
     },
     /// Another folder, or a link to one, has taken the place of the workspace.
     #[error(
-        "{} is another folder than the one that was opened; what is in it was left alone. Put the workspace back and resume",
+        "{} was replaced by another folder, which was left alone; restore the workspace, then resume",
         path.display()
     )]
     Replaced {
@@ -103,19 +103,19 @@ pub enum Error {
         why: &'static str,
     },
     /// A folder that would be made equal to a tree may be somebody's own.
-    #[error("{} is not empty and no checkout of Ralph's; remove it, or choose another folder", path.display())]
+    #[error("{} is not empty and was not created by Ralph; remove it, or choose another folder", path.display())]
     NotACheckout {
         /// The folder.
         path: PathBuf,
     },
     /// Files are swapped in and were never swapped out.
-    #[error("{} still says what has to be put back in the workspace; undo that before more files are swapped", record.display())]
+    #[error("{} lists files that must be restored in the workspace before others are replaced", record.display())]
     Swapped {
         /// The folder of the record.
         record: PathBuf,
     },
     /// The record of swapped files is damaged.
-    #[error("{} cannot be used to put files back in the workspace: {why}", path.display())]
+    #[error("{} cannot be used to restore files in the workspace: {why}", path.display())]
     SwapRecord {
         /// The damaged file.
         path: PathBuf,
@@ -144,17 +144,15 @@ pub enum Error {
     },
     /// More was committed than can be looked through.
     #[error(
-        "the branch has more commits since the loop's start than can be looked through for prohibited paths (at most {most}, in \
-         at most ten minutes); look at them with `git log`, and take them back with `git reset` before you go on"
+        "the branch has too many commits since the start of the loop to search for prohibited paths (limit: {most} commits \
+         or ten minutes); review them with `git log` and undo them with `git reset` before you continue"
     )]
     TooManyCommits {
         /// How many are looked through.
         most: usize,
     },
     /// A path goes through a filter, which Ralph does not run.
-    #[error(
-        "`{path}` goes through the git filter `{filter}`, which Ralph does not run; commit it yourself with `git commit`"
-    )]
+    #[error("`{path}` uses the git filter `{filter}`, which Ralph does not run; commit it yourself with `git commit`")]
     Filtered {
         /// The path.
         path: String,

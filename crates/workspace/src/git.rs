@@ -173,7 +173,7 @@ impl Call {
         read: impl FnOnce(&mut ChildStdout) -> io::Result<()>,
     ) -> Result<Answer, Error> {
         if let Some(path) = &self.trap {
-            let message = format!("{} is no ordinary file; put it back as git knows it", path.display());
+            let message = format!("{} is not an ordinary file; restore it", path.display());
             return Err(Error::Git { action, message });
         }
         if self.input.is_some() {

@@ -59,7 +59,7 @@ struct Record {
 pub enum LockError {
     /// A living process holds it.
     #[error(
-        "loop {} already works in {} (process {}); wait for it, or stop it with `ralph stop {}`",
+        "loop {} is already running in {} (process {}); wait for it, or stop it with `ralph stop {}`",
         holder.loop_id, holder.workspace, holder.pid, holder.loop_id.short()
     )]
     Held {
@@ -67,14 +67,14 @@ pub enum LockError {
         holder: Holder,
     },
     /// Its holder is dead, but processes that the holder started are still being ended.
-    #[error("an earlier loop in this workspace has ended, but processes of its agent have not{}; end them, then start again", named(holder.as_ref()))]
+    #[error("an earlier loop in this workspace has ended, but processes of its agent are still running{}; end them, then try again", named(holder.as_ref()))]
     Survivor {
         /// Who held it, where that is known.
         holder: Option<Holder>,
     },
     /// A Ralph with another state folder holds it.
     #[error(
-        "a loop of a Ralph with another RALPH_HOME works in {}; wait for it, or stop it there with `ralph stop`",
+        "a loop with another RALPH_HOME is running in {}; wait for it, or stop it there with `ralph stop`",
         workspace.display()
     )]
     Elsewhere {

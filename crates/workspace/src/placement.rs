@@ -28,7 +28,7 @@ pub(crate) fn path_of(text: &str) -> Result<Vec<u8>, Error> {
     let wrong = |why: &'static str| Err(Error::Placement { path: text.to_owned(), why });
     let names = || path.split(|byte| *byte == b'/');
     if names().any(|name| matches!(name, b"" | b"." | b"..") || name.contains(&0)) {
-        return wrong("it is no path relative to the workspace");
+        return wrong("it is not a path relative to the workspace");
     }
     if names().any(|name| name == b".git") || names().next() == Some(b".ralph") {
         return wrong("it belongs to git or to Ralph");

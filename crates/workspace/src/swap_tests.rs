@@ -354,7 +354,7 @@ fn what_makes_no_sense_is_refused_before_anything_is_touched() {
     assert_eq!(fixture.all(), before);
     workspace.swap_in(&entries, &fixture.record).unwrap();
     let error = workspace.swap_in(&entries, &fixture.record).unwrap_err().to_string();
-    assert!(error.contains("put back"), "{error}");
+    assert!(error.contains("must be restored"), "{error}");
     fs::write(fixture.record.join("swap.json"), "{").unwrap();
     let error = workspace.swap_out(&fixture.record, Since::Crash).unwrap_err().to_string();
     assert!(error.contains("swap.json"), "{error}");

@@ -95,7 +95,7 @@ impl Calls {
     /// the server tells of it afterwards.
     pub(super) fn judged(&mut self, call: &Value, prohibited: &Prohibited, told: &mut Transcript) -> Option<String> {
         let Some((call, news)) = self.learn(call, prohibited) else {
-            return Some("the server asks without saying for which call".to_owned());
+            return Some("the server asks for permission without naming the call".to_owned());
         };
         call.begins(news, told);
         let why = call.prohibited.clone().filter(|_| !permission::is_harmless(call.kind.as_deref()))?;

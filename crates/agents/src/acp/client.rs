@@ -148,7 +148,7 @@ impl Client {
         match self.send(line) {
             // A server that closed its input may still say how it ended; if not, its end says enough.
             Ok(()) | Err(FeedError::Closed) => {}
-            Err(FeedError::Full) => self.fail("it asks and does not read the answers", told),
+            Err(FeedError::Full) => self.fail("it sends requests but does not read the answers", told),
         }
     }
 
@@ -197,7 +197,7 @@ impl Client {
         let version = result.get("protocolVersion").and_then(Value::as_u64);
         if version.is_some_and(|version| version != VERSION) {
             let version = version.unwrap_or_default();
-            let why = format!("it speaks version {version} of the protocol, and Ralph version {VERSION}");
+            let why = format!("it speaks version {version} of the protocol, but Ralph speaks version {VERSION}");
             return self.no_server(&why, told);
         }
         let name = result.pointer("/agentInfo/name").and_then(Value::as_str).unwrap_or_default();
@@ -247,12 +247,12 @@ impl Client {
         let terminal = match text(result, "stopReason") {
             Some("end_turn") => Terminal::Completed,
             Some("max_turn_requests") => Terminal::TurnLimit,
-            Some("max_tokens") => Terminal::Failed("its answer was cut off at the limit of tokens".into()),
+            Some("max_tokens") => Terminal::Failed("its answer was cut off at the token limit".into()),
             Some("refusal") => Terminal::Failed("the model refused to answer".into()),
             // Whoever asked for that says how it ended.
             Some("cancelled") if self.cancel == Cancel::Sent => return self.over(),
             Some("cancelled") => Terminal::Failed("the turn was cancelled".into()),
-            Some(other) => Terminal::Failed(format!("it stopped for a reason that is not known here: {other}")),
+            Some(other) => Terminal::Failed(format!("it stopped for an unknown reason: {other}")),
             None => Terminal::Failed("it ended the turn without a reason".into()),
         };
         told.terminal(terminal);
@@ -269,7 +269,7 @@ impl Client {
         }
         if told.has_answer() && used.iter().all(|used| used.tokens.is_none()) {
             // The count comes with the end of an answer.
-            told.fault(FaultKind::CutStream, "it answered and counted no tokens: the answer may have been cut off");
+            told.fault(FaultKind::CutStream, "it answered but reported no tokens: the answer may have been cut off");
         }
         for used in used {
             told.total(used.model.as_deref(), used.tokens);
@@ -354,7 +354,7 @@ impl Parser for Client {
             None if line.trim().is_empty() => {}
             None => {
                 if self.garbage.printed(line) == Amount::Flood && self.step == Step::Initialize {
-                    self.no_server(&self.garbage.instead("it prints and does not answer"), told);
+                    self.no_server(&self.garbage.instead("it prints output but does not answer"), told);
                 }
             }
         }
@@ -378,7 +378,7 @@ impl Parser for Client {
         }
         let waits = !matches!(self.step, Step::Prompt | Step::Over);
         if waits && told.now().0.saturating_sub(since.0) > MAX_HANDSHAKE {
-            let why = self.garbage.instead("it was asked for a session and did not answer");
+            let why = self.garbage.instead("it did not answer the request for a session");
             told.fault(FaultKind::Hang, &why);
             self.fail(&why, told);
         }
@@ -388,7 +388,7 @@ impl Parser for Client {
         self.voice.ends(told);
         if told.said_end().is_none() && !matches!(self.step, Step::Prompt | Step::Over) {
             // It said nothing about how it ended, and did not come as far as the prompt.
-            let why = self.garbage.instead(&format!("it ended before it took a prompt ({ended})"));
+            let why = self.garbage.instead(&format!("it ended before it accepted a prompt ({ended})"));
             match ended {
                 Ended::Exited { .. } => self.no_server(&why, told),
                 Ended::Signalled { .. } => self.fail(&why, told),
@@ -408,7 +408,8 @@ impl Parser for Client {
 impl Client {
     /// Gives up a program that will be no server the next time either.
     fn no_server(&mut self, why: &str, told: &mut Transcript) {
-        let advice = "see that the command starts a server that speaks the Agent Client Protocol on its standard input and output";
+        let advice =
+            "check that the command starts a server that speaks the Agent Client Protocol on standard input and output";
         let (message, advice) = (why.to_owned(), Some(advice.to_owned()));
         self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice }, told);
     }

@@ -274,11 +274,11 @@ fn calls_end_as_the_server_tells_it_and_as_the_command_did() {
 #[test]
 fn reasons_to_stop_are_told_apart() {
     for (reason, expected) in [
-        (json!("max_turn_requests"), (FaultKind::TurnLimit, "turns")),
-        (json!("max_tokens"), (FaultKind::Failed, "limit of tokens")),
+        (json!("max_turn_requests"), (FaultKind::TurnLimit, "turn limit")),
+        (json!("max_tokens"), (FaultKind::Failed, "token limit")),
         (json!("refusal"), (FaultKind::Failed, "refused")),
         (json!("cancelled"), (FaultKind::Failed, "cancelled")),
-        (json!("new"), (FaultKind::Failed, "not known here: new")),
+        (json!("new"), (FaultKind::Failed, "unknown reason: new")),
         (json!(null), (FaultKind::Failed, "without a reason")),
     ] {
         let mut lab = Lab::prompted();
@@ -353,7 +353,7 @@ fn another_version_ends_the_talk() {
     assert!(lab.is_closed());
     let trouble = lab.exits().trouble.unwrap();
     assert_eq!(trouble.kind, TroubleKind::Setup);
-    assert_eq!(trouble.message, "it speaks version 2 of the protocol, and Ralph version 1");
+    assert_eq!(trouble.message, "it speaks version 2 of the protocol, but Ralph speaks version 1");
 }
 
 #[test]
@@ -363,7 +363,7 @@ fn a_program_that_is_no_server_is_told_by_what_it_printed() {
     lab.client.stdout("", &mut lab.told);
     lab.client.stderr("thing: unknown option", &mut lab.told);
     let told = lab.ends(&Ended::Exited { code: 2 });
-    let expected = "it ended before it took a prompt (exit code 2), and printed 1 lines that are no messages: Usage: thing [options]; thing: unknown option";
+    let expected = "it ended before it accepted a prompt (exit code 2), and printed 1 lines that are not messages: Usage: thing [options]; thing: unknown option";
     let trouble = told.trouble.unwrap();
     assert_eq!((trouble.kind, trouble.message.as_str()), (TroubleKind::Setup, expected));
     assert!(trouble.advice.unwrap().contains("Agent Client Protocol"));
@@ -374,7 +374,7 @@ fn a_program_that_is_no_server_is_told_by_what_it_printed() {
     }
     assert!(lab.is_closed());
     let trouble = lab.exits().trouble.unwrap();
-    assert!(trouble.kind == TroubleKind::Setup && trouble.message.contains("10000 lines that are no messages: flood"));
+    assert!(trouble.kind == TroubleKind::Setup && trouble.message.contains("10000 lines that are not messages: flood"));
 
     // What was killed may be a server all the same.
     let told = Lab::new().ends(&Ended::Signalled { signal: 9 });
@@ -418,7 +418,7 @@ fn a_server_that_does_not_read_its_answers_is_given_up() {
     lab.client.sink = Some(Box::new(|_| Err(FeedError::Full)));
     lab.hears(json!({"id": 9, "method": "odd"}));
     assert!(lab.is_closed());
-    assert_eq!(faults(&lab.exits()), [(FaultKind::Failed, "it asks and does not read the answers")]);
+    assert_eq!(faults(&lab.exits()), [(FaultKind::Failed, "it sends requests but does not read the answers")]);
 }
 
 #[test]
@@ -506,5 +506,5 @@ fn the_same_turn_again_and_again_is_hopeless() {
     again(&mut lab, 125);
     assert!(lab.told.is_hopeless());
     let told = lab.ends(&Ended::Hopeless);
-    assert_eq!(faults(&told), [(FaultKind::EndlessRetry, "25 messages in a row and no tool call")]);
+    assert_eq!(faults(&told), [(FaultKind::EndlessRetry, "25 messages in a row without a tool call")]);
 }

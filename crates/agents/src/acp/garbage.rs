@@ -45,9 +45,9 @@ impl Garbage {
         match (lines, complaint.as_str()) {
             (0, "") => what.to_owned(),
             (0, complaint) => format!("{what}: {complaint}"),
-            (lines, "") => format!("{what}, and printed {lines} lines that are no messages: {first}"),
+            (lines, "") => format!("{what}, and printed {lines} lines that are not messages: {first}"),
             (lines, complaint) => {
-                format!("{what}, and printed {lines} lines that are no messages: {first}; {complaint}")
+                format!("{what}, and printed {lines} lines that are not messages: {first}; {complaint}")
             }
         }
     }

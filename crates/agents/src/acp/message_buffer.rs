@@ -57,7 +57,7 @@ impl MessageBuffer {
         told.message(&message);
         self.in_a_row += 1;
         if self.in_a_row == MAX_IN_A_ROW {
-            told.hopeless(&format!("{MAX_IN_A_ROW} messages in a row and no tool call"));
+            told.hopeless(&format!("{MAX_IN_A_ROW} messages in a row without a tool call"));
         }
     }
 

@@ -65,7 +65,7 @@ pub(super) fn logins(result: &Value) -> Vec<String> {
 }
 
 fn advice(logins: &[String]) -> String {
-    let own = "log in to the agent once by hand, or set the variable with its key and pass it on with --env NAME";
+    let own = "log in to the agent once by hand, or set the variable with its key and pass it with --env NAME";
     match logins {
         [] => own.to_owned(),
         logins => format!("{own}; it says: {}", logins.join("; ")),

@@ -40,8 +40,8 @@ pub(super) fn of(opened: &Value, model: Option<&str>, confinement: Confinement) 
             (Some(_), _) => By::Method,
             (None, Some(option)) => By::Option(text(option, "id").unwrap_or("model").to_owned()),
             (None, None) => {
-                let message = format!("the server lets nobody choose a model, and {model} is asked for");
-                return Err(no_model(message, "name the model on the command line of the server instead".into()));
+                let message = format!("the server does not let clients choose a model, but {model} was requested");
+                return Err(no_model(message, "set the model on the command line of the server instead".into()));
             }
         };
         wishes.push(SessionOption::Model { model: model.to_owned(), by });
@@ -78,8 +78,8 @@ fn no_model(message: String, advice: String) -> Trouble {
 /// What to do about a model that cannot be had.
 pub(super) fn other_model(offered: &[String]) -> String {
     match offered {
-        [] => "ask for a model that the server has".to_owned(),
-        offered => format!("ask for a model that the server has: {}", offered.join(", ")),
+        [] => "choose a model that the server offers".to_owned(),
+        offered => format!("choose a model that the server offers: {}", offered.join(", ")),
     }
 }
 

@@ -80,7 +80,7 @@ impl Answers {
     /// Nothing is answered without being read: a service that says so does not count.
     pub(super) fn look_for_uncounted(&self, told: &mut Transcript) {
         if self.known.iter().any(|answer| answer.source != Source::Blocks && answer.tokens.read() == 0) {
-            told.lost_count("the service does not say what an answer used");
+            told.lost_count("the service does not report the usage of an answer");
         }
     }
 

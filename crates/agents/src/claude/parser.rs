@@ -146,7 +146,7 @@ impl Parser for Claude {
         match told.said_end() {
             // Both cannot be true, and the worse of two stories is believed.
             Some(Terminal::Completed) if *code != 0 => {
-                told.terminal(Terminal::Failed(format!("exit code {code} after it said that it was done")));
+                told.terminal(Terminal::Failed(format!("exit code {code} after it reported completion")));
             }
             // It refused its arguments or its settings; standard error says why.
             None if !self.began && *code != 0 && !self.stderr.is_empty() => {
@@ -339,7 +339,7 @@ impl Claude {
     fn failed(&mut self, event: &Event, reason: &str, said: &str, told: &mut Transcript) {
         let first_error = text(&event.errors[0]);
         let words = [said, first_error, reason].into_iter().find(|words| !words.is_empty());
-        let words = words.unwrap_or("it did not say that it was done").to_owned();
+        let words = words.unwrap_or("it did not report completion").to_owned();
         // A turn that a hook or somebody else ended is nobody's refusal, and the last words of a model are no error's.
         let is_services =
             self.failure.is_some() || OF_THE_SERVICE.contains(&reason) || event.api_error_status.is_number();

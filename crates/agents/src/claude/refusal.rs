@@ -8,7 +8,7 @@ use crate::trouble::{classify, reset_time};
 /// What to do about a login.
 pub(super) const LOG_IN: &str = "run `claude` and log in with /login, or set ANTHROPIC_API_KEY";
 const TOP_UP: &str = "add credit to the account that pays for Claude, or log in to another one";
-const OTHER_MODEL: &str = "choose a model that the account has, or leave the choice to Claude Code";
+const OTHER_MODEL: &str = "choose a model that the account can use, or let Claude Code choose";
 
 /// A request that failed for good, as the program tells it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -132,7 +132,7 @@ impl Parser for Codex {
                 let words = event.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
                 self.failed = Some(short(words.to_owned(), MAX_WORDS));
                 let words = if words.is_empty() {
-                    "the turn failed, without a word why".to_owned()
+                    "the turn failed without a reason".to_owned()
                 } else {
                     refusal::spoken(words)
                 };

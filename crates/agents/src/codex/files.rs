@@ -73,7 +73,7 @@ impl Files {
         for followed in &mut self.followed {
             followed.record.read(&mut most.clone(), |line| rollouts.line(&followed.thread, line, told));
             if !followed.is_whole() {
-                told.lost_count("its record of what it uses was changed from outside");
+                told.lost_count("its usage record was changed from outside");
             }
         }
     }
@@ -111,7 +111,7 @@ impl Files {
         }
         if self.strangers.len() == MAX_STRANGERS || self.followed.len() == MAX_THREADS {
             // It may be one of this run, and nobody looks.
-            told.lost_count("it has more threads than anybody follows");
+            told.lost_count("it has more threads than Ralph can follow");
             return;
         }
         let Some(line) = plain(folder, name).and_then(first_line) else { return };

@@ -86,9 +86,9 @@ fn advice(kind: TroubleKind) -> Option<String> {
             PROGRAMS.iter().find(|program| program.name == "codex").map(|program| program.login.to_owned())
         }
         TroubleKind::OutOfCredit => {
-            Some("see to the plan or the credit of the account, or run `codex login` with another".to_owned())
+            Some("check the plan or the credit of the account, or run `codex login` with another".to_owned())
         }
-        TroubleKind::ModelNotFound => Some("name a model that the account may use".to_owned()),
+        TroubleKind::ModelNotFound => Some("choose a model that the account can use".to_owned()),
         TroubleKind::RateLimit
         | TroubleKind::Overload
         | TroubleKind::Unreachable

@@ -275,7 +275,7 @@ impl Gemini {
     fn conclude(&mut self, finale: &Finale, code: Option<u16>, told: &mut Transcript) {
         let words = match (finale.words.as_str(), &self.error) {
             ("", Some(error)) => error.clone(),
-            ("", None) => "it ended with an error and no word about it".to_owned(),
+            ("", None) => "it ended with an error and no message".to_owned(),
             (words, _) => words.to_owned(),
         };
         if finale.kind == "FatalTurnLimitedError" || words.contains("Maximum session turns exceeded") {
@@ -304,9 +304,9 @@ impl Gemini {
                 told.fault(FaultKind::SandboxRefused, &said);
                 return told.terminal(Terminal::Failed(said));
             }
-            52 => refusal::not_set_up(said, "mend that file of settings, or remove it"),
+            52 => refusal::not_set_up(said, "fix that settings file, or remove it"),
             55 => refusal::not_set_up(said, "run `gemini` in that folder once and trust it"),
-            _ => refusal::not_set_up(said, "see that `gemini` starts by itself in that folder"),
+            _ => refusal::not_set_up(said, "check that `gemini` starts in that folder"),
         };
         let words = trouble.to_string();
         told.trouble(trouble);

@@ -69,7 +69,7 @@ impl Records {
                 record.read(&mut left, &mut line);
             }
             if !followed.is_whole() {
-                self.gap = Some("its record of what it uses was changed from outside");
+                self.gap = Some("its usage record was changed from outside");
             }
         }
     }
@@ -97,7 +97,7 @@ impl Records {
                 continue;
             }
             if self.files.len() == MAX_FILES {
-                self.gap = Some("it has more helpers than anybody follows");
+                self.gap = Some("it has more subagents than Ralph can follow");
             } else {
                 let record = open_plain(&path, Links::Refuse).ok().map(Record::new);
                 self.files.push(Followed { path, record });

@@ -78,7 +78,7 @@ fn advice(kind: TroubleKind) -> Option<String> {
         TroubleKind::OutOfCredit => {
             "turn on billing for the key's project in Google AI Studio, or use another key or model"
         }
-        TroubleKind::ModelNotFound => "name a model that this account has",
+        TroubleKind::ModelNotFound => "choose a model that this account can use",
         TroubleKind::RateLimit
         | TroubleKind::Overload
         | TroubleKind::Unreachable

@@ -159,8 +159,8 @@ impl Parser for Reader {
         let was_killed = matches!(ended, Ended::Signalled { .. });
         match self.last {
             Last::Done if !was_killed => told.terminal(Terminal::Completed),
-            Last::Denied => told.terminal(Terminal::Failed("it stopped at what it was not permitted to do".into())),
-            Last::Length => told.terminal(Terminal::Failed("the answer was cut at the limit of its length".into())),
+            Last::Denied => told.terminal(Terminal::Failed("it stopped because a permission was denied".into())),
+            Last::Length => told.terminal(Terminal::Failed("the answer was cut off at the length limit".into())),
             Last::Open if !self.plain.is_empty() && !told.has_answer() && !was_killed => {
                 let words = Vec::from(std::mem::take(&mut self.plain)).join(" ");
                 told.terminal(Terminal::Failed(words));
@@ -273,7 +273,7 @@ impl Reader {
             let why = if self.refusal.is_empty() { "the answer broke off" } else { &self.refusal };
             told.retries(why);
             if told.known_trouble().is_some_and(|trouble| trouble.kind.remedy() == Remedy::Person) {
-                told.hopeless("it asks again what only a person can change");
+                told.hopeless("it retries what only the user can fix");
             }
             self.refusal.clear();
         }
@@ -349,7 +349,7 @@ impl Reader {
                 }
                 told.hopeless(&format!("{times} requests in a row failed"));
             }
-            Hopeless::Waits => told.hopeless("it waits in silence until it may ask the service again"),
+            Hopeless::Waits => told.hopeless("it waits silently until it may ask the service again"),
         }
     }
 

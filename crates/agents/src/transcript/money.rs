@@ -16,7 +16,7 @@ const LONG_UNSEEN: Millis = Millis(30_000);
 
 /// What to do where a program names no model but only its own choice of one.
 const NAME_A_MODEL: &str =
-    "name a model with a price: --agent NAME:MODEL (`ralph agents --prices` lists them), or say --unmetered";
+    "name a model with a price: --agent NAME:MODEL (`ralph agents --prices` lists them), or pass --unmetered";
 
 impl Transcript {
     /// Something was used that cannot be counted: what the run costs is unknown, and nobody can watch it any more.
@@ -46,10 +46,10 @@ impl Transcript {
         if self.unwatched.is_some() {
             return;
         }
-        let message = format!("there is no price for {model}, so nobody can watch what it costs");
+        let message = format!("there is no price for {model}, so its cost cannot be tracked");
         let advice = format!(
             "add [prices.\"{model}\"] with `input` and `output` in dollars per million tokens to your configuration, choose \
-             another with --model (`ralph agents --prices` lists them), or say --unmetered"
+             another with --model (`ralph agents --prices` lists them), or pass --unmetered"
         );
         // What a program calls its own choice is no model that a price could be for.
         let is_choice = ["auto", "default"].iter().any(|word| model.eq_ignore_ascii_case(word));
@@ -78,8 +78,8 @@ impl Transcript {
         if self.unwatched.is_some() {
             return;
         }
-        let message = format!("{why}, so nobody can watch what it costs");
-        self.give_up(message, "see why, or say --unmetered, which counts no money at all".to_owned());
+        let message = format!("{why}, so its cost cannot be tracked");
+        self.give_up(message, "find out why, or pass --unmetered to count no cost at all".to_owned());
     }
 
     /// A model that is used, has no price, and whose cost nobody else tells.

@@ -144,7 +144,7 @@ async fn what_ralph_agents_refuses_fails_here_too() {
     let scene = Scene::new();
     fs::create_dir_all(&scene.dirs.config).unwrap();
     let cases = [
-        ("[agents.x]\nkind = 'foo'", "[agents.x] has the kind `foo`"),
+        ("[agents.x]\nkind = 'foo'", "[agents.x] has the unknown kind `foo`"),
         ("[agents.x]\nkind = 'acp'", "has no `command`"),
         ("agent_order = ['cluade']", "did you mean `claude`?"),
         ("[prices.m]\ninput = 2", "needs both `input` and `output`"),
@@ -164,7 +164,7 @@ async fn an_unapproved_file_names_the_command_that_approves() {
     for (text, wanted) in [
         ("prohibited_paths = ['x']", (Level::Ok, "only narrows")),
         ("agent_command = 'x'", (Level::Warn, "ralph trust ")),
-        ("caps.iterations = 1", (Level::Fail, "refused in a repository")),
+        ("caps.iterations = 1", (Level::Fail, "not allowed in a repository")),
     ] {
         fs::write(&path, text).unwrap();
         let (level, said) = scene.level("ralph.toml").await;

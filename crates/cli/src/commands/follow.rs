@@ -10,8 +10,9 @@ use ralph_config::{Layer, Resolved};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{Host, Opened};
 use ralph_model::{AbortReason, LoopConfig, LoopId, Money, exit_code};
-use ralph_runtime::{Candidate, Error, Home, LoopResult, Notice, RaceResult, Resume, Stopper, Stops, Watcher, stops};
+use ralph_runtime::{Error, Home, Resume, Stopper, Stops, Watcher, stops};
 use ralph_store::Store;
+use ralph_view::{CandidateView, Delta, RaceResult, RunResult, RunStatus, Update, What};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -91,10 +92,14 @@ async fn follow(
         let live = Arc::clone(&live);
         // The result begins with the same line; on one screen nobody needs it twice.
         let repeated = mode == Mode::Plain && !args.json && is_one_screen();
-        Arc::new(move |notice| {
-            if !(repeated && matches!(notice, Notice::Finished(_))) {
-                live.notice(notice);
+        Arc::new(move |mut update: Update| {
+            if let What::Recorded { deltas, .. } = &mut update.what
+                && repeated
+                && update.candidate.is_none()
+            {
+                deltas.retain(|delta| !matches!(delta, Delta::Finished { .. }));
             }
+            live.show(update);
         })
     };
     let store = around.store().await?;
@@ -256,13 +261,13 @@ fn tell(
     } else {
         // What the race cost is the sum; the line about the loop tells its own.
         let own = ended.race.iter().find(|candidate| candidate.loop_id == ended.result.loop_id);
-        let mut text = summary(&ended.result, own.map_or(ended.result.cost(), cost_of), hints);
+        let mut text = summary(&ended.result, own.map_or(ended.result.cost, |own| own.cost), hints);
         let winner = ended.race.iter().find(|candidate| candidate.won);
         for (number, candidate) in ended.race.iter().enumerate() {
             text.push_str(&standing(number + 1, candidate, winner));
         }
         if !ended.race.is_empty() {
-            text.push_str(&format!("\n  the race cost {} in all", ended.result.cost()));
+            text.push_str(&format!("\n  the race cost {} in all", ended.result.cost));
         }
         if let Some(winner) = winner {
             let branch = format!("ralph/{}", winner.loop_id.short());
@@ -278,28 +283,23 @@ fn tell(
 }
 
 /// One line about a candidate.
-fn standing(number: usize, candidate: &Candidate, winner: Option<&Candidate>) -> String {
-    let Candidate { loop_id, agent, status, won, iterations, .. } = candidate;
+fn standing(number: usize, candidate: &CandidateView, winner: Option<&CandidateView>) -> String {
+    let CandidateView { loop_id, agent, status, won, iterations, cost, .. } = candidate;
     let mark = match (won, winner) {
         (true, _) => "won".to_owned(),
-        (false, Some(winner)) if *status == "ABORTED" => format!("lost against {}", winner.loop_id.short()),
-        (false, _) => (*status).to_owned(),
+        (false, Some(winner)) if *status == RunStatus::Aborted => format!("lost against {}", winner.loop_id.short()),
+        (false, _) => status.name().to_owned(),
     };
-    let cost = dollars(cost_of(candidate));
+    let cost = dollars(*cost);
     let iterations = counted(usize::try_from(*iterations).unwrap_or(usize::MAX), "iteration", "iterations");
     format!("\n  candidate {number} ({agent}), loop {}: {mark}, {iterations}, {cost}", loop_id.short())
 }
 
-fn cost_of(candidate: &Candidate) -> Money {
-    Money::from_number(candidate.cost_usd).unwrap_or_default()
-}
-
-fn summary(result: &LoopResult, cost: Money, hints: Hints) -> String {
+fn summary(result: &RunResult, cost: Money, hints: Hints) -> String {
     let short = result.loop_id.short();
     let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
     let cost = dollars(cost);
-    let seconds = ralph_model::Millis(std::time::Duration::from_secs_f64(result.duration_seconds).as_millis() as u64);
-    let mut lines = vec![result.headline(), format!("  loop {short}: {iterations}, {cost}, {seconds}")];
+    let mut lines = vec![result.headline(), format!("  loop {short}: {iterations}, {cost}, {}", result.duration)];
     if result.false_claims > 0 {
         lines.push(format!("  false claims: {}", result.false_claims));
     }
@@ -343,7 +343,7 @@ fn summary(result: &LoopResult, cost: Money, hints: Hints) -> String {
         if Path::new(&result.workspace).is_dir() {
             lines.push(format!("  workspace: {}", result.workspace));
         }
-        if result.status == "ERROR" {
+        if result.status == RunStatus::Error {
             lines.push(format!("  with another agent or model: ralph resume {short} --agent NAME[:MODEL]"));
         }
         lines.push(format!("  see also: ralph show {short}, ralph logs {short}, ralph diff {short}"));

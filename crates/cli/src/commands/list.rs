@@ -4,8 +4,9 @@ use std::path::Path;
 
 use ralph_runtime::Home;
 use ralph_store::{Filter, LoopEntry, LoopStatus, Store};
+use ralph_view::{ListEntry, RunStatus};
 use ralph_workspace::holder;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::args::{ListArgs, StatusWord};
 use crate::input::now;
@@ -18,16 +19,19 @@ use ralph_host::Host;
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let entries = match Store::open_existing(&around.dirs.database()).await? {
-        Some(store) => chosen(&store, &args, around).await?,
+        Some(store) => {
+            let home = around.home();
+            chosen(&store, &args, around).await?.iter().map(|entry| listed(entry, &home)).collect()
+        }
         None => Vec::new(),
     };
     if args.json {
-        screen.json(&Value::Array(entries.iter().map(|entry| entry_json(entry, &around.home())).collect()))?;
+        screen.json(&serde_json::to_value(entries)?)?;
     } else if entries.is_empty() {
         let place = if args.all { "" } else { " in this workspace (`--all` looks everywhere)" };
         screen.say(&format!("no loops{place}"))?;
     } else {
-        screen.result(&table(&entries, &around.home()))?;
+        screen.result(&table(&entries))?;
     }
     Ok(0)
 }
@@ -109,42 +113,39 @@ pub(crate) fn is_interrupted(entry: &LoopEntry, home: &Home) -> bool {
     entry.status == LoopStatus::Running && !works()
 }
 
-/// The state of a loop in one word.
-pub(crate) fn state(entry: &LoopEntry, home: &Home) -> String {
-    match (is_interrupted(entry, home), entry.status, &entry.reason) {
-        (true, _, _) => "INTERRUPTED".to_owned(),
-        (false, LoopStatus::Aborted, Some(reason)) => reason.clone(),
-        (false, LoopStatus::Completed, _) if !entry.verified => "COMPLETED (unverified)".to_owned(),
-        (false, status, _) => status.name().to_owned(),
+/// A loop as a listing shows it.
+pub(crate) fn listed(entry: &LoopEntry, home: &Home) -> ListEntry {
+    ListEntry {
+        loop_id: entry.id,
+        short: entry.id.short(),
+        status: match entry.status {
+            LoopStatus::Running if is_interrupted(entry, home) => RunStatus::Interrupted,
+            LoopStatus::Running => RunStatus::Running,
+            LoopStatus::Completed => RunStatus::Completed,
+            LoopStatus::Aborted => RunStatus::Aborted,
+            LoopStatus::Error => RunStatus::Error,
+        },
+        reason: entry.reason.clone(),
+        objective: entry.objective.clone(),
+        workspace: entry.workspace.clone(),
+        agent: entry.agent.clone(),
+        skill: entry.skill.clone(),
+        iterations: entry.iterations,
+        cost: entry.cost,
+        verified: entry.verified,
+        started_at: entry.started_at,
+        updated_at: entry.updated_at,
+        finished_at: entry.finished_at,
     }
 }
 
-fn entry_json(entry: &LoopEntry, home: &Home) -> Value {
-    json!({
-        "loopId": entry.id,
-        "short": entry.id.short(),
-        "status": if is_interrupted(entry, home) { "INTERRUPTED" } else { entry.status.name() },
-        "reason": entry.reason,
-        "objective": entry.objective,
-        "workspace": entry.workspace,
-        "agent": entry.agent,
-        "skill": entry.skill,
-        "iterations": entry.iterations,
-        "costUSD": entry.cost.to_json_number(),
-        "verified": entry.verified,
-        "startedAt": entry.started_at.rfc3339(),
-        "updatedAt": entry.updated_at.rfc3339(),
-        "finishedAt": entry.finished_at.map(ralph_model::Timestamp::rfc3339),
-    })
-}
-
-fn table(entries: &[LoopEntry], home: &Home) -> String {
+fn table(entries: &[ListEntry]) -> String {
     let mut rows = vec![["LOOP", "STATE", "ITERATIONS", "COST", "AGE", "OBJECTIVE"].map(str::to_owned)];
     for entry in entries {
         let objective = entry.objective.lines().next().unwrap_or_default();
         rows.push([
-            entry.id.short(),
-            state(entry, home),
+            entry.short.clone(),
+            entry.state().to_owned(),
             entry.iterations.to_string(),
             entry.cost.to_string(),
             now().since(entry.started_at).to_string(),

@@ -10,12 +10,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use ralph_agents::Readable;
-use ralph_engine::Loop;
-use ralph_model::Verdict;
 use ralph_text::{Redactor, SanitizeStream};
+use ralph_view::{RunView, VerdictView};
 
 use crate::args::LogsArgs;
-use crate::journal::{find_loop, read};
+use crate::journal::{find_loop, view};
 use crate::screen::Screen;
 use crate::view::transcript;
 use ralph_host::Host;
@@ -31,7 +30,7 @@ pub(crate) async fn run(args: LogsArgs, around: &Host, screen: &mut Screen<'_>) 
     if args.follow {
         return follow::follow(&store, entry.id, around, args.raw, screen).await;
     }
-    let run = read(&store, entry.id).await?;
+    let run = view(&store, entry.id).await?;
     let raw = args.raw;
     let file = match recorded(&run, &args) {
         Ok(file) => folder.root().join(file),
@@ -52,14 +51,13 @@ pub(crate) async fn run(args: LogsArgs, around: &Host, screen: &mut Screen<'_>) 
     Ok(0)
 }
 
-fn recorded(run: &Loop, args: &LogsArgs) -> anyhow::Result<String> {
-    let facts = run.facts();
-    let wanted = args.iteration.unwrap_or_else(|| facts.last_iteration().map_or(0, |record| record.iteration.0));
-    let record = facts.iteration(wanted);
+fn recorded(run: &RunView, args: &LogsArgs) -> anyhow::Result<String> {
+    let wanted = args.iteration.unwrap_or(run.state.iteration.0);
+    let record = run.iteration(wanted);
     if wanted > 0 && record.is_none() {
-        bail!("there is no iteration {wanted}: the loop has {}", facts.counted());
+        bail!("there is no iteration {wanted}: the loop has {}", run.state.counted);
     }
-    let verdict = if wanted == 0 { facts.baseline.as_ref() } else { record.and_then(|record| record.verdict.as_ref()) };
+    let verdict = if wanted == 0 { run.baseline.as_ref() } else { record.and_then(|record| record.verdict.as_ref()) };
     match (args.check, record.and_then(|record| record.run.as_ref())) {
         (Some(check), _) => {
             check_log(verdict, check).with_context(|| format!("iteration {wanted} has no check {check}"))
@@ -71,18 +69,17 @@ fn recorded(run: &Loop, args: &LogsArgs) -> anyhow::Result<String> {
 }
 
 /// How the log of an agent is told in words, where it is none already.
-fn readable(run: &Loop, log: &Path, redactor: &Arc<Redactor>) -> Option<Readable> {
+fn readable(run: &RunView, log: &Path, redactor: &Arc<Redactor>) -> Option<Readable> {
     let name = log.file_name()?.to_str()?;
     let (iteration, _) = name.strip_prefix("iteration-")?.split_once("-agent-")?;
-    let facts = run.facts();
-    let agent = &facts.iteration(iteration.parse().ok()?)?.agent;
-    let spec = facts.config.agents().find(|spec| spec.title() == *agent)?;
+    let agent = &run.iteration(iteration.parse().ok()?)?.agent;
+    let spec = run.config.agents().find(|spec| spec.title() == *agent)?;
     Readable::of(&spec.kind, Arc::clone(redactor))
 }
 
-fn check_log(verdict: Option<&Verdict>, check: u32) -> Option<String> {
+fn check_log(verdict: Option<&VerdictView>, check: u32) -> Option<String> {
     let index = usize::try_from(check).ok()?.checked_sub(1)?;
-    verdict?.checks.get(index).map(|check| check.output.file.clone())
+    verdict?.checks.get(index).map(|check| check.outcome.output.file.clone())
 }
 
 fn newest(logs: &Path) -> Option<PathBuf> {

@@ -19,7 +19,7 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
     if entry.status != LoopStatus::Running {
-        anyhow::bail!("loop {short} is over ({})", super::list::state(&entry, &around.home()));
+        anyhow::bail!("loop {short} is over ({})", super::list::listed(&entry, &around.home()).state());
     }
     if is_interrupted(&entry, &around.home()) {
         anyhow::bail!("loop {short} does not run: its process is gone, `ralph resume {short}` goes on with it");

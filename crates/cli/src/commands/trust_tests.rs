@@ -77,7 +77,7 @@ async fn a_file_that_cannot_be_approved_is_a_problem() {
     fs::write(scene.folder.path().join("work/ralph.toml"), "caps.iterations = 900").unwrap();
     let (code, _, err) = scene.run("work --yes", Asking::Nobody).await;
     assert_eq!(code.unwrap(), 2);
-    assert!(err.contains("refused in a repository"), "{err}");
+    assert!(err.contains("not allowed in a repository"), "{err}");
 }
 
 #[tokio::test]

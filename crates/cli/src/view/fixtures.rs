@@ -1,33 +1,222 @@
-//! What the tests of the view share: notices of an ordinary loop, and a terminal to look at.
+//! What the tests of the view share: an ordinary loop, step by step through the engine, and a terminal to look at.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use ralph_engine::{DayBudget, Event, Phase, Refusal, StartPoint, Stop};
 use ralph_model::{
-    AbortCause, AbortReason, AgentSpec, CheckOutcome, Ended, Iteration, LoopConfig, LoopId, Millis, Money, Outcome,
-    OutputRef, TestTally, TreeHash, Verdict,
+    AgentEvent, AgentRun, AgentSpec, CheckOutcome, Cost, Ended, LoopConfig, LoopId, Millis, Money, OutputRef,
+    TestTally, Timestamp, TreeHash, Trouble, Usage, Verdict,
 };
-use ralph_runtime::{LoopResult, Notice};
+use ralph_view::{Delta, Progress, RunFold, Update, What};
 
-pub(super) fn opened(objective: &str) -> Notice {
-    let agent = AgentSpec::command("helper", "./helper");
-    let config = LoopConfig {
-        completion_promise: "DONE".into(),
-        verification_commands: vec!["npm test".into()],
-        ..LoopConfig::new(objective.into(), 10, Money::dollars(5), agent, "/work".into())
-    };
-    let loop_id: LoopId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
-    Notice::LoopOpened {
-        loop_id,
-        done: Iteration(0),
-        spent: Money::ZERO,
-        config: Box::new(config),
-        folder: PathBuf::from("/state"),
+/// Something that happens to a loop.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    /// It begins with an objective.
+    Opened(String),
+    /// The checks find so many passing and failing tests before the first iteration.
+    Baseline(u32, u32),
+    /// An agent begins to work.
+    Started,
+    /// The agent ends, and the checks find so many passing and failing tests; all that was spent so far.
+    Decided((u32, u32), i64),
+    /// The service refuses.
+    Refused(Trouble),
+    /// Somebody asks it to stop.
+    Stopping(Stop),
+    /// What runs is cut short.
+    Cut,
+    /// Something that is not kept.
+    Progress(Progress),
+}
+
+/// A step, and whose it is.
+#[derive(Debug, Clone)]
+pub(super) struct Scripted {
+    candidate: Option<u32>,
+    agent: String,
+    step: Step,
+}
+
+impl From<Step> for Scripted {
+    fn from(step: Step) -> Self {
+        Self { candidate: None, agent: "helper".into(), step }
     }
 }
 
-pub(super) fn baseline(passed: u32, failed: u32) -> Notice {
+impl From<Progress> for Scripted {
+    fn from(progress: Progress) -> Self {
+        Step::Progress(progress).into()
+    }
+}
+
+/// Something that the agent does or says.
+pub(super) fn agent(event: AgentEvent) -> Scripted {
+    Progress::Agent { event }.into()
+}
+
+/// A step of one candidate of a race.
+pub(super) fn of(number: u32, agent: &str, step: impl Into<Scripted>) -> Scripted {
+    Scripted { candidate: Some(number), agent: agent.to_owned(), ..step.into() }
+}
+
+pub(super) fn opened(objective: &str) -> Scripted {
+    Step::Opened(objective.to_owned()).into()
+}
+
+pub(super) fn baseline(passed: u32, failed: u32) -> Scripted {
+    Step::Baseline(passed, failed).into()
+}
+
+pub(super) fn started() -> Scripted {
+    Step::Started.into()
+}
+
+/// The second iteration claims completion.
+pub(super) fn decided(tally: (u32, u32), spent: i64) -> Scripted {
+    Step::Decided(tally, spent).into()
+}
+
+/// What each step sends to those who watch.
+pub(super) fn play(steps: &[Scripted]) -> Vec<Vec<Update>> {
+    let mut runs = BTreeMap::new();
+    steps.iter().map(|scripted| perform(&mut runs, scripted)).collect()
+}
+
+fn perform(runs: &mut BTreeMap<Option<u32>, RunFold>, scripted: &Scripted) -> Vec<Update> {
+    let Scripted { candidate, agent, step } = scripted;
+    let run = Some("01890a5d-ac96-774b-bcce-b302099a8057".parse::<LoopId>().unwrap());
+    let update = |what| Update { run, candidate: *candidate, what };
+    let recorded = |fold: &RunFold, deltas: Vec<Delta>| {
+        update(What::Recorded { seq: 1, at: Timestamp(0), state: Box::new(fold.state()), deltas })
+    };
+    if let Step::Progress(progress) = step {
+        return vec![update(What::Progress { progress: progress.clone() })];
+    }
+    if let Step::Opened(objective) = step {
+        let event = Event::LoopStarted { config: Box::new(config(objective, agent)), start: start() };
+        let (fold, deltas) = RunFold::start(run.unwrap(), Timestamp(0), event).unwrap();
+        let update = recorded(&fold, deltas);
+        runs.insert(*candidate, fold);
+        return vec![update];
+    }
+    let fold = runs.get_mut(candidate).expect("an opened loop");
+    // What a test leaves out happens all the same.
+    let mut events: Vec<fn(&RunFold, &Step) -> Event> = Vec::new();
+    let is_baseline = matches!(fold.run().phase(), Phase::Baseline(_));
+    match step {
+        Step::Baseline(..) => events.push(baseline_finished),
+        Step::Started | Step::Decided(..) | Step::Refused(_) => {
+            if is_baseline {
+                events.push(baseline_finished);
+            }
+            if !fold.run().has_open_iteration() {
+                events.push(iteration_started);
+            }
+            match step {
+                Step::Decided(..) => events.extend([agent_finished as fn(&RunFold, &Step) -> Event, checks_finished]),
+                Step::Refused(_) => events.push(agent_finished),
+                _ => {}
+            }
+        }
+        Step::Stopping(_) => events.push(stop_requested),
+        Step::Cut if fold.run().has_open_iteration() => events.push(agent_finished),
+        Step::Cut => events.push(iteration_refused),
+        Step::Opened(_) | Step::Progress(_) => {}
+    }
+    let mut updates = Vec::new();
+    for event in events {
+        let event = event(fold, step);
+        let deltas = fold.apply(Timestamp(0), event);
+        updates.push(recorded(fold, deltas));
+    }
+    updates
+}
+
+fn config(objective: &str, agent: &str) -> LoopConfig {
+    LoopConfig {
+        completion_promise: "DONE".into(),
+        verification_commands: vec!["npm test".into()],
+        tripwire: false,
+        ..LoopConfig::new(
+            objective.into(),
+            10,
+            Money::dollars(5),
+            AgentSpec::command(agent, "./helper"),
+            "/work".into(),
+        )
+    }
+}
+
+fn start() -> StartPoint {
+    StartPoint {
+        tree: TreeHash("start".into()),
+        head: None,
+        branch: None,
+        ralph: "0".into(),
+        behaviour: ralph_engine::BEHAVIOUR,
+        pins: Vec::new(),
+        sandbox: "landlock".into(),
+    }
+}
+
+fn baseline_finished(fold: &RunFold, step: &Step) -> Event {
+    let tally = if let Step::Baseline(passed, failed) = step { (*passed, *failed) } else { (1, 1) };
+    Event::BaselineFinished { attempt: fold.run().awaited().unwrap(), verdict: verdict(fold, tally) }
+}
+
+fn iteration_started(fold: &RunFold, _: &Step) -> Event {
+    let (attempt, reserved) = (fold.run().awaited().unwrap(), Money::dollars(1));
+    let tree = fold.run().facts().tree.clone();
+    Event::IterationStarted { attempt, tree, reserved, day: DayBudget { spent: Money::ZERO, cap: Money::dollars(50) } }
+}
+
+fn agent_finished(fold: &RunFold, step: &Step) -> Event {
+    let facts = fold.run().facts();
+    let spent = if let Step::Decided(_, spent) = step { Money::from_micros(*spent) } else { facts.spent };
+    let tree = match step {
+        Step::Decided(..) => TreeHash(format!("tree-{}", facts.iterations.len())),
+        _ => facts.tree.clone(),
+    };
+    let run = AgentRun {
+        agent: "helper".into(),
+        ended: Ended::Exited { code: 0 },
+        evidence: Vec::new(),
+        opaque: true,
+        final_message: if facts.iterations.len() == 2 { "DONE".into() } else { String::new() },
+        escalation: None,
+        faults: Vec::new(),
+        trouble: if let Step::Refused(trouble) = step { Some(trouble.clone()) } else { None },
+        usage: Usage::default(),
+        cost: Cost::Known { amount: spent.less(facts.spent) },
+        duration: Millis(10),
+        output: OutputRef::default(),
+        tree,
+        changed: Vec::new(),
+        commits: 0,
+        violations: Vec::new(),
+    };
+    let day = DayBudget { spent, cap: Money::dollars(50) };
+    Event::AgentFinished { attempt: fold.run().awaited().unwrap(), run: Box::new(run), day, claim: None }
+}
+
+fn checks_finished(fold: &RunFold, step: &Step) -> Event {
+    let Step::Decided(tally, _) = step else { panic!("only a decided iteration is checked") };
+    Event::ChecksFinished { attempt: fold.run().awaited().unwrap(), verdict: verdict(fold, *tally), tree: None }
+}
+
+fn stop_requested(_: &RunFold, step: &Step) -> Event {
+    let Step::Stopping(stop) = step else { panic!("nobody asked it to stop") };
+    Event::StopRequested { stop: *stop }
+}
+
+fn iteration_refused(fold: &RunFold, _: &Step) -> Event {
+    Event::IterationRefused { attempt: fold.run().awaited().unwrap(), refusal: Refusal::Stopped }
+}
+
+fn verdict(fold: &RunFold, (passed, failed): (u32, u32)) -> Verdict {
     let check = CheckOutcome {
         command: "npm test".into(),
         passed: failed == 0,
@@ -41,64 +230,7 @@ pub(super) fn baseline(passed: u32, failed: u32) -> Notice {
         signature: None,
         output: OutputRef::default(),
     };
-    let verdict = Verdict::new(TreeHash::default(), vec![check]);
-    Notice::BaselineFinished { verdict: Some(verdict), needs_claim: failed == 0 }
-}
-
-pub(super) fn decided(iteration: u32, tally: (u32, u32), spent: i64) -> Notice {
-    Notice::IterationDecided {
-        iteration: Iteration(iteration),
-        tally: Some(tally),
-        passed: tally.1 == 0,
-        doubt: None,
-        claimed: iteration == 2,
-        spent: Money::from_micros(spent),
-    }
-}
-
-/// A notice of one candidate of a race.
-pub(super) fn of(number: usize, agent: &str, notice: Notice) -> Notice {
-    Notice::OfCandidate { number, agent: agent.to_owned(), notice: Box::new(notice) }
-}
-
-/// The end of a loop: verified without a reason, aborted with one.
-pub(super) fn finished(reason: Option<AbortReason>) -> Notice {
-    let verified = reason.is_none();
-    Notice::Finished(Box::new(LoopResult {
-        status: if verified { "COMPLETED" } else { "ABORTED" },
-        reason,
-        loop_id: "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap(),
-        iterations: 1,
-        cost_usd: 0.0,
-        duration_seconds: 1.0,
-        verified,
-        verdict: None,
-        false_claims: 0,
-        tampered: 0,
-        flakes: 0,
-        sandbox: String::new(),
-        replaced: None,
-        details: "details".into(),
-        output: None,
-        last_output: None,
-        error: None,
-        best: None,
-        kept: None,
-        commit: None,
-        commit_problem: None,
-        patch: None,
-        workspace: "/work".into(),
-        folder: "/state".into(),
-        chain_head: String::new(),
-        from_keyboard: false,
-        branch: None,
-        is_unchanged: false,
-        exit_code: 0,
-        outcome: match reason {
-            Some(reason) => Outcome::Aborted { cause: AbortCause::Recorded { reason, text: String::new() } },
-            None => Outcome::Completed { verified: true },
-        },
-    }))
+    Verdict::new(fold.run().facts().tree.clone(), vec![check])
 }
 
 /// A small terminal: enough of one to see what a person would see.

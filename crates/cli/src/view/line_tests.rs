@@ -1,21 +1,23 @@
-use ralph_model::{FaultKind, Iteration, TroubleKind};
+use ralph_model::{Ended, Fault, FaultKind, Millis, Money, TroubleKind};
+use ralph_view::What;
 
+use super::super::fixtures::{decided, opened, play};
 use super::*;
 
-fn said(notice: &Notice, now: Timestamp) -> String {
-    line(notice, now).unwrap().1
-}
-
 fn finished(ended: Ended, faults: Vec<Fault>) -> String {
-    let notice = Notice::AgentFinished {
-        iteration: Iteration(1),
-        ended,
-        faults,
-        changed: 0,
-        charged: Money::from_micros(4_020),
-        duration: Millis(264),
-    };
-    said(&notice, Timestamp(0))
+    let updates = play(&[opened("x"), decided((1, 1), 4_020)]).concat();
+    let recorded = updates.into_iter().find_map(|update| match update.what {
+        What::Recorded { state, deltas, .. } => match deltas.into_iter().next()? {
+            Delta::AgentFinished { iteration } => Some((state, iteration)),
+            _ => None,
+        },
+        What::Progress { .. } => None,
+    });
+    let (state, mut iteration) = recorded.unwrap();
+    let run = iteration.run.as_mut().unwrap();
+    (run.ended, run.faults, run.duration) = (ended, faults, Millis(264));
+    assert_eq!(iteration.cost, Money::from_micros(4_020));
+    of_delta(&Delta::AgentFinished { iteration }, &state, Timestamp(0)).unwrap().1
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn a_wait_names_its_end_once_and_to_the_second() {
     let waiting = |until: Timestamp, message: &str| {
         let trouble =
             Trouble { kind: TroubleKind::RateLimit, until: Some(until), message: message.into(), advice: None };
-        said(&Notice::Waiting { until, trouble }, now)
+        super::waiting(&WaitView { until, trouble }, now)
     };
     assert_eq!(
         waiting(Timestamp(now.0 + 130_000), "too many requests."),

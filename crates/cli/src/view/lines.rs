@@ -2,97 +2,111 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ralph_engine::{StopBy, StopWhen};
+use ralph_engine::{StartPoint, Stop, StopBy, StopWhen};
 use ralph_model::{LoopConfig, Timestamp};
-use ralph_runtime::Notice;
+use ralph_view::{Delta, Progress, RunState, Update, What};
 
 use crate::screen::dollars;
 
-use super::line::{Weight, first_line, line, up_to};
+use super::line::{self, Weight, first_line, up_to};
 use super::text::flat;
 
-/// Turns notices into lines.
+/// Turns updates into lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    single: Progress,
-    candidates: BTreeMap<usize, Progress>,
+    /// By the number of a candidate; none where nobody races.
+    runs: BTreeMap<Option<u32>, Known>,
     /// What was said of all candidates at once and need not be said of each.
     shared: BTreeSet<String>,
 }
 
-/// How far a loop has come, as far as words depend on it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Progress {
-    /// Nothing of an iteration is under way: a loop that is to stop ends at once.
-    #[default]
-    Between,
-    Iteration,
-}
-
-impl Progress {
-    const fn take(&mut self, notice: &Notice) {
-        match notice {
-            Notice::IterationStarted { .. } => *self = Self::Iteration,
-            Notice::Waiting { .. } | Notice::IterationDecided { .. } => *self = Self::Between,
-            _ => {}
-        }
-    }
+/// What is known of a run, as far as words depend on it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known {
+    in_iteration: bool,
+    /// The most urgent stop that was said.
+    stop: Option<StopWhen>,
 }
 
 impl Lines {
-    /// The lines for one notice; none for what a program prints, which has its log.
-    pub(super) fn take(&mut self, notice: &Notice, now: Timestamp) -> Vec<(Weight, String)> {
-        let lines = match notice {
-            Notice::OfCandidate { number, agent, notice } => self.of_candidate(*number, agent, notice, now),
-            notice => {
-                self.single.take(notice);
-                told(notice, self.single, now).into_iter().collect()
+    /// The lines for one update; none for what a program prints, which has its log.
+    pub(super) fn take(&mut self, update: &Update, now: Timestamp) -> Vec<(Weight, String)> {
+        let candidate = update.candidate;
+        let lines = match &update.what {
+            What::Recorded { state, deltas, .. } => {
+                let lines = deltas.iter().flat_map(|delta| self.delta(candidate, delta, state, now)).collect();
+                self.runs.entry(candidate).or_default().in_iteration = state.in_iteration;
+                lines
             }
+            What::Progress { progress: Progress::StopHeard { stop } } => self.stopping(candidate, *stop),
+            What::Progress { progress } => numbered(candidate, line::of_progress(progress)),
         };
         lines.into_iter().map(|(weight, text)| (weight, flat(&text))).collect()
     }
 
-    fn of_candidate(&mut self, number: usize, agent: &str, notice: &Notice, now: Timestamp) -> Vec<(Weight, String)> {
-        let progress = self.candidates.entry(number).or_default();
-        progress.take(notice);
-        let progress = *progress;
-        match notice {
-            // Its number stands for it from here on.
-            Notice::LoopOpened { loop_id, config, .. } => {
-                let mut lines: Vec<_> = self.once(race(config)).into_iter().collect();
-                lines.push((Weight::Lasting, format!("[{number}] {agent}, loop {}", loop_id.short())));
-                lines
-            }
-            // One machine, one keyboard: it is the same for all of them.
-            Notice::Precautions { .. } => {
-                told(notice, progress, now).and_then(|(_, text)| self.once(text)).into_iter().collect()
-            }
-            Notice::Stopping(stop) if stop.by == StopBy::Keyboard => {
-                let text = match stop.when {
-                    StopWhen::AfterIteration => "stopping after the iterations that run; Ctrl-C once more stops now",
-                    StopWhen::Now => "stopping now",
-                };
-                self.once(text.to_owned()).into_iter().collect()
-            }
-            notice => {
-                let text = told(notice, progress, now);
-                text.map(|(weight, text)| (weight, format!("[{number}] {text}"))).into_iter().collect()
-            }
+    fn delta(
+        &mut self,
+        candidate: Option<u32>,
+        delta: &Delta,
+        state: &RunState,
+        now: Timestamp,
+    ) -> Vec<(Weight, String)> {
+        match delta {
+            Delta::Opened { config, start } => self.opened(candidate, config, start, state),
+            Delta::Stopping { stop } => self.stopping(candidate, *stop),
+            delta => numbered(candidate, line::of_delta(delta, state, now)),
         }
     }
 
-    fn once(&mut self, text: String) -> Option<(Weight, String)> {
-        self.shared.insert(text.clone()).then_some((Weight::Lasting, text))
+    fn opened(
+        &mut self,
+        candidate: Option<u32>,
+        config: &LoopConfig,
+        start: &StartPoint,
+        state: &RunState,
+    ) -> Vec<(Weight, String)> {
+        let mut lines = Vec::new();
+        match candidate {
+            None => lines.push(line::opened(config, state)),
+            // Its number stands for it from here on.
+            Some(number) => {
+                lines.extend(self.once(race(config)));
+                lines.push(format!("[{number}] {}, loop {}", config.agent.title(), state.loop_id.short()));
+            }
+        }
+        // One machine, one objective: it is the same for all candidates.
+        let rest = [line::precautions(start), line::without_checks(config)].into_iter().flatten();
+        lines.extend(rest.filter_map(|text| if candidate.is_some() { self.once(text) } else { Some(text) }));
+        lines.into_iter().map(|text| (Weight::Lasting, text)).collect()
+    }
+
+    /// A stop is heard before it is recorded, and said once.
+    fn stopping(&mut self, candidate: Option<u32>, stop: Stop) -> Vec<(Weight, String)> {
+        let known = self.runs.entry(candidate).or_default();
+        if known.stop.is_some_and(|said| said >= stop.when) {
+            return Vec::new();
+        }
+        known.stop = Some(stop.when);
+        let text = line::stopping(stop, known.in_iteration).to_owned();
+        // One keyboard for all candidates.
+        if candidate.is_some() && stop.by == StopBy::Keyboard {
+            let text = match stop.when {
+                StopWhen::AfterIteration => "stopping after the iterations that run; Ctrl-C once more stops now",
+                StopWhen::Now => "stopping now",
+            };
+            return self.once(text.to_owned()).map(|text| (Weight::Lasting, text)).into_iter().collect();
+        }
+        numbered(candidate, Some((Weight::Lasting, text)))
+    }
+
+    fn once(&mut self, text: String) -> Option<String> {
+        self.shared.insert(text.clone()).then_some(text)
     }
 }
 
-fn told(notice: &Notice, progress: Progress, now: Timestamp) -> Option<(Weight, String)> {
-    match notice {
-        Notice::Stopping(stop) if stop.when == StopWhen::AfterIteration && progress == Progress::Between => {
-            Some((Weight::Lasting, "stopping now: no iteration is under way".to_owned()))
-        }
-        notice => line(notice, now),
-    }
+fn numbered(candidate: Option<u32>, line: Option<(Weight, String)>) -> Vec<(Weight, String)> {
+    let number = candidate.map(|number| format!("[{number}] ")).unwrap_or_default();
+    line.map(|(weight, text)| (weight, format!("{number}{text}"))).into_iter().collect()
 }
 
 fn race(config: &LoopConfig) -> String {

@@ -1,8 +1,8 @@
-//! Joins notices, view and screen. The loop's own task only leaves its notices here; a thread paints, so that a slow
+//! Joins updates, view and screen. The loop's own task only leaves its updates here; a thread paints, so that a slow
 //! terminal never slows the loop.
 //!
 //! ```text
-//!   loop ──notice──► queue (bounded) ──► painting thread: Scene ──at most ten times a second──► Painter
+//!   loop ──update──► queue (bounded) ──► painting thread: Scene ──at most ten times a second──► Painter
 //! ```
 //!
 //! When the queue is full, an agent's chatter is dropped and nothing else is.
@@ -15,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ralph_model::Timestamp;
-use ralph_runtime::Notice;
+use ralph_view::{Update, What};
 
 use super::line::Weight;
 use super::lines::Lines;
@@ -37,7 +37,7 @@ pub(crate) enum Mode {
     Painted,
     /// The same without colour (`NO_COLOR`).
     PaintedWithoutColour,
-    /// One line for each notice.
+    /// One line for each change.
     Plain,
     /// Not at all.
     Silent,
@@ -45,7 +45,7 @@ pub(crate) enum Mode {
 
 /// What the painting thread is told. The end is a message of its own: whoever tells may outlive the screen.
 enum Message {
-    Notice(Box<Notice>),
+    Update(Box<Update>),
     End,
 }
 
@@ -77,19 +77,15 @@ impl Live {
         Self { sender, waiting, thread: Mutex::new(thread) }
     }
 
-    /// Takes what the loop tells. Never blocks.
-    pub(crate) fn notice(&self, notice: Notice) {
-        let told = match &notice {
-            Notice::OfCandidate { notice, .. } => notice,
-            notice => notice,
-        };
-        let chatter = matches!(told, Notice::Activity { .. } | Notice::Agent(_));
-        if chatter && self.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
+    /// Takes what the loop sends. Never blocks.
+    pub(crate) fn show(&self, update: Update) {
+        let is_chatter = matches!(&update.what, What::Progress { progress } if progress.is_chatter());
+        if is_chatter && self.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
             return;
         }
         self.waiting.fetch_add(1, Ordering::Relaxed);
         // A screen that is gone is no reason to stop the loop.
-        if self.sender.send(Message::Notice(Box::new(notice))).is_err() {
+        if self.sender.send(Message::Update(Box::new(update))).is_err() {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -118,33 +114,33 @@ struct Counted {
 }
 
 impl Counted {
-    /// The next notice; `Disconnected` at the end.
-    fn next(&self, patience: Option<Duration>) -> Result<Notice, RecvTimeoutError> {
+    /// The next update; `Disconnected` at the end.
+    fn next(&self, patience: Option<Duration>) -> Result<Update, RecvTimeoutError> {
         let message = match patience {
             Some(patience) => self.receiver.recv_timeout(patience),
             None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
         match message? {
-            Message::Notice(notice) => {
+            Message::Update(update) => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
-                Ok(*notice)
+                Ok(*update)
             }
             Message::End => Err(RecvTimeoutError::Disconnected),
         }
     }
 }
 
-fn paint(notices: &Counted, mut painter: Painter<impl Write>, now: fn() -> Timestamp, size: fn() -> Size) {
+fn paint(updates: &Counted, mut painter: Painter<impl Write>, now: fn() -> Timestamp, size: fn() -> Size) {
     let (mut scene, mut lines, mut lasting) = (Scene::default(), Lines::default(), Vec::new());
     let mut next_frame = Instant::now();
     let mut patience = CLOCK;
     loop {
-        let received = notices.next(Some(patience));
+        let received = updates.next(Some(patience));
         match &received {
-            Ok(notice) => {
+            Ok(update) => {
                 let now = now();
-                scene.take(notice, now);
-                let told = lines.take(notice, now).into_iter().filter(|(weight, _)| *weight == Weight::Lasting);
+                scene.take(update, now);
+                let told = lines.take(update, now).into_iter().filter(|(weight, _)| *weight == Weight::Lasting);
                 lasting.extend(told.map(|(_, text)| text));
                 if let Some(wait) = next_frame.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero()) {
                     patience = wait;
@@ -165,10 +161,10 @@ fn paint(notices: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
     }
 }
 
-fn print(notices: &Counted, mut out: impl Write, now: fn() -> Timestamp) {
+fn print(updates: &Counted, mut out: impl Write, now: fn() -> Timestamp) {
     let mut lines = Lines::default();
-    while let Ok(notice) = notices.next(None) {
-        for (_, text) in lines.take(&notice, now()) {
+    while let Ok(update) = updates.next(None) {
+        for (_, text) in lines.take(&update, now()) {
             // Whole lines: several loops may write to one log.
             if out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush()).is_err() {
                 return;

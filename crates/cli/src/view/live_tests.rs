@@ -1,6 +1,7 @@
-use ralph_model::{AgentEvent, Iteration};
+use ralph_model::AgentEvent;
+use ralph_view::Progress;
 
-use super::super::fixtures::{Terminal, baseline, decided, opened};
+use super::super::fixtures::{Terminal, agent, baseline, decided, opened, play, started};
 use super::*;
 
 fn now() -> Timestamp {
@@ -11,17 +12,22 @@ fn size() -> Size {
     Size { columns: 100, rows: 30 }
 }
 
-fn notices() -> Vec<Notice> {
-    vec![
+fn updates() -> Vec<Update> {
+    let steps = [
         opened("Fix it"),
         baseline(2, 7),
-        Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() },
-        Notice::Activity { line: "chatter".into() },
-        Notice::Agent(AgentEvent::Message { text: "I look around.".into() }),
-        Notice::Agent(AgentEvent::ToolStarted { id: "1".into(), tool: "Bash".into(), summary: "ls".into() }),
-        decided(1, (5, 4), 700_000),
-        Notice::Warning("odd\u{1b}[2J".into()),
-    ]
+        started(),
+        Progress::Activity { line: "chatter".into() }.into(),
+        agent(AgentEvent::Message { text: "I look around.".into() }),
+        agent(AgentEvent::ToolStarted { id: "1".into(), tool: "Bash".into(), summary: "ls".into() }),
+        decided((5, 4), 700_000),
+        warning("odd\u{1b}[2J").into(),
+    ];
+    play(&steps).concat()
+}
+
+fn warning(text: &str) -> Progress {
+    Progress::Warning { text: text.to_owned() }
 }
 
 /// A file, as plain lines are often sent to.
@@ -45,25 +51,27 @@ impl Write for Paper {
 
 fn show(out: impl Write + Send + 'static, mode: Mode) {
     let live = Live::on(out, mode, now, size);
-    for notice in notices() {
-        live.notice(notice);
+    for update in updates() {
+        live.show(update);
     }
     live.close();
     // The loop's machinery may hold it for longer, and close it twice.
-    live.notice(Notice::Warning("late".into()));
+    live.show(warning("late").into());
     live.close();
 }
 
 #[test]
-fn plain_lines_are_one_for_each_notice_but_chatter() {
+fn plain_lines_are_one_for_each_change_but_chatter() {
     let paper = Paper::default();
     show(paper.clone(), Mode::Plain);
     insta::assert_snapshot!(paper.text(), @r#"
     loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
+    sandbox: landlock
     before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
     iteration 1: helper works
       | I look around.
       > Bash: ls
+    iteration 1: agent done after 10ms, 0 files changed, $0.70
     iteration 1: 5 passing, 4 failing, $0.70 spent
     warning: odd␛[2J
     "#);
@@ -75,6 +83,7 @@ fn the_live_view_keeps_what_lasts_above_it() {
     show(terminal.clone(), Mode::PaintedWithoutColour);
     insta::assert_snapshot!(terminal.lines().join("\n"), @r#"
     loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
+    sandbox: landlock
     before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
     iteration 1: 5 passing, 4 failing, $0.70 spent
     warning: odd␛[2J
@@ -107,7 +116,7 @@ fn a_screen_that_is_gone_stops_nobody() {
     for mode in [Mode::Plain, Mode::Painted] {
         let live = Live::on(Gone, mode, now, size);
         for _ in 0..1000 {
-            notices().into_iter().for_each(|notice| live.notice(notice));
+            updates().into_iter().for_each(|update| live.show(update));
         }
         live.close();
     }
@@ -130,9 +139,9 @@ fn chatter_is_dropped_when_nobody_keeps_up_and_nothing_else_is() {
     let paper = Paper::default();
     let live = Live::on(Stuck(gate, paper.clone()), Mode::Plain, now, size);
     for number in 0..10_000 {
-        live.notice(Notice::Activity { line: number.to_string() });
+        live.show(Progress::Activity { line: number.to_string() }.into());
         if number % 100 == 0 {
-            live.notice(Notice::Warning(format!("number {number}")));
+            live.show(warning(&format!("number {number}")).into());
         }
     }
     assert!(live.waiting.load(Ordering::Relaxed) <= MAX_WAITING + 101);

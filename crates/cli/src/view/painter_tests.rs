@@ -1,13 +1,25 @@
-use ralph_model::Iteration;
-use ralph_runtime::Notice;
+use ralph_view::{Progress, Update};
 
-use super::super::fixtures::{Terminal, baseline, decided, opened};
+use super::super::fixtures::{Scripted, Terminal, baseline, decided, opened, play, started};
 use super::*;
 
 fn view() -> Scene {
     let mut view = Scene::default();
-    view.take(&opened("Fix it"), Timestamp(0));
+    take(&mut view, &play(&[opened("Fix it")])[0]);
     view
+}
+
+fn take(view: &mut Scene, updates: &[Update]) {
+    updates.iter().for_each(|update| view.take(update, Timestamp(0)));
+}
+
+/// What the last of these steps sends.
+fn last(steps: &[Scripted]) -> Vec<Update> {
+    play(steps).pop().unwrap()
+}
+
+fn activity(line: &str) -> Vec<Update> {
+    vec![Progress::Activity { line: line.to_owned() }.into()]
 }
 
 const SIZE: Size = Size { columns: 60, rows: 24 };
@@ -19,12 +31,12 @@ fn the_view_is_painted_in_place_below_what_stays() {
     let mut view = view();
     painter.paint(&["one".into()], &view, SIZE, Timestamp(0)).unwrap();
     let before = terminal.lines();
-    view.take(&baseline(1, 3), Timestamp(10));
-    view.take(&Notice::Activity { line: "thinking".into() }, Timestamp(10));
+    take(&mut view, &last(&[opened("Fix it"), baseline(1, 3)]));
+    take(&mut view, &activity("thinking"));
     painter.paint(&["two".into()], &view, SIZE, Timestamp(20)).unwrap();
     assert_eq!(terminal.lines().len(), before.len() + 4);
     // Fewer lines than before leave nothing behind.
-    view.take(&decided(1, (4, 0), 1), Timestamp(30));
+    take(&mut view, &last(&[opened("Fix it"), baseline(1, 3), decided((4, 0), 1)]));
     painter.paint(&[], &view, SIZE, Timestamp(30)).unwrap();
     let lines = terminal.lines();
     assert_eq!(lines[..2], ["one", "two"]);
@@ -39,14 +51,14 @@ fn a_terminal_that_becomes_narrower_is_painted_clean() {
     let terminal = Terminal::new(60);
     let mut painter = Painter::new(terminal.clone(), Colours::Off);
     let mut view = view();
-    view.take(&Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() }, Timestamp(0));
-    view.take(&Notice::Activity { line: "x".repeat(200) }, Timestamp(0));
+    take(&mut view, &last(&[opened("Fix it"), baseline(1, 3), started()]));
+    take(&mut view, &activity(&"x".repeat(200)));
     painter.paint(&["kept".into()], &view, SIZE, Timestamp(0)).unwrap();
     terminal.resize(25);
     painter.paint(&[], &view, Size { columns: 25, rows: 24 }, Timestamp(0)).unwrap();
     let lines = terminal.lines();
     assert_eq!(lines[0], "kept");
-    assert_eq!(lines.len(), 5, "{lines:#?}");
+    assert_eq!(lines.len(), 6, "{lines:#?}");
     assert_eq!(lines.iter().filter(|line| line.starts_with("ralph ")).count(), 1, "{lines:#?}");
 }
 
@@ -57,7 +69,7 @@ fn a_key_that_is_pressed_tears_nothing() {
         let (terminal, size) = (Terminal::new(columns), Size { columns, rows: 24 });
         let mut painter = Painter::new(terminal.clone(), Colours::On);
         let mut view = view();
-        view.take(&Notice::Activity { line: "a limit is reached, ".repeat(20) }, Timestamp(0));
+        take(&mut view, &activity(&"a limit is reached, ".repeat(20)));
         painter.paint(&["kept".into()], &view, size, Timestamp(0)).unwrap();
         terminal.echo("^C");
         painter.paint(&["stopping".into()], &view, size, Timestamp(0)).unwrap();

@@ -5,7 +5,7 @@ use ralph_model::{Money, Timestamp};
 use crate::screen::dollars;
 
 use super::sparkline::sparkline;
-use super::state::{Phase, Verdict, View};
+use super::state::{Doing, Verdict, View};
 use super::text::{columns, fit, spread};
 
 /// Whether lines may carry colour.
@@ -32,14 +32,14 @@ const NAMES: usize = 11;
 /// The lines of the view, none wider than `width` columns.
 pub(super) fn render(view: &View, width: usize, now: Timestamp, colours: Colours) -> Vec<String> {
     let paint = |style, text: String| painted(style, text, colours);
-    let title = format!("ralph {}  {}", view.loop_name, view.objective);
-    let mut lines = vec![head(&title, view.opened_at, view.ended_at.unwrap_or(now), width, colours)];
-    let iteration = format!("{}/{}  {}", view.iteration, view.max_iterations, doing(view, now));
+    let title = format!("ralph {}  {}", view.run.loop_id.short(), view.objective);
+    let mut lines = vec![head(&title, Some(view.opened_at), view.ended_at.unwrap_or(now), width, colours)];
+    let iteration = format!("{}/{}  {}", view.run.iteration, view.run.max_iterations, doing(view, now));
     lines.push(named("iteration", &iteration, width));
-    if !view.failing.is_empty() {
+    if !view.run.failing.is_empty() {
         lines.push(named("failing", &failing(view, width.saturating_sub(NAMES)), width));
     }
-    lines.push(cost(view.spent + view.running, view.max_cost, width, colours));
+    lines.push(cost(view.spent(), view.run.max_cost, width, colours));
     match &view.verdict {
         Verdict::None => {}
         Verdict::Passed(text) => lines.push(paint(Style::Green, named("verdict", text, width))),
@@ -62,30 +62,30 @@ fn named(name: &str, text: &str, width: usize) -> String {
 }
 
 fn doing(view: &View, now: Timestamp) -> String {
-    let doing = match &view.phase {
-        Phase::Agent { since } => format!("{} works, {}", view.agent, now.since(*since)),
-        _ => phase(view, now),
+    let doing = match &view.doing {
+        Doing::Agent { since } => format!("{} works, {}", view.run.agent, now.since(*since)),
+        Doing::Check { .. } | Doing::Nothing => phase(view, now),
     };
-    if view.stopping && view.phase != Phase::Ended { format!("{doing} (stopping)") } else { doing }
+    if view.stopping && !view.is_over() { format!("{doing} (stopping)") } else { doing }
 }
 
 /// What is going on, without the agent's name.
 pub(super) fn phase(view: &View, now: Timestamp) -> String {
-    match &view.phase {
-        Phase::Starting => "starting".to_owned(),
-        Phase::Agent { since } => format!("works {}", now.since(*since)),
-        Phase::Check { command, since } => format!("check {}: {command}", now.since(*since)),
-        Phase::Waiting { until, why } => format!("waits {}: {why}", until.since(now)),
-        Phase::Between => "deciding".to_owned(),
-        Phase::Ended => "ended".to_owned(),
+    match (&view.doing, &view.run.waiting) {
+        _ if view.is_over() => "ended".to_owned(),
+        (Doing::Agent { since }, _) => format!("works {}", now.since(*since)),
+        (Doing::Check { command, since }, _) => format!("check {}: {command}", now.since(*since)),
+        (Doing::Nothing, Some(wait)) => format!("waits {}: {}", wait.until.since(now), wait.trouble.kind.words()),
+        (Doing::Nothing, None) if view.run.phase == "baseline" => "starting".to_owned(),
+        (Doing::Nothing, None) => "deciding".to_owned(),
     }
 }
 
 /// Bars, and the numbers of the newest ones as far as there is room.
 fn failing(view: &View, width: usize) -> String {
-    let bars = sparkline(&view.failing, (width / 2).max(8));
+    let bars = sparkline(&view.run.failing, (width / 2).max(8));
     let numbers: Vec<String> =
-        view.failing.iter().map(|value| value.map_or_else(|| "?".to_owned(), |value| value.to_string())).collect();
+        view.run.failing.iter().map(|value| value.map_or_else(|| "?".to_owned(), |value| value.to_string())).collect();
     let room = width.saturating_sub(columns(&bars) + 2);
     let mut shown = String::new();
     for number in numbers.iter().rev() {

@@ -1,29 +1,35 @@
-use ralph_engine::{Alert, Stop, StopBy, StopWhen};
-use ralph_model::Iteration;
-use ralph_runtime::Notice;
+use ralph_engine::{Stop, StopBy, StopWhen};
+use ralph_view::{Progress, What};
 
-use super::super::fixtures::{baseline, decided, opened};
+use super::super::fixtures::{Scripted, Step, baseline, decided, opened, play, started};
 use super::super::text::columns;
 use super::*;
 
-fn view(notices: &[Notice]) -> View {
-    let mut view = View::default();
-    for (second, notice) in (0i64..).zip(notices) {
-        view.take(notice, Timestamp(second * 10_000));
+fn view(steps: &[Scripted]) -> View {
+    let mut view: Option<View> = None;
+    for (second, updates) in (0i64..).zip(play(steps)) {
+        let now = Timestamp(second * 10_000);
+        for update in updates {
+            let What::Recorded { state, .. } = &update.what else {
+                view.as_mut().unwrap().take(&update.what, now);
+                continue;
+            };
+            view.get_or_insert_with(|| View::new((**state).clone(), now)).take(&update.what, now);
+        }
     }
-    view
+    view.unwrap()
 }
 
 fn working() -> View {
     view(&[
         opened("Fix the failing tests in src/utils\n\nAnd a long page of details."),
         baseline(2, 7),
-        Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() },
-        decided(1, (5, 4), 700_000),
-        Notice::IterationStarted { iteration: Iteration(2), agent: "helper".into() },
-        decided(2, (8, 1), 1_250_000),
-        Notice::IterationStarted { iteration: Iteration(3), agent: "helper".into() },
-        Notice::Activity { line: "Reading src/utils/parse.ts and its tests, then 日本語のファイル".into() },
+        started(),
+        decided((5, 4), 700_000),
+        started(),
+        decided((8, 1), 1_250_000),
+        started(),
+        Progress::Activity { line: "Reading src/utils/parse.ts and its tests, then 日本語のファイル".into() }.into(),
     ])
 }
 
@@ -66,7 +72,7 @@ fn a_loop_at_its_beginning_and_in_a_check() {
     iteration  0/10  starting
     cost       ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.00 of $5.00
     "#);
-    let checking = [opened("Fix it"), Notice::CheckStarted { command: "npm test -- --all".into() }];
+    let checking = [opened("Fix it"), Progress::CheckStarted { command: "npm test -- --all".into() }.into()];
     insta::assert_snapshot!(shown(&view(&checking), 80), @r#"
     ralph 099a8057  Fix it                                                    1m 42s
     iteration  0/10  check 1m 32s: npm test -- --all
@@ -77,27 +83,24 @@ fn a_loop_at_its_beginning_and_in_a_check() {
 #[test]
 fn a_loop_that_is_told_to_stop_says_so() {
     let stop = Stop { when: StopWhen::AfterIteration, by: StopBy::Keyboard };
-    let notices = [
-        opened("Fix it"),
-        Notice::IterationStarted { iteration: Iteration(1), agent: "helper".into() },
-        Notice::Stopping(stop),
-        Notice::Alerted(Alert::Cost80),
-    ];
-    assert!(shown(&view(&notices), 80).contains("(stopping)"));
+    for stopping in [Step::Stopping(stop).into(), Progress::StopHeard { stop }.into()] {
+        assert!(shown(&view(&[opened("Fix it"), started(), stopping]), 80).contains("(stopping)"));
+    }
 }
 
 /// The contract of the whole module, tried on everything that could break it.
 #[test]
 fn no_line_is_wider_than_the_terminal_and_nothing_in_it_acts() {
     let hostile = "\u{1b}[2J\u{1b}]0;x\u{7}日本語日本語日本語 \u{202e}👩‍👩‍👧 ☀\u{fe0f} e\u{301}\u{301} \t\r\n".repeat(9);
-    let mut notices = vec![opened(&hostile), baseline(1, 99)];
-    for iteration in 1..60 {
-        notices.push(Notice::IterationStarted { iteration: Iteration(iteration), agent: "helper".into() });
-        notices.push(decided(iteration, (iteration, 99_999 - iteration), i64::from(iteration) * 90_000));
+    let mut steps = vec![opened(&hostile), baseline(1, 99)];
+    for iteration in 1..10 {
+        steps.push(decided((iteration, 99_999 - iteration), i64::from(iteration) * 90_000));
     }
-    for last in [Notice::Activity { line: hostile.clone() }, Notice::CheckStarted { command: hostile.clone() }] {
-        notices.push(last);
-        let view = view(&notices);
+    steps.push(started());
+    for last in [Progress::Activity { line: hostile.clone() }, Progress::CheckStarted { command: hostile.clone() }] {
+        steps.push(last.into());
+        let mut view = view(&steps);
+        view.run.failing = (0..60).map(|failing| Some(99_999 - failing)).collect();
         for width in 0..200 {
             for line in render(&view, width, Timestamp(9_999_999), Colours::Off) {
                 assert!(columns(&line) <= width, "{width}: {line}");

@@ -1,30 +1,32 @@
 use ralph_engine::{Stop, StopBy, StopWhen};
-use ralph_model::{AbortReason, AgentEvent, Iteration, Trouble, TroubleKind};
+use ralph_model::{AgentEvent, Trouble, TroubleKind};
+use ralph_view::Progress;
 
-use super::super::fixtures::{Terminal, baseline, decided, finished, of, opened};
+use super::super::fixtures::{self, Scripted, Step, Terminal, agent, baseline, decided, of, opened, play};
 use super::super::painter::{Painter, Size};
 use super::*;
 
 const AGENTS: [&str; 3] = ["claude:opus", "codex", "gemini:gemini-2.5-flash"];
 
-fn of_agent(number: usize, notice: Notice) -> Notice {
-    of(number, AGENTS[number - 1], notice)
+fn of_agent(number: u32, step: impl Into<Scripted>) -> Scripted {
+    of(number, AGENTS[number as usize - 1], step)
 }
 
-fn started(number: usize, iteration: u32) -> Notice {
-    of_agent(number, Notice::IterationStarted { iteration: Iteration(iteration), agent: AGENTS[number - 1].into() })
+fn started(number: u32) -> Scripted {
+    of_agent(number, fixtures::started())
 }
 
-fn scene(notices: &[Notice]) -> Scene {
+fn scene(steps: &[Scripted]) -> Scene {
     let mut scene = Scene::default();
-    for (second, notice) in (0i64..).zip(notices) {
-        scene.take(notice, Timestamp(second * 1000));
+    for (second, updates) in (0i64..).zip(play(steps)) {
+        updates.iter().for_each(|update| scene.take(update, Timestamp(second * 1000)));
     }
     scene
 }
 
-fn racing() -> Vec<Notice> {
-    let trouble = Trouble { kind: TroubleKind::RateLimit, until: None, message: "slow down".into(), advice: None };
+fn racing() -> Vec<Scripted> {
+    let until = Some(Timestamp(200_000));
+    let trouble = Trouble { kind: TroubleKind::RateLimit, until, message: "slow down".into(), advice: None };
     let opened = || opened("Fix the failing tests in src/utils\n\nAnd a page of details.");
     vec![
         of_agent(1, opened()),
@@ -32,29 +34,26 @@ fn racing() -> Vec<Notice> {
         of_agent(3, opened()),
         of_agent(1, baseline(2, 7)),
         of_agent(2, baseline(2, 7)),
-        started(1, 1),
-        of_agent(1, decided(1, (5, 4), 333_334)),
-        started(1, 2),
+        started(1),
+        of_agent(1, decided((5, 4), 333_334)),
+        started(1),
         of_agent(
             1,
-            Notice::Agent(AgentEvent::ToolStarted {
+            agent(AgentEvent::ToolStarted {
                 id: "1".into(),
                 tool: "Edit".into(),
                 summary: "src/utils/parse.ts".into(),
             }),
         ),
-        of_agent(
-            1,
-            Notice::Agent(AgentEvent::Usage { input_tokens: 0, output_tokens: 0, cost: Money::from_micros(4_020) }),
-        ),
-        started(2, 1),
-        of_agent(2, Notice::CheckStarted { command: "npm test -- --all".into() }),
-        of_agent(3, Notice::Waiting { until: Timestamp(200_000), trouble }),
+        of_agent(1, agent(AgentEvent::Usage { input_tokens: 0, output_tokens: 0, cost: Money::from_micros(4_020) })),
+        started(2),
+        of_agent(2, Progress::CheckStarted { command: "npm test -- --all".into() }),
+        of_agent(3, Step::Refused(trouble)),
     ]
 }
 
-fn shown(notices: &[Notice], width: usize) -> String {
-    scene(notices).lines(width, Timestamp(70_000), Colours::Off).join("\n")
+fn shown(steps: &[Scripted], width: usize) -> String {
+    scene(steps).lines(width, Timestamp(70_000), Colours::Off).join("\n")
 }
 
 #[test]
@@ -63,54 +62,53 @@ fn a_race_at_three_widths() {
     ralph race  Fix the failing tes…  1m 10s
     1  claude:op…  2/10  works 1m …  $0.3374
     2  codex       1/10  check 59.…    $0.00
-    3  gemini:ge…  0/10  waits 2m …    $0.00
+    3  gemini:ge…  1/10  waits 2m …    $0.00
     cost       █░░░░░░░░░░  $0.3374 of $5.00
     ");
     insta::assert_snapshot!(shown(&racing(), 80), @"
     ralph race  Fix the failing tests in src/utils                            1m 10s
     1  claude:opus           2/10  works 1m 03s: Edit: src/uti…   4 failing  $0.3374
     2  codex                 1/10  check 59.0s: npm test -- --…   7 failing    $0.00
-    3  gemini:gemini-2.5-f…  0/10  waits 2m 10s: rate or usage…                $0.00
+    3  gemini:gemini-2.5-f…  1/10  waits 2m 10s: rate or usage…   1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
     insta::assert_snapshot!(shown(&racing(), 120), @"
     ralph race  Fix the failing tests in src/utils                                                                    1m 10s
     1  claude:opus              2/10  works 1m 03s: Edit: src/utils/parse.ts                              4 failing  $0.3374
     2  codex                    1/10  check 59.0s: npm test -- --all                                      7 failing    $0.00
-    3  gemini:gemini-2.5-flash  0/10  waits 2m 10s: rate or usage limit                                                $0.00
+    3  gemini:gemini-2.5-flash  1/10  waits 2m 10s: rate or usage limit                                   1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
 }
 
 #[test]
 fn a_race_at_its_beginning_and_at_its_end() {
-    let mut notices = racing();
-    insta::assert_snapshot!(shown(&notices[..2], 80), @"
+    let mut steps = racing();
+    insta::assert_snapshot!(shown(&steps[..2], 80), @"
     ralph race  Fix the failing tests in src/utils                            1m 10s
     1  claude:opus  0/10  starting                                             $0.00
     2  codex        0/10  starting                                             $0.00
     cost       ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.00 of $5.00
     ");
     let stop = Stop { when: StopWhen::Now, by: StopBy::Request };
-    notices.extend([
-        of_agent(1, decided(2, (9, 0), 337_354)),
-        of_agent(1, finished(None)),
-        of_agent(2, Notice::Stopping(stop)),
-        of_agent(3, Notice::Stopping(stop)),
-        of_agent(3, finished(Some(AbortReason::Cancelled))),
+    steps.extend([
+        of_agent(1, decided((9, 0), 337_354)),
+        of_agent(2, Step::Stopping(stop)),
+        of_agent(3, Step::Stopping(stop)),
+        of_agent(3, Step::Cut),
     ]);
-    insta::assert_snapshot!(shown(&notices, 80), @"
+    insta::assert_snapshot!(shown(&steps, 80), @"
     ralph race  Fix the failing tests in src/utils                            1m 10s
     1  claude:opus           2/10  verified                       0 failing  $0.3374
     2  codex                 1/10  stopping, check 59.0s: npm …   7 failing    $0.00
-    3  gemini:gemini-2.5-f…  0/10  CANCELLED                                   $0.00
+    3  gemini:gemini-2.5-f…  1/10  CANCELLED                      1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
-    let told = [started(2, 2), of_agent(2, Notice::Stopping(stop))];
-    assert!(shown(&[&racing()[..2], &told].concat(), 80).contains("2/10  stopping, works 1m 08s"));
+    let told = [started(2), of_agent(2, Step::Stopping(stop))];
+    assert!(shown(&[&racing()[..2], &told].concat(), 80).contains("1/10  stopping, works 1m 08s"));
     // When all have ended the clock stands still.
-    notices.push(of_agent(2, finished(Some(AbortReason::Cancelled))));
-    let scene = scene(&notices);
+    steps.push(of_agent(2, Step::Cut));
+    let scene = scene(&steps);
     let at = |second: i64| scene.lines(80, Timestamp(second * 1000), Colours::Off);
     assert_eq!(at(100), at(1000));
 }
@@ -121,8 +119,8 @@ fn a_race_is_painted_in_place() {
     let mut painter = Painter::new(terminal.clone(), Colours::On);
     let mut scene = Scene::default();
     assert!(!scene.is_open());
-    for (second, notice) in (0i64..).zip(&racing()) {
-        scene.take(notice, Timestamp(second * 1000));
+    for (second, updates) in (0i64..).zip(play(&racing())) {
+        updates.iter().for_each(|update| scene.take(update, Timestamp(second * 1000)));
         assert!(scene.is_open());
         painter.paint(&[], &scene, Size { columns: 80, rows: 24 }, Timestamp(second * 1000)).unwrap();
     }
@@ -132,17 +130,13 @@ fn a_race_is_painted_in_place() {
 #[test]
 fn no_line_of_a_race_is_wider_than_the_terminal_and_nothing_in_it_acts() {
     let hostile = "\u{1b}[2J日本語 \u{202e}👩‍👩‍👧 ☀\u{fe0f} e\u{301} \t\r\n".repeat(9);
-    let mut notices = Vec::new();
+    let mut steps = Vec::new();
     for number in 1..30 {
-        notices.push(of(number, &hostile, opened(&hostile)));
-        notices.push(of(
-            number,
-            &hostile,
-            Notice::IterationStarted { iteration: Iteration(1), agent: hostile.clone() },
-        ));
-        notices.push(of(number, &hostile, Notice::Activity { line: hostile.clone() }));
+        steps.push(of(number, &hostile, opened(&hostile)));
+        steps.push(of(number, &hostile, fixtures::started()));
+        steps.push(of(number, &hostile, Progress::Activity { line: hostile.clone() }));
     }
-    let scene = scene(&notices);
+    let scene = scene(&steps);
     for width in 0..200 {
         for line in scene.lines(width, Timestamp(9_999_999), Colours::Off) {
             assert!(columns(&line) <= width, "{width}: {line}");

@@ -31,7 +31,11 @@ fn three_iterations(client: Client) {
         assert_eq!(run["usage"]["outputTokens"], 300, "{run:#}");
     }
     assert!(place.repo.read("notes-3.md").contains("operator"));
-    assert!(!ended.stderr.contains("put back"), "what it writes of its own accord is no tampering: {}", ended.stderr);
+    assert!(
+        !ended.stderr.contains("were restored"),
+        "what it writes of its own accord is no tampering: {}",
+        ended.stderr
+    );
     place.nothing_survives();
 }
 

@@ -84,7 +84,7 @@ fn a_folder_in_the_place_of_the_workspace_is_left_alone() {
     let agent = format!("cd /; mv {root} {aside_word}; ln -s {} {root}", word(victim.path()));
     let words = run_words_with(&agent, 2, &["--criteria", "false", "--unmetered", "--keep", "best"]);
     let ended = user.ralph(repo.path(), words).with_code(1);
-    assert!(ended.stderr.contains("is another folder"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("was replaced by another folder"), "{}", ended.stderr);
     let left: Vec<_> = fs::read_dir(victim.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, [".env"]);
     assert_eq!(fs::read_to_string(victim.path().join(".env")).unwrap(), "somebody else's");

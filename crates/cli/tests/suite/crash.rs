@@ -41,7 +41,7 @@ impl Scene {
     }
 
     fn crash(&self, words: &[String], at: &str) -> Ended {
-        Ended::from(self.user.command(self.repo.path(), words).env("RALPH_TEST_CRASH", at).output().unwrap())
+        Ended::from(self.user.hooked(self.repo.path(), words).env("RALPH_TEST_CRASH", at).output().unwrap())
     }
 
     fn resume_words(more: &[&str]) -> Vec<String> {
@@ -340,7 +340,7 @@ fn a_crash_at_the_very_end_loses_no_success() {
         let (user, repo) = (User::new(), Repo::init());
         let agent = Agent::new(&user, Script::new().run([Step::write("done", ""), Step::cost(1)]));
         let words = run_words_with(&agent.line, 3, &["--criteria", "test -e done"]);
-        let crashed = user.command(repo.path(), &words).env("RALPH_TEST_CRASH", at).output().unwrap();
+        let crashed = user.hooked(repo.path(), &words).env("RALPH_TEST_CRASH", at).output().unwrap();
         assert_eq!(Ended::from(crashed).code, CRASHED, "{at}: {:?}", kinds(&user));
         let id = user.newest_loop()["loopId"].as_str().unwrap().to_owned();
         let result = user.ralph(repo.path(), ["resume", &id, "--json"]).ok().json();

@@ -33,7 +33,7 @@ fn wherever_a_crash_comes_work_completes_with_the_pinned_tests_and_nothing_plant
             let (user, repo) = project();
             let words = run_words_with(&agent(&user), 2, &["--unmetered", "--criteria", CHECK]);
             let at = format!("{side}:{number}");
-            let ended = Ended::from(user.command(repo.path(), &words).env("RALPH_TEST_CRASH", &at).output().unwrap());
+            let ended = Ended::from(user.hooked(repo.path(), &words).env("RALPH_TEST_CRASH", &at).output().unwrap());
             let result = if ended.code == 0 {
                 ended.json()
             } else {

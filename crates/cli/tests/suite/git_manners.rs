@@ -84,7 +84,9 @@ fn completed_aborted_prohibited_and_crashed_loops_leave_git_as_it_was() {
         let (user, repo) = (User::new(), lived_in());
         let before = repo.fingerprint();
         let line = words(&user, script, more);
-        let ended = Ended::from(user.command(repo.path(), line).envs(variables.iter().copied()).output().unwrap());
+        let mut command =
+            if variables.is_empty() { user.command(repo.path(), line) } else { user.hooked(repo.path(), line) };
+        let ended = Ended::from(command.envs(variables.iter().copied()).output().unwrap());
         assert_eq!(ended.code, code, "{name}: {}{}", ended.stdout, ended.stderr);
         let id = user.newest_loop()["loopId"].as_str().unwrap().to_owned();
         if code == -1 {

@@ -11,6 +11,12 @@ use tempfile::TempDir;
 /// Longer than any command of these tests takes on a busy machine.
 const MAX_LENGTH: std::time::Duration = std::time::Duration::from_secs(180);
 
+/// The program under test: the one that `scripts/test` built as it ships, else the one that cargo built for the tests, which
+/// may have more features of its dependencies.
+pub fn program() -> PathBuf {
+    std::env::var_os("RALPH_TEST_PROGRAM").map_or_else(|| env!("CARGO_BIN_EXE_ralph").into(), PathBuf::from)
+}
+
 /// One user: a home, a state, nothing else of this machine but PATH.
 pub struct User {
     folder: TempDir,
@@ -62,7 +68,22 @@ impl User {
     }
 
     pub fn command<S: AsRef<OsStr>>(&self, directory: &Path, words: impl IntoIterator<Item = S>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ralph"));
+        self.prepared(program(), directory, words)
+    }
+
+    /// As [`User::command`], with the program that has a settable clock and crash points.
+    pub fn hooked<S: AsRef<OsStr>>(&self, directory: &Path, words: impl IntoIterator<Item = S>) -> Command {
+        assert!(cfg!(feature = "test-hooks"), "run with --features ralph-cli/test-hooks, as scripts/test does");
+        self.prepared(env!("CARGO_BIN_EXE_ralph").into(), directory, words)
+    }
+
+    fn prepared<S: AsRef<OsStr>>(
+        &self,
+        program: PathBuf,
+        directory: &Path,
+        words: impl IntoIterator<Item = S>,
+    ) -> Command {
+        let mut command = Command::new(program);
         command
             .args(words)
             .current_dir(directory)

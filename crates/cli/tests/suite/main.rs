@@ -25,9 +25,6 @@ mod lock;
 mod money;
 mod survivors;
 
-// Verdicts that cannot be forged.
-mod corpus;
-
 // Agents of several kinds, and several agents.
 mod agents;
 mod race;
@@ -36,6 +33,7 @@ mod race;
 mod commands;
 mod completion;
 mod git_manners;
+mod json_keys;
 mod prohibited;
 mod prompts;
 mod refusals;

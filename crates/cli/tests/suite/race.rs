@@ -202,7 +202,7 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
         let diff = scene.user.ralph(scene.repo.path(), ["diff", text(&loser["loopId"])]).ok().stdout;
         assert!(diff.contains(&format!("+{}", text(&loser["agent"]))), "{diff}");
         let gone = scene.user.ralph(scene.repo.path(), ["resume", text(&loser["loopId"])]).with_code(1).stderr;
-        assert!(gone.contains("is not there") && gone.contains("ralph diff"), "{gone}");
+        assert!(gone.contains("no longer exists") && gone.contains("ralph diff"), "{gone}");
     }
     let nothing = scene.user.ralph(scene.repo.path(), ["resume"]).with_code(1).stderr;
     assert!(nothing.contains("no unfinished loop"), "{nothing}");

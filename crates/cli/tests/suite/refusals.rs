@@ -108,9 +108,9 @@ fn table() -> Vec<Wrong> {
         ),
         but("a race of one", &["--race", "1", "--criteria", "false"], &["--race:", "at least 2 candidates", "2 to 8"]),
         but("a race in words", &["--race", "two"], &["'--race <N>'", "a whole number", "example:"]),
-        but("a negative span", &["--max-wait", "-1"], &["'--max-wait <DURATION>'", "not a span of time", "example:"]),
-        but("turns of one", &["--rotate"], &["--rotate:", "nobody to take turns", "--agent of its own", EXAMPLE]),
-        but("one to go on with", &["--escalate-after", "2"], &["--escalate-after:", "nobody to take turns"]),
+        but("a negative span", &["--max-wait", "-1"], &["'--max-wait <DURATION>'", "not a duration", "example:"]),
+        but("turns of one", &["--rotate"], &["--rotate:", "the only agent is", "each with its own --agent", EXAMPLE]),
+        but("one to go on with", &["--escalate-after", "2"], &["--escalate-after:", "the only agent is"]),
         wrong(
             "two models",
             &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "claude:opus", "--model", "haiku"],
@@ -122,7 +122,7 @@ fn table() -> Vec<Wrong> {
             &["config.toml:1:", "`agent_order`", "`cluade`", "did you mean `claude`", "codex", "example:"],
         ),
         but("a race without a check", &["--race", "2"], &["--race:", "--criteria"]),
-        but("arguments for a command", &["--agent-args", "--x"], &["`command` is a command of your own"]),
+        but("arguments for a command", &["--agent-args", "--x"], &["`command` is your own command"]),
         wrong(
             "an unknown agent",
             &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "clade"],
@@ -208,7 +208,7 @@ fn table() -> Vec<Wrong> {
         but(
             "no time at all",
             &["--verify-timeout", "0s"],
-            &["--verify-timeout: is 0", "allowed: a span such as 30s", EXAMPLE],
+            &["--verify-timeout: is 0", "allowed: a duration such as 30s", EXAMPLE],
         ),
         but("a negative duration", &["--idle-timeout=-3s"], &["--idle-timeout", "example:"]),
         but("no patience at all", &["--stall", "0"], &["--stall: is 0", "allowed:", EXAMPLE]),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use ralph_testkit::{Repo, Script, Step, git_environment, shell_quoted};
 use serde_json::Value;
 
-use crate::harness::{Ended, User, run_words_with};
+use crate::harness::{Ended, User, program, run_words_with};
 
 fn git(folder: &Path, words: &[&str]) {
     let output = Command::new("git").args(words).current_dir(folder).envs(git_environment()).output().unwrap();
@@ -142,7 +142,7 @@ fn a_workspace_that_cannot_be_written_is_no_riddle() {
     let words = run_words_with(&agent, 2, &["--unmetered", "--criteria", "test -e new.txt"]);
     let line: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
     let folder = shell_quoted(repo.path().to_str().unwrap());
-    let program = shell_quoted(env!("CARGO_BIN_EXE_ralph"));
+    let program = shell_quoted(&program().to_string_lossy());
     let line = format!(
         "mount --bind {folder} {folder} && mount -o remount,ro,bind {folder} || exit 99\ncd {folder} && exec {program} {}",
         line.join(" ")
@@ -158,7 +158,7 @@ fn a_workspace_that_cannot_be_written_is_no_riddle() {
 /// Runs at a terminal of its own, as a person does.
 fn at_terminal(user: &User, folder: &Path, words: &[String]) -> Ended {
     let line: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
-    let line = format!("{} {}", shell_quoted(env!("CARGO_BIN_EXE_ralph")), line.join(" "));
+    let line = format!("{} {}", shell_quoted(&program().to_string_lossy()), line.join(" "));
     let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(folder).env_clear();
     command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", user.home()).env("RALPH_HOME", user.state());
@@ -341,7 +341,7 @@ fn state_is_private_whatever_the_umask() {
             .map(|word| shell_quoted(word))
             .collect();
         // The first command that makes the state folder need not be a loop.
-        let (program, other) = (shell_quoted(env!("CARGO_BIN_EXE_ralph")), repo.outside().join("other"));
+        let (program, other) = (shell_quoted(&program().to_string_lossy()), repo.outside().join("other"));
         std::fs::create_dir(&other).unwrap();
         let init = format!("{program} init {} >/dev/null", shell_quoted(other.to_str().unwrap()));
         let line = format!("umask {umask}; {init} && {program} {}", line.join(" "));

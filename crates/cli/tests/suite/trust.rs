@@ -7,7 +7,7 @@ use std::process::Stdio;
 use ralph_testkit::{Repo, Script, Step, shell_quoted};
 use serde_json::Value;
 
-use crate::harness::{Ended, User};
+use crate::harness::{Ended, User, program};
 
 /// What a repository may do with a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,7 +147,7 @@ impl Place {
 
     /// Runs at a terminal; `answer` is typed.
     fn at_terminal(&self, words: &str, answer: &str) -> Ended {
-        let line = format!("{} {words}", env!("CARGO_BIN_EXE_ralph"));
+        let line = format!("{} {words}", program().display());
         let mut command = std::process::Command::new("script");
         command.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]);
         command.current_dir(self.repo.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
@@ -217,7 +217,7 @@ fn keys_of_the_user_alone_are_refused_from_any_repository_even_with_approval() {
         for attempt in ["before", "after"] {
             let ended = place.run();
             assert_eq!(ended.code, 2, "{name} {attempt}: {}{}", ended.stdout, ended.stderr);
-            let said = format!("`{}` is refused in a repository", name.replace('*', "dear"));
+            let said = format!("`{}` is not allowed in a repository", name.replace('*', "dear"));
             assert!(ended.stderr.contains(&said) && ended.stderr.contains("ralph.toml:"), "{name}: {}", ended.stderr);
             place.assert_untouched(name);
             place.trust(&["--yes"]).with_code(2);
@@ -237,7 +237,7 @@ fn keys_that_only_narrow_apply_without_approval() {
     {
         let place = Place::new(line);
         let ended = place.run().with_code(2);
-        assert!(ended.stderr.contains("refused in a repository"), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains("not allowed in a repository"), "{line}: {}", ended.stderr);
         place.assert_untouched(line);
     }
 }

@@ -44,7 +44,7 @@ pub(crate) fn jail_main() -> io::Result<()> {
 
 fn confine(request: &Request) -> Result<(), String> {
     let Some(jail) = &request.jail else { return Err("nothing is asked for".into()) };
-    rustix::process::setsid().map_err(|error| format!("a session of its own was refused: {error}"))?;
+    rustix::process::setsid().map_err(|error| format!("could not create a session: {error}"))?;
     // With bubblewrap the network is a new one already.
     if jail.network == Network::Loopback && jail.bubblewrap.is_none() {
         network::leave()?;
@@ -54,7 +54,7 @@ fn confine(request: &Request) -> Result<(), String> {
         landlock::restrict(jail)?;
     }
     if jail.landlock.is_some() || jail.bubblewrap.is_some() {
-        give_up(WAYS_OUT).map_err(|error| format!("its capabilities could not be given up: {error}"))?;
+        give_up(WAYS_OUT).map_err(|error| format!("could not drop capabilities: {error}"))?;
     }
     Ok(())
 }

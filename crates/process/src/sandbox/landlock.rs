@@ -34,14 +34,16 @@ pub(super) fn version() -> Result<u32, String> {
     let status = RestrictSelf::default().no_new_privs(false).apply().map_err(|error| error.to_string())?;
     let version = match status.landlock {
         LandlockStatus::NotEnabled => {
-            return Err("Landlock is turned off in this kernel (see the lsm= boot option)".into());
+            return Err("Landlock is disabled in this kernel (see the lsm= boot option)".into());
         }
-        LandlockStatus::NotImplemented => return Err("this kernel has no Landlock (Linux 5.19 or newer has)".into()),
+        LandlockStatus::NotImplemented => {
+            return Err("this kernel has no Landlock (Linux 5.19 or newer is required)".into());
+        }
         LandlockStatus::Available { effective_abi, kernel_abi } => kernel_abi.unwrap_or(effective_abi as i32),
     };
     match u32::try_from(version) {
         Ok(version) if version >= OLDEST => Ok(version),
-        _ => Err("the Landlock of this kernel is too old (Linux 5.19 or newer is needed)".into()),
+        _ => Err("the Landlock of this kernel is too old (Linux 5.19 or newer is required)".into()),
     }
 }
 

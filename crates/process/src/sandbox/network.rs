@@ -18,8 +18,8 @@ const NLM_F_ACK: u16 = 4;
 
 /// Moves this process, which must have one thread only, into a new network. There is no way back.
 pub(super) fn leave() -> Result<(), String> {
-    separate().map_err(|error| format!("a network of its own was refused: {error}"))?;
-    raise_loopback().map_err(|error| format!("its own loopback could not be turned on: {error}"))
+    separate().map_err(|error| format!("could not create a network namespace: {error}"))?;
+    raise_loopback().map_err(|error| format!("could not enable the loopback interface: {error}"))
 }
 
 fn separate() -> io::Result<()> {

@@ -8,7 +8,7 @@ use crate::wire::Jail;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unenforceable {
     /// The same path twice.
-    #[error("{path} is to be both hidden and writable: take it out of one of the two")]
+    #[error("{path} is listed as both hidden and writable: remove it from one of the lists")]
     Contradiction {
         /// The path.
         path: PathBuf,

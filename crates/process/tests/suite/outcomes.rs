@@ -30,7 +30,7 @@ async fn a_program_that_cannot_be_started_says_why() {
         (words(&[]), "no program was given"),
         (words(&["no-such-program"]), "not found in PATH"),
         (words(&["/no/such/program"]), "/no/such/program does not exist"),
-        (words(&["./plain"]), "may not be executed"),
+        (words(&["./plain"]), "cannot be executed"),
         (words(&["./script"]), "interpreter"),
     ];
     for (program, expected) in cases {

@@ -10,6 +10,7 @@ use ralph_model::{
     Violation,
 };
 use ralph_process::{Network, Sandbox, Stop};
+use ralph_view::Progress;
 use ralph_workspace::{Guard, Repository};
 use tokio::sync::watch;
 
@@ -19,7 +20,6 @@ use crate::cost_note::CostNote;
 use crate::error::Error;
 use crate::home::Home;
 use crate::live::settlement;
-use crate::notice::Notice;
 use crate::settings_snapshot::{Shared, Tree};
 
 /// One run of the agent.
@@ -42,7 +42,6 @@ struct Left {
 impl Context {
     pub(super) async fn run_agent(&self, run: AgentTask, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
         let AgentTask { iteration, attempt, agent, prompt, budget, timeout, before } = run;
-        self.services.tell(Notice::IterationStarted { iteration, agent: agent.title() });
         let kept = self.folder.prompt(iteration);
         let safe = self.services.redactor.text(&prompt);
         Home::write_private(&kept, safe.as_bytes())?;
@@ -86,13 +85,13 @@ impl Context {
                 (AgentEvent::Uncounted, Some(note)) => note.incomplete(),
                 (AgentEvent::Output { text }, _) => {
                     if let Some(line) = lines.push(text) {
-                        self.services.tell(Notice::Activity { line });
+                        self.services.tell(Progress::Activity { line });
                     }
                     return;
                 }
                 _ => {}
             }
-            self.services.tell(Notice::Agent(event));
+            self.services.tell(Progress::Agent { event });
         };
         let settings = self.use_settings(&agent, attempt).await?;
         request.hold.extend(settings.as_ref().map(Shared::hold));
@@ -112,14 +111,6 @@ impl Context {
         let commits = self.on_repository(since).await?.unwrap_or(0);
         let reserved = budget.unwrap_or(Money::ZERO);
         let charged = observed.cost.charge(reserved);
-        self.services.tell(Notice::AgentFinished {
-            iteration,
-            ended: observed.ended.clone(),
-            faults: observed.faults.clone(),
-            changed: left.changed.len(),
-            charged,
-            duration: observed.duration,
-        });
         let day = self.day_after(attempt, budget.is_some(), charged).await?;
         let output = OutputRef {
             file: self.relative_log(&log),
@@ -173,8 +164,7 @@ impl Context {
         let folder = self.folder.clone();
         let cleared = tokio::task::spawn_blocking(move || folder.clear_attempt(attempt)).await;
         if let Ok(Err(error)) = cleared {
-            self.services
-                .warn(format!("what the agent's program kept of its run could not be removed: {}", error.chain()));
+            self.services.warn(format!("files of the agent run could not be removed: {}", error.chain()));
         }
     }
 

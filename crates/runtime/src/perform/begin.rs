@@ -12,7 +12,6 @@ use tokio::time::Instant;
 use super::restore::with_committed;
 use super::{Answer, Context};
 use crate::error::Error;
-use crate::notice::Notice;
 
 /// The beginning of one pass.
 pub(super) struct Beginning {
@@ -36,8 +35,7 @@ impl Context {
         let refused = |refusal| Ok(Answer::from(Event::IterationRefused { attempt, refusal }));
         let rest = async {
             tokio::time::sleep(pause.as_std()).await;
-            if let Some(Wait { until, most, trouble }) = wait {
-                self.services.tell(Notice::Waiting { until, trouble });
+            if let Some(Wait { until, most, .. }) = wait {
                 wait_until(until, most, self.services.now).await;
             }
         };

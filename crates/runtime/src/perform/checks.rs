@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use ralph_checks::{Checker, Observed, Progress, Request};
+use ralph_checks::{Checker, Observed, Request};
 use ralph_engine::Event;
 use ralph_model::{
     Attempt, Change, CheckOutcome, Ended, Expectation, Iteration, Missing, ToolEvidence, TreeHash, UntrackedDigest,
@@ -18,6 +18,7 @@ use ralph_model::{
 use ralph_process::Stop;
 use ralph_verify::expected::{TestChanges, compare_with_baseline, judge_baseline};
 use ralph_verify::work::{moved_work, needs_another_run};
+use ralph_view::Progress;
 use ralph_workspace::Placement;
 use ralph_workspace::repository::CommitId;
 use tokio::sync::watch;
@@ -25,7 +26,6 @@ use tokio::sync::watch;
 use super::place::{Caches, CheckEnv};
 use super::{Answer, Context, Start, WorkspaceState};
 use crate::error::Error;
-use crate::notice::Notice;
 use crate::pinned::Looked;
 use crate::untracked_digest::beside;
 
@@ -94,8 +94,6 @@ impl Context {
         let tree = self.snapshot("baseline".to_owned()).await?;
         let beside = UntrackedDigest { before: String::new(), after: self.beside().await? };
         let verdict = Verdict { written, beside, ..Verdict::new(tree, checks) };
-        let needs_claim = verdict.is_green_start() || self.config.promise_is_explicit;
-        self.services.tell(Notice::BaselineFinished { verdict: Some(verdict.clone()), needs_claim });
         Ok(Event::BaselineFinished { attempt, verdict }.into())
     }
 
@@ -120,9 +118,6 @@ impl Context {
         let Round { checks, missing, looked, tree, moved, mut beside } = round;
         if !checks.iter().all(|check| check.passed) {
             beside.after = self.beside().await?;
-        }
-        if !looked.tampered.is_empty() {
-            self.services.tell(Notice::Tampered { tampered: looked.tampered.clone() });
         }
         let verdict = Verdict {
             missing,
@@ -195,7 +190,7 @@ impl Context {
             _ => return,
         };
         self.services
-            .warn(format!("`{}` {why} What it names is protected, so the agent cannot mend that", check.command));
+            .warn(format!("`{}` {why} What it names is protected, so the agent cannot fix that", check.command));
     }
 
     /// What is not as a verdict over `tree` needs it.
@@ -209,10 +204,12 @@ impl Context {
         prefix: String,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Vec<CheckOutcome>, Error> {
-        let mut progress = |progress: Progress| match progress {
-            Progress::Started { command, .. } => self.services.tell(Notice::CheckStarted { command }),
-            Progress::Output(line) => self.services.tell(Notice::Activity { line }),
-            Progress::Finished(outcome) => self.services.tell(Notice::CheckFinished { outcome }),
+        let mut progress = |progress: ralph_checks::Progress| {
+            self.services.tell(match progress {
+                ralph_checks::Progress::Started { command, .. } => Progress::CheckStarted { command },
+                ralph_checks::Progress::Output(line) => Progress::Activity { line },
+                ralph_checks::Progress::Finished(outcome) => Progress::CheckFinished { outcome },
+            });
         };
         let logs = self.folder.logs();
         let request = self.request(env, &env.commands, &logs, prefix);

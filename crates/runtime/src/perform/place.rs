@@ -241,7 +241,8 @@ impl Context {
         if fs::read_to_string(&marker).is_ok_and(|done| done == now) {
             return Ok(None);
         }
-        self.services.tell(crate::Notice::Activity { line: format!("setting up: {}", self.config.setup.join("; ")) });
+        let line = format!("setting up: {}", self.config.setup.join("; "));
+        self.services.tell(ralph_view::Progress::Activity { line });
         let logs = self.folder.logs();
         let mut request = self.request(env, &self.config.setup, &logs, format!("setup-{}", &now[..8]));
         if let Some(sandbox) = &mut request.sandbox {

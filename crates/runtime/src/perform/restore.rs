@@ -45,7 +45,7 @@ impl Context {
             }
         });
         Ok(looked.await?.unwrap_or_else(|error| {
-            self.services.warn(format!("what was committed could not be looked through for prohibited paths: {error}"));
+            self.services.warn(format!("the commits could not be searched for prohibited paths: {error}"));
             Vec::new()
         }))
     }

@@ -31,7 +31,7 @@ impl Context {
         let entered = tokio::task::spawn_blocking(move || Shared::enter(&folder, &roots, &aside)).await;
         let (shared, found) = entered.map_err(|_| POLL_INTERVAL)??;
         self.warn_of_settings(
-            "the agent's settings were changed by another agent, which runs now or whose Ralph died, and were put back",
+            "the agent's settings were changed by another agent, which is running or whose Ralph died, and were restored",
             &found.report,
             &place,
         );
@@ -39,8 +39,8 @@ impl Context {
         let gaps: Vec<String> = found.gaps.into_iter().filter(|gap| told.insert(gap.clone())).collect();
         if !gaps.is_empty() {
             self.services.warn(format!(
-                "what the agent changes of its own settings there is not all put back, because there is too much of them or they \
-                 cannot be read ({}): {}",
+                "changes to some of the agent's own settings cannot be restored, because there are too many or they cannot be \
+                 read ({}): {}",
                 gaps.len(),
                 named(&gaps)
             ));
@@ -55,12 +55,12 @@ impl Context {
         let left = tokio::task::spawn_blocking(move || settings.leave(tree, &aside)).await;
         match left.map_err(|_| POLL_INTERVAL).flatten() {
             Ok(report) => self.warn_of_settings(
-                "the agent's own settings changed while it ran, and were put back",
+                "the agent's own settings changed while it ran, and were restored",
                 &report,
                 &place,
             ),
             // The copy of them stays, for whoever starts an agent next.
-            Err(error) => self.services.warn(format!("the agent's settings were not put back: {}", error.chain())),
+            Err(error) => self.services.warn(format!("the agent's settings were not restored: {}", error.chain())),
         }
     }
 
@@ -71,11 +71,11 @@ impl Context {
         let found = tokio::task::spawn_blocking(move || recover(&all, &aside)).await;
         match found.map_err(|_| POLL_INTERVAL).flatten() {
             Ok(report) => self.warn_of_settings(
-                "an agent's settings were changed by an agent that runs now or whose Ralph died, and were put back",
+                "an agent's settings were changed by an agent that is running or whose Ralph died, and were restored",
                 &report,
                 &place,
             ),
-            Err(error) => self.services.warn(format!("an agent's settings were not put back: {}", error.chain())),
+            Err(error) => self.services.warn(format!("an agent's settings were not restored: {}", error.chain())),
         }
     }
 
@@ -84,13 +84,13 @@ impl Context {
         if !changed.is_empty() {
             let all = if report.unsaved == 0 { "" } else { ", as far as there is room" };
             let (count, named) = (changed.len(), named(changed));
-            self.services.warn(format!("{what} ({count}): {named}; what they had become is in {place}{all}"));
+            self.services.warn(format!("{what} ({count}): {named}; the changed versions are in {place}{all}"));
         }
         if !lost.is_empty() {
             let (count, named) = (lost.len(), named(lost));
             self.services.warn(format!(
-                "of an agent's settings something has changed that could not be put back ({count}): {named}; look at it before \
-                 you use that agent"
+                "some settings of an agent changed and could not be restored ({count}): {named}; review them before you use \
+                 that agent"
             ));
         }
     }

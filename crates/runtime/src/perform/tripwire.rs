@@ -20,7 +20,6 @@ use tokio::sync::watch;
 use super::place::Caches;
 use super::{Answer, Context, WorkspaceState};
 use crate::error::Error;
-use crate::notice::Notice;
 
 /// As much of the output of one check is searched for what was planted.
 const MAX_OUTPUT: u64 = 32 << 20;
@@ -46,11 +45,9 @@ impl Context {
         claimed: Claimed,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
-        self.services.tell(Notice::TripwireStarted);
         let prefix = format!("iteration-{iteration}-{attempt}-tripwire");
         let mut tried = Vec::new();
         let (tripwire, moved) = self.confirm(prefix, &claimed, &mut tried, stop).await?;
-        self.services.tell(Notice::TripwireFinished { tripwire: tripwire.clone() });
         Ok(Event::TripwireFinished { attempt, tripwire, moved, outputs: tried }.into())
     }
 

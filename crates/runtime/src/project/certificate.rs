@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::{fmt, fs};
 
-use ralph_engine::Loop;
-use ralph_model::{CheckOutcome, LoopId, Outcome, Pin, TreeHash, Tripwire};
+use ralph_model::{LoopId, Pin, TreeHash, Tripwire};
+use ralph_store::Head;
+use ralph_view::{CheckView, RunStatus, RunView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::replace;
-use crate::live::Live;
 use crate::perform::Context;
 
 /// What the end of a loop rests on.
@@ -38,22 +38,21 @@ pub(crate) struct Certificate {
 
 impl Certificate {
     /// What a journal of this length and with this last hash makes of a loop.
-    pub(crate) fn of(loop_id: LoopId, run: &Loop, events: u64, chain_head: String) -> Self {
-        let (facts, outcome) = (run.facts(), run.outcome());
-        let verdict = facts.last_verdict();
-        let certified = |check: &CheckOutcome| CertifiedCheck {
-            command: check.command.clone(),
-            passed: check.passed,
-            output_sha256: check.output.sha256.clone(),
+    pub(crate) fn new(view: &RunView, events: u64, chain_head: String) -> Self {
+        let verdict = view.last_verdict();
+        let certified = |CheckView { outcome, .. }: &CheckView| CertifiedCheck {
+            command: outcome.command.clone(),
+            passed: outcome.passed,
+            output_sha256: outcome.output.sha256.clone(),
         };
         Self {
-            loop_id,
-            objective_sha256: sha256(facts.config.objective.as_bytes()),
-            status: outcome.map_or("RUNNING", Outcome::status).to_owned(),
-            verified: outcome == Some(&Outcome::Completed { verified: true }),
+            loop_id: view.state.loop_id,
+            objective_sha256: sha256(view.objective.as_bytes()),
+            status: view.outcome.as_ref().map_or(RunStatus::Running, |outcome| outcome.status).name().to_owned(),
+            verified: view.state.verified,
             tree: verdict.map(|verdict| verdict.tree.clone()),
             checks: verdict.map_or_else(Vec::new, |verdict| verdict.checks.iter().map(certified).collect()),
-            pins: CertifiedPins::of(&facts.start.pins),
+            pins: CertifiedPins::of(&view.start.pins),
             allowed: verdict.map(|verdict| verdict.allowed.clone()).unwrap_or_default(),
             tripwire: verdict
                 .and_then(|verdict| verdict.tripwire.as_ref())
@@ -78,7 +77,7 @@ impl Certificate {
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         // Opening a pipe would wait for a writer.
         if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-            return Err(format!("{} is no ordinary file", path.display()));
+            return Err(format!("{} is not an ordinary file", path.display()));
         }
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
         serde_json::from_str(&text).map_err(|error| error.to_string())
@@ -127,8 +126,8 @@ impl CertifiedPins {
     }
 }
 
-pub(super) fn write(context: &Context, live: &Live) -> Result<(), String> {
-    let certificate = Certificate::of(live.loop_id, &live.run, live.head.seq.0, live.head.hash.to_string());
+pub(super) fn write(context: &Context, view: &RunView, head: &Head) -> Result<(), String> {
+    let certificate = Certificate::new(view, head.seq.0, head.hash.to_string());
     let text = serde_json::to_string_pretty(&certificate).map_err(|error| error.to_string())?;
     let path = context.folder.certificate();
     replace(&path, &text).map_err(|error| format!("{}: {error}", path.display()))

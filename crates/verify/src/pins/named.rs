@@ -63,7 +63,7 @@ fn targets(project: &Project<'_>, simple: &Simple, layers: &mut Layers) {
     }
     for target in simple.arguments().filter(|word| CHECKS.contains(word)) {
         if let Some(file) = path::join(&simple.folder, target).filter(|file| !project.sources.has(file)) {
-            add(&mut layers.absent, PinKind::Absent, "would stand for a target of make", path::exact(&file));
+            add(&mut layers.absent, PinKind::Absent, "would shadow a make target", path::exact(&file));
         }
     }
 }
@@ -103,7 +103,7 @@ fn existing(project: &Project<'_>, simple: &Simple, at: usize, file: &str, layer
     if is_tool || looks_like_check(file) {
         add(&mut layers.named, PinKind::Frozen, "named by the check", path::exact(file));
     } else {
-        note(layers, format!("{file} is named by the check and not pinned: it is taken for what is worked on"));
+        note(layers, format!("{file} is named by the check but not pinned: it is treated as work"));
     }
 }
 
@@ -140,7 +140,7 @@ fn missing(project: &Project<'_>, file: &str, layers: &mut Layers) {
         add(&mut layers.steering, PinKind::Built, why, path::exact(file));
     } else {
         add(&mut layers.steering, PinKind::Steering, "executed by the check", path::exact(file));
-        note(layers, format!("{file} does not exist; the check executes it, so only you can write it"));
+        note(layers, format!("{file} does not exist; the check executes it, so only you can create it"));
     }
 }
 
@@ -209,7 +209,7 @@ fn missing_scripts(project: &Project<'_>, simple: &Simple, layers: &mut Layers) 
     let Some(package) = project.sources.read(&file).as_deref().and_then(crate::pins::json::Json::parse) else { return };
     for script in scripts_of(simple) {
         if package.get("scripts").is_none_or(|scripts| scripts.get(&script).is_none()) {
-            note(layers, format!("{file} has no script `{script}`; the check runs it, so only you can write it"));
+            note(layers, format!("{file} has no script `{script}`; the check runs it, so only you can add it"));
         }
     }
 }

@@ -58,7 +58,7 @@ fn what_the_check_executes_and_nobody_wrote_may_not_appear() {
          report.xml -",
     );
     let notes = little.ask(&["./verify.sh"]).notes;
-    assert_eq!(notes, ["verify.sh does not exist; the check executes it, so only you can write it"]);
+    assert_eq!(notes, ["verify.sh does not exist; the check executes it, so only you can create it"]);
     let little = Little::new(&[("package.json", "{}")]);
     assert!(little.ask(&["npm test"]).notes[0].contains("no script `test`"));
 }

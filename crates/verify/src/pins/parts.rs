@@ -100,7 +100,7 @@ fn whole(before: &[u8], now: Option<&[u8]>) -> Parts {
 /// A file that cannot be read as what it is.
 fn unreadable(before: &str, language: &str) -> Parts {
     Parts::Tampered {
-        what: vec![format!("the file can no longer be read as {language}")],
+        what: vec![format!("the file no longer parses as {language}")],
         restored: before.as_bytes().to_vec(),
     }
 }

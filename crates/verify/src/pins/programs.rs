@@ -96,17 +96,16 @@ pub(crate) fn add_search_path(question: &Question<'_>, project: &Project<'_>, la
         if inside.is_empty() {
             // The workspace itself: everything in it cannot be pinned, names of programs can.
             for glob in stack::program_names(project, "") {
-                add(&mut layers.absent, PinKind::Absent, "PATH leads to the workspace itself", glob);
+                add(&mut layers.absent, PinKind::Absent, "PATH contains the workspace itself", glob);
             }
             layers.notes.push(
-                "PATH has the workspace itself in it: a file there could stand for any program of the checks"
-                    .to_owned(),
+                "PATH contains the workspace itself: a file there could shadow any program of the checks".to_owned(),
             );
         } else if stack::is_managed(project.sources, &inside) {
             // Installing a package adds programs here, which is honest work; those that the checks start it may not add.
             add(&mut layers.installed, PinKind::Installed, "programs of the checks", path::below(&inside, "**"));
             for glob in stack::program_names(project, &inside) {
-                add(&mut layers.installed, PinKind::Absent, "would stand for a program of the checks", glob);
+                add(&mut layers.installed, PinKind::Absent, "would shadow a program of the checks", glob);
             }
         } else {
             add(&mut layers.installed, PinKind::Steering, "a folder of PATH", path::below(&inside, "**"));

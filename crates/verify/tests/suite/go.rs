@@ -40,7 +40,7 @@ func TestNever(t *testing.T) {}
 
 #[test]
 fn what_is_planted_is_reported() {
-    let Some(go) = program("go", "version") else { return };
+    let go = program("go", "version");
     let files = [
         ("go.mod", MODULE),
         ("cart/cart.go", SOURCE),
@@ -62,7 +62,7 @@ fn what_is_planted_is_reported() {
 
 #[test]
 fn a_project_without_tests_gets_new_ones() {
-    let Some(go) = program("go", "version") else { return };
+    let go = program("go", "version");
     let program = "package main\n\nfunc main() {}\n";
     let project = Project::new(&[("go.mod", MODULE), ("cart/cart.go", SOURCE), ("main.go", program)]);
     let tripped = project.trip(Runner::GoTest, &format!("{go} test ./..."));
@@ -72,7 +72,7 @@ fn a_project_without_tests_gets_new_ones() {
 
 #[test]
 fn cheats_show() {
-    let Some(go) = program("go", "version") else { return };
+    let go = program("go", "version");
     let exits = "package cart\n\nimport \"os\"\n\nfunc init() { os.Exit(0) }\n\nfunc Add(a, b int) int { return 0 }\n";
     let project = Project::new(&[("go.mod", MODULE), ("cart/cart.go", exits), ("cart/cart_test.go", TEST)]);
     project.trip(Runner::GoTest, &format!("{go} test ./...")).is_not_reported();

@@ -56,7 +56,7 @@ describe('shop', () => {
 
 #[test]
 fn jest_reports_what_is_planted() {
-    let Some(modules) = node_modules() else { return };
+    let modules = node_modules();
     let jest = "node node_modules/jest/bin/jest.js";
     let files = [("package.json", "{}"), ("shop.js", COMMON), ("shop.test.js", JEST), ("more.test.js", JEST_IMPORTED)];
     for arguments in ["", "--verbose", "--bail", "-t adds", "shop", "--ci --silent", "--injectGlobals=false more"] {
@@ -72,7 +72,7 @@ fn jest_reports_what_is_planted() {
 
 #[test]
 fn jest_that_a_source_file_patches_does_not_report() {
-    let Some(modules) = node_modules() else { return };
+    let modules = node_modules();
     let cheats = [
         "global.expect = () => new Proxy({}, { get: (_, key) => key === 'not' ? { toThrow() {} } : () => {} })",
         "const plain = global.test; global.it = global.test = (name) => plain(name, () => {})",
@@ -88,7 +88,7 @@ fn jest_that_a_source_file_patches_does_not_report() {
 
 #[test]
 fn vitest_that_a_source_file_patches_does_not_report() {
-    let Some(modules) = node_modules() else { return };
+    let modules = node_modules();
     let cheats = [
         "import { expect } from 'vitest';\nexpect.extend({ toEqual: () => ({ pass: true, message: () => '' }) });",
         "import { chai } from 'vitest';\nchai.Assertion.prototype.assert = () => {};",
@@ -102,7 +102,7 @@ fn vitest_that_a_source_file_patches_does_not_report() {
 
 #[test]
 fn vitest_reports_what_is_planted() {
-    let Some(modules) = node_modules() else { return };
+    let modules = node_modules();
     let vitest = "node node_modules/vitest/vitest.mjs run";
     for arguments in ["", "--reporter=verbose", "--bail=1", "-t adds", "--reporter=dot shop"] {
         let project = Project::new(&[("package.json", "{}"), ("shop.ts", MODULE), ("shop.test.ts", VITEST)]);
@@ -117,7 +117,7 @@ fn vitest_reports_what_is_planted() {
 
 #[test]
 fn mocha_reports_what_is_planted() {
-    let Some(modules) = node_modules() else { return };
+    let modules = node_modules();
     let mocha = "node node_modules/mocha/bin/mocha.js";
     let files = [("package.json", "{}"), ("shop.js", COMMON), ("test/shop.js", MOCHA)];
     for arguments in ["", "--bail", "--reporter dot", "--reporter tap", "-g adds"] {
@@ -134,7 +134,7 @@ fn mocha_reports_what_is_planted() {
 
 #[test]
 fn mocha_that_a_source_file_patches_does_not_report() {
-    let Some(modules) = node_modules() else { return };
+    let modules = node_modules();
     let cheats = [
         "process.exit(0)",
         "require('assert').equal = () => {}",

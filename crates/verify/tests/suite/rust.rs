@@ -82,9 +82,7 @@ fn cheats_in_a_source_file_show() {
 
 #[test]
 fn nextest_reports_what_is_planted() {
-    if program("cargo-nextest", "--version").is_none() {
-        return;
-    }
+    program("cargo-nextest", "--version");
     let manifest = MANIFEST.split("\n\n").next().unwrap();
     let project = Project::new(&[("Cargo.toml", manifest), ("src/lib.rs", SOURCE), ("tests/shop.rs", TEST)]);
     for arguments in ["", "--no-fail-fast", "adds"] {

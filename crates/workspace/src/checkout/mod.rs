@@ -180,7 +180,7 @@ impl Checkout {
         want: &Want,
         overlay: &[(String, Placement)],
     ) -> Result<Vec<u8>, Error> {
-        let missing = || Error::Placement { path: quote(path), why: "its content is not there any more" };
+        let missing = || Error::Placement { path: quote(path), why: "its content no longer exists" };
         match want.source {
             Source::Tree => workspace.store.read(&workspace.git, Kind::Blob, &want.id),
             Source::Overlay(number) => match overlay.get(number).map(|(_, placement)| placement) {

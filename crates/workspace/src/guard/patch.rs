@@ -98,7 +98,7 @@ fn notes(offences: &[Offence]) -> Vec<u8> {
         }
     }
     if offences.iter().any(|offence| offence.path.split(|byte| *byte == b'/').any(|name| name == b".git")) {
-        lines.push_str("# there is something inside of a .git, which git applies with --unsafe-paths only\n");
+        lines.push_str("# contains files inside a .git, which git applies only with --unsafe-paths\n");
     }
     lines.into_bytes()
 }

@@ -216,7 +216,7 @@ impl Place {
 
     /// Makes a folder with exactly these permissions, or gives them to the one that is there.
     pub(crate) fn write_folder(&self, path: &[u8], mode: u32) -> Result<(), Error> {
-        let failed = |errno: Errno| Error::io("make the folder", self.full(path))(errno);
+        let failed = |errno: Errno| Error::io("create the folder", self.full(path))(errno);
         let Some(folder) = self.walk(path, Missing::Make)? else { return Err(failed(Errno::NOENT)) };
         fchmod(&folder, Mode::from_raw_mode(mode)).map_err(failed)
     }

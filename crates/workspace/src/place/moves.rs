@@ -58,7 +58,7 @@ impl Place {
     pub(crate) fn make_folder(&self, path: &[u8]) -> Result<(), Error> {
         match self.walk(path, Missing::Make)? {
             Some(_) => Ok(()),
-            None => Err(Error::io("make the folder", self.full(path))(Errno::NOENT)),
+            None => Err(Error::io("create the folder", self.full(path))(Errno::NOENT)),
         }
     }
 
@@ -140,7 +140,7 @@ impl Place {
 
     /// Moves something back to a path where nothing is.
     pub(crate) fn move_back(&self, from: Aside<'_>, name: &str, path: &[u8]) -> Result<(), Error> {
-        let failed = |errno: Errno| Error::io("put back", self.full(path))(errno);
+        let failed = |errno: Errno| Error::io("restore", self.full(path))(errno);
         let Some((folder, to)) = self.parent(path, Missing::Make)? else { return Err(failed(Errno::NOENT)) };
         let source = self.aside_folder(from).map_err(failed)?;
         permitting(folder.as_fd(), || renameat_with(&source, name, &folder, to, RenameFlags::NOREPLACE)).map_err(failed)
@@ -168,7 +168,7 @@ impl Place {
         modified: Modified,
         fill: impl Fn(&mut File) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let failed = |errno: Errno| Error::io("put back", self.full(path))(errno);
+        let failed = |errno: Errno| Error::io("restore", self.full(path))(errno);
         let Some((folder, name)) = self.parent(path, Missing::Make)? else { return Err(failed(Errno::NOENT)) };
         let why = RefCell::new(None);
         let put = self.put(&folder, name, path, |at, temporary| {
@@ -206,7 +206,7 @@ impl Place {
 
     /// Replaces or makes a symbolic link with the time that it had.
     pub(crate) fn write_link_of(&self, path: &[u8], target: &[u8], modified: Modified) -> Result<(), Error> {
-        let failed = |errno: Errno| Error::io("put back", self.full(path))(errno);
+        let failed = |errno: Errno| Error::io("restore", self.full(path))(errno);
         let Some((folder, name)) = self.parent(path, Missing::Make)? else { return Err(failed(Errno::NOENT)) };
         self.put(&folder, name, path, |at, temporary| {
             symlinkat(target, at, temporary)?;

@@ -28,7 +28,7 @@ impl Repository {
         };
         let empty_tree = || {
             let hash = git().args(["hash-object", "-t", "tree", "--stdin", "-w"]).input(Vec::new());
-            hash.text("make an empty tree")
+            hash.text("create an empty tree")
         };
         let head = match self.head()?.commit {
             Some(commit) => commit.to_string(),

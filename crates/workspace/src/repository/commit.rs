@@ -96,9 +96,9 @@ impl Repository {
             arguments.extend(["-p".to_owned(), commit.to_string()]);
         }
         let message = work.message.as_bytes().to_vec();
-        let made = signed(git()).args(arguments).input(message).text("make the commit")?;
+        let made = signed(git()).args(arguments).input(message).text("create the commit")?;
         let Some(commit) = CommitId::parse(&made) else {
-            return Err(Error::Git { action: "make the commit", message: made });
+            return Err(Error::Git { action: "create the commit", message: made });
         };
         // The old value makes sure that nobody else moved the branch meanwhile.
         let old = head.map_or_else(|| "0".repeat(commit.as_str().len()), |commit| commit.to_string());

@@ -177,7 +177,7 @@ impl History<'_> {
 
     /// The commits since the start, the newest first, and the start where it is still known. Without it, all of them.
     fn commits(&self, tips: &[String]) -> Result<(Vec<String>, Option<&str>), Error> {
-        let action = "list the commits since the loop's start";
+        let action = "list the commits since the start of the loop";
         let most = format!("--max-count={}", MAX_COMMITS + 1);
         let list = || self.git().args(["rev-list", "--topo-order", &most]).args(tips);
         let mut start = self.start;
@@ -202,7 +202,7 @@ impl History<'_> {
 
     /// What differs between commits and their parents, in the workspace.
     fn compare(&self, lines: String, mut take: impl FnMut(Difference)) -> Result<(), Error> {
-        let action = "look through the commits since the loop's start";
+        let action = "search the commits since the start of the loop";
         if lines.is_empty() {
             return Ok(());
         }
@@ -226,12 +226,12 @@ impl History<'_> {
     /// A commit with nothing in it, in the throwaway directory, for what has no start.
     fn empty_commit(&self) -> Result<String, Error> {
         let hash = self.git().args(["hash-object", "-t", "tree", "--stdin", "-w"]).input(Vec::new());
-        let tree = hash.text("make an empty tree")?;
+        let tree = hash.text("create an empty tree")?;
         let mut call = self.git().args(["commit-tree", "-m", "empty", &tree]);
         for name in ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"] {
             call = call.env(name, "Ralph");
         }
-        call.text("make an empty commit")
+        call.text("create an empty commit")
     }
 
     fn patch(&self, commit: &str, paths: &[&str]) -> Result<Vec<u8>, Error> {

@@ -11,11 +11,11 @@ impl Repository {
     pub fn add_worktree(&self, path: &Path, branch: &str) -> Result<(), Error> {
         if self.head()?.commit.is_none() {
             let message = "the branch has no commit yet; make a first commit, then start again".to_owned();
-            return Err(Error::Git { action: "make a worktree", message });
+            return Err(Error::Git { action: "create a worktree", message });
         }
         let call =
             self.unfiltered_git()?.args(["worktree", "add", "--quiet", "-b", branch, "--"]).args([path.as_os_str()]);
-        call.args(["HEAD"]).output("make a worktree").map(drop)
+        call.args(["HEAD"]).output("create a worktree").map(drop)
     }
 
     /// Removes a worktree with everything in it; its branch stays.

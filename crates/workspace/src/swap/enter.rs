@@ -63,7 +63,7 @@ fn wanted(entries: &[(String, Placement)]) -> Result<Wanted<'_>, Error> {
                 (Placement::File { .. } | Placement::Link { .. }, Some(_)) => {
                     return Err(Error::Placement {
                         path: quote(path),
-                        why: "a file is asked for where it needs a folder",
+                        why: "a file is requested where a folder is needed",
                     });
                 }
             }

@@ -259,7 +259,7 @@ fn a_folder_that_is_no_checkout_is_never_emptied() {
     fs::create_dir(&home).unwrap();
     fs::write(home.join("thesis"), "years").unwrap();
     let error = Checkout::open(&home, &state).err().unwrap().to_string();
-    assert!(error.contains("no checkout"), "{error}");
+    assert!(error.contains("was not created by Ralph"), "{error}");
     std::os::unix::fs::symlink(&home, fixture.state.join("link")).unwrap();
     assert!(Checkout::open(&fixture.state.join("link"), &state).is_err());
     // A check moves the checkout away and puts a link in its place.

@@ -7,15 +7,15 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
-use ralph_engine::Loop;
 use ralph_model::LoopId;
-use ralph_store::{LoopStatus, Store};
+use ralph_store::Store;
 use ralph_text::sanitize;
+use ralph_view::{RunStatus, RunView};
 
 use super::output::Output;
 use super::{Shown, readable};
-use crate::commands::list::{is_interrupted, state};
-use crate::journal::read;
+use crate::commands::list::listed;
+use crate::journal::view;
 use crate::screen::Screen;
 use ralph_host::Host;
 
@@ -36,8 +36,8 @@ pub(super) async fn follow(
     let mut current: Option<Shown> = None;
     loop {
         // Before the files are looked for: a loop that is over writes no more of them.
-        let entry = store.get(loop_id).await?;
-        let over = entry.status != LoopStatus::Running || is_interrupted(&entry, home);
+        let entry = listed(&store.get(loop_id).await?, home);
+        let over = entry.status != RunStatus::Running;
         for name in in_order(&logs) {
             if seen.contains(&name) {
                 continue;
@@ -46,7 +46,7 @@ pub(super) async fn follow(
             if let Some(mut shown) = current.take() {
                 page.finish(&mut shown)?;
             }
-            let run = read(store, loop_id).await?;
+            let run = view(store, loop_id).await?;
             settle(&mut owing, &run, &mut page)?;
             let outcome = outcome(&name, &run);
             let told = outcome.as_ref().map(|outcome| format!(": {outcome}")).unwrap_or_default();
@@ -66,8 +66,8 @@ pub(super) async fn follow(
             if let Some(mut shown) = current.take() {
                 page.finish(&mut shown)?;
             }
-            settle(&mut owing, &read(store, loop_id).await?, &mut page)?;
-            page.line(&format!("==> loop {}: {} <==", loop_id.short(), state(&entry, home)))?;
+            settle(&mut owing, &view(store, loop_id).await?, &mut page)?;
+            page.line(&format!("==> loop {}: {} <==", loop_id.short(), entry.state()))?;
             return Ok(0);
         }
         tokio::time::sleep(POLL_INTERVAL).await;
@@ -75,7 +75,7 @@ pub(super) async fn follow(
 }
 
 /// Tells the outcomes that were not known yet when their outputs were begun.
-fn settle(owing: &mut Vec<String>, run: &Loop, page: &mut Page<'_>) -> io::Result<()> {
+fn settle(owing: &mut Vec<String>, run: &RunView, page: &mut Page<'_>) -> io::Result<()> {
     for name in std::mem::take(owing) {
         match outcome(&name, run) {
             Some(outcome) => page.line(&format!("<== {}: {outcome}", title(&name, run)))?,
@@ -124,11 +124,11 @@ impl Write for Page<'_> {
     }
 }
 
-fn title(name: &str, run: &Loop) -> String {
+fn title(name: &str, run: &RunView) -> String {
     Output::of(name).map_or_else(|| name.to_owned(), |output| output.title(run))
 }
 
-fn outcome(name: &str, run: &Loop) -> Option<String> {
+fn outcome(name: &str, run: &RunView) -> Option<String> {
     Output::of(name)?.outcome(run, name)
 }
 

@@ -1,9 +1,7 @@
 //! What an output file is, read from its name, and what became of it, read from the journal. Opens no file.
 
-use ralph_engine::{IterationRecord, Loop};
-use ralph_model::{CheckOutcome, Expectation};
-
-use crate::view::{agent_found, check_found};
+use ralph_model::Expectation;
+use ralph_view::{RunView, agent_found, check_found};
 
 /// One output, known by its name. The order is that in which outputs come to be: numbers of attempts are never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,8 +62,7 @@ impl Output {
     }
 
     /// What it is, in words.
-    pub(super) fn title(self, run: &Loop) -> String {
-        let facts = run.facts();
+    pub(super) fn title(self, run: &RunView) -> String {
         let when = match self.iteration {
             0 => "before the first iteration".to_owned(),
             iteration => format!("iteration {iteration}"),
@@ -75,13 +72,13 @@ impl Output {
             let command = place.and_then(|place| commands.get(place));
             command.map(|command| format!(" ({})", one_line(command))).unwrap_or_default()
         };
-        let check = format!("check {}{}", self.index, command(&facts.config.verification_commands));
-        let expected = || match place.and_then(|place| facts.config.expects.get(place)) {
+        let check = format!("check {}{}", self.index, command(&run.config.verification_commands));
+        let expected = || match place.and_then(|place| run.config.expects.get(place)) {
             Some(Expectation::Command(command)) => format!("expected command ({})", one_line(command)),
             Some(_) | None => format!("expectation {}", self.index),
         };
         let what = match self.part {
-            Part::Agent => match facts.iteration(self.iteration) {
+            Part::Agent => match run.iteration(self.iteration) {
                 Some(record) => format!("agent {}", record.agent),
                 None => "agent".to_owned(),
             },
@@ -101,24 +98,21 @@ impl Output {
     }
 
     /// What became of it, once the journal tells.
-    pub(super) fn outcome(self, run: &Loop, name: &str) -> Option<String> {
-        let facts = run.facts();
+    pub(super) fn outcome(self, run: &RunView, name: &str) -> Option<String> {
         let file = format!("logs/{name}");
-        let is_it = |check: &&CheckOutcome| check.output.file == file;
         match self.part {
             Part::Agent => {
-                let ran = |record: &IterationRecord| record.run.as_ref().is_some_and(|run| run.output.file == file);
-                let record = facts.iterations.iter().find(|record| ran(record))?;
-                let run = record.run.as_ref()?;
-                Some(agent_found(&run.ended, &run.faults, run.changed.len(), record.charged, run.duration))
+                let mut runs = run.iterations.iter().filter_map(|record| Some((record.run.as_ref()?, record.cost)));
+                let (run, cost) = runs.find(|(run, _)| run.output.file == file)?;
+                Some(agent_found(run, cost))
             }
             Part::Check | Part::CheckAgain | Part::Expectation | Part::ExpectationAgain => {
-                let verdicts = facts.iterations.iter().filter_map(|record| record.verdict.as_ref());
-                let mut checks = verdicts.chain(&facts.baseline).flat_map(|verdict| &verdict.checks);
-                checks.find(is_it).map(check_found)
+                let verdicts = run.iterations.iter().filter_map(|record| record.verdict.as_ref());
+                let mut checks = verdicts.chain(&run.baseline).flat_map(|verdict| &verdict.checks);
+                checks.find(|check| check.outcome.output.file == file).map(|check| check_found(&check.outcome))
             }
             Part::TripwirePlanted | Part::TripwireAtStart => {
-                let tripwire = facts.iteration(self.iteration)?.verdict.as_ref()?.tripwire.as_ref()?;
+                let tripwire = run.iteration(self.iteration)?.verdict.as_ref()?.tripwire.as_ref()?;
                 Some(tripwire.to_string())
             }
         }

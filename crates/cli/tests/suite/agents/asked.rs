@@ -66,7 +66,7 @@ fn what_an_agent_makes_of_its_own_settings_does_not_outlive_its_run() {
     let fake = Fake::new(&user, [first, second]);
     user.configure(&format!("{}{}", fake.configured_as("fake"), prices()));
     let ended = user.ralph(repo.path(), words(&["fake"], 2, &["--criteria", "test -e done"])).ok();
-    assert!(ended.stderr.contains("were put back (2)"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("were restored (2)"), "{}", ended.stderr);
     assert_eq!((fake.left(1, "environment"), fake.left(2, "environment")), ("none mine".into(), "none mine".into()));
     assert!(std::fs::read_to_string(settings.join("settings.json")).unwrap().contains("mine"));
     assert!(!settings.join("hooks/x.sh").exists());
@@ -103,7 +103,7 @@ fn settings_that_an_agent_changed_are_put_back_after_a_crash() {
         kill(child);
         assert!(std::fs::read_to_string(&settings).unwrap().contains("evil"), "nobody was left to put it back");
         let ended = user.ralph(repo.path(), &go_on).ok();
-        assert!(ended.stderr.contains("whose Ralph died, and were put back (2)"), "{go_on:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("whose Ralph died, and were restored (2)"), "{go_on:?}: {}", ended.stderr);
         assert_eq!((fake.left(2, "settings"), fake.left(2, "rules")), (MINE.into(), String::new()), "{go_on:?}");
         assert_eq!(std::fs::read_to_string(&settings).unwrap(), MINE);
         assert!(!settings.with_file_name("rules").exists());
@@ -127,11 +127,11 @@ fn loops_at_the_same_time_do_not_take_over_each_others_changes() {
     wait_for_file(&tampered);
     let other = user.spawn(second.path(), words(&["b"], 1, &["--criteria", "test -e done"]));
     let one = finish(one).ok();
-    assert!(one.stderr.contains("were put back (2)"), "{}", one.stderr);
+    assert!(one.stderr.contains("were restored (2)"), "{}", one.stderr);
     assert_eq!(std::fs::read_to_string(&settings).unwrap(), MINE);
     std::fs::write(&gone, "").unwrap();
     let other = finish(other).ok();
-    assert!(other.stderr.contains("changed while it ran, and were put back (2)"), "{}", other.stderr);
+    assert!(other.stderr.contains("changed while it ran, and were restored (2)"), "{}", other.stderr);
     assert_eq!(b.left(1, "settings"), MINE, "the second agent is not steered by the first");
     assert_eq!(std::fs::read_to_string(&settings).unwrap(), MINE);
     let ended = user.ralph(first.path(), words(&["b"], 1, &["--criteria", "test -e done"]));
@@ -146,7 +146,7 @@ fn thousands_of_files_hide_no_change_of_settings() {
     let fake = Fake::new(&user, [Run::new().does(many).does(TAMPER).does("touch done").ends(10_000, "Done.")]);
     user.configure(&format!("{}{}", fake.configured_as("fake"), prices()));
     let ended = user.ralph(repo.path(), words(&["fake"], 1, &["--criteria", "test -e done"])).ok();
-    assert!(ended.stderr.contains("were put back (5002)"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("were restored (5002)"), "{}", ended.stderr);
     assert_eq!(std::fs::read_to_string(&settings).unwrap(), MINE);
     assert!(!settings.with_file_name("rules").exists());
 }
@@ -165,6 +165,6 @@ fn settings_are_put_back_when_supervision_fails() {
     limited.envs(ralph.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let ended = Ended::from(limited.stdin(std::process::Stdio::null()).output().unwrap());
     assert!(ended.stderr.contains("could not write the log"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("changed while it ran, and were put back (2)"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("changed while it ran, and were restored (2)"), "{}", ended.stderr);
     assert_eq!(std::fs::read_to_string(&settings).unwrap(), MINE);
 }

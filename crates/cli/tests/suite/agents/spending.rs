@@ -144,7 +144,7 @@ impl Days {
         let steps = [Step::append("work.txt", "x\n"), Step::sleep(rest), Step::cost(micros)];
         let agent = Agent::new(&self.user, Script::new().run(steps));
         // Without a check nothing comes before the first reservation.
-        let mut command = self.user.command(self.repo.path(), run_words_with(&agent.line, max, &[]));
+        let mut command = self.user.hooked(self.repo.path(), run_words_with(&agent.line, max, &[]));
         Ended::from(command.env("RALPH_TEST_CLOCK", start.to_string()).output().unwrap())
     }
 

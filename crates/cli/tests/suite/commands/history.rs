@@ -173,7 +173,7 @@ fn logs_follow_shows_every_output_of_a_loop_that_is_over() {
         ]);
     }
     let on_start = "on the files of the start, where the checks have to fail";
-    let fails = "the checks still fail on the tree of the loop's start";
+    let fails = "the checks still fail on the original code";
     wanted.extend([
         format!("==> iteration 3, tripwire: {it} {on_start}: {fails} <=="),
         "looking for it".to_owned(),
@@ -230,7 +230,7 @@ fn logs_follow_a_running_loop_to_its_end() {
         "==> iteration 1, check 1 (test -e done.txt)",
         "iteration 1, check 1 (test -e done.txt): passes",
         "==> iteration 1, tripwire: check 1 (test -e done.txt) on the files of the start, where the checks have to fail",
-        "the checks still fail on the tree of the loop's start",
+        "the checks still fail on the original code",
         ": COMPLETED <==\n",
     ];
     let places: Vec<_> = order.iter().map(|text| followed.stdout.find(text)).collect();

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ralph_testkit::{Fixture, Repo, Script, Step, scratch};
 
-use crate::harness::{Ended, User, run_words_with};
+use crate::harness::{Ended, User, program, run_words_with};
 
 #[test]
 fn init_knows_each_stack_and_what_it_writes_works() {
@@ -88,7 +88,7 @@ fn doctor_sees_what_a_dead_loop_left() {
         2,
         &["--unmetered", "--criteria", "false"],
     );
-    let crashed = user.command(repo.path(), words).env("RALPH_TEST_CRASH", "after:4").output().unwrap();
+    let crashed = user.hooked(repo.path(), words).env("RALPH_TEST_CRASH", "after:4").output().unwrap();
     assert!(!crashed.status.success());
     let ended = user.ralph(repo.path(), ["doctor"]).ok();
     let short = user.newest_loop()["short"].as_str().unwrap().to_owned();
@@ -192,7 +192,7 @@ fn completions_and_manual_name_every_command() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let (user, repo) = (User::new(), Repo::init());
-    let program = env!("CARGO_BIN_EXE_ralph");
+    let program = program().display().to_string();
     for words in [
         "list",
         "list --json",

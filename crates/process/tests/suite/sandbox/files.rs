@@ -210,7 +210,7 @@ async fn a_program_that_cannot_be_started_says_why_in_a_sandbox_too() {
             (words(&[]), "no program was given"),
             (words(&["no-such-program"]), "`no-such-program` was not found in PATH"),
             (words(&["/no/such/program"]), "/no/such/program does not exist"),
-            (words(&["./plain"]), "./plain may not be executed"),
+            (words(&["./plain"]), "./plain cannot be executed"),
         ] {
             let mut spec = cell.spec("");
             spec.program = program;

@@ -338,7 +338,7 @@ fn unreadable(before: &str, old: &Source, now: &str, region: Region) -> Parts {
         Region::Source => format!("{now}\n{}\n", tests.join("\n")),
     };
     Parts::Tampered {
-        what: vec!["the tests, in a file that can no longer be read as Rust".to_owned()],
+        what: vec!["the tests, in a file that no longer parses as Rust".to_owned()],
         restored: restored.into_bytes(),
     }
 }

@@ -72,7 +72,7 @@ const APART: [&str; 10] =
 
 pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     for glob in TESTS.into_iter().filter(|glob| covers_any(&[glob], project.files)) {
-        pin(&mut layers.tests, Frozen, "tests by their place or name", glob);
+        pin(&mut layers.tests, Frozen, "tests by location or name", glob);
     }
     if project.uses(&["prove"]) {
         pin(&mut layers.steering, Steering, "steers prove", ".proverc");
@@ -83,7 +83,7 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
             file.split('/').any(|part| part == name) || name.strip_prefix('*').is_some_and(|end| file.ends_with(end))
         });
         if there {
-            pin(&mut layers.tests, Frozen, "data that tests compare with", glob);
+            pin(&mut layers.tests, Frozen, "data that tests compare against", glob);
         }
     }
     if project.has_extension(&["sh", "bats", "t"]) {

@@ -1,4 +1,4 @@
-//! Go: tests, their data, what steers the go tool.
+//! Go: tests, their data, what configures the go tool.
 
 use ralph_model::PinKind::{Absent, Frozen, Installed, Parts, Steering};
 
@@ -18,6 +18,6 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     let vendored = project.sources.has("vendor/modules.txt");
     let kind = if vendored { Installed } else { Absent };
     pin(&mut layers.installed, kind, "Go modules that are compiled into the tests", "/vendor/**");
-    pin(&mut layers.steering, Steering, "steers the go tool", "go.work");
-    pin(&mut layers.steering, Steering, "steers the go tool", "go.env");
+    pin(&mut layers.steering, Steering, "configures the go tool", "go.work");
+    pin(&mut layers.steering, Steering, "configures the go tool", "go.env");
 }

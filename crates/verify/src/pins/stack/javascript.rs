@@ -23,7 +23,7 @@ const STEERING: [(&str, &str); 12] = [
     ("babel.config.*", "rewrites the tests"),
     (".babelrc*", "rewrites the tests"),
     (".swcrc", "rewrites the tests"),
-    (".npmrc", "steers npm: it can set the shell of scripts"),
+    (".npmrc", "configures npm: can set the shell of scripts"),
     (".yarnrc*", "steers yarn"),
     (".pnpmfile.*", "executed by pnpm"),
     ("bunfig.toml", "steers bun"),
@@ -67,7 +67,7 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
         return;
     }
     for glob in TESTS {
-        pin(&mut layers.tests, Frozen, "JavaScript tests and what they need", glob);
+        pin(&mut layers.tests, Frozen, "JavaScript tests and their support files", glob);
     }
     for (glob, why) in STEERING {
         pin(&mut layers.steering, Steering, why, glob);
@@ -118,7 +118,7 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
         let mut names: Vec<&str> = names.into_iter().map(String::as_str).collect();
         names.sort_unstable();
         names.dedup();
-        let why = "would stand for the installed runner";
+        let why = "would shadow the installed runner";
         pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}/**", any_of(&names)));
         pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}", any_of(&names)));
     }
@@ -138,7 +138,7 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
     }
     for glob in shadow::program_names(project, "node_modules/.bin") {
         // Scripts of npm look here first.
-        pin(&mut layers.installed, Absent, "would stand for a program of the checks", glob);
+        pin(&mut layers.installed, Absent, "would shadow a program of the checks", glob);
     }
 }
 

@@ -20,11 +20,11 @@ const STEERING: [(&str, &str); 13] = [
     (".pytest.ini", "steers pytest"),
     ("pytest.toml", "steers pytest"),
     (".pytest.toml", "steers pytest"),
-    ("tox.ini", "steers pytest and tox"),
+    ("tox.ini", "configures pytest and tox"),
     ("noxfile.py", "steers nox"),
-    ("*.egg-info/entry_points.txt", "names plugins of pytest"),
-    ("*.dist-info/entry_points.txt", "names plugins of pytest"),
-    (".coveragerc", "steers coverage, which can execute code"),
+    ("*.egg-info/entry_points.txt", "registers pytest plugins"),
+    ("*.dist-info/entry_points.txt", "registers pytest plugins"),
+    (".coveragerc", "configures coverage, which can execute code"),
     ("sitecustomize.py", "executed when Python starts"),
     ("usercustomize.py", "executed when Python starts"),
     ("*.pth", "executed when Python starts"),
@@ -56,7 +56,7 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
         return;
     }
     for glob in ["test_*.py", "*_test.py", "/tests.py", "tests/", "test/"] {
-        pin(&mut layers.tests, Frozen, "Python tests and what they need", glob);
+        pin(&mut layers.tests, Frozen, "Python tests and their support files", glob);
     }
     for (name, why) in STEERING {
         pin(&mut layers.steering, Steering, why, name);
@@ -126,6 +126,6 @@ fn environments(project: &Project<'_>, imported: &[String], layers: &mut Layers)
             let glob = path::below(&place, &format!("lib/python*/site-packages/{name}"));
             pin(&mut layers.installed, Steering, "executed when Python starts", glob);
         }
-        pin(&mut layers.installed, Steering, "steers the virtual environment", path::below(&place, "pyvenv.cfg"));
+        pin(&mut layers.installed, Steering, "configures the virtual environment", path::below(&place, "pyvenv.cfg"));
     }
 }

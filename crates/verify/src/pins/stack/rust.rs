@@ -27,7 +27,7 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     for place in ["tests", "benches"] {
         let there = with(place, "");
         for glob in grouped(&there, &format!("{place}/**")) {
-            pin(&mut layers.tests, Frozen, "what Rust tests need", glob);
+            pin(&mut layers.tests, Frozen, "support files of Rust tests", glob);
         }
         for glob in grouped(&there, &format!("{place}/**/*.rs")) {
             pin(&mut layers.parts, Parts, "Rust tests", glob);
@@ -47,7 +47,7 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
         }
     }
     for glob in grouped(&packages, "Cargo.toml") {
-        pin(&mut layers.parts, Parts, "targets, profiles and patches of cargo", glob);
+        pin(&mut layers.parts, Parts, "cargo targets, profiles and patches", glob);
     }
     for glob in ["**/.cargo/{config,config.toml}", "/.config/nextest.toml", "/{rust-toolchain,rust-toolchain.toml}"] {
         pin(&mut layers.steering, Steering, "steers cargo", glob);

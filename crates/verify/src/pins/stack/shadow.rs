@@ -75,7 +75,7 @@ pub(super) fn modules(project: &Project<'_>, folders: &[String], imported: &[Str
     }
     for (names, folders) in by_names {
         let names = any_of(&names);
-        let why = "would stand for a module that the tests import";
+        let why = "would shadow a module that the tests import";
         for what in [format!("{names}.{{py,pyc,so,*.so}}"), format!("{names}/__init__.*")] {
             for glob in grouped(&folders, &what) {
                 add(&mut layers.absent, PinKind::Absent, why, glob);

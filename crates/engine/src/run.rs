@@ -1,0 +1,89 @@
+//! What every kind of run has in common: a machine that a journal drives. Appends and starts nothing.
+
+use ralph_model::Timestamp;
+
+use crate::event::DecodeEvent;
+
+/// An event that a journal can hold.
+pub trait JournalEvent: Sized {
+    /// The version of the events that are written now. A reader refuses newer ones rather than guess.
+    const VERSION: u32;
+
+    /// The name of the kind, as it stands in the journal.
+    fn kind(&self) -> &'static str;
+
+    /// The text that the journal keeps.
+    ///
+    /// # Errors
+    /// Never for events made by this crate; the error is that of the encoder.
+    fn encode(&self) -> Result<String, serde_json::Error>;
+
+    /// Reads what [`JournalEvent::encode`] wrote, also by an older Ralph.
+    ///
+    /// # Errors
+    /// When the event is of a newer version or is not one.
+    fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent>;
+}
+
+/// A run as a value: events in, effects out. The same events give the same effects.
+pub trait Machine: Clone {
+    /// What happened.
+    type Event: JournalEvent;
+    /// What has to be done.
+    type Effect;
+    /// How the run ended.
+    type Outcome;
+
+    /// A run from its first event, with what has to be done first.
+    ///
+    /// # Errors
+    /// When the event is not the start of such a run.
+    fn start(at: Timestamp, event: Self::Event) -> Result<(Self, Vec<Self::Effect>), ReplayError>;
+
+    /// Takes one event into account and says what has to be done.
+    fn step(&mut self, at: Timestamp, event: Self::Event) -> Vec<Self::Effect>;
+
+    /// How the run ended, once it has.
+    fn outcome(&self) -> Option<&Self::Outcome>;
+
+    /// The run that these events made. Starts nothing: the effects of the past are gone.
+    ///
+    /// # Errors
+    /// When the events are not those of such a run.
+    fn replay(events: impl IntoIterator<Item = (Timestamp, Self::Event)>) -> Result<Self, ReplayError> {
+        let mut events = events.into_iter();
+        let (at, first) = events.next().ok_or(ReplayError::NoStart)?;
+        let (mut run, _) = Self::start(at, first)?;
+        for (at, event) in events {
+            run.step(at, event);
+        }
+        Ok(run)
+    }
+}
+
+/// A journal that is not that of such a run.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// There are no events, or the first is not the start.
+    #[error("the journal does not begin with the start of such a run")]
+    NoStart,
+    /// An event cannot be read.
+    #[error("event {seq} of the journal")]
+    Decode {
+        /// Its place, counted from 1.
+        seq: u64,
+        /// Why not.
+        source: DecodeEvent,
+    },
+}
+
+/// Reads one event as the kinds of this crate are stored: an object with its kind in it.
+pub(crate) fn decode<E: JournalEvent + serde::de::DeserializeOwned>(
+    version: u32,
+    payload: &str,
+) -> Result<E, DecodeEvent> {
+    if version > E::VERSION {
+        return Err(DecodeEvent::Newer { version, known: E::VERSION });
+    }
+    serde_json::from_str(payload).map_err(|source| DecodeEvent::Unreadable { source })
+}

@@ -1,0 +1,42 @@
+//! What people and programs see of a run: one fold from its events to views, and one vocabulary for what happens while it
+//! runs.
+//!
+//! Decides nothing: whatever the engine knows is projected here once, and every screen, file and `--json` output takes it
+//! from here. The types are also what a server sends; `docs/schema/view.json` is their JSON schema.
+
+mod fold;
+mod ledger;
+mod list;
+mod render;
+mod result;
+mod run;
+mod update;
+pub mod wire;
+
+pub use fold::{Folded, RunFold, fold, opened};
+pub use ledger::ledger;
+pub use list::{ListEntry, RaceView, RacingView};
+pub use render::{agent_found, check_found, counted, dollars, iteration_found};
+pub use result::{CandidateView, RaceResult, RunResult};
+pub use run::{CauseView, CheckView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView};
+pub use update::{Delta, Progress, Update, What};
+
+/// Everything that is sent or printed, in one type, so that one schema describes it.
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct Documents {
+    /// `ralph show --json`.
+    run: RunView,
+    /// `ralph list --json`.
+    list: Vec<ListEntry>,
+    /// `ralph run --json` and `ralph resume --json`.
+    result: RaceResult,
+    /// What a running loop sends.
+    update: Update,
+}
+
+/// The JSON schema of all views.
+#[must_use]
+pub fn schema() -> schemars::Schema {
+    schemars::schema_for!(Documents)
+}

@@ -1,0 +1,105 @@
+//! Runs in a listing, and the candidates of a race.
+
+use ralph_model::{LoopId, Money, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::run::RunStatus;
+use crate::wire;
+
+/// One run in a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ListEntry {
+    /// Which run.
+    pub loop_id: LoopId,
+    /// The eight characters that people type.
+    pub short: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Why it was aborted, or what failed.
+    pub reason: Option<String>,
+    /// What it is about.
+    pub objective: String,
+    /// Where it works.
+    pub workspace: String,
+    /// The agent that it began with.
+    pub agent: String,
+    /// The skill that it follows.
+    pub skill: Option<String>,
+    /// How many iterations count.
+    pub iterations: u32,
+    /// What it cost so far, in dollars.
+    #[serde(rename = "costUSD", with = "wire::dollars")]
+    #[schemars(with = "f64")]
+    pub cost: Money,
+    /// Whether it completed and checks said so.
+    pub verified: bool,
+    /// When it started.
+    #[serde(with = "wire::moment")]
+    #[schemars(with = "String")]
+    pub started_at: Timestamp,
+    /// When its last event happened.
+    #[serde(with = "wire::moment")]
+    #[schemars(with = "String")]
+    pub updated_at: Timestamp,
+    /// When it ended.
+    #[serde(with = "wire::optional_moment")]
+    #[schemars(with = "Option<String>")]
+    pub finished_at: Option<Timestamp>,
+}
+
+impl ListEntry {
+    /// The state in one word.
+    #[must_use]
+    pub fn state(&self) -> &str {
+        match (self.status, &self.reason) {
+            (RunStatus::Aborted, Some(reason)) => reason,
+            (RunStatus::Completed, _) if !self.verified => "COMPLETED (unverified)",
+            (status, _) => status.name(),
+        }
+    }
+}
+
+/// A race, as one of its candidates sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RaceView {
+    /// The first candidate that was verified.
+    pub winner: Option<LoopId>,
+    /// All candidates, in their order.
+    pub candidates: Vec<RacingView>,
+}
+
+impl RaceView {
+    /// The race of these candidates, each with the time of its end; none where there are none.
+    #[must_use]
+    pub fn new(candidates: &[ListEntry]) -> Option<Self> {
+        let verified = candidates.iter().filter(|candidate| candidate.verified);
+        let winner = verified.min_by_key(|candidate| candidate.finished_at).map(|winner| winner.loop_id);
+        let racing = |one: &ListEntry| RacingView {
+            loop_id: one.loop_id,
+            agent: one.agent.clone(),
+            status: one.status,
+            reason: one.reason.clone(),
+            won: winner == Some(one.loop_id),
+        };
+        (!candidates.is_empty()).then(|| Self { winner, candidates: candidates.iter().map(racing).collect() })
+    }
+}
+
+/// One candidate of a race.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RacingView {
+    /// Its run.
+    pub loop_id: LoopId,
+    /// The agent that it began with.
+    pub agent: String,
+    /// How it stands.
+    pub status: RunStatus,
+    /// Why it was aborted, or what failed.
+    pub reason: Option<String>,
+    /// Whether it won.
+    pub won: bool,
+}

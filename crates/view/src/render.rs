@@ -1,0 +1,113 @@
+//! Sentences about runs that more than one screen or file shows.
+
+use ralph_engine::IterationRecord;
+use ralph_model::{AbortReason, AgentRun, CheckOutcome, Ended, Money, TestTally, Verdict};
+
+use crate::run::{IterationView, RunStatus};
+
+/// A number with its word.
+#[must_use]
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Money for people who watch it: at most four digits after the point, rounded up, so that nothing spent looks like
+/// nothing. What is kept or read by programs has all digits.
+#[must_use]
+pub fn dollars(amount: Money) -> String {
+    const STEP: i64 = 100;
+    let micros = amount.micros();
+    Money::from_micros(micros.checked_add(STEP - 1).map_or(micros, |micros| micros / STEP * STEP)).to_string()
+}
+
+/// How a run ended, in one line.
+pub(crate) fn headline(
+    status: RunStatus,
+    reason: Option<AbortReason>,
+    unverified: Option<&str>,
+    details: &str,
+) -> String {
+    let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
+    let verified = match (status, unverified) {
+        (RunStatus::Completed, None) => " (verified)".to_owned(),
+        (RunStatus::Completed, Some(why)) => format!(" (NOT verified: {why})"),
+        _ => String::new(),
+    };
+    format!("{}{reason}{verified}: {details}", status.name())
+}
+
+/// How an agent ended: what it came to first, what was wrong with it last, because that has words of its own.
+#[must_use]
+pub fn agent_found(run: &AgentRun, charged: Money) -> String {
+    let files = counted(run.changed.len(), "file changed", "files changed");
+    let came_to = format!("after {}, {files}, {}", run.duration, dollars(charged));
+    match (&run.ended, run.faults.first()) {
+        (_, Some(fault)) => format!("ended {came_to}: {fault}"),
+        (Ended::Exited { code: 0 }, None) => format!("done {came_to}"),
+        (ended, None) => format!("ended {came_to}: {ended}"),
+    }
+}
+
+/// What a check found.
+#[must_use]
+pub fn check_found(outcome: &CheckOutcome) -> String {
+    match (&outcome.tests, outcome.passed) {
+        (Some(TestTally { passed, failed, .. }), _) => format!("{passed} passing, {failed} failing"),
+        (None, true) => "passes".to_owned(),
+        (None, false) => outcome.ended.to_string(),
+    }
+}
+
+/// What an iteration came to.
+#[must_use]
+pub fn iteration_found(iteration: &IterationView) -> String {
+    let Some(verdict) = &iteration.verdict else {
+        let claimed = if iteration.claimed { ", and the agent claims to be done" } else { "" };
+        return format!("nothing was checked{claimed}");
+    };
+    let (passing, failing) = (verdict.passing, verdict.failing);
+    let found = match (&verdict.doubt, failing) {
+        _ if verdict.passed => match &iteration.open {
+            Some(open) => format!("all checks pass ({passing} passing), but {open}"),
+            None => format!("all checks pass ({passing} passing)"),
+        },
+        (Some(doubt), _) => format!("{passing} passing, {failing} failing, but {doubt}"),
+        (None, 0) => format!("{passing} passing, but something expected is missing"),
+        (None, _) => format!("{passing} passing, {failing} failing"),
+    };
+    match (iteration.claimed, verdict.passed) {
+        (true, false) => format!("{found}, although the agent claims to be done"),
+        (true, true) => format!("{found}, and the agent claims to be done"),
+        (false, _) => found,
+    }
+}
+
+/// What a person should know about an iteration, a few words each.
+pub(crate) fn notes(record: &IterationRecord) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note = |is_so: bool, text: &str| {
+        if is_so {
+            notes.push(text.to_owned());
+        }
+    };
+    note(record.interrupted, "interrupted");
+    note(record.is_false_claim(), "false claim");
+    note(record.undone, "undone");
+    note(record.uncounted, "not counted");
+    if let Some(run) = &record.run {
+        notes.extend(run.faults.iter().map(ToString::to_string));
+    }
+    notes.extend(record.tampering().iter().take(3).map(|tamper| format!("TAMPERED {tamper}")));
+    if record.tampering().len() > 3 {
+        notes.push(format!("and {} more tampered", record.tampering().len() - 3));
+    }
+    let verdict = record.verdict.as_ref();
+    notes.extend(verdict.filter(|verdict| !verdict.passed()).and_then(Verdict::doubt));
+    let passed = verdict.filter(|verdict| verdict.passed());
+    notes.extend(passed.and_then(|verdict| verdict.tripwire.as_ref()).map(|wire| format!("tripwire: {wire}")));
+    if let Some(allowed) = verdict.map(|verdict| &verdict.allowed).filter(|allowed| !allowed.is_empty()) {
+        notes.push(format!("changed with your permission: {}", allowed.join(", ")));
+    }
+    notes.extend(record.signature().map(|signature| signature.headline));
+    notes
+}
