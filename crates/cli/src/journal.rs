@@ -3,14 +3,14 @@
 use anyhow::bail;
 use ralph_engine::Loop;
 use ralph_model::LoopId;
-use ralph_store::{Found, LoopEntry, Store};
+use ralph_store::{Lookup, RunEntry, StoreHandle};
 use ralph_view::RunView;
 
 /// The loop that a journal tells of.
 ///
 /// # Errors
 /// When the journal is broken or cannot be followed.
-pub(crate) async fn read(store: &Store, loop_id: LoopId) -> anyhow::Result<Loop> {
+pub(crate) async fn read(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<Loop> {
     ralph_runtime::read_loop(store, loop_id).await.map(|(run, _)| run).map_err(Into::into)
 }
 
@@ -18,7 +18,7 @@ pub(crate) async fn read(store: &Store, loop_id: LoopId) -> anyhow::Result<Loop>
 ///
 /// # Errors
 /// When the journal is broken or cannot be followed.
-pub(crate) async fn view(store: &Store, loop_id: LoopId) -> anyhow::Result<RunView> {
+pub(crate) async fn view(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<RunView> {
     Ok(RunView::new(loop_id, &read(store, loop_id).await?))
 }
 
@@ -26,14 +26,14 @@ pub(crate) async fn view(store: &Store, loop_id: LoopId) -> anyhow::Result<RunVi
 ///
 /// # Errors
 /// When nobody or more than one answers to the name.
-pub(crate) async fn find_loop(store: &Store, name: &str) -> anyhow::Result<LoopEntry> {
+pub(crate) async fn find_loop(store: &StoreHandle, name: &str) -> anyhow::Result<RunEntry> {
     match store.find(name).await? {
-        Found::One(entry) => Ok(*entry),
-        Found::None if name.chars().filter(char::is_ascii_alphanumeric).count() < 4 => {
+        Lookup::One(entry) => Ok(*entry),
+        Lookup::None if name.chars().filter(char::is_ascii_alphanumeric).count() < 4 => {
             bail!("`{name}` is too short: give four or more characters of a loop's id, `ralph list --all` shows them")
         }
-        Found::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
-        Found::Several(entries) => {
+        Lookup::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
+        Lookup::Several(entries) => {
             let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
             bail!("`{name}` may mean any of these, give more characters:\n  {}", ids.join("\n  "))
         }

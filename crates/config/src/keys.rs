@@ -157,6 +157,8 @@ keys! {
         "caps.daily_cost_usd = 100", "changes the cap on cost per day";
     NotifyCommand "notify.command", None, UserOnly,
         "notify.command = \"notify-send Ralph\"", "runs a command when a loop ends or needs attention";
+    DatabaseUrl "database_url", None, UserOnly,
+        "database_url = \"postgresql://ralph@localhost/ralph\"", "says which PostgreSQL server keeps journals, budget and approvals";
     MetricsPath "metrics_path", None, UserOnly,
         "metrics_path = \"/var/tmp/loops.jsonl\"", "sets where metrics are written";
 }

@@ -59,6 +59,7 @@ pub struct Layer {
     pub env: Option<Vec<String>>,
     pub caps: CapsTable,
     pub notify: NotifyTable,
+    pub database_url: Option<String>,
     pub metrics_path: Option<String>,
 }
 

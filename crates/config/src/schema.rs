@@ -125,7 +125,8 @@ fn kind(key: Key) -> Value {
         | Key::AgentsModel
         | Key::Skill
         | Key::NotifyCommand
-        | Key::MetricsPath => text(),
+        | Key::MetricsPath
+        | Key::DatabaseUrl => text(),
     }
 }
 

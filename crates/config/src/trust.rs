@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ralph_model::Timestamp;
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 use ralph_text::sanitize;
 
 use crate::RepositoryFile;
@@ -118,7 +118,7 @@ impl Question {
     ///
     /// # Errors
     /// When approvals cannot be looked up.
-    pub async fn is_approved(&self, store: &Store) -> Result<bool, Error> {
+    pub async fn is_approved(&self, store: &StoreHandle) -> Result<bool, Error> {
         Ok(store.is_trusted(&self.sha256, &self.place).await?)
     }
 
@@ -126,7 +126,7 @@ impl Question {
     ///
     /// # Errors
     /// When it cannot be remembered.
-    pub async fn approve(&self, store: &Store, now: Timestamp) -> Result<(), Error> {
+    pub async fn approve(&self, store: &StoreHandle, now: Timestamp) -> Result<(), Error> {
         Ok(store.trust(&self.sha256, &self.place, now).await?)
     }
 
@@ -134,7 +134,7 @@ impl Question {
     ///
     /// # Errors
     /// When it is not approved; the message says how it can be.
-    pub async fn ensure(&self, store: &Store, asking: &mut Asking<'_>, now: Timestamp) -> Result<(), Error> {
+    pub async fn ensure(&self, store: &StoreHandle, asking: &mut Asking<'_>, now: Timestamp) -> Result<(), Error> {
         if self.is_approved(store).await? {
             return Ok(());
         }

@@ -5,14 +5,14 @@ const NOW: Timestamp = Timestamp(1_000);
 
 struct Scene {
     folder: tempfile::TempDir,
-    store: Store,
+    store: StoreHandle,
 }
 
 impl Scene {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("work")).unwrap();
-        let store = Store::open(&folder.path().join("state/ralph.db")).await.unwrap();
+        let store = ralph_store::open_sqlite(&folder.path().join("state/ralph.db")).await.unwrap();
         Self { folder, store }
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
         return refused(record, trouble);
     }
     if facts.stop.is_some() {
-        return cancelled(facts);
+        return Next::End(cancelled(facts));
     }
     if let Some(aborted) = spent_or_late(facts, facts.agent_to_come()) {
         return aborted;
@@ -105,7 +105,7 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
 /// Whether another pass may begin.
 pub(crate) fn before_iteration(facts: &Facts) -> Next {
     if facts.stop.is_some() {
-        return cancelled(facts);
+        return Next::End(cancelled(facts));
     }
     if let Some(aborted) = spent_or_late(facts, facts.next_agent()) {
         return aborted;
@@ -212,8 +212,9 @@ fn out_of_iterations(facts: &Facts) -> Next {
     })
 }
 
-fn cancelled(facts: &Facts) -> Next {
-    abort(AbortCause::Cancelled { by: facts.stop.map_or(StopBy::Request, |stop| stop.by) })
+/// The end of a loop that somebody asked to stop.
+pub(crate) fn cancelled(facts: &Facts) -> Outcome {
+    Outcome::Aborted { cause: AbortCause::Cancelled { by: facts.stop.map_or(StopBy::Request, |stop| stop.by) } }
 }
 
 pub(crate) const fn abort(cause: AbortCause) -> Next {

@@ -331,6 +331,9 @@ pub enum Event {
         /// What became of the agent that ran; none where none did, and in journals of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost: Option<Lost>,
+        /// Whether it was cut short because somebody asked to stop, and did not fail.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stopped: bool,
     },
     /// The loop ended. Only a record: the outcome follows from the events before it.
     LoopFinished {

@@ -3,7 +3,7 @@ use crate::fixtures::*;
 
 #[test]
 fn a_newer_event_is_refused_rather_than_guessed() {
-    let text = Event::Faulted { error: "broken".into(), lost: None }.encode().unwrap();
+    let text = Event::Faulted { error: "broken".into(), lost: None, stopped: false }.encode().unwrap();
     let refused = Event::decode(EVENT_VERSION + 1, &text).unwrap_err();
     assert_eq!(
         refused.to_string(),

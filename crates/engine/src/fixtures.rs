@@ -324,7 +324,7 @@ impl Scene {
     }
 
     pub(crate) fn fault(&mut self) -> &mut Self {
-        self.event(Event::Faulted { error: "no space left on device".into(), lost: None })
+        self.event(Event::Faulted { error: "no space left on device".into(), lost: None, stopped: false })
     }
 
     /// A new process goes on; whatever was awaited is lost and may have run, for 5 cents as far as anybody knows.

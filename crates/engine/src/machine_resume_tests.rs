@@ -272,10 +272,20 @@ fn a_fault_during_a_run_charges_what_is_known_of_it() {
     ] {
         let mut scene = in_phase("working");
         let lost = Some(Lost { attempt: scene.attempt(), ran, cost });
-        scene.event(Event::Faulted { error: "no space left on device".into(), lost });
+        scene.event(Event::Faulted { error: "no space left on device".into(), lost, stopped: false });
         let facts = scene.run.facts();
         assert_eq!((facts.iterations.len(), facts.spent), (iterations, spent), "ran: {ran}, {cost:?}");
         assert!(matches!(scene.run.outcome(), Some(Outcome::Error { .. })));
+    }
+}
+
+#[test]
+fn a_step_that_was_cut_short_on_request_ends_the_loop_as_cancelled() {
+    for phase in ["baseline", "pausing", "guarding", "verifying", "restoring", "closing", "working"] {
+        let mut scene = in_phase(phase);
+        scene.stop(StopWhen::Now);
+        scene.event(Event::Faulted { error: "stopped".into(), lost: None, stopped: true });
+        assert_eq!(scene.reason(), AbortReason::Cancelled, "while {phase}");
     }
 }
 

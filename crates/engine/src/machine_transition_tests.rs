@@ -74,7 +74,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
             settled: Money::ZERO,
         },
         Event::AlertRaised { alert: Alert::Cost80 },
-        Event::Faulted { error: "broken".into(), lost: None },
+        Event::Faulted { error: "broken".into(), lost: None, stopped: false },
         Event::LoopFinished { outcome: Outcome::Completed { verified: true } },
         Event::TripwireFinished { attempt, tripwire: Tripwire::BaselineFails, moved: vec![], outputs: vec![] },
         Event::PinsRestored { attempt, patch: "p".into(), moved: vec![], tree: tree("b") },

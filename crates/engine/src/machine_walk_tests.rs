@@ -300,7 +300,7 @@ impl Walk {
                 self.now.0 -= i64::try_from(span.0).unwrap();
                 return;
             }
-            Happening::Fault => Event::Faulted { error: "broken".into(), lost: None },
+            Happening::Fault => Event::Faulted { error: "broken".into(), lost: None, stopped: false },
             Happening::Record(n) if n % 2 == 0 => Event::AlertRaised { alert: crate::Alert::Day80 },
             Happening::Record(_) => Event::LoopFinished { outcome: Outcome::Completed { verified: true } },
         };

@@ -162,9 +162,10 @@ pub(crate) fn end(facts: &mut Facts, outcome: Outcome) -> Step {
     Done::enter(outcome)
 }
 
-/// Gives up because Ralph's own machinery failed; the loop can be resumed.
-pub(crate) fn fault(error: String) -> Step {
-    Done::enter(Outcome::Error { cause: ErrorCause::Faulted { error } })
+/// Gives up because Ralph's own machinery failed, or was cut short on request; the loop can be resumed.
+pub(crate) fn fault(facts: &Facts, error: String, stopped: bool) -> Step {
+    let failed = Outcome::Error { cause: ErrorCause::Faulted { error } };
+    Done::enter(if stopped { decide::cancelled(facts) } else { failed })
 }
 
 pub(crate) fn run_agent(

@@ -1,7 +1,8 @@
 //! Where Ralph keeps things, from the environment's values. Looks at no folder and makes none.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// Where Ralph keeps things.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +11,29 @@ pub struct Dirs {
     pub config: PathBuf,
     /// Journals, snapshots, logs: outside of every workspace.
     pub state: PathBuf,
+    /// Who says which database is used.
+    pub database_choice: DatabaseChoice,
+}
+
+/// Who says which database is used.
+#[derive(Clone, PartialEq, Eq)]
+pub enum DatabaseChoice {
+    /// The user's own configuration; the file where it says nothing.
+    Configured,
+    /// An environment variable. It may hold a password.
+    Url(String),
+    /// The file in the state folder, whatever is configured.
+    File,
+}
+
+impl fmt::Debug for DatabaseChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Configured => "Configured",
+            Self::Url(_) => "Url(…)",
+            Self::File => "File",
+        })
+    }
 }
 
 /// There is no place to keep anything.
@@ -18,7 +42,7 @@ pub struct Dirs {
 pub struct NoHome;
 
 impl Dirs {
-    /// From environment variables: `RALPH_HOME`, `XDG_STATE_HOME`, `XDG_CONFIG_HOME` and `HOME`.
+    /// From environment variables: `RALPH_HOME`, `XDG_STATE_HOME`, `XDG_CONFIG_HOME`, `HOME` and `RALPH_DATABASE_URL`.
     ///
     /// # Errors
     /// When none of them is an absolute path.
@@ -31,7 +55,17 @@ impl Dirs {
         };
         let state = absolute("RALPH_HOME").or_else(|| below("XDG_STATE_HOME", ".local/state")).ok_or(NoHome)?;
         let config = below("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| state.join("config"));
-        Ok(Self { config, state })
+        let url =
+            variable(crate::database::VARIABLE).and_then(|url| url.into_string().ok()).filter(|url| !url.is_empty());
+        let database_choice = url.map_or(DatabaseChoice::Configured, DatabaseChoice::Url);
+        Ok(Self { config, state, database_choice })
+    }
+
+    /// Everything below one folder, with the database in a file.
+    #[must_use]
+    pub fn in_folder(folder: &Path) -> Self {
+        let (config, state) = (folder.join("config"), folder.join("state"));
+        Self { config, state, database_choice: DatabaseChoice::File }
     }
 
     /// The user's own configuration file.
@@ -44,7 +78,7 @@ impl Dirs {
         self.config.join("skills")
     }
 
-    /// The database of journals, budget and approvals.
+    /// The database of journals, budget and approvals, where no server is named.
     pub fn database(&self) -> PathBuf {
         self.state.join("ralph.db")
     }

@@ -11,12 +11,12 @@ use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentKind, AgentSpec, ConfigError, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
 use crate::agents::{Readiness, preferred};
-use crate::{Dirs, Error, NoHome, environment, sandbox};
+use crate::{Dirs, Error, NoHome, database, environment, sandbox};
 
 /// The first argument that makes the program a reaper.
 pub const REAPER: &str = "__reaper";
@@ -80,17 +80,16 @@ impl Host {
     ///
     /// # Errors
     /// When it cannot be opened or made.
-    pub async fn store(&self) -> Result<Store, Error> {
-        Home::make_private(&self.dirs.state)?;
-        Ok(Store::open(&self.dirs.database()).await?)
+    pub async fn store(&self) -> Result<StoreHandle, Error> {
+        database::open(&self.dirs).await
     }
 
     /// Opens the store for a command about loops that exist.
     ///
     /// # Errors
     /// When there is none yet.
-    pub async fn existing_store(&self) -> Result<Store, Error> {
-        Store::open_existing(&self.dirs.database()).await?.ok_or(Error::NoLoops)
+    pub async fn existing_store(&self) -> Result<StoreHandle, Error> {
+        database::open_existing(&self.dirs).await?.ok_or(Error::NoLoops)
     }
 
     /// Everything a loop needs from outside.
@@ -99,7 +98,7 @@ impl Host {
     /// When git is missing or a variable that was asked for is not set.
     pub(crate) fn services(
         &self,
-        store: Store,
+        store: StoreHandle,
         config: &LoopConfig,
         settings: &RunSettings,
         watcher: Watcher,
@@ -149,6 +148,8 @@ impl Host {
     pub fn redactor(&self) -> Arc<Redactor> {
         let mut secrets = environment::choose(self.input.variables.iter().cloned(), &[]).secrets;
         secrets.extend(environment::secrets(self.written_variables()));
+        let password = database::url(&self.dirs).ok().flatten().and_then(|url| database::password(&url));
+        secrets.extend(password.map(|password| (database::VARIABLE.to_owned(), password)));
         Arc::new(Redactor::new(secrets))
     }
 

@@ -4,6 +4,7 @@
 //! Reads no environment variable, home directory or terminal: the program passes what it found as [`HostInput`].
 
 pub mod agents;
+pub mod database;
 mod dirs;
 mod environment;
 mod error;
@@ -13,7 +14,7 @@ mod prepare;
 mod sandbox;
 mod start;
 
-pub use dirs::{Dirs, NoHome};
+pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
 pub use host::{GUARD, Host, HostInput, REAPER, find_program};
 pub use prepare::workspace;

@@ -8,7 +8,7 @@ use ralph_config::skills::{self, Found, Lookup};
 use ralph_config::trust::{Asking, Question};
 use ralph_config::{Approval, Inputs, Layer, Layers, Repository, RepositoryFile, Resolved, read_user, resolve};
 use ralph_model::{ConfigError, Timestamp};
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 
 use crate::{Dirs, Error, RunRequest};
 
@@ -21,7 +21,7 @@ pub(crate) struct Context<'a, 'b> {
     /// The current folder.
     pub(crate) current: &'a Path,
     /// Where approvals are remembered.
-    pub(crate) store: &'a Store,
+    pub(crate) store: &'a StoreHandle,
     /// Whether there is somebody to ask.
     pub(crate) asking: Asking<'b>,
     /// The time.

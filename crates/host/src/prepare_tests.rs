@@ -7,14 +7,14 @@ use super::*;
 struct Scene {
     folder: tempfile::TempDir,
     dirs: Dirs,
-    store: Store,
+    store: StoreHandle,
 }
 
 impl Scene {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let dirs = Dirs { config: folder.path().join("config"), state: folder.path().join("state") };
-        let store = Store::open(&dirs.database()).await.unwrap();
+        let dirs = Dirs::in_folder(folder.path());
+        let store = ralph_store::open_sqlite(&dirs.database()).await.unwrap();
         let scene = Self { folder, dirs, store };
         scene.write("work/README", "");
         scene.write("config/config.toml", "max_iterations = 5\nmax_cost_usd = 1\nagent_command = './mine'");

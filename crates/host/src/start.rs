@@ -6,7 +6,7 @@ use ralph_config::trust::Asking;
 use ralph_config::{Layer, Resolved, RunSettings};
 use ralph_model::{LoopConfig, LoopId};
 use ralph_runtime::{Opened as OpenedLoop, OpenedRace, Resume, Stops, Watcher, begin, begin_race, resume};
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 use ralph_view::RaceResult;
 
 use crate::prepare::{Context, prepare, workspace};
@@ -69,7 +69,12 @@ impl Host {
     ///
     /// # Errors
     /// When the request is wrong, not approved, or impossible on this machine.
-    pub async fn prepare(&self, request: RunRequest, store: &Store, asking: Asking<'_>) -> Result<Prepared, Error> {
+    pub async fn prepare(
+        &self,
+        request: RunRequest,
+        store: &StoreHandle,
+        asking: Asking<'_>,
+    ) -> Result<Prepared, Error> {
         let workspace = workspace(request.workspace.as_deref(), &self.current)?;
         preflight::refuse_state_inside(&workspace, &self.dirs.state)?;
         let home = self.user_home();
@@ -99,7 +104,7 @@ impl Host {
     pub async fn start(
         &self,
         resolved: Resolved,
-        store: Store,
+        store: StoreHandle,
         watcher: Watcher,
         stops: Stops,
     ) -> Result<Opened, Error> {
@@ -121,7 +126,7 @@ impl Host {
         wanted: Resume,
         config: &LoopConfig,
         user: &Layer,
-        store: Store,
+        store: StoreHandle,
         watcher: Watcher,
         stops: Stops,
     ) -> Result<Opened, Error> {

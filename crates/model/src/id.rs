@@ -7,12 +7,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// One objective pursued to a verdict. A UUIDv7, so that ids sort by their start.
+/// A loop, a race or a crew. A UUIDv7, so that ids sort by their start.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct LoopId(Uuid);
+pub struct RunId(Uuid);
 
-impl LoopId {
+/// The id of a run that is a loop: one objective pursued to a verdict.
+pub type LoopId = RunId;
+
+impl RunId {
     /// Wraps an id that was made elsewhere: this crate has no clock and no randomness.
     #[must_use]
     pub const fn from_uuid(uuid: Uuid) -> Self {
@@ -36,15 +39,15 @@ impl LoopId {
     }
 }
 
-impl fmt::Display for LoopId {
+impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.hyphenated().fmt(f)
     }
 }
 
-impl fmt::Debug for LoopId {
+impl fmt::Debug for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "LoopId({self})")
+        write!(f, "RunId({self})")
     }
 }
 
@@ -53,11 +56,42 @@ impl fmt::Debug for LoopId {
 #[error("`{0}` is not a loop id: expected a UUID such as 01890a5d-ac96-774b-bcce-b302099a8057")]
 pub struct ParseLoopId(String);
 
-impl FromStr for LoopId {
+impl FromStr for RunId {
     type Err = ParseLoopId;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Uuid::parse_str(text).map(Self).map_err(|_| ParseLoopId(text.to_owned()))
+    }
+}
+
+/// What a run is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RunKind {
+    /// One objective pursued to a verdict.
+    #[default]
+    Loop,
+    /// Several loops with one objective, of which the first verified one wins.
+    Race,
+    /// Several agents that delegate work to each other.
+    Crew,
+}
+
+impl RunKind {
+    /// The name that is stored and that scripts see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Loop => "loop",
+            Self::Race => "race",
+            Self::Crew => "crew",
+        }
+    }
+
+    /// The kind with this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Loop, Self::Race, Self::Crew].into_iter().find(|kind| kind.name() == name)
     }
 }
 

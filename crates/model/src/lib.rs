@@ -31,7 +31,7 @@ pub use delegation::{
     Confidence, Delegation, DelegationResult, Domain, Expectation, ModelTier, ParseExpectation, ResultUsage,
     ScoutFindings, SearchScope, Status, ToolEvidence,
 };
-pub use id::{Attempt, Iteration, LoopId, ParseLoopId, TreeHash};
+pub use id::{Attempt, Iteration, LoopId, ParseLoopId, RunId, RunKind, TreeHash};
 pub use money::{Money, ParseMoney};
 pub use outcome::{AbortReason, Best, Outcome, exit_code};
 pub use pin::{Pin, PinKind, Tamper, TamperKind, Tripwire};

@@ -70,6 +70,7 @@ impl Driver {
     /// has to watch the agent, however long the database is locked.
     async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
         let (cut, cuts) = watch::channel(None);
+        let flag = self.inbox.stops.flag();
         let Self { context, live, inbox, .. } = self;
         let context = &*context;
         let mut extra = Vec::new();
@@ -77,6 +78,7 @@ impl Driver {
             context.services.tell(Progress::StopHeard { stop });
             // Before it is written down: nothing is decided by it, and whatever is under way may cost money.
             if stop.when == StopWhen::Now {
+                flag.request();
                 cut.send_replace(Some(Cut::Requested));
             }
         };
@@ -169,16 +171,8 @@ impl Driver {
 
     /// Takes back what nobody will use: a request to stop that came too late, money for a pass that never began.
     async fn tidy(&self) {
-        let (store, loop_id) = (&self.context.services.store, self.live.loop_id);
         self.context.clear_scratch().await;
-        let tidied = async {
-            store.clear_stop(loop_id).await?;
-            for open in store.open_reservations(loop_id).await? {
-                store.release(loop_id, open.attempt).await?;
-            }
-            Ok::<_, ralph_store::Error>(())
-        };
-        if let Err(error) = tidied.await {
+        if let Err(error) = self.context.services.store.finish(self.live.lease).await {
             self.context.services.warn(format!("the end of the loop could not be tidied up: {error}"));
         }
     }
@@ -249,5 +243,6 @@ async fn requested(context: &Context, sight: &mut Sight) -> Option<Stop> {
 /// Ralph's own machinery failed: the loop ends for now, and an agent that ran is charged for as if Ralph had died.
 fn fault(context: &Context, live: &Live, error: &Error) -> Answer {
     let (lost, money) = live.lost(&context.folder).unzip();
-    Answer { event: Event::Faulted { error: error.chain(), lost }, money: money.flatten() }
+    let stopped = matches!(error, Error::Workspace(ralph_workspace::Error::Stopped));
+    Answer { event: Event::Faulted { error: error.chain(), lost, stopped }, money: money.flatten() }
 }

@@ -3,7 +3,7 @@
 use ralph_agents::read_report;
 use ralph_engine::{EVENT_VERSION, Effect, Event, Loop, Lost, Phase};
 use ralph_model::{Attempt, Cost, LoopId, Money, Outcome, Timestamp};
-use ralph_store::{Head, LoopStatus, LoopSummary, MoneyChange, NewEvent, NewLoop, Recorded};
+use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Recorded, RunStatus as StoredStatus, RunSummary, Settlement};
 use ralph_view::{Delta, Folded, OutcomeView, RunResult, RunState, RunStatus, RunView, Update, What};
 
 use crate::cost_note::CostNote;
@@ -15,7 +15,7 @@ const LOOP_FINISHED: &str = "loopFinished";
 
 /// A loop that this process works on.
 pub(crate) struct Live {
-    pub(crate) loop_id: LoopId,
+    pub(crate) lease: Lease,
     pub(crate) run: Loop,
     pub(crate) head: Head,
     pub(crate) end: End,
@@ -38,23 +38,23 @@ impl End {
 
 impl Live {
     /// Records a new loop and what has to be done first.
-    pub(crate) async fn create(services: &Services, new: NewLoop, first: Event) -> Result<(Self, Vec<Effect>), Error> {
+    pub(crate) async fn create(services: &Services, new: NewRun, first: Event) -> Result<(Self, Vec<Effect>), Error> {
         let (loop_id, at) = (new.id, new.at);
         crash_if(services.crash, 1, CrashPoint::Before);
-        let head = services.store.create_loop(new, encode(at, &first)?).await?;
+        let (lease, head) = services.store.create_run(new, encode(at, &first)?).await?;
         crash_if(services.crash, 1, CrashPoint::After);
         let (run, effects) = Loop::start(at, first).map_err(|source| Error::Replay { loop_id, source })?;
-        let live = Self { loop_id, run, head, end: End::Unwritten, appended: 1 };
+        let live = Self { lease, run, head, end: End::Unwritten, appended: 1 };
         live.tell(services, at, vec![ralph_view::opened(&live.run)]);
         Ok((live, effects))
     }
 
-    pub(crate) const fn reopened(loop_id: LoopId, run: Loop, head: Head, end: End) -> Self {
-        Self { loop_id, run, head, end, appended: 0 }
+    pub(crate) const fn reopened(lease: Lease, run: Loop, head: Head, end: End) -> Self {
+        Self { lease, run, head, end, appended: 0 }
     }
 
     /// What is known of an agent whose run nobody answered for, and what that does to the money.
-    pub(crate) fn lost(&self, folder: &LoopFolder) -> Option<(Lost, Option<MoneyChange>)> {
+    pub(crate) fn lost(&self, folder: &LoopFolder) -> Option<(Lost, Option<Settlement>)> {
         let Phase::Working(working) = self.run.phase() else { return None };
         let ran = folder.marker(working.attempt).exists();
         let cost = match (working.unmetered, ran) {
@@ -71,17 +71,18 @@ impl Live {
         &mut self,
         services: &Services,
         event: Event,
-        money: Option<MoneyChange>,
+        money: Option<Settlement>,
     ) -> Result<Vec<Effect>, Error> {
         let at = (services.now)();
         let encoded = encode(at, &event)?;
         let end = if event.kind() == LOOP_FINISHED { End::Written } else { End::Unwritten };
         // Stepping a copy tells what the listing has to show in the same transaction; only a commit makes it real.
-        let Folded { run: next, effects, deltas } = ralph_view::fold(self.loop_id, &self.run, at, event);
+        let Folded { run: next, effects, deltas } = ralph_view::fold(self.lease.run, &self.run, at, event);
         let number = self.appended + 1;
         crash_if(services.crash, number, CrashPoint::Before);
-        let summary = Some(summary(self.loop_id, &next));
-        self.head = services.store.append(self.loop_id, self.head.seq, &[encoded], summary, money).await?;
+        let summary = Some(summary(self.lease.run, &next));
+        let append = Append { events: vec![encoded], summary, settle: money };
+        self.head = services.store.append(self.lease, self.head.seq, append).await?;
         crash_if(services.crash, number, CrashPoint::After);
         self.appended = number;
         self.end = end;
@@ -91,20 +92,20 @@ impl Live {
     }
 
     fn tell(&self, services: &Services, at: Timestamp, deltas: Vec<Delta>) {
-        let state = Box::new(RunState::new(self.loop_id, &self.run));
+        let state = Box::new(RunState::new(self.lease.run, &self.run));
         let what = What::Recorded { seq: self.head.seq.0, at, state, deltas };
-        services.tell(Update { run: Some(self.loop_id), candidate: None, what });
+        services.tell(Update { run: Some(self.lease.run), candidate: None, what });
     }
 
     /// All of the loop, as it is seen.
     pub(crate) fn view(&self) -> RunView {
-        RunView::new(self.loop_id, &self.run)
+        RunView::new(self.lease.run, &self.run)
     }
 
     /// The result of a loop that ended like this.
     pub(crate) fn result(&self, view: &RunView, outcome: &Outcome, folder: &LoopFolder) -> RunResult {
         let folder = folder.root().to_string_lossy().into_owned();
-        RunResult::new(view, OutcomeView::new(self.loop_id, outcome, &self.run), folder, self.head.hash.to_string())
+        RunResult::new(view, OutcomeView::new(self.lease.run, outcome, &self.run), folder, self.head.hash.to_string())
     }
 }
 
@@ -112,24 +113,20 @@ fn encode(at: Timestamp, event: &Event) -> Result<NewEvent, Error> {
     Ok(NewEvent { at, version: EVENT_VERSION, kind: event.kind().to_owned(), payload: event.encode()? })
 }
 
-fn summary(loop_id: LoopId, run: &Loop) -> LoopSummary {
-    let (facts, state) = (run.facts(), RunState::new(loop_id, run));
-    LoopSummary {
+fn summary(loop_id: LoopId, run: &Loop) -> RunSummary {
+    let state = RunState::new(loop_id, run);
+    RunSummary {
         status: match state.status {
-            RunStatus::Running | RunStatus::Interrupted => LoopStatus::Running,
-            RunStatus::Completed => LoopStatus::Completed,
-            RunStatus::Aborted => LoopStatus::Aborted,
-            RunStatus::Error => LoopStatus::Error,
+            RunStatus::Running | RunStatus::Interrupted => StoredStatus::Running,
+            RunStatus::Completed => StoredStatus::Completed,
+            RunStatus::Aborted => StoredStatus::Aborted,
+            RunStatus::Error => StoredStatus::Error,
         },
         reason: state.reason,
         iterations: state.counted,
         cost: state.cost,
         verified: state.verified,
         finished_at: run.outcome().map(|_| state.updated_at),
-        details: facts.config.origin.as_ref().map(|origin| {
-            let race = facts.config.race.as_ref().map(|race| &race.id);
-            serde_json::json!({ "origin": origin, "race": race }).to_string()
-        }),
     }
 }
 
@@ -143,8 +140,8 @@ pub(crate) fn told(folder: &LoopFolder, attempt: Attempt) -> Cost {
 }
 
 /// The settlement that goes with an event, when money was reserved for its attempt.
-pub(crate) fn settlement(attempt: ralph_model::Attempt, reserved: Money, amount: Money) -> Option<MoneyChange> {
-    (reserved > Money::ZERO).then_some(MoneyChange::Settle { attempt, amount })
+pub(crate) fn settlement(attempt: ralph_model::Attempt, reserved: Money, amount: Money) -> Option<Settlement> {
+    (reserved > Money::ZERO).then_some(Settlement { attempt, amount })
 }
 
 fn crash_if(wanted: Option<CrashPoint>, number: u32, at: fn(u32) -> CrashPoint) {

@@ -10,14 +10,14 @@ use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
     AbortReason, AgentKind, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome,
-    Sandboxing, TreeHash, ValidLoopConfig, Verify,
+    RunKind, Sandboxing, TreeHash, ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
-use ralph_store::{Head, NewLoop, Recorded, Store};
+use ralph_store::{Head, NewRun, Recorded, Settlement, StoreHandle};
 use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
-    Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, Workspace, exclude_ralph_folder,
+    Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, StopFlag, Workspace, exclude_ralph_folder,
 };
 use uuid::Uuid;
 
@@ -46,7 +46,7 @@ impl Opened {
     /// Which loop it is.
     #[must_use]
     pub const fn loop_id(&self) -> LoopId {
-        self.driver.live.loop_id
+        self.driver.live.lease.run
     }
 
     /// Runs it to its end.
@@ -97,7 +97,7 @@ pub(crate) async fn open(services: Services, mut config: LoopConfig, stops: Stop
         config.origin = Some(std::mem::replace(&mut config.workspace, path.to_string_lossy().into_owned()));
     }
     let root = PathBuf::from(&config.workspace);
-    let site = Site::take(&services, loop_id, &root).await?;
+    let site = Site::take(&services, loop_id, &root, stops.flag()).await?;
     let Site { lock, mut workspace, repository } = site;
     let head = repository.as_ref().map(Repository::head).transpose()?;
     let commits = CommitWatch::since(head.clone().unwrap_or_default());
@@ -130,9 +130,12 @@ pub(crate) async fn open(services: Services, mut config: LoopConfig, stops: Stop
         ralph: services.version.clone(),
         behaviour: BEHAVIOUR,
     };
-    let new = NewLoop {
+    let new = NewRun {
         id: loop_id,
+        kind: RunKind::Loop,
+        parent: config.race.as_ref().and_then(|race| race.id.parse().ok()),
         workspace: config.workspace.clone(),
+        origin: config.origin.clone(),
         objective: config.objective.clone(),
         agent: config.agent.name.clone(),
         skill: config.skill.as_ref().map(|skill| skill.name.clone()),
@@ -141,7 +144,7 @@ pub(crate) async fn open(services: Services, mut config: LoopConfig, stops: Stop
     };
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
     let (live, effects) = Live::create(&services, new, first).await?;
-    let context = Context::new(services, loop_id, config, ground, repository, &lock);
+    let context = Context::new(services, live.lease, config, ground, repository, &lock);
     context.recover_settings().await;
     warn_of_unwatched(&context);
     warn_of_unreported_cost(&context);
@@ -242,13 +245,13 @@ async fn worktree(
 /// When the loop is complete, still runs, or would hit its limit again at once.
 pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
     let services = services.of_run(loop_id);
-    let entry = services.store.get(loop_id).await?;
+    let entry = services.store.run(loop_id).await?;
     let root = PathBuf::from(&entry.workspace);
     if !root.is_dir() {
         return Err(Error::Gone { loop_id, workspace: entry.workspace });
     }
     // The lock first: while another process works on the loop its journal moves.
-    let site = Site::take(&services, loop_id, &root).await?;
+    let site = Site::take(&services, loop_id, &root, stops.flag()).await?;
     let recorded = services.store.journal(loop_id).await?;
     let end = End::of(&recorded);
     let (run, head) = (replay(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
@@ -285,8 +288,10 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
         Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, tree))
     })
     .await?;
-    let mut context = Context::new(services, loop_id, config, ground, repository, &lock);
-    let mut live = Live::reopened(loop_id, run, head, end);
+    // From here on whatever another process still writes to the run is refused.
+    let lease = services.store.acquire(loop_id, Some(std::process::id())).await?;
+    let mut context = Context::new(services, lease, config, ground, repository, &lock);
+    let mut live = Live::reopened(lease, run, head, end);
     let effects = match way {
         ResumeMode::Continue => go_on(&context, &mut live, tree, limits).await?,
         ResumeMode::Finish(outcome) => vec![Effect::Finish { outcome }],
@@ -310,21 +315,21 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
         // The process that would have done it is gone. What the report says is read.
         let _ = redact_report(&context.folder.attempt(attempt).join("result.json"), &services.redactor);
     }
-    for open in services.store.open_reservations(live.loop_id).await? {
+    for open in services.store.open_reservations(live.lease.run).await? {
         if Some(open.attempt) == unanswered {
             continue;
         }
         if context.folder.marker(open.attempt).exists() {
             // Its events were set aside, and it ran all the same.
             let amount = told(&context.folder, open.attempt).charge(open.amount);
-            services.store.settle(live.loop_id, open.attempt, amount).await?;
+            services.store.settle(live.lease, Settlement { attempt: open.attempt, amount }).await?;
         } else {
             // Money held for a pass that never began is nobody's.
-            services.store.release(live.loop_id, open.attempt).await?;
+            services.store.release(live.lease, open.attempt).await?;
         }
     }
     let mut settled = Money::ZERO;
-    for booked in services.store.settlements(live.loop_id).await? {
+    for booked in services.store.settlements(live.lease.run).await? {
         match lost.as_mut().filter(|lost| lost.attempt == booked.attempt) {
             // Only its answer was set aside: what it cost is known.
             Some(lost) => {
@@ -334,8 +339,7 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
             None => settled += booked.amount,
         }
     }
-    services.store.clear_stop(live.loop_id).await?;
-    services.store.set_pid(live.loop_id, Some(std::process::id())).await?;
+    services.store.clear_stop(live.lease).await?;
     let attempts = context.folder.highest_attempt();
     let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree), settled };
     live.record(services, resumed, money).await
@@ -349,14 +353,14 @@ async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
     };
     let undo = undo_commits(live.run.facts().start.head.as_deref());
     let hint = format!("commit {commit} has {path}, which is prohibited; remove it from the history first: {undo}");
-    Err(Error::LimitStands { loop_id: live.loop_id, reason: AbortReason::ProhibitedPath, hint })
+    Err(Error::LimitStands { loop_id: live.lease.run, reason: AbortReason::ProhibitedPath, hint })
 }
 
 /// A loop as its journal tells it.
 ///
 /// # Errors
 /// When the journal is broken or cannot be followed.
-pub async fn read_loop(store: &Store, loop_id: LoopId) -> Result<(Loop, Head), Error> {
+pub async fn read_loop(store: &StoreHandle, loop_id: LoopId) -> Result<(Loop, Head), Error> {
     let recorded = store.journal(loop_id).await?;
     let head = head_of(loop_id, &recorded);
     Ok((replay(loop_id, recorded)?, head))
@@ -417,12 +421,12 @@ struct Site {
 
 impl Site {
     /// On a thread of its own: what a dead process left behind may take seconds to end, and Ctrl-C is heard meanwhile.
-    async fn take(services: &Services, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
+    async fn take(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
         let (services, root) = (services.clone(), root.to_owned());
-        blocking(move || Self::take_now(&services, loop_id, &root)).await
+        blocking(move || Self::take_now(&services, loop_id, &root, stop)).await
     }
 
-    fn take_now(services: &Services, loop_id: LoopId, root: &Path) -> Result<Self, Error> {
+    fn take_now(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
         fs::read_dir(root).map_err(Error::file(root))?;
         let state = services.home.workspace(root);
         Home::make_private(&state)?;
@@ -446,6 +450,7 @@ impl Site {
             state: state.clone(),
             git: services.git.clone(),
             global_excludes: services.global_excludes.clone(),
+            stop,
         };
         let mut workspace = Workspace::open(options)?;
         take_out(services, &mut workspace, root)?;

@@ -18,7 +18,7 @@ use ralph_engine::{DayBudget, Effect, Event, Facts, Wait};
 use ralph_model::Runner;
 use ralph_model::{AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Millis, Money, Sandboxing, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
-use ralph_store::MoneyChange;
+use ralph_store::{Lease, Settlement};
 use ralph_workspace::repository::CommitWatch;
 use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, Workspace};
 use tokio::sync::watch;
@@ -35,6 +35,8 @@ pub(crate) use tripwire::Claimed;
 pub(crate) struct Context {
     pub(crate) services: Services,
     pub(crate) loop_id: LoopId,
+    /// What this process may write to the run with.
+    pub(crate) lease: Lease,
     pub(crate) folder: LoopFolder,
     pub(crate) config: LoopConfig,
     pub(crate) root: PathBuf,
@@ -48,7 +50,7 @@ pub(crate) struct Context {
     pub(crate) runners: Vec<Runner>,
     /// The workspace's lock, which every process tree of the loop holds too.
     pub(crate) hold: Vec<Arc<OwnedFd>>,
-    /// Settings of agents that cannot be put back, as far as the user knows of them.
+    /// Settings of agents that cannot be put back, and files that are too large, as far as the user knows of them.
     told: Mutex<BTreeSet<String>>,
 }
 
@@ -132,7 +134,7 @@ pub(crate) struct Start {
 /// An answer, and what it does to the money.
 pub(crate) struct Answer {
     pub(crate) event: Event,
-    pub(crate) money: Option<MoneyChange>,
+    pub(crate) money: Option<Settlement>,
 }
 
 impl From<Event> for Answer {
@@ -205,14 +207,16 @@ impl Task {
 impl Context {
     pub(crate) fn new(
         services: Services,
-        loop_id: LoopId,
+        lease: Lease,
         config: LoopConfig,
         ground: WorkspaceState,
         repository: Option<Repository>,
         lock: &Lock,
     ) -> Self {
         let (writable, hidden) = kept_inside(&services, &config);
+        let loop_id = lease.run;
         Self {
+            lease,
             writable,
             hidden,
             runners: ground.pinned.as_ref().map(|pinned| pinned.runners().to_vec()).unwrap_or_default(),
@@ -280,8 +284,27 @@ impl Context {
         work: impl FnOnce(&mut WorkspaceState) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let ground = Arc::clone(&self.ground);
-        let work = tokio::task::spawn_blocking(move || work(&mut lock(&ground)));
-        work.await.map_err(|_| Error::Vanished("the work on the workspace"))?
+        let work = tokio::task::spawn_blocking(move || {
+            let mut ground = lock(&ground);
+            let done = work(&mut ground);
+            (done, ground.workspace.large_files())
+        });
+        let (done, large) = work.await.map_err(|_| Error::Vanished("the work on the workspace"))?;
+        self.warn_of_large(large);
+        done
+    }
+
+    /// Says once of every file that is too large to be recorded what that means.
+    fn warn_of_large(&self, files: Vec<String>) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        for file in files {
+            let warning = format!(
+                "{file} is larger than 1 GiB: changes to it are noticed, but its content is neither kept nor restored"
+            );
+            if told.insert(file) {
+                self.services.warn(warning);
+            }
+        }
     }
 
     /// Asks the user's repository, where there is one, on such a thread: git may have to be started for it.

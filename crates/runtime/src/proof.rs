@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::home::Home;
 use crate::open::replay;
 use crate::project::Certificate;
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 
 /// Whether one thing is as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -59,7 +59,7 @@ pub struct Proof {
 ///
 /// # Errors
 /// When the store cannot be read or the loop is unknown. A loop that does not hold is a [`Proof`], not an error.
-pub async fn verify_run(home: &Home, store: &Store, loop_id: LoopId) -> Result<Proof, Error> {
+pub async fn verify_run(home: &Home, store: &StoreHandle, loop_id: LoopId) -> Result<Proof, Error> {
     let chain = store.verify(loop_id).await?;
     let mut proof = Proof {
         loop_id,

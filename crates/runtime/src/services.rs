@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ralph_model::{AgentKind, Caps, LoopId, PriceList, Timestamp};
 use ralph_process::{Level, Supervisor};
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 use ralph_text::Redactor;
 use ralph_view::{Progress, Update};
 use ralph_workspace::repository::Author;
@@ -28,7 +28,7 @@ pub struct Services {
     /// Where state is kept.
     pub home: Home,
     /// Journals, listings, money.
-    pub store: Store,
+    pub store: StoreHandle,
     /// Runs processes.
     pub supervisor: Arc<Supervisor>,
     /// What must not be written down.

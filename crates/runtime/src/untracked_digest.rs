@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
@@ -37,8 +37,10 @@ const MAX: usize = 50_000;
 
 /// A hash of everything in the folder that is not in `tree`, the paths of the files that are looked after otherwise.
 pub(crate) fn beside(root: &Path, tree: &HashSet<Vec<u8>>) -> String {
-    let mut look = Look { tree, entries: Vec::new() };
-    look.folder(root, b"");
+    let mut look = Look { tree, entries: Vec::new(), open: vec![(root.to_owned(), Vec::new())] };
+    while let Some((folder, prefix)) = look.open.pop() {
+        look.folder(&folder, &prefix);
+    }
     look.entries.sort();
     let mut hash = Sha256::new();
     for entry in &look.entries {
@@ -51,6 +53,8 @@ pub(crate) fn beside(root: &Path, tree: &HashSet<Vec<u8>>) -> String {
 struct Look<'a> {
     tree: &'a HashSet<Vec<u8>>,
     entries: Vec<Vec<u8>>,
+    /// Folders that are still to be looked at, and their paths below the first one.
+    open: Vec<(PathBuf, Vec<u8>)>,
 }
 
 impl Look<'_> {
@@ -74,7 +78,7 @@ impl Look<'_> {
         if is_one_of(&INSTALLED) {
             self.names(folder, 4);
         } else if !is_one_of(&BY_PRODUCTS) {
-            self.folder(folder, &[path, b"/"].concat());
+            self.open.push((folder.to_owned(), [path, b"/"].concat()));
         }
     }
 

@@ -5,8 +5,8 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use ralph_model::{LoopId, Timestamp};
-use ralph_store::{NewEvent, NewLoop, Store};
+use ralph_model::{RunId, RunKind, Timestamp};
+use ralph_store::{NewEvent, NewRun, open_sqlite};
 use uuid::Uuid;
 
 const APPENDS: u32 = 300;
@@ -16,12 +16,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let place = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = tempfile::TempDir::new_in(place)?;
     let begun = Instant::now();
-    let store = Store::open(&folder.path().join("ralph.db")).await?;
+    let store = open_sqlite(&folder.path().join("ralph.db")).await?;
     println!("open a new database: {:.2} ms", millis(begun));
     store.close().await?;
 
     let begun = Instant::now();
-    let store = Store::open(&folder.path().join("ralph.db")).await?;
+    let store = open_sqlite(&folder.path().join("ralph.db")).await?;
     println!("open it again:       {:.2} ms", millis(begun));
 
     let event = || NewEvent {
@@ -30,10 +30,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         kind: "checksFinished".to_owned(),
         payload: format!("\"{}\"", "x".repeat(2_000)),
     };
-    let id = LoopId::from_uuid(Uuid::from_u128(1));
+    let id = RunId::from_uuid(Uuid::from_u128(1));
     let text = str::to_owned;
-    let new = NewLoop {
+    let new = NewRun {
         id,
+        kind: RunKind::Loop,
+        parent: None,
+        origin: None,
         workspace: text("/w"),
         objective: text("o"),
         agent: text("a"),
@@ -41,11 +44,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         pid: None,
         at: Timestamp(1),
     };
-    let mut head = store.create_loop(new, event()).await?;
+    let (lease, mut head) = store.create_run(new, event()).await?;
     let mut costs = Vec::new();
     for _ in 0..APPENDS {
         let begun = Instant::now();
-        head = store.append(id, head.seq, &[event()], None, None).await?;
+        head = store.append(lease, head.seq, event().into()).await?;
         costs.push(millis(begun));
     }
     costs.sort_by(f64::total_cmp);

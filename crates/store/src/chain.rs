@@ -6,7 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ralph_model::{LoopId, Timestamp};
+use ralph_model::{RunId, Timestamp};
 use sha2::{Digest as _, Sha256};
 
 /// The place of an event in its journal, counted from 1. Zero is the place before the first.
@@ -32,25 +32,25 @@ impl fmt::Display for Seq {
 pub struct Hash([u8; 32]);
 
 impl Hash {
-    /// The hash before the first event of a loop.
+    /// The hash before the first event of a run.
     #[must_use]
-    pub fn genesis(loop_id: LoopId) -> Self {
+    pub fn genesis(run: RunId) -> Self {
         let mut digest = Sha256::new();
         digest.update(b"ralph journal 1\n");
-        digest.update(loop_id.to_string());
+        digest.update(run.to_string());
         Self(digest.finalize().into())
     }
 
     /// The hash of an event that follows the one with this hash. Numbers are eight bytes, big end first; texts have
     /// their length in front, so that no two events have the same bytes.
-    fn link(self, loop_id: LoopId, seq: Seq, event: Content<'_>) -> Self {
+    fn link(self, run: RunId, seq: Seq, event: Content<'_>) -> Self {
         let mut digest = Sha256::new();
         digest.update(self.0);
         let mut text = |text: &str| {
             digest.update((text.len() as u64).to_be_bytes());
             digest.update(text);
         };
-        text(&loop_id.to_string());
+        text(&run.to_string());
         text(event.kind);
         text(event.payload);
         digest.update(seq.0.to_be_bytes());
@@ -111,14 +111,14 @@ pub struct Head {
 impl Head {
     /// The end of a journal without events.
     #[must_use]
-    pub fn genesis(loop_id: LoopId) -> Self {
-        Self { seq: Seq(0), hash: Hash::genesis(loop_id) }
+    pub fn genesis(run: RunId) -> Self {
+        Self { seq: Seq(0), hash: Hash::genesis(run) }
     }
 
     /// Where the journal ends with one more event.
-    pub(crate) fn and(self, loop_id: LoopId, event: &NewEvent) -> Self {
+    pub(crate) fn and(self, run: RunId, event: &NewEvent) -> Self {
         let seq = self.seq.next();
-        Self { seq, hash: self.hash.link(loop_id, seq, event.content()) }
+        Self { seq, hash: self.hash.link(run, seq, event.content()) }
     }
 }
 
@@ -205,8 +205,8 @@ pub enum Break {
         /// Where the journal ends.
         head: Seq,
     },
-    /// The chain is whole and its end is another than the one noted with the loop.
-    #[error("the chain ends in another hash than the one noted with the loop")]
+    /// The chain is whole and its end is another than the one noted with the run.
+    #[error("the chain ends in another hash than the one noted with the run")]
     HeadDiffers,
 }
 
@@ -231,20 +231,18 @@ pub(crate) struct Walk {
     pub(crate) broken: Option<Broken>,
 }
 
-/// Follows the chain through `rows`, which are in the order of their places, to the head noted with the loop.
-pub(crate) fn walk(loop_id: LoopId, noted: Head, rows: Vec<Result<Recorded, Unreadable>>) -> Walk {
-    let mut reached = Head::genesis(loop_id);
+/// Follows the chain from `from` through `rows`, which are in the order of their places, to the head noted with the run.
+pub(crate) fn walk(run: RunId, from: Head, noted: Head, rows: Vec<Result<Recorded, Unreadable>>) -> Walk {
+    let mut reached = from;
     let mut broken = None;
     let mut good = 0;
     for (index, row) in rows.iter().enumerate() {
         let seq = reached.seq.next();
         let why = match row {
             Err(Unreadable(column)) => Some(Break::Unreadable { column }),
-            Ok(event) if event.seq != seq => {
-                Some(displaced(loop_id, reached, &rows[index..]).unwrap_or(Break::Missing))
-            }
-            Ok(event) if reached.hash.link(loop_id, seq, event.content()) != event.hash => {
-                Some(displaced(loop_id, reached, &rows[index..]).unwrap_or(Break::Changed))
+            Ok(event) if event.seq != seq => Some(displaced(run, reached, &rows[index..]).unwrap_or(Break::Missing)),
+            Ok(event) if reached.hash.link(run, seq, event.content()) != event.hash => {
+                Some(displaced(run, reached, &rows[index..]).unwrap_or(Break::Changed))
             }
             Ok(_) if seq > noted.seq => Some(Break::BeyondHead { head: noted.seq }),
             Ok(event) if seq == noted.seq && event.hash != noted.hash => Some(Break::HeadDiffers),
@@ -267,11 +265,11 @@ pub(crate) fn walk(loop_id: LoopId, noted: Head, rows: Vec<Result<Recorded, Unre
 }
 
 /// Whether the event that belongs after `reached` stands further down.
-fn displaced(loop_id: LoopId, reached: Head, rows: &[Result<Recorded, Unreadable>]) -> Option<Break> {
+fn displaced(run: RunId, reached: Head, rows: &[Result<Recorded, Unreadable>]) -> Option<Break> {
     let seq = reached.seq.next();
     rows.iter()
         .flatten()
-        .find(|event| event.seq != seq && reached.hash.link(loop_id, seq, event.content()) == event.hash)
+        .find(|event| event.seq != seq && reached.hash.link(run, seq, event.content()) == event.hash)
         .map(|event| Break::Reordered { found_at: event.seq })
 }
 

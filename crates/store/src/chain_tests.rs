@@ -14,7 +14,7 @@ fn chain(length: i64) -> (Head, Vec<Recorded>) {
 }
 
 fn first_break(noted: Head, rows: Vec<Recorded>) -> Option<Broken> {
-    walk(id(1), noted, rows.into_iter().map(Ok).collect()).broken
+    walk(id(1), Head::genesis(id(1)), noted, rows.into_iter().map(Ok).collect()).broken
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn hashes_are_the_ones_of_the_first_release() {
 #[test]
 fn a_chain_as_written_has_no_break() {
     let (head, rows) = chain(5);
-    let walk = walk(id(1), head, rows.clone().into_iter().map(Ok).collect());
+    let walk = walk(id(1), Head::genesis(id(1)), head, rows.clone().into_iter().map(Ok).collect());
     assert_eq!((walk.broken, walk.head, walk.intact), (None, head, rows));
 }
 
@@ -88,10 +88,10 @@ fn a_gap_two_that_swapped_and_a_cut_end_are_told_apart() {
 }
 
 #[test]
-fn an_event_of_another_loop_does_not_fit() {
+fn an_event_of_another_run_does_not_fit() {
     let (_, rows) = chain(1);
     let rows = rows.into_iter().map(Ok).collect();
-    let found = walk(id(2), Head { seq: Seq(1), hash: Hash::genesis(id(1)) }, rows);
+    let found = walk(id(2), Head::genesis(id(2)), Head { seq: Seq(1), hash: Hash::genesis(id(1)) }, rows);
     assert_eq!(found.broken, Some(Broken { seq: Seq(1), why: Break::Changed }));
 }
 
@@ -114,7 +114,7 @@ fn an_unreadable_row_is_named_and_what_comes_before_it_kept() {
     let (head, rows) = chain(3);
     let mut rows: Vec<Result<Recorded, Unreadable>> = rows.into_iter().map(Ok).collect();
     rows[1] = Err(Unreadable("at"));
-    let walk = walk(id(1), head, rows);
+    let walk = walk(id(1), Head::genesis(id(1)), head, rows);
     assert_eq!(walk.broken, Some(Broken { seq: Seq(2), why: Break::Unreadable { column: "at" } }));
     assert_eq!((walk.intact.len(), walk.head.seq), (1, Seq(1)));
 }

@@ -1,28 +1,27 @@
-//! What Ralph must not lose: journals, the list of loops, the day's money, stop requests and trusted content.
+//! What Ralph must not lose: journals, the list of runs, the day's money, stop requests and trusted content.
 //!
-//! Knows an event as a kind, a version and JSON text. Decides nothing about a loop, looks at no clock and never reads an
-//! event's meaning. Several Ralph processes share one file; every change is one transaction that is on disk when the
+//! Knows an event as a kind, a version and JSON text. Decides nothing about a run, looks at no clock and never reads an
+//! event's meaning. Several Ralph processes share one database; every change is one transaction that is durable when the
 //! call returns.
 
-mod budget;
 mod chain;
+mod changes;
 mod error;
-mod journal;
-mod loops;
-mod schema;
-mod sqlite;
-mod stops;
+mod money;
+mod run;
+mod sql;
 mod store;
-mod trust;
 
 #[cfg(test)]
 mod testing;
 
-pub use budget::{DayTotals, MoneyChange, OpenReservation, Pool, Reservation, Settlement};
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
+pub use changes::{Change, Changes};
 pub use error::{Error, Result};
-pub use journal::{ChainReport, Quarantine};
-pub use loops::{Filter, Found, LoopEntry, LoopStatus, LoopSummary, NewLoop, ParseLoopStatus};
-pub use stops::StopMode;
-pub use store::Store;
-pub use trust::Trusted;
+pub use money::{DayTotals, OpenReservation, Pool, Reservation, Reserve};
+pub use run::{
+    Append, Epoch, Filter, Lease, Lookup, NewRun, ParseRunStatus, RunEntry, RunStatus, RunSummary, Settlement, StopMode,
+};
+pub use sql::postgres::open_postgres;
+pub use sql::sqlite::{open_existing_sqlite, open_sqlite};
+pub use store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};

@@ -1,219 +1,172 @@
-//! Opens the database and hands out its connections. Knows no table but the schema's version.
+//! What Ralph asks of a database. One set of calls for every kind of database; each is one transaction.
 
-use std::fs::{DirBuilder, OpenOptions, Permissions};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
+use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use ralph_model::LoopId;
-use sqlx::Connection as _;
-use tokio::sync::{Mutex, MutexGuard};
+use async_trait::async_trait;
+use ralph_model::{Attempt, Money, RunId, Timestamp};
 
-use crate::error::{Error, Result};
-use crate::schema::{self, Step};
-use crate::sqlite::{self, Connection, Contents, Pool, WriteAhead};
+use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
+use crate::changes::Changes;
+use crate::error::Result;
+use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
+use crate::run::{Append, Filter, Lease, Lookup, NewRun, RunEntry, Settlement, StopMode};
 
-/// Ralph's durable state in one SQLite file. Clones share their connections.
-#[derive(Debug, Clone)]
-pub struct Store {
-    shared: Arc<Shared>,
+/// What following a journal's chain showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainReport {
+    /// How many events are as they were written, from the first on.
+    pub events: u64,
+    /// Where the intact part ends.
+    pub head: Head,
+    /// The first event that is not as it was written.
+    pub broken: Option<Broken>,
 }
 
-#[derive(Debug)]
-struct Shared {
-    path: PathBuf,
-    /// Empty until the first write, and after a write that failed: a connection that saw a failure is not used again.
-    writer: Mutex<Option<Connection>>,
-    readers: Pool,
+/// What was set aside, and where the journal ends now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quarantine {
+    /// Which quarantine of this run's events it was, counted from 1. Rows of table `quarantined` carry it.
+    pub batch: u32,
+    /// How many events were set aside.
+    pub events: u64,
+    /// Where the journal ends now.
+    pub head: Head,
 }
 
-impl Store {
-    /// Opens the database, making the file (0600) and its folder (0700) where they are missing, and brings an older
-    /// schema up to date.
+/// Content that the user approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trusted {
+    /// The hash of exactly that content.
+    pub hash: String,
+    /// The file that held it.
+    pub path: String,
+    /// When it was approved.
+    pub at: Timestamp,
+}
+
+/// A store of whatever kind. Clones share their connections.
+pub type StoreHandle = Arc<dyn Store>;
+
+/// Ralph's durable state.
+///
+/// A call that writes returns when its transaction is durable, or an error after which nothing of it is stored. A caller that
+/// drops the future while it waits does not know whether the transaction happened and has to read again. Writes to a run carry
+/// its lease, and fail with [`crate::Error::StaleLease`] once another process acquired the run. Every call fails with
+/// [`crate::Error::UnknownRun`] for a run that does not exist.
+#[async_trait]
+pub trait Store: Debug + Send + Sync {
+    /// Where the data is, for messages. Holds no password.
+    fn place(&self) -> &str;
+
+    /// Closes all connections of this store and its clones. Without it nothing is lost.
+    async fn close(&self) -> Result<()>;
+
+    /// Records a run with its first event, and acquires it.
     ///
     /// # Errors
-    /// When the file cannot be made, read or written, is no database of Ralph's, or is of a newer Ralph.
-    pub async fn open(path: &Path) -> Result<Self> {
-        make(path)?;
-        let connection = ready(path, schema::STEPS).await?;
-        Ok(Self::new(path, Some(connection)))
-    }
+    /// [`crate::Error::RunExists`] for an id that was used before.
+    async fn create_run(&self, new: NewRun, first: NewEvent) -> Result<(Lease, Head)>;
 
-    /// Opens the database when there is one. Makes nothing: `None` where no file is, for commands that only look.
+    /// Takes a run over: leases that were given out before become stale.
+    async fn acquire(&self, run: RunId, pid: Option<u32>) -> Result<Lease>;
+
+    /// Appends to a journal that ends at `after`, together with what listings show and a settlement.
     ///
     /// # Errors
-    /// As for [`Store::open`].
-    pub async fn open_existing(path: &Path) -> Result<Option<Self>> {
-        match path.metadata() {
-            // A file without a byte is one that another process is about to fill.
-            Ok(metadata) if metadata.len() > 0 => {}
-            Ok(_) => return Ok(None),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(Error::Open { path: path.to_owned(), detail: error.to_string() }),
-        }
-        let connection = ready(path, schema::STEPS).await?;
-        Ok(Some(Self::new(path, Some(connection))))
-    }
+    /// [`crate::Error::Conflict`] when the journal does not end at `after`, [`crate::Error::NoReservation`].
+    async fn append(&self, lease: Lease, after: Seq, append: Append) -> Result<Head>;
 
-    fn new(path: &Path, writer: Option<Connection>) -> Self {
-        let readers = sqlite::readers(path);
-        Self { shared: Arc::new(Shared { path: path.to_owned(), writer: Mutex::new(writer), readers }) }
-    }
+    /// Clears what a finished run leaves behind: its pid, a request to stop, and reservations of attempts that never began.
+    async fn finish(&self, lease: Lease) -> Result<()>;
 
-    /// The database file.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.shared.path
-    }
-
-    /// Closes all connections of this store and its clones, folding the write-ahead log into the file where nobody else
-    /// has it open. Without it nothing is lost; the log only stays beside the file.
+    /// The whole journal of a run, proven to be the one that was written.
     ///
     /// # Errors
-    /// When the database cannot be closed cleanly.
-    pub async fn close(self) -> Result<()> {
-        self.shared.readers.close().await;
-        let writer = self.shared.writer.lock().await.take();
-        match writer {
-            Some(connection) => connection.close().await.map_err(self.fault("close the database")),
-            None => Ok(()),
-        }
-    }
+    /// [`crate::Error::Broken`] with the first event that is not as it was written.
+    async fn journal(&self, run: RunId) -> Result<Vec<Recorded>>;
 
-    pub(crate) fn readers(&self) -> &Pool {
-        &self.shared.readers
-    }
+    /// The events after `seq`, at most `limit`, proven to continue the event at `seq`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Broken`]; [`crate::Error::Conflict`] when the journal no longer reaches `seq`.
+    async fn events_after(&self, run: RunId, seq: Seq, limit: u32) -> Result<Vec<Recorded>>;
 
-    /// Turns what the driver said into an error of ours.
-    pub(crate) fn fault(&self, doing: &'static str) -> impl Fn(sqlx::Error) -> Error + '_ {
-        move |source| Error::from_driver(self.path(), doing, source)
-    }
+    /// Notifies of every change from now on, by whichever process or machine, as long as the answer is kept. Needs a Tokio
+    /// runtime. [`crate::Store::events_after`] reads what changed.
+    fn subscribe(&self) -> Changes;
 
-    /// Begins a write that no other process can interleave with.
-    pub(crate) async fn write(&self, doing: &'static str) -> Result<Writing<'_>> {
-        let mut slot = self.shared.writer.lock().await;
-        let mut connection = match slot.take() {
-            Some(connection) => connection,
-            None => sqlite::connect_writer(self.path()).await.map_err(self.fault(doing))?,
-        };
-        sqlx::query(sqlite::BEGIN_WRITE).execute(&mut connection).await.map_err(self.fault(doing))?;
-        Ok(Writing { connection, slot, path: self.path(), doing })
-    }
+    /// How much of a journal is as it was written. A broken one is a finding here, not an error.
+    async fn verify(&self, run: RunId) -> Result<ChainReport>;
+
+    /// Moves the events after `seq` aside, so that a run with a broken journal can continue from its intact part. They stay
+    /// in the table `quarantined`. Leases that were given out before become stale.
+    ///
+    /// # Errors
+    /// [`crate::Error::Broken`] when the events up to `seq` are not intact themselves.
+    async fn quarantine_after(&self, run: RunId, seq: Seq) -> Result<Quarantine>;
+
+    /// Lists runs, newest first.
+    async fn runs(&self, filter: &Filter) -> Result<Vec<RunEntry>>;
+
+    /// One run, by its whole id.
+    async fn run(&self, run: RunId) -> Result<RunEntry>;
+
+    /// The run that a person means: by its whole id, its beginning or its end, at least four characters.
+    async fn find(&self, text: &str) -> Result<Lookup>;
+
+    /// Reserves up to `want` for an attempt. Over all runs, processes and machines, what is settled and reserved on the day
+    /// never exceeds its cap because of this call, and the same holds for the pool. An older reservation of the same attempt
+    /// is replaced. Too little money is no error.
+    ///
+    /// # Errors
+    /// [`crate::Error::AlreadySettled`].
+    async fn reserve(&self, lease: Lease, reserve: Reserve) -> Result<Reservation>;
+
+    /// Turns the reservation of an attempt into what it cost, more than was reserved where that is the truth. Settling again
+    /// replaces the amount.
+    ///
+    /// # Errors
+    /// [`crate::Error::NoReservation`].
+    async fn settle(&self, lease: Lease, settlement: Settlement) -> Result<()>;
+
+    /// Gives the reservation of an attempt back that cost nothing. A settled one stays, and none is no error.
+    async fn release(&self, lease: Lease, attempt: Attempt) -> Result<()>;
+
+    /// What a run reserved and never settled: after a crash, the attempts whose cost is not known.
+    async fn open_reservations(&self, run: RunId) -> Result<Vec<OpenReservation>>;
+
+    /// What a run was charged for its attempts that ended, also those whose events were set aside.
+    async fn settlements(&self, run: RunId) -> Result<Vec<Settlement>>;
+
+    /// The money of a day over all runs.
+    async fn day_totals(&self, day: &str) -> Result<DayTotals>;
+
+    /// The money of a pool over all its runs.
+    async fn pool_totals(&self, pool: &str) -> Result<DayTotals>;
+
+    /// Asks a run to end. A request to end now is not weakened by a later, milder one. Needs no lease: any process may ask.
+    async fn request_stop(&self, run: RunId, mode: StopMode, at: Timestamp) -> Result<()>;
+
+    /// Whether and how a run was asked to end.
+    async fn stop_requested(&self, run: RunId) -> Result<Option<StopMode>>;
+
+    /// Forgets a request to stop, once it was followed or the run is resumed.
+    async fn clear_stop(&self, lease: Lease) -> Result<()>;
+
+    /// Remembers that the user approved this content at this path.
+    async fn trust(&self, hash: &str, path: &str, at: Timestamp) -> Result<()>;
+
+    /// Whether the user approved this content at this path.
+    async fn is_trusted(&self, hash: &str, path: &str) -> Result<bool>;
+
+    /// All content that the user approved, newest first.
+    async fn trusted(&self) -> Result<Vec<Trusted>>;
+
+    /// Revokes the approval of a content at every path, and returns at how many.
+    async fn revoke(&self, hash: &str) -> Result<u64>;
 }
 
-/// One write transaction. Dropped without [`Writing::commit`], it takes its connection with it, and closing that rolls
-/// everything back: after an error or a cancelled future nothing half-done can reach the next write.
-pub(crate) struct Writing<'s> {
-    connection: Connection,
-    slot: MutexGuard<'s, Option<Connection>>,
-    path: &'s Path,
-    doing: &'static str,
-}
-
-impl Writing<'_> {
-    /// The connection, for queries inside the transaction.
-    pub(crate) fn on(&mut self) -> &mut Connection {
-        &mut self.connection
-    }
-
-    /// Turns what the driver said into an error of ours.
-    pub(crate) fn fault(&self, source: sqlx::Error) -> Error {
-        Error::from_driver(self.path, self.doing, source)
-    }
-
-    /// The same, for a row that names a loop: where the loop does not exist, that is what is wrong.
-    pub(crate) fn foreign_key(&self, source: sqlx::Error, loop_id: LoopId) -> Error {
-        if source.as_database_error().is_some_and(sqlx::error::DatabaseError::is_foreign_key_violation) {
-            return Error::UnknownLoop { loop_id, path: self.path.to_owned() };
-        }
-        self.fault(source)
-    }
-
-    /// Makes the transaction durable.
-    pub(crate) async fn commit(mut self) -> Result<()> {
-        let committed = sqlx::query("COMMIT").execute(&mut self.connection).await;
-        committed.map_err(|error| Error::from_driver(self.path, self.doing, error))?;
-        *self.slot = Some(self.connection);
-        Ok(())
-    }
-}
-
-fn make(path: &Path) -> Result<()> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-        made.map_err(|error| Error::from_create(folder, error))?;
-    }
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => tighten(path),
-        Err(error) => Err(Error::from_create(path, error)),
-    }
-}
-
-/// Objectives and outputs are nobody else's business, also in a file that was copied with wider permissions.
-fn tighten(path: &Path) -> Result<()> {
-    let refused = |error| Error::from_create(path, error);
-    let metadata = path.metadata().map_err(refused)?;
-    if !metadata.is_file() {
-        return Err(Error::Open { path: path.to_owned(), detail: "it is not an ordinary file".to_owned() });
-    }
-    if metadata.permissions().mode() & 0o077 != 0 {
-        std::fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(refused)?;
-    }
-    Ok(())
-}
-
-/// A connection to a database with the newest schema. The switch to a write-ahead log and the first moments of a new
-/// file ignore the busy timeout, so waiting for other processes is done here.
-async fn ready(path: &Path, steps: &[Step]) -> Result<Connection> {
-    let begun = Instant::now();
-    loop {
-        match prepare(path, steps).await {
-            Err(Error::Busy { .. }) if begun.elapsed() < sqlite::TIMEOUT => {
-                tokio::time::sleep(Duration::from_millis(15)).await;
-            }
-            done => return done,
-        }
-    }
-}
-
-async fn prepare(path: &Path, steps: &[Step]) -> Result<Connection> {
-    let fault = |source| Error::from_driver(path, "open the database", source);
-    let known = steps.last().map_or(0, |step| step.version);
-    let mut connection = sqlite::connect_writer(path).await.map_err(fault)?;
-    // Looking comes first, so that a file of somebody else is not touched and an up-to-date one costs no write.
-    let found = schema_of(path, known, sqlite::contents(&mut connection).await.map_err(fault)?)?;
-    if found == known {
-        return Ok(connection);
-    }
-    if sqlite::write_ahead(&mut connection).await.map_err(fault)? == WriteAhead::Refused {
-        return Err(Error::NoSharedMemory { path: path.to_owned() });
-    }
-    sqlx::query(sqlite::BEGIN_WRITE).execute(&mut connection).await.map_err(fault)?;
-    // Another process may have done it all while this one waited for the lock.
-    let found = schema_of(path, known, sqlite::contents(&mut connection).await.map_err(fault)?)?;
-    schema::apply(&mut connection, found, steps).await.map_err(fault)?;
-    sqlx::query("COMMIT").execute(&mut connection).await.map_err(fault)?;
-    Ok(connection)
-}
-
-fn schema_of(path: &Path, known: u32, contents: Contents) -> Result<u32> {
-    let found = match contents {
-        Contents::Empty => 0,
-        Contents::Foreign => return Err(Error::Foreign { path: path.to_owned() }),
-        Contents::Schema(version) => u32::try_from(version).map_err(|_| Error::Malformed {
-            path: path.to_owned(),
-            column: "schema.version",
-            value: version.to_string(),
-        })?,
-    };
-    if found > known {
-        return Err(Error::NewerSchema { path: path.to_owned(), found, known });
-    }
-    Ok(found)
-}
-
-#[cfg(test)]
-#[path = "store_tests.rs"]
-mod tests;
+/// The most that one attempt can weigh: with more, the sum of a day would not fit into the database's numbers, and one absurd
+/// figure would keep every run of that day from starting.
+pub(crate) const MAX_AMOUNT: Money = Money::dollars(1_000_000_000);

@@ -48,6 +48,7 @@ fn measure(files: usize) {
         state: folder.path().join("state"),
         git: PathBuf::from("/usr/bin/git"),
         global_excludes: None,
+        stop: ralph_workspace::StopFlag::default(),
     };
     let id: LoopId = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
     let mut workspace = Workspace::open(options.clone()).unwrap();

@@ -5,13 +5,16 @@ use std::io::{self, Read, Write};
 use sha1::{Digest, Sha1};
 
 use crate::object::{Id, Kind};
+use crate::stamp::Stamp;
+use crate::stop::Poll;
 
 /// Copies a content of this size and gives the id that git gives to it.
-pub(crate) fn copy(source: &mut impl Read, size: u64, target: &mut impl Write) -> io::Result<Id> {
+pub(crate) fn copy(source: &mut impl Read, size: u64, target: &mut impl Write, poll: &Poll) -> io::Result<Id> {
     let mut hash = Sha1::new();
     hash.update(Kind::Blob.header(size));
     let mut buffer = vec![0; (size as usize).clamp(1, 1 << 16)];
     loop {
+        poll.check_io()?;
         match source.read(&mut buffer)? {
             0 => return Ok(Id(hash.finalize().into())),
             count => {
@@ -23,6 +26,20 @@ pub(crate) fn copy(source: &mut impl Read, size: u64, target: &mut impl Write) -
 }
 
 /// The id that git gives to a content of this size.
-pub(crate) fn hash(source: &mut impl Read, size: u64) -> io::Result<Id> {
-    copy(source, size, &mut io::sink())
+pub(crate) fn hash(source: &mut impl Read, size: u64, poll: &Poll) -> io::Result<Id> {
+    copy(source, size, &mut io::sink(), poll)
+}
+
+/// Larger files are known by what the file system says about them: reading one can take hours, a sparse one of a few blocks
+/// too.
+pub(crate) const MAX_FILE: u64 = 1 << 30;
+
+/// What stands in a tree for a file that is too large to be read. Whoever writes to the file changes this text, because
+/// nobody can set the time of the last change.
+pub(crate) fn large(stamp: &Stamp) -> Option<Vec<u8>> {
+    let Stamp { device, inode, size, modified, changed, .. } = stamp;
+    (*size > MAX_FILE).then(|| {
+        let facts = format!("{size} bytes, inode {inode} of device {device}, modified {modified}, changed {changed}");
+        format!("ralph: this file was too large to be recorded ({facts})\n").into_bytes()
+    })
 }

@@ -40,7 +40,34 @@ impl Difference {
 /// Every file and link that differs, sorted by path.
 pub(crate) fn compare(store: &Store, git: &Git, old: &Id, new: &Id) -> Result<Vec<Difference>, Error> {
     let mut found = Vec::new();
-    Comparison { store, git, found: &mut found }.trees(&mut Vec::new(), Some(*old), Some(*new))?;
+    let mut open = vec![(Vec::new(), Some(*old), Some(*new))];
+    while let Some((folder, old, new)) = open.pop() {
+        if old == new {
+            continue;
+        }
+        let mut names: BTreeMap<Vec<u8>, [Option<(Mode, Id)>; 2]> = BTreeMap::new();
+        for (side, tree) in [old, new].iter().enumerate() {
+            let Some(tree) = tree else { continue };
+            for Entry { name, mode, id } in store.tree(git, tree)? {
+                names.entry(name).or_default()[side] = Some((mode, id));
+            }
+        }
+        for (name, [old, new]) in names {
+            if old == new {
+                continue;
+            }
+            let path = [&folder[..], &name].concat();
+            // A folder on one side and a file on the other is all of the folder and the file.
+            let tree = |side: Option<(Mode, Id)>| side.filter(|(mode, _)| *mode == Mode::Tree).map(|(_, id)| id);
+            let file = |side: Option<(Mode, Id)>| side.filter(|(mode, _)| *mode != Mode::Tree);
+            if tree(old).is_some() || tree(new).is_some() {
+                open.push(([&path[..], b"/"].concat(), tree(old), tree(new)));
+            }
+            if file(old).is_some() || file(new).is_some() {
+                found.push(Difference { path, old: file(old), new: file(new) });
+            }
+        }
+    }
     found.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(found)
 }
@@ -49,44 +76,4 @@ pub(crate) fn compare(store: &Store, git: &Git, old: &Id, new: &Id) -> Result<Ve
 pub(crate) fn list(store: &Store, git: &Git, tree: &Id) -> Result<Vec<(Vec<u8>, Mode, Id)>, Error> {
     let whole = compare(store, git, &Id::EMPTY_TREE, tree)?;
     Ok(whole.into_iter().filter_map(|found| found.new.map(|(mode, id)| (found.path, mode, id))).collect())
-}
-
-struct Comparison<'a> {
-    store: &'a Store,
-    git: &'a Git,
-    found: &'a mut Vec<Difference>,
-}
-
-impl Comparison<'_> {
-    fn trees(&mut self, path: &mut Vec<u8>, old: Option<Id>, new: Option<Id>) -> Result<(), Error> {
-        if old == new {
-            return Ok(());
-        }
-        let mut names: BTreeMap<Vec<u8>, [Option<(Mode, Id)>; 2]> = BTreeMap::new();
-        for (side, tree) in [old, new].iter().enumerate() {
-            let Some(tree) = tree else { continue };
-            for Entry { name, mode, id } in self.store.tree(self.git, tree)? {
-                names.entry(name).or_default()[side] = Some((mode, id));
-            }
-        }
-        for (name, [old, new]) in names {
-            if old == new {
-                continue;
-            }
-            let length = path.len();
-            path.extend_from_slice(&name);
-            // A folder on one side and a file on the other is all of the folder and the file.
-            let folder = |side: Option<(Mode, Id)>| side.filter(|(mode, _)| *mode == Mode::Tree).map(|(_, id)| id);
-            let file = |side: Option<(Mode, Id)>| side.filter(|(mode, _)| *mode != Mode::Tree);
-            if file(old).is_some() || file(new).is_some() {
-                self.found.push(Difference { path: path.clone(), old: file(old), new: file(new) });
-            }
-            if folder(old).is_some() || folder(new).is_some() {
-                path.push(b'/');
-                self.trees(path, folder(old), folder(new))?;
-            }
-            path.truncate(length);
-        }
-        Ok(())
-    }
 }

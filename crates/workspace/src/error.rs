@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::stop::is_stop;
+
 /// A failure of this crate.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -16,6 +18,9 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// Somebody asked to stop while the workspace was looked at or changed.
+    #[error("stopped while the workspace was looked at; `ralph resume` looks at it again")]
+    Stopped,
     /// Another folder, or a link to one, has taken the place of the workspace.
     #[error(
         "{} was replaced by another folder, which was left alone; restore the workspace, then resume",
@@ -164,6 +169,9 @@ pub enum Error {
 impl Error {
     /// Wraps what the system said about a path.
     pub(crate) fn io<E: Into<io::Error>>(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(E) -> Self {
-        move |source| Self::Io { action, path: path.as_ref().to_owned(), source: source.into() }
+        move |source| match source.into() {
+            source if is_stop(&source) => Self::Stopped,
+            source => Self::Io { action, path: path.as_ref().to_owned(), source },
+        }
     }
 }

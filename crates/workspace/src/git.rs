@@ -19,6 +19,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tempfile::TempDir;
 
 use crate::Error;
+use crate::content::MAX_FILE;
 
 /// Longer than git needs for the largest of checkouts.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -319,7 +320,8 @@ fn copy_index(from: &Path, to: &Path) -> Result<(), Error> {
             let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
             let mut source = fs::OpenOptions::new().read(true).custom_flags(flags).open(&path)?;
             let found = source.metadata()?;
-            if !found.is_file() {
+            // One that is larger is none.
+            if !found.is_file() || found.len() > MAX_FILE {
                 return Ok(());
             }
             let mut target = fs::File::create(&copy)?;

@@ -12,6 +12,7 @@
 
 mod checkout;
 mod content;
+mod descent;
 mod difference;
 mod error;
 mod exclude;
@@ -28,6 +29,7 @@ pub mod repository;
 mod rules;
 mod scan;
 mod stamp;
+mod stop;
 mod store;
 mod swap;
 mod tracked;
@@ -41,5 +43,6 @@ pub use lock::{Holder, Lock, LockError, holder};
 pub use own::OwnFolder;
 pub use placement::Placement;
 pub use repository::Repository;
+pub use stop::StopFlag;
 pub use swap::Since;
 pub use workspace::{Labelled, Options, Snapshot, Workspace};

@@ -172,28 +172,46 @@ pub(crate) type Files = BTreeMap<Vec<u8>, (Mode, Id)>;
 
 /// The tree of a list of files; `add` takes every tree object. A list with a file and something below it is no tree.
 pub(crate) fn tree_of<E>(files: &Files, add: &mut impl FnMut(Id, Vec<u8>) -> Result<(), E>) -> Result<Id, E> {
-    let mut entries: Vec<(Vec<u8>, Mode, Id)> = Vec::new();
-    let mut folders: BTreeMap<Vec<u8>, Files> = BTreeMap::new();
-    for (path, file) in files {
-        match path.iter().position(|byte| *byte == b'/') {
-            None => entries.push((path.clone(), file.0, file.1)),
-            Some(slash) => {
-                folders.entry(path[..slash].to_vec()).or_default().insert(path[slash + 1..].to_vec(), *file);
-            }
+    // Folders whose files come one after the other: where their names begin in a path, and what is in them so far.
+    let mut open: Vec<(usize, Vec<Entry>)> = vec![(0, Vec::new())];
+    let mut current: &[u8] = b"";
+    for (path, (mode, id)) in files {
+        let shared = current.iter().zip(path).take_while(|(left, right)| left == right).count();
+        while open.last().is_some_and(|(base, _)| *base > shared) {
+            close(&mut open, current, add)?;
+        }
+        let base = open.last().map_or(0, |(base, _)| *base);
+        let below = path[base..].iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        open.extend(below.map(|(slash, _)| (base + slash + 1, Vec::new())));
+        if let Some((base, entries)) = open.last_mut() {
+            entries.push(Entry { name: path[*base..].to_vec(), mode: *mode, id: *id });
+        }
+        current = path;
+    }
+    loop {
+        if let Some(id) = close(&mut open, current, add)? {
+            return Ok(id);
         }
     }
-    for (name, files) in folders {
-        let id = tree_of(&files, add)?;
-        entries.push((name, Mode::Tree, id));
-    }
-    entries.sort_by(|left, right| order((&left.0, left.1), (&right.0, right.1)));
+}
+
+/// Ends the innermost folder; gives its tree where it is the outermost one too.
+fn close<E>(
+    open: &mut Vec<(usize, Vec<Entry>)>,
+    path: &[u8],
+    add: &mut impl FnMut(Id, Vec<u8>) -> Result<(), E>,
+) -> Result<Option<Id>, E> {
+    let (end, mut entries) = open.pop().unwrap_or_default();
+    entries.sort_by(|left, right| order((&left.name, left.mode), (&right.name, right.mode)));
     let mut content = Vec::new();
-    for (name, mode, id) in &entries {
+    for Entry { name, mode, id } in &entries {
         push_entry(&mut content, name, *mode, id);
     }
     let id = Id::of(Kind::Tree, &content);
     add(id, content)?;
-    Ok(id)
+    let Some((base, above)) = open.last_mut() else { return Ok(Some(id)) };
+    above.push(Entry { name: path[*base..end - 1].to_vec(), mode: Mode::Tree, id });
+    Ok(None)
 }
 
 /// Reads the content of a tree object; `None` when it is none that Ralph wrote.

@@ -57,23 +57,20 @@ pub(crate) enum Folder {
     No,
 }
 
-/// The rules on the way from the workspace's root down to a folder, nearest first.
-#[derive(Clone, Copy)]
-pub(crate) struct Chain<'a> {
-    /// The rules of one folder.
-    pub(crate) rules: &'a Rules,
+/// The rules of one folder on the way from the workspace's root.
+#[derive(Clone)]
+pub(crate) struct Link {
+    /// The rules.
+    pub(crate) rules: Arc<Rules>,
     /// How much of a path leads to that folder.
     pub(crate) base: usize,
-    /// The folders above.
-    pub(crate) above: Option<&'a Chain<'a>>,
 }
 
-/// Whether a path is ignored, by the nearest rules that say something.
-pub(crate) fn is_ignored(chain: Option<&Chain<'_>>, outside: &Outside, path: &[u8], folder: Folder) -> bool {
-    let mut link = chain;
-    while let Some(here) = link {
-        match here.rules.word(&path[here.base..], folder) {
-            Word::Silent => link = here.above,
+/// Whether a path is ignored, by the nearest rules that say something. The chain begins at the workspace's root.
+pub(crate) fn is_ignored(chain: &[Link], outside: &Outside, path: &[u8], folder: Folder) -> bool {
+    for link in chain.iter().rev() {
+        match link.rules.word(&path[link.base..], folder) {
+            Word::Silent => {}
             word => return word == Word::Ignored,
         }
     }

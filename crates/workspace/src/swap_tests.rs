@@ -64,6 +64,7 @@ impl Fixture {
             state: self.base.join("state"),
             git: PathBuf::from("/usr/bin/git"),
             global_excludes: None,
+            stop: crate::StopFlag::default(),
         };
         Workspace::open(options).unwrap()
     }

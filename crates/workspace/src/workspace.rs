@@ -1,9 +1,10 @@
 //! A workspace with its snapshots: scan, commit, compare, restore. Runs git only where no time is counted.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::{Duration, Instant as Moment};
 
 use ralph_model::{Change, LoopId, TreeHash};
 
@@ -19,7 +20,7 @@ use crate::scan::{Directory, Known, MARKER, Scan, load_cache, save_cache};
 use crate::stamp::Instant;
 use crate::store::{Batch, Durability, Store, Written, make_private_folder};
 use crate::tracked::Tracked;
-use crate::{Error, Placement};
+use crate::{Error, Placement, StopFlag};
 
 /// More threads than this gain little: the kernel's own locks are shared.
 const MAX_THREADS: usize = 8;
@@ -35,6 +36,8 @@ pub struct Options {
     pub git: PathBuf,
     /// The user's own ignore file (git's `core.excludesFile`), if there is one.
     pub global_excludes: Option<PathBuf>,
+    /// Asks the steps that take long to stop.
+    pub stop: StopFlag,
 }
 
 /// A state of the workspace that can be compared with others and restored.
@@ -66,12 +69,17 @@ pub struct Workspace {
     pub(crate) directory: Directory,
     pub(crate) outside: Outside,
     pub(crate) reliable: Option<u64>,
+    pub(crate) stop: StopFlag,
+    /// Files that were too large to be read.
+    pub(crate) large: BTreeSet<Vec<u8>>,
     own_state: Option<(u64, u64)>,
     tracked: Tracked,
     batch: Batch,
     known: Known,
     cache: PathBuf,
     scanned: Option<Id>,
+    /// When the last look ended, if nothing was changed here since.
+    looked: Option<Moment>,
     last: Option<(LoopId, Id, Id)>,
     relist: bool,
     unsaved: bool,
@@ -114,12 +122,15 @@ impl Workspace {
             directory: Directory::default(),
             outside,
             reliable: None,
+            stop: options.stop,
+            large: BTreeSet::new(),
             own_state,
             tracked,
             batch: Batch::new(),
             known,
             cache,
             scanned: None,
+            looked: None,
             last: None,
             relist: false,
             unsaved: false,
@@ -144,6 +155,22 @@ impl Workspace {
     pub fn snapshot(&mut self, loop_id: LoopId, label: &str) -> Result<Snapshot, Error> {
         check_label(label)?;
         let tree = self.scan()?;
+        self.keep(loop_id, label, tree)
+    }
+
+    /// The same where a look that ended no longer ago than this is as good as a new one, unless files were swapped or put
+    /// back since.
+    pub fn snapshot_recent(&mut self, loop_id: LoopId, label: &str, most: Duration) -> Result<Snapshot, Error> {
+        match (self.looked, self.scanned) {
+            (Some(looked), Some(tree)) if looked.elapsed() <= most && !self.relist => {
+                check_label(label)?;
+                self.keep(loop_id, label, tree)
+            }
+            _ => self.snapshot(loop_id, label),
+        }
+    }
+
+    fn keep(&mut self, loop_id: LoopId, label: &str, tree: Id) -> Result<Snapshot, Error> {
         let commit = match self.last {
             // The same state twice is one commit with two names.
             Some((last_loop, last_tree, commit)) if last_loop == loop_id && last_tree == tree => commit,
@@ -213,9 +240,10 @@ impl Workspace {
         Ok(Some(at))
     }
 
-    /// What is at a path in a tree; `None` when there is nothing, or a folder.
+    /// What is at a path in a tree; `None` when there is nothing, a folder, or a file that was too large to be kept.
     pub fn placement_at(&self, tree: &TreeHash, path: &str) -> Result<Option<Placement>, Error> {
-        let Some((mode, id)) = self.entry_at(tree, path)?.filter(|(mode, _)| *mode != Mode::Tree) else {
+        let found = self.entry_at(tree, path)?;
+        let Some((mode, id)) = found.filter(|(mode, id)| *mode != Mode::Tree && !self.store.is_large(id)) else {
             return Ok(None);
         };
         let content = self.store.read(&self.git, Kind::Blob, &id)?;
@@ -236,9 +264,14 @@ impl Workspace {
     /// system writes them.
     #[must_use]
     pub fn paths(&self) -> HashSet<Vec<u8>> {
-        let mut found = HashSet::new();
-        self.directory.paths(b"", &mut found);
-        found
+        self.directory.paths()
+    }
+
+    /// Files that are too large to be read, as in [`Change`], sorted: that they change is seen, but they are neither kept nor
+    /// put back.
+    #[must_use]
+    pub fn large_files(&self) -> Vec<String> {
+        self.large.iter().map(|path| quote(path)).collect()
     }
 
     /// The tree of the workspace as it is now. Nothing refers to it: take a snapshot of what has to last.
@@ -276,12 +309,17 @@ impl Workspace {
             current = self.scan()?;
             found = compare(&self.store, &self.git, &current, &target)?;
         }
-        found.retain(|difference| !closed(difference.new));
+        self.forget_look();
+        let large = |side: Option<(Mode, Id)>| side.is_some_and(|(_, id)| self.store.is_large(&id));
+        found.retain(|difference| !closed(difference.new) && !large(difference.new));
+        let poll = self.stop.step();
         for difference in found.iter().filter(|difference| difference.new.is_none()) {
+            poll.check()?;
             place.remove(&difference.path)?;
         }
         for difference in &found {
             let Some((mode, id)) = difference.new else { continue };
+            poll.check()?;
             let permissions = if mode == Mode::Executable { Permissions::Executable } else { Permissions::Plain };
             match (mode, difference.old) {
                 (Mode::File | Mode::Executable, Some((old, same))) if same == id && old.is_regular() => {
@@ -325,13 +363,20 @@ impl Workspace {
             self.batch = Batch::new();
             self.scanned = None;
         }
+        self.looked = scanned.is_ok().then(Moment::now);
         scanned
+    }
+
+    /// Files are about to be changed, so that the last look does not tell what is there.
+    pub(crate) const fn forget_look(&mut self) {
+        self.looked = None;
     }
 
     fn scan_and_store(&mut self) -> Result<Id, Error> {
         self.check_root()?;
         let (root, store, batch) = (&self.root, &self.store, &mut self.batch);
-        let mut scan = Scan::new(root, store, batch, &self.tracked, &self.outside, &self.known);
+        let poll = self.stop.step();
+        let mut scan = Scan::new(root, store, batch, &self.tracked, &self.outside, &self.known, poll);
         self.scans = self.scans.wrapping_add(1).max(1);
         scan.number = self.scans;
         scan.threads = self.threads;
@@ -340,6 +385,7 @@ impl Workspace {
         let tree = scan.run(&mut self.directory)?;
         self.unsaved |= scan.read > 0 || self.scanned != Some(tree);
         self.reliable = scan.reliable;
+        self.large.extend(scan.large);
         let written = self.batch.finish(&self.store)?;
         self.store.settle()?;
         self.relist = false;

@@ -15,8 +15,7 @@ use crate::args::{DemoArgs, ScreenArgs};
 use crate::screen::Screen;
 use ralph_config::trust::shell_word;
 use ralph_config::{Layer, Resolved, RunSettings};
-use ralph_host::Dirs;
-use ralph_host::Host;
+use ralph_host::{DatabaseChoice, Dirs, Host};
 
 /// The first argument that makes the program the demo's agent.
 pub(crate) const AGENT: &str = "__demo-agent";
@@ -51,7 +50,7 @@ pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_
     let root = folder.path().join("shop");
     make_repository(&root, &around.git()?)?;
     // A state of its own: a demo leaves nothing among the user's loops.
-    around.dirs = Dirs { state: folder.path().join("state"), ..around.dirs };
+    around.dirs = Dirs { state: folder.path().join("state"), database_choice: DatabaseChoice::File, ..around.dirs };
     // The script writes nothing but the workspace.
     around.writable = Some(Vec::new());
     screen.say(OPENING)?;

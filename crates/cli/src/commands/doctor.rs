@@ -123,7 +123,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, subject: &Subject<'_>, screen: &mu
 async fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     let (git, git_finding) = machine::git(subject);
     let mut findings =
-        vec![git_finding, machine::state(subject), machine::disk(subject), machine::database(subject).await];
+        vec![git_finding, machine::state(subject), machine::disk(subject), machine::database_finding(subject).await];
     findings.push(machine::proc());
     findings.push(machine::reaper(subject).await);
     findings.push(machine::sandbox(subject));

@@ -16,7 +16,7 @@ impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
-        let dirs = Dirs { config: folder.path().join("config"), state: folder.path().join("state") };
+        let dirs = Dirs::in_folder(folder.path());
         Self { folder, dirs, claude: Readiness::Usable, codex: Readiness::Missing }
     }
 

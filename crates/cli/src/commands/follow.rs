@@ -11,7 +11,7 @@ use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{Host, Opened};
 use ralph_model::{AbortReason, LoopConfig, LoopId, Money, exit_code};
 use ralph_runtime::{Error, Home, Resume, Stopper, Stops, Watcher, stops};
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 use ralph_view::{CandidateView, Delta, RaceResult, RunResult, RunStatus, Update, What};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
@@ -76,7 +76,7 @@ pub(crate) async fn go_on(
 async fn follow(
     following: Following<'_>,
     screen: &mut Screen<'_>,
-    open: impl AsyncFnOnce(Store, Watcher, Stops) -> Result<Opened, ralph_host::Error>,
+    open: impl AsyncFnOnce(StoreHandle, Watcher, Stops) -> Result<Opened, ralph_host::Error>,
 ) -> anyhow::Result<u8> {
     let Following { around, args, hints } = following;
     let mode = match (args.quiet, args.plain || !std::io::stderr().is_terminal()) {
@@ -157,10 +157,10 @@ fn is_one_screen() -> bool {
 }
 
 /// The result of a loop that could not be brought to its end, or not even begun: a script always has one to read.
-async fn broken_off(store: &Store, loop_id: Option<LoopId>, error: &str) -> Value {
+async fn broken_off(store: &StoreHandle, loop_id: Option<LoopId>, error: &str) -> Value {
     let iterations = match loop_id {
         // The same fault may keep the listing from being read.
-        Some(loop_id) => store.get(loop_id).await.ok().map(|entry| entry.iterations),
+        Some(loop_id) => store.run(loop_id).await.ok().map(|entry| entry.iterations),
         None => Some(0),
     };
     json!({

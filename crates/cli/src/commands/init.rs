@@ -9,7 +9,6 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use ralph_checks::{Detection, Suggestion, detect};
 use ralph_model::{Timestamp, exit_code};
-use ralph_store::Store;
 use ralph_workspace::exclude_ralph_folder;
 use serde_json::json;
 
@@ -71,7 +70,7 @@ pub(crate) async fn init(
     // From the bytes that were written, not from the file: it may be another one by now.
     let written = RepositoryFile::from_bytes(path.clone(), text.into_bytes())?;
     if let Some(question) = Question::about_file(&written, &workspace) {
-        question.approve(&Store::open(&dirs.database()).await?, now).await?;
+        question.approve(&ralph_host::database::open(dirs).await?, now).await?;
     }
     let next = next_command(&detection, &workspace, current);
     if args.json {

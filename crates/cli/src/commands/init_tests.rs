@@ -15,7 +15,7 @@ impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
-        let dirs = Dirs { config: folder.path().join("config"), state: folder.path().join("state") };
+        let dirs = Dirs::in_folder(folder.path());
         Self { folder, dirs }
     }
 
@@ -44,7 +44,7 @@ async fn what_it_writes_is_approved_and_says_what_to_type_next() {
     let workspace = scene.folder.path().join("work").canonicalize().unwrap();
     let file = RepositoryFile::read(&workspace).unwrap().unwrap();
     let question = Question::about_file(&file, &workspace).unwrap();
-    let store = Store::open(&scene.dirs.database()).await.unwrap();
+    let store = ralph_store::open_sqlite(&scene.dirs.database()).await.unwrap();
     assert!(question.ensure(&store, &mut Asking::Nobody, Timestamp(2)).await.is_ok());
     assert_eq!(fs::metadata(scene.path()).unwrap().permissions().mode() & 0o111, 0);
 }

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use ralph_model::RunKind;
 use ralph_runtime::Home;
-use ralph_store::{Filter, LoopEntry, LoopStatus, Store};
+use ralph_store::{Filter, RunEntry, RunStatus as StoredStatus, StoreHandle};
 use ralph_view::{ListEntry, RunStatus};
 use ralph_workspace::holder;
-use serde_json::Value;
 
 use crate::args::{ListArgs, StatusWord};
 use crate::input::now;
@@ -18,7 +18,7 @@ use ralph_host::Host;
 /// # Errors
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let entries = match Store::open_existing(&around.dirs.database()).await? {
+    let entries = match ralph_host::database::open_existing(&around.dirs).await? {
         Some(store) => {
             let home = around.home();
             chosen(&store, &args, around).await?.iter().map(|entry| listed(entry, &home)).collect()
@@ -36,15 +36,15 @@ pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) 
     Ok(0)
 }
 
-async fn chosen(store: &Store, args: &ListArgs, around: &Host) -> anyhow::Result<Vec<LoopEntry>> {
+async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::Result<Vec<RunEntry>> {
     let status = args.status.map(stored);
     let entries = if args.all {
-        store.loops(&Filter { status, ..Filter::default() }).await?
+        store.runs(&Filter { status, kind: Some(RunKind::Loop), ..Filter::default() }).await?
     } else {
         of_workspace(store, &around.current.canonicalize()?, status).await?
     };
     let home = around.home();
-    let wanted = |entry: &LoopEntry| args.status.is_none_or(|status| matches(status, entry, &home));
+    let wanted = |entry: &RunEntry| args.status.is_none_or(|status| matches(status, entry, &home));
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
     Ok(entries.into_iter().filter(wanted).take(limit).collect())
 }
@@ -54,48 +54,35 @@ async fn chosen(store: &Store, args: &ListArgs, around: &Host) -> anyhow::Result
 /// # Errors
 /// When the store cannot be read.
 pub(crate) async fn of_workspace(
-    store: &Store,
+    store: &StoreHandle,
     folder: &Path,
-    status: Option<LoopStatus>,
-) -> anyhow::Result<Vec<LoopEntry>> {
-    let folder = folder.to_string_lossy();
-    let started_here = |entry: &LoopEntry| detail(entry, "origin").is_some_and(|origin| origin == folder);
-    let loops = store.loops(&Filter { status, ..Filter::default() }).await?.into_iter();
-    Ok(loops.filter(|entry| entry.workspace == folder || started_here(entry)).collect())
+    status: Option<StoredStatus>,
+) -> anyhow::Result<Vec<RunEntry>> {
+    let workspace = Some(folder.to_string_lossy().into_owned());
+    Ok(store.runs(&Filter { workspace, status, kind: Some(RunKind::Loop), ..Filter::default() }).await?)
 }
 
 /// The candidates of the race that a loop belongs to, itself included, in their order; none where it raced against nobody.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(crate) async fn of_race(store: &Store, entry: &LoopEntry) -> anyhow::Result<Vec<LoopEntry>> {
-    let Some(race) = race_of(entry) else { return Ok(Vec::new()) };
-    let loops = store.loops(&Filter::default()).await?.into_iter();
-    let mut candidates: Vec<LoopEntry> = loops.filter(|other| race_of(other).as_ref() == Some(&race)).collect();
+pub(crate) async fn of_race(store: &StoreHandle, entry: &RunEntry) -> anyhow::Result<Vec<RunEntry>> {
+    let Some(race) = entry.parent else { return Ok(Vec::new()) };
+    let mut candidates = store.runs(&Filter { parent: Some(race), ..Filter::default() }).await?;
     candidates.sort_by_key(|candidate| candidate.id);
     Ok(candidates)
 }
 
-/// What the candidates of one race have in common.
-pub(crate) fn race_of(entry: &LoopEntry) -> Option<String> {
-    detail(entry, "race")
-}
-
-fn detail(entry: &LoopEntry, name: &str) -> Option<String> {
-    let details = serde_json::from_str::<Value>(entry.details.as_deref()?).ok()?;
-    details[name].as_str().map(str::to_owned)
-}
-
-const fn stored(word: StatusWord) -> LoopStatus {
+const fn stored(word: StatusWord) -> StoredStatus {
     match word {
-        StatusWord::Running | StatusWord::Interrupted => LoopStatus::Running,
-        StatusWord::Completed => LoopStatus::Completed,
-        StatusWord::Aborted => LoopStatus::Aborted,
-        StatusWord::Error => LoopStatus::Error,
+        StatusWord::Running | StatusWord::Interrupted => StoredStatus::Running,
+        StatusWord::Completed => StoredStatus::Completed,
+        StatusWord::Aborted => StoredStatus::Aborted,
+        StatusWord::Error => StoredStatus::Error,
     }
 }
 
-fn matches(word: StatusWord, entry: &LoopEntry, home: &Home) -> bool {
+fn matches(word: StatusWord, entry: &RunEntry, home: &Home) -> bool {
     match word {
         StatusWord::Running => !is_interrupted(entry, home),
         StatusWord::Interrupted => is_interrupted(entry, home),
@@ -104,26 +91,26 @@ fn matches(word: StatusWord, entry: &LoopEntry, home: &Home) -> bool {
 }
 
 /// Marked as running, and nobody works on it: the process that did is gone.
-pub(crate) fn is_interrupted(entry: &LoopEntry, home: &Home) -> bool {
+pub(crate) fn is_interrupted(entry: &RunEntry, home: &Home) -> bool {
     let works = || {
         // Where the lock cannot be looked at, nothing is claimed about the loop.
         holder(&home.workspace(Path::new(&entry.workspace)))
             .map_or(true, |holder| holder.is_some_and(|h| h.loop_id == entry.id))
     };
-    entry.status == LoopStatus::Running && !works()
+    entry.status == StoredStatus::Running && !works()
 }
 
 /// A loop as a listing shows it.
-pub(crate) fn listed(entry: &LoopEntry, home: &Home) -> ListEntry {
+pub(crate) fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
     ListEntry {
         loop_id: entry.id,
         short: entry.id.short(),
         status: match entry.status {
-            LoopStatus::Running if is_interrupted(entry, home) => RunStatus::Interrupted,
-            LoopStatus::Running => RunStatus::Running,
-            LoopStatus::Completed => RunStatus::Completed,
-            LoopStatus::Aborted => RunStatus::Aborted,
-            LoopStatus::Error => RunStatus::Error,
+            StoredStatus::Running if is_interrupted(entry, home) => RunStatus::Interrupted,
+            StoredStatus::Running => RunStatus::Running,
+            StoredStatus::Completed => RunStatus::Completed,
+            StoredStatus::Aborted => RunStatus::Aborted,
+            StoredStatus::Error => RunStatus::Error,
         },
         reason: entry.reason.clone(),
         objective: entry.objective.clone(),

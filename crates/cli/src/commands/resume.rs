@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::bail;
 use ralph_engine::Limits;
 use ralph_runtime::{Home, Resume};
-use ralph_store::{Broken, LoopEntry, LoopStatus, Seq, Store};
+use ralph_store::{Broken, RunEntry, RunStatus, Seq, StoreHandle};
 
 use super::follow::{self, Following, Hints};
-use super::list::{is_interrupted, of_workspace, race_of};
+use super::list::{is_interrupted, of_workspace};
 use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
@@ -63,9 +63,9 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
 }
 
 /// Only what is broken may be set aside, and never under the hands of whoever works on it.
-async fn refuse_to_discard(store: &Store, entry: &LoopEntry, home: &Home) -> anyhow::Result<()> {
+async fn refuse_to_discard(store: &StoreHandle, entry: &RunEntry, home: &Home) -> anyhow::Result<()> {
     let short = entry.id.short();
-    if entry.status == LoopStatus::Running && !is_interrupted(entry, home) {
+    if entry.status == RunStatus::Running && !is_interrupted(entry, home) {
         bail!("loop {short} runs: its journal cannot be changed now");
     }
     if store.verify(entry.id).await?.broken.is_none() {
@@ -75,7 +75,7 @@ async fn refuse_to_discard(store: &Store, entry: &LoopEntry, home: &Home) -> any
 }
 
 /// What is broken, with the words that go on from the intact part.
-fn how_to_go_on(entry: &LoopEntry, broken: &Broken) -> String {
+fn how_to_go_on(entry: &RunEntry, broken: &Broken) -> String {
     let (id, short, Broken { seq, why }) = (entry.id, entry.id.short(), broken);
     let hint = match seq.0 - 1 {
         0 => "nothing before it is left to go on from: start a new loop".to_owned(),
@@ -87,16 +87,16 @@ fn how_to_go_on(entry: &LoopEntry, broken: &Broken) -> String {
     format!("the journal of loop {id} is broken at event {seq}: {why}\n  {hint}")
 }
 
-async fn newest_unfinished(store: &Store, around: &Host) -> anyhow::Result<LoopEntry> {
+async fn newest_unfinished(store: &StoreHandle, around: &Host) -> anyhow::Result<RunEntry> {
     let current = around.current.canonicalize()?;
     let loops = of_workspace(store, &current, None).await?;
     // Of a race only the winner's worktree is left.
-    let can_go_on = |entry: &LoopEntry| entry.status != LoopStatus::Completed && Path::new(&entry.workspace).is_dir();
-    let open: Vec<LoopEntry> = loops.into_iter().filter(can_go_on).collect();
-    let race = open.first().and_then(race_of);
-    let candidates: Vec<&LoopEntry> = open.iter().filter(|entry| race.is_some() && race_of(entry) == race).collect();
+    let can_go_on = |entry: &RunEntry| entry.status != RunStatus::Completed && Path::new(&entry.workspace).is_dir();
+    let open: Vec<RunEntry> = loops.into_iter().filter(can_go_on).collect();
+    let race = open.first().and_then(|entry| entry.parent);
+    let candidates: Vec<&RunEntry> = open.iter().filter(|entry| race.is_some() && entry.parent == race).collect();
     if candidates.len() > 1 {
-        let line = |entry: &&LoopEntry| {
+        let line = |entry: &&RunEntry| {
             let iterations =
                 counted(usize::try_from(entry.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
             format!("ralph resume {}  ({}, {iterations}, {})", entry.id.short(), entry.agent, entry.cost)

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use ralph_engine::Facts;
 use ralph_model::TreeHash;
 use ralph_runtime::take_out_leftovers;
-use ralph_workspace::{Holder, Lock, Options, Workspace};
+use ralph_workspace::{Holder, Lock, Options, StopFlag, Workspace};
 
 use crate::args::{RewindArgs, RewindTarget};
 use crate::input::now;
@@ -53,7 +53,7 @@ fn open(around: &Host, root: &Path) -> anyhow::Result<Workspace> {
     let git = around.git()?;
     // What the loop's own snapshots left out has to be left out here, too: it would look new, and be taken away.
     let global_excludes = around.global_excludes(&git);
-    let options = Options { root: root.to_owned(), state, git, global_excludes };
+    let options = Options { root: root.to_owned(), state, git, global_excludes, stop: StopFlag::default() };
     Ok(Workspace::open(options)?)
 }
 

@@ -1,6 +1,6 @@
 //! `ralph stop`: asks a running loop to end.
 
-use ralph_store::{LoopStatus, StopMode};
+use ralph_store::{RunStatus, StopMode};
 use serde_json::json;
 
 use super::list::is_interrupted;
@@ -18,7 +18,7 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     let store = around.existing_store().await?;
     let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
-    if entry.status != LoopStatus::Running {
+    if entry.status != RunStatus::Running {
         anyhow::bail!("loop {short} is over ({})", super::list::listed(&entry, &around.home()).state());
     }
     if is_interrupted(&entry, &around.home()) {

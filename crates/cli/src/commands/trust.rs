@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use ralph_model::{Timestamp, exit_code};
-use ralph_store::{Store, Trusted};
+use ralph_store::Trusted;
 use serde_json::json;
 
 use crate::args::{TrustAction, TrustArgs};
@@ -57,7 +57,7 @@ async fn approve(
     for problem in &problems {
         screen.say(problem)?;
     }
-    let store = Store::open(&dirs.database()).await?;
+    let store = ralph_host::database::open(dirs).await?;
     let mut approved = Vec::new();
     for question in &questions {
         if question.is_approved(&store).await? {
@@ -114,7 +114,7 @@ fn questions(workspace: &Path) -> (Vec<Question>, Vec<String>) {
 }
 
 async fn list(args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<'_>) -> Result<u8> {
-    let trusted = match Store::open_existing(&dirs.database()).await? {
+    let trusted = match ralph_host::database::open_existing(dirs).await? {
         Some(store) => store.trusted().await?,
         None => Vec::new(),
     };
@@ -133,7 +133,7 @@ async fn list(args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<'_>) -> Result<
 }
 
 async fn revoke(start: &str, args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<'_>) -> Result<u8> {
-    let store = Store::open_existing(&dirs.database()).await?.context("nothing is approved yet")?;
+    let store = ralph_host::database::open_existing(dirs).await?.context("nothing is approved yet")?;
     let mut hashes: Vec<Trusted> = store.trusted().await?;
     hashes.retain(|one| !start.is_empty() && one.hash.starts_with(&start.to_ascii_lowercase()));
     hashes.dedup_by(|left, right| left.hash == right.hash);

@@ -21,7 +21,7 @@ impl Scene {
     async fn run(&self, line: &str, asking: Asking<'_>) -> (Result<u8>, String, String) {
         let words = ["ralph", "trust"].into_iter().chain(line.split_whitespace());
         let Command::Trust(words) = Cli::try_parse_from(words).unwrap().command else { panic!("not trust") };
-        let dirs = Dirs { config: self.folder.path().join("config"), state: self.folder.path().join("state") };
+        let dirs = Dirs::in_folder(self.folder.path());
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut screen = Screen { out: &mut out, err: &mut err };
         let result = trust(&words, &dirs, self.folder.path(), asking, Timestamp(1), &mut screen).await;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use ralph_testkit::{Channel, Encoding, Flood, Lines, Repo, Script, StdinUse, Step};
 use serde_json::Value;
 
-use crate::aid::{Agent, finish, is_long, kinds, settled, unsettled};
+use crate::aid::{Agent, finish, is_long, kinds, settled, signal, unsettled, wait_for_file};
 use crate::harness::{Ended, User, run_words_with};
 
 const MEBIBYTE: u64 = 1 << 20;
@@ -340,6 +340,46 @@ fn a_ledger_that_cannot_be_written_stops_nothing() {
     assert_eq!(ended.json()["iterations"], 2);
     assert!(ended.stderr.contains("ledger") && ended.stderr.contains("metrics"), "{}", ended.stderr);
     assert_eq!(repo.read(".ralph"), "in the way");
+}
+
+/// An agent that runs a script once, and another one from then on.
+fn scripted(repo: &Repo, first: &str, then: &str) -> String {
+    let script = format!("cat > /dev/null\nif [ ! -e ran ]; then : > ran\n{first}\nelse\n{then}\nfi\n");
+    repo.write("agent.sh", &script);
+    "sh agent.sh".to_owned()
+}
+
+#[test]
+fn deeply_nested_folders_and_a_terabyte_of_nothing_end_no_loop() {
+    let (user, repo) = (User::new(), Repo::init());
+    let chunk = vec!["d"; 500].join("/");
+    let nest = format!("for i in 1 2 3 4 5; do mkdir -p {chunk} && cd -P {chunk}; done; : > deep.txt");
+    let agent = scripted(&repo, &format!("truncate -s 1T huge\n( {nest} )"), "rm -rf d huge; : > done");
+    let words = run_words_with(&agent, 3, &["--criteria", "test -e done", "--unmetered", "--prohibit", "*.env"]);
+    let ended = user.ralph(repo.path(), words);
+    let result = ended.ok();
+    assert!(result.stderr.contains("huge is larger than 1 GiB"), "{}", result.stderr);
+    assert_eq!(result.json()["status"], "COMPLETED");
+}
+
+#[test]
+fn a_request_to_stop_is_heard_while_the_workspace_is_recorded() {
+    let (user, repo) = (User::new(), Repo::init());
+    let files = "for i in $(seq 60); do truncate -s 1073741823 slow-$i; done; : > made";
+    let agent = scripted(&repo, files, "rm -f slow-*; : > done");
+    let words = run_words_with(&agent, 3, &["--criteria", "test -e done", "--unmetered"]);
+    let child = user.spawn(repo.path(), words);
+    wait_for_file(&repo.path().join("made"));
+    std::thread::sleep(Duration::from_secs(1));
+    let asked = std::time::Instant::now();
+    signal(&child, rustix::process::Signal::TERM);
+    let result = finish(child).with_code(19).json();
+    assert_eq!((&result["status"], &result["reason"]), (&"ABORTED".into(), &"CANCELLED".into()), "{result}");
+    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    for number in 1..=60 {
+        fs::remove_file(repo.path().join(format!("slow-{number}"))).unwrap();
+    }
+    assert_eq!(user.ralph(repo.path(), ["resume", "--json"]).ok().json()["status"], "COMPLETED");
 }
 
 /// An agent can leave a link in the place of Ralph's folder; whoever asks for a report later must not write through it.

@@ -39,7 +39,7 @@ impl Baseline {
                 facts.find(tree);
                 Self::enter(facts)
             }
-            Event::Faulted { error, .. } => fault(error),
+            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             Event::BaselineFinished { .. }
             | Event::LoopStarted { .. }
             | Event::IterationStarted { .. }

@@ -54,7 +54,7 @@ impl Closing {
                 facts.resume(limits);
                 end(facts, self.outcome)
             }
-            Event::Faulted { error, .. } => fault(error),
+            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             Event::WorkCommitted { .. }
             | Event::TripwireFinished { .. }
             | Event::PinsRestored { .. }

@@ -59,9 +59,9 @@ impl Confirming {
                 forget_verdict(facts);
                 Verifying::enter(facts)
             }
-            Event::Faulted { error, .. } => {
+            Event::Faulted { error, stopped, .. } => {
                 forget_verdict(facts);
-                fault(error)
+                fault(facts, error, stopped)
             }
             Event::TripwireFinished { .. }
             | Event::LoopStarted { .. }

@@ -38,7 +38,7 @@ impl Guarding {
                 facts.resume(limits);
                 Self::enter(facts, self.violations)
             }
-            Event::Faulted { error, .. } => fault(error),
+            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             Event::ProhibitedRestored { .. }
             | Event::LoopStarted { .. }
             | Event::BaselineFinished { .. }

@@ -77,7 +77,7 @@ impl Pausing {
                 facts.resume(limits);
                 next_iteration(facts, Millis(0))
             }
-            Event::Faulted { error, .. } => fault(error),
+            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             Event::IterationStarted { .. }
             | Event::IterationRefused { .. }
             | Event::LoopStarted { .. }

@@ -42,7 +42,7 @@ impl Restoring {
                 facts.resume(limits);
                 Self::enter(facts, self.best, self.stalled)
             }
-            Event::Faulted { error, .. } => fault(error),
+            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             Event::TreeRestored { .. }
             | Event::TripwireFinished { .. }
             | Event::PinsRestored { .. }

@@ -50,7 +50,7 @@ impl Verifying {
                 facts.find(tree);
                 Self::enter(facts)
             }
-            Event::Faulted { error, .. } => fault(error),
+            Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
             Event::ChecksFinished { .. }
             | Event::LoopStarted { .. }
             | Event::BaselineFinished { .. }

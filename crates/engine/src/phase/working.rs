@@ -89,9 +89,9 @@ impl Working {
                 facts.find(tree);
                 next_iteration(facts, Millis(0))
             }
-            Event::Faulted { error, lost } => {
+            Event::Faulted { error, lost, stopped } => {
                 self.lose(facts, at, lost);
-                fault(error)
+                fault(facts, error, stopped)
             }
             Event::AgentFinished { .. }
             | Event::LoopStarted { .. }

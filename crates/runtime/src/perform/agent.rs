@@ -104,7 +104,13 @@ impl Context {
         self.put_settings_back(settings, tree, attempt).await;
         let observed = observed?;
         self.warn_of_unpriced(&observed.unpriced);
-        let left = self.look(iteration, before).await?;
+        let left = match self.look(iteration, before.clone()).await {
+            // What the run cost counts all the same. Whoever resumes records the workspace as it is then.
+            Err(Error::Workspace(ralph_workspace::Error::Stopped)) => {
+                Left { tree: before, changed: Vec::new(), violations: Vec::new() }
+            }
+            left => left?,
+        };
         let since = move |repository: &Repository| {
             head.and_then(|head| repository.commits_since(head.commit.as_ref()).ok()).unwrap_or(0)
         };

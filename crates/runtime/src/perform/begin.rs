@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_engine::{DayBudget, Event, Refusal, Wait};
 use ralph_model::{Attempt, Iteration, Millis, Money, Timestamp};
 use ralph_process::Stop;
-use ralph_store::{DayTotals, Pool};
+use ralph_store::{DayTotals, Pool, Reserve};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -24,6 +24,9 @@ pub(super) struct Beginning {
 
 /// The clock on the wall is looked at this often while a service is waited for: a computer that slept is not late.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_secs(5);
+
+/// A look at the workspace that ended this recently is as good as a new one: the one after the checks, where there is no pause.
+const RECENT: Duration = Duration::from_millis(250);
 
 impl Context {
     pub(super) async fn begin_iteration(
@@ -49,7 +52,7 @@ impl Context {
             .with_workspace(move |ground| {
                 let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
                 let label = format!("iteration-{iteration}-before");
-                Ok((violations, ground.workspace.snapshot(loop_id, &label)?))
+                Ok((violations, ground.workspace.snapshot_recent(loop_id, &label, RECENT)?))
             })
             .await?;
         let violations = with_committed(violations, committed);
@@ -75,9 +78,10 @@ impl Context {
         // One loop of a race does not take what the others need to begin.
         let want = race.map_or(want, |race| want.min(race.share()));
         let store = &self.services.store;
-        let reservation = store.reserve_from(&day, self.loop_id, attempt, want, cap, pool.as_ref()).await?;
+        let reserve = Reserve { day, attempt, want, day_cap: cap, pool: pool.clone() };
+        let reservation = store.reserve(self.lease, reserve).await?;
         if reservation.granted == Money::ZERO {
-            store.release(self.loop_id, attempt).await?;
+            store.release(self.lease, attempt).await?;
             // What others hold is as good as spent for whoever wants to begin.
             let held = |totals: DayTotals| totals.settled + totals.reserved;
             let spent = held(reservation.day);

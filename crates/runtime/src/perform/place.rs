@@ -3,8 +3,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use ralph_model::Runner;
@@ -154,9 +152,9 @@ impl Context {
             self.with_workspace(move |ground| Ok(ground.workspace.swap_out(&record, Since::Check)?)).await?
         };
         if let Some(temporary) = env.temporary.take()
-            && let Err(error) = temporary.close()
+            && let Err(error) = remove_folder(&temporary.keep()).await
         {
-            self.services.warn(format!("a temporary folder of the checks could not be removed: {error}"));
+            self.services.warn(format!("a temporary folder of the checks could not be removed: {}", error.chain()));
         }
         if env.caches == Caches::Cold
             && let Err(error) = remove_folder(&self.folder.checks().join("cold")).await
@@ -280,27 +278,7 @@ async fn remove_folder(path: &Path) -> Result<(), Error> {
 
 /// Removes a file, or a folder with all that is in it, also where checks took the permission to do so away.
 pub(crate) fn remove_tree(path: &Path) -> Result<(), Error> {
-    let remove = || match fs::symlink_metadata(path) {
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    };
-    if remove().is_ok() {
-        return Ok(());
-    }
-    open_up(path);
-    remove().map_err(Error::file(path))
-}
-
-/// Gives the owner every right to the folders below; what cannot be opened is reported by whoever removes it.
-fn open_up(folder: &Path) {
-    let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_up(&entry.path());
-        }
-    }
+    crate::settings_snapshot::remove(path).map_err(Error::file(path))
 }
 
 fn get(environment: &[(OsString, OsString)], name: &str) -> Option<OsString> {

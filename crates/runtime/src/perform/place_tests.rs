@@ -1,3 +1,5 @@
+use std::os::unix::fs::PermissionsExt as _;
+
 use super::*;
 
 fn variables(pairs: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
@@ -40,4 +42,19 @@ fn a_folder_that_checks_closed_is_removed_all_the_same() {
     remove_tree(&folder).unwrap();
     assert!(!folder.exists());
     remove_tree(&folder).unwrap();
+}
+
+#[test]
+fn a_folder_that_is_nested_deeper_than_a_path_can_say_is_removed() {
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+    let base = tempfile::tempdir().unwrap();
+    let top = base.path().join("cold");
+    fs::create_dir(&top).unwrap();
+    let mut folder = openat(CWD, &top, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    for _ in 0..5_000 {
+        mkdirat(&folder, "d", Mode::RWXU).unwrap();
+        folder = openat(&folder, "d", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    remove_tree(&top).unwrap();
+    assert!(!top.exists());
 }

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use durable::{Shared, Tree, recover};
 use known::Parts;
+pub(crate) use tree::remove;
 use tree::{Missing, Spot};
 
 /// Bytes of one file, of one root and of all roots whose content is remembered; names of one root; how deep it is looked into.

@@ -182,6 +182,14 @@ impl Spot {
     }
 }
 
+/// Removes whatever is at a path, with all that is in it, however deep; nothing is fine too.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match Spot::at(path, Missing::Refused) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        spot => spot?.remove(),
+    }
+}
+
 /// Opens a folder, also one that was made unreadable.
 fn open_folder(place: BorrowedFd<'_>, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
     match openat(place, path, flags, Mode::empty()) {

@@ -2,13 +2,13 @@
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Lines, Write as _};
-use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use ralph_model::{Attempt, LoopId, Money};
-use ralph_store::{Error, Head, Seq, Store};
+use ralph_model::{Money, RunId};
+use ralph_store::{Epoch, Error, Head, Lease, Seq, StoreHandle};
 
-use crate::{event, id, new_loop};
+use crate::database::open;
+use crate::{event, id, new_run, reserve};
 
 /// What the other process does.
 #[derive(Clone, Copy)]
@@ -23,8 +23,6 @@ pub(crate) enum Role {
     Fill,
 }
 
-pub(crate) const DAY: &str = "2026-11-15";
-pub(crate) const DAY_CAP: Money = Money::dollars(5);
 const MARK: &str = "said:";
 
 /// A started process with its words.
@@ -35,7 +33,7 @@ pub(crate) struct Helper {
 
 impl Helper {
     /// Starts the role on a database. `wrap` is a line of shell that goes before it.
-    pub(crate) fn start(path: &Path, loop_id: LoopId, role: Role, wrap: &str) -> Self {
+    pub(crate) fn start(address: &str, run: RunId, role: Role, wrap: &str) -> Self {
         let (name, count) = match role {
             Role::AppendForever => ("forever", 0),
             Role::AppendShared(count) => ("shared", count),
@@ -45,7 +43,7 @@ impl Helper {
         let mut child = Command::new("sh")
             .args(["-c", &format!("{wrap} exec \"$0\" --exact helper::other_process --nocapture")])
             .arg(env::current_exe().unwrap())
-            .env("RALPH_STORE_TEST", format!("{name} {count} {loop_id} {}", path.display()))
+            .env("RALPH_STORE_TEST", format!("{name} {count} {run} {address}"))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -81,45 +79,47 @@ fn other_process() {
     let Ok(words) = env::var("RALPH_STORE_TEST") else { return };
     let mut words = words.splitn(4, ' ');
     let mut word = || words.next().unwrap();
-    let (role, count, loop_id, path) = (word(), word().parse().unwrap(), word().parse().unwrap(), word());
+    let (role, count, run, path) = (word(), word().parse().unwrap(), word().parse().unwrap(), word());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let store = Store::open(Path::new(path)).await.unwrap();
+        let store = open(path).await;
         match role {
-            "forever" => forever(&store, loop_id).await,
-            "shared" => shared(&store, loop_id, count).await,
-            "reserve" => reserve(&store, loop_id, count).await,
-            "fill" => fill(&store, loop_id).await,
+            "forever" => forever(&store, run).await,
+            "shared" => shared(&store, run, count).await,
+            "reserve" => reserve_many(&store, run, count).await,
+            "fill" => fill(&store, run).await,
             other => panic!("{other} is no role"),
         }
     });
 }
 
-async fn head(store: &Store, loop_id: LoopId) -> Head {
-    match store.get(loop_id).await {
-        Ok(entry) => entry.head,
-        Err(Error::UnknownLoop { .. }) => store.create_loop(new_loop(loop_id), event("{}".to_owned())).await.unwrap(),
+async fn opened(store: &StoreHandle, run: RunId) -> (Lease, Head) {
+    match store.run(run).await {
+        Ok(entry) => (store.acquire(run, None).await.unwrap(), entry.head),
+        Err(Error::UnknownRun { .. }) => store.create_run(new_run(run), event("{}".to_owned())).await.unwrap(),
         Err(error) => panic!("{error}"),
     }
 }
 
-async fn forever(store: &Store, loop_id: LoopId) {
-    let mut head = head(store, loop_id).await;
+async fn forever(store: &StoreHandle, run: RunId) {
+    let (lease, mut head) = opened(store, run).await;
     loop {
         // Several pages at times, so that a kill can hit a transaction of many writes.
         let payload = format!("\"{}\"", "x".repeat(if head.seq.0.is_multiple_of(7) { 40_000 } else { 100 }));
-        head = store.append(loop_id, head.seq, &[event(payload)], None, None).await.unwrap();
+        head = store.append(lease, head.seq, event(payload).into()).await.unwrap();
         say(head.seq);
     }
 }
 
-async fn shared(store: &Store, own: LoopId, count: u32) {
-    let mut mine = head(store, own).await;
+async fn shared(store: &StoreHandle, own: RunId, count: u32) {
+    let (lease, mut mine) = opened(store, own).await;
     let mut theirs = Seq(1);
+    // All processes of the test share the first lease of this run.
+    let common = Lease { run: id(0), epoch: Epoch(1) };
     for number in 0..count {
-        mine = store.append(own, mine.seq, &[event(number.to_string())], None, None).await.unwrap();
+        mine = store.append(lease, mine.seq, event(number.to_string()).into()).await.unwrap();
         loop {
-            match store.append(id(0), theirs, &[event(format!("\"{own} {number}\""))], None, None).await {
+            match store.append(common, theirs, event(format!("\"{own} {number}\"")).into()).await {
                 Ok(head) => break theirs = head.seq,
                 Err(Error::Conflict { found, .. }) => theirs = found,
                 Err(error) => panic!("{error}"),
@@ -129,20 +129,19 @@ async fn shared(store: &Store, own: LoopId, count: u32) {
     say(count);
 }
 
-async fn reserve(store: &Store, loop_id: LoopId, count: u32) {
-    head(store, loop_id).await;
+async fn reserve_many(store: &StoreHandle, run: RunId, count: u32) {
+    let (lease, _) = opened(store, run).await;
     for attempt in 1..=count {
-        let want = Money::from_micros(30_011);
-        let answer = store.reserve(DAY, loop_id, Attempt(attempt), want, DAY_CAP).await.unwrap();
+        let answer = store.reserve(lease, reserve(attempt, Money::from_micros(30_011))).await.unwrap();
         say(answer.granted.micros());
     }
 }
 
-async fn fill(store: &Store, loop_id: LoopId) {
-    let mut head = head(store, loop_id).await;
+async fn fill(store: &StoreHandle, run: RunId) {
+    let (lease, mut head) = opened(store, run).await;
     loop {
         let payload = format!("\"{}\"", "x".repeat(10_000));
-        match store.append(loop_id, head.seq, &[event(payload)], None, None).await {
+        match store.append(lease, head.seq, event(payload).into()).await {
             Ok(next) => head = next,
             Err(error) => {
                 assert!(matches!(error, Error::Full { .. }), "{error:?}");

@@ -1,39 +1,68 @@
 //! The store among real processes: killed ones, racing ones, and a disk without room.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)] // a failed test is to stop at once
 
+mod conformance;
 mod crash;
+mod database;
 mod full;
 mod helper;
 mod race;
+mod server;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use ralph_model::{LoopId, Timestamp};
-use ralph_store::{NewEvent, NewLoop};
+use ralph_model::{Attempt, Money, RunId, RunKind, Timestamp};
+use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Reserve, StoreHandle};
 use tempfile::TempDir;
 use uuid::Uuid;
 
+const DAY: &str = "2026-11-15";
+const DAY_CAP: Money = Money::dollars(5);
+
+/// In memory where the machine has such a place: most tests are about rows, not about the disk.
 fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
 }
 
-fn id(number: u128) -> LoopId {
-    LoopId::from_uuid(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + number))
+fn id(number: u128) -> RunId {
+    RunId::from_uuid(Uuid::from_u128(0x0190_0000_0000_7000_8000_0000_0000_0000 + number))
 }
 
 fn event(payload: String) -> NewEvent {
     NewEvent { at: Timestamp(1_000), version: 1, kind: "test".to_owned(), payload }
 }
 
-fn new_loop(id: LoopId) -> NewLoop {
-    NewLoop {
+fn numbered(number: i64) -> NewEvent {
+    NewEvent { at: Timestamp(1_000 + number), ..event(format!(r#"{{"iteration":{number}}}"#)) }
+}
+
+fn events(numbers: RangeInclusive<i64>) -> Append {
+    Append { events: numbers.map(numbered).collect(), ..Append::default() }
+}
+
+fn reserve(attempt: u32, want: Money) -> Reserve {
+    Reserve { day: DAY.to_owned(), attempt: Attempt(attempt), want, day_cap: DAY_CAP, pool: None }
+}
+
+fn new_run(id: RunId) -> NewRun {
+    NewRun {
         id,
+        kind: RunKind::Loop,
+        parent: None,
         workspace: "/work/project".to_owned(),
+        origin: None,
         objective: "survive".to_owned(),
         agent: "command".to_owned(),
         skill: None,
-        pid: None,
+        pid: Some(4711),
         at: Timestamp(1_000),
     }
+}
+
+/// A run with events 1 to `last`.
+async fn started(store: &StoreHandle, id: RunId, last: i64) -> (Lease, Head) {
+    let (lease, head) = store.create_run(new_run(id), numbered(1)).await.unwrap();
+    (lease, store.append(lease, head.seq, events(2..=last)).await.unwrap())
 }

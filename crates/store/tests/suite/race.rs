@@ -4,19 +4,20 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_model::Timestamp;
-use ralph_store::{Error, StopMode, Store};
+use ralph_store::{Error, StopMode, open_sqlite};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection as _, SqliteConnection};
 
-use crate::helper::{DAY, DAY_CAP, Helper, Role};
-use crate::{event, folder, id, new_loop};
+use crate::helper::{Helper, Role};
+use crate::{DAY, DAY_CAP, event, folder, id, new_run};
 
 #[tokio::test]
 async fn eight_processes_never_reserve_more_than_the_day_has() {
     let folder = folder();
     let path = folder.path().join("ralph.db");
-    let store = Store::open(&path).await.unwrap();
-    let helpers: Vec<Helper> = (1..=8).map(|number| Helper::start(&path, id(number), Role::Reserve(50), "")).collect();
+    let store = open_sqlite(&path).await.unwrap();
+    let helpers: Vec<Helper> =
+        (1..=8).map(|number| Helper::start(path.to_str().unwrap(), id(number), Role::Reserve(50), "")).collect();
     let watching = tokio::spawn({
         let store = store.clone();
         async move {
@@ -42,10 +43,10 @@ async fn eight_processes_never_reserve_more_than_the_day_has() {
 async fn writers_of_several_processes_wait_for_each_other() {
     let folder = folder();
     let path = folder.path().join("ralph.db");
-    let store = Store::open(&path).await.unwrap();
-    store.create_loop(new_loop(id(0)), event("{}".to_owned())).await.unwrap();
+    let store = open_sqlite(&path).await.unwrap();
+    store.create_run(new_run(id(0)), event("{}".to_owned())).await.unwrap();
     let helpers: Vec<Helper> =
-        (1..=6).map(|number| Helper::start(&path, id(number), Role::AppendShared(40), "")).collect();
+        (1..=6).map(|number| Helper::start(path.to_str().unwrap(), id(number), Role::AppendShared(40), "")).collect();
     for helper in helpers {
         assert_eq!(helper.finish(), ["40"]);
     }
@@ -58,14 +59,14 @@ async fn writers_of_several_processes_wait_for_each_other() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn tasks_of_one_process_wait_for_each_other() {
     let folder = folder();
-    let store = Store::open(&folder.path().join("ralph.db")).await.unwrap();
+    let store = open_sqlite(&folder.path().join("ralph.db")).await.unwrap();
     let tasks: Vec<_> = (1..=8)
         .map(|number| {
             let store = store.clone();
             tokio::spawn(async move {
-                let mut head = store.create_loop(new_loop(id(number)), event("{}".to_owned())).await.unwrap();
+                let (lease, mut head) = store.create_run(new_run(id(number)), event("{}".to_owned())).await.unwrap();
                 for _ in 0..25 {
-                    head = store.append(id(number), head.seq, &[event("{}".to_owned())], None, None).await.unwrap();
+                    head = store.append(lease, head.seq, event("{}".to_owned()).into()).await.unwrap();
                     assert_eq!(store.journal(id(number)).await.unwrap().len() as u64, head.seq.0);
                 }
             })
@@ -88,14 +89,13 @@ async fn lock_held(path: &Path) -> SqliteConnection {
 async fn a_locked_database_is_waited_for_and_readers_do_not_wait() {
     let folder = folder();
     let path = folder.path().join("ralph.db");
-    let store = Store::open(&path).await.unwrap();
-    let head = store.create_loop(new_loop(id(1)), event("{}".to_owned())).await.unwrap();
+    let store = open_sqlite(&path).await.unwrap();
+    let (lease, head) = store.create_run(new_run(id(1)), event("{}".to_owned())).await.unwrap();
     let holder = lock_held(&path).await;
 
     assert_eq!(store.journal(id(1)).await.unwrap().len(), 1);
     assert_eq!(store.stop_requested(id(1)).await.unwrap(), None);
-    let event = [event("{}".to_owned())];
-    let append = store.append(id(1), head.seq, &event, None, None);
+    let append = store.append(lease, head.seq, event("{}".to_owned()).into());
     tokio::pin!(append);
     tokio::select! {
         early = &mut append => panic!("somebody else holds the lock: {early:?}"),

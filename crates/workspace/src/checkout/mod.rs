@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_model::{Change, ChangeKind, TreeHash};
-use rustix::fs::{AtFlags, statat};
+use rustix::fs::AtFlags;
 use survey::{Extra, Left, Survey};
 use wanted::{Source, Want, Wanted};
 
@@ -29,9 +29,9 @@ use crate::placement::path_of;
 use crate::quote::quote;
 use crate::rules::{Outside, Rules};
 use crate::scan::{encode_cache, load_cache};
-use crate::stamp::{Instant, Stamp};
+use crate::stamp::Instant;
 use crate::store::make_private_folder;
-use crate::{Error, Placement, Workspace};
+use crate::{Error, Placement, StopFlag, Workspace};
 
 /// A folder that is made equal to trees.
 pub struct Checkout {
@@ -45,6 +45,7 @@ pub struct Checkout {
     wanted: Wanted,
     rules: HashMap<Id, Arc<Rules>>,
     outside: Outside,
+    stop: StopFlag,
 }
 
 /// What was done to make a checkout equal to a tree.
@@ -85,7 +86,7 @@ impl Checkout {
             write_durably(&known, text.as_bytes())?;
         }
         let (wanted, rules, outside) = (Wanted::default(), HashMap::new(), Outside::default());
-        Ok(Self { root, identity, caches, left, wanted, rules, outside })
+        Ok(Self { root, identity, caches, left, wanted, rules, outside, stop: StopFlag::default() })
     }
 
     /// The folder, without links in its path.
@@ -112,17 +113,15 @@ impl Checkout {
             }
         }
         self.outside = workspace.outside.clone();
-        let survey = Survey::make(&place, &wanted, &self.left, &self.rules, &self.outside)?;
-        let mut removed = Vec::new();
-        for extra in &survey.extra {
-            match extra {
-                Extra::File(path) => {
-                    place.unlink(path)?;
-                    removed.push(quote(path));
-                }
-                Extra::Folder(path) => place.remove_folder(path)?,
-            }
-        }
+        self.stop = workspace.stop.clone();
+        let poll = self.stop.step();
+        let survey = Survey::make(&place, &wanted, &self.left, &self.rules, &self.outside, self.stop.step())?;
+        let extra = survey.extra.iter().map(|extra| match extra {
+            Extra::File(path) => (&path[..], AtFlags::empty()),
+            Extra::Folder(path) => (&path[..], AtFlags::REMOVEDIR),
+        });
+        place.remove_each(extra, &poll)?;
+        let mut removed: Vec<String> = survey.files().map(quote).collect();
         // What was put there goes even from a folder that is kept, where a look at the tree alone passes by.
         let absent = overlay.iter().filter(|(_, placement)| *placement == Placement::Absent);
         let absent = absent.map(|(path, _)| path_of(path)).collect::<Result<Vec<_>, _>>()?;
@@ -136,12 +135,13 @@ impl Checkout {
         let mut written = Vec::new();
         for path in survey.bad.iter().map(|(path, _)| path).chain(&survey.touched) {
             let Some(want) = wanted.files.get(path) else { continue };
+            poll.check()?;
             let content = self.content(workspace, path, want, overlay)?;
             match want.mode {
                 Mode::Link => place.write_link(path, &content)?,
                 _ => place.write_file(path, &content, Permissions::Exact(want.permissions))?,
             }
-            left.insert(path.clone(), self.stamp(path, want.id)?);
+            left.insert(path.clone(), Self::stamp(&place, path, want.id)?);
             written.push(quote(path));
         }
         written.sort();
@@ -156,12 +156,10 @@ impl Checkout {
     /// added. Empty means that the folder still holds that tree. Before the first sync of this process everything counts as
     /// added.
     pub fn changed(&self) -> Result<Vec<Change>, Error> {
-        let survey = Survey::make(&self.place()?, &self.wanted, &self.left, &self.rules, &self.outside)?;
+        let survey =
+            Survey::make(&self.place()?, &self.wanted, &self.left, &self.rules, &self.outside, self.stop.step())?;
         let bad = survey.bad.iter().map(|(path, kind)| Change { path: quote(path), kind: *kind });
-        let extra = survey.extra.iter().filter_map(|extra| match extra {
-            Extra::File(path) => Some(Change { path: quote(path), kind: ChangeKind::Added }),
-            Extra::Folder(_) => None,
-        });
+        let extra = survey.files().map(|path| Change { path: quote(path), kind: ChangeKind::Added });
         let mut changes: Vec<Change> = bad.chain(extra).collect();
         changes.sort_by(|left, right| left.path.cmp(&right.path));
         Ok(changes)
@@ -192,11 +190,8 @@ impl Checkout {
     }
 
     /// What was just written, to be recognised by.
-    fn stamp(&self, path: &[u8], id: Id) -> Result<Left, Error> {
-        use std::os::unix::ffi::OsStrExt;
-        let full = self.root.join(std::ffi::OsStr::from_bytes(path));
-        let stat = statat(rustix::fs::CWD, &full, AtFlags::SYMLINK_NOFOLLOW).map_err(Error::io("look at", &full))?;
-        let stamp = Stamp::of(&stat);
+    fn stamp(place: &Place, path: &[u8], id: Id) -> Result<Left, Error> {
+        let stamp = place.stamp(path)?;
         Ok(Left { stamp, id, racy: stamp.is_racy(Instant::now()) })
     }
 

@@ -1,9 +1,9 @@
 //! How a checkout differs from what it is to hold. Opens folders that are closed; changes nothing else.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use ralph_model::ChangeKind;
@@ -12,12 +12,14 @@ use rustix::io::Errno;
 
 use super::wanted::{Want, Wanted};
 use crate::Error;
-use crate::content::hash;
+use crate::content::{MAX_FILE, hash};
+use crate::descent::Descent;
 use crate::object::{Id, Kind, Mode};
 use crate::place::Place;
-use crate::rules::{Chain, Folder, Outside, Rules, is_ignored};
-use crate::scan::{FOLDER, list};
+use crate::rules::{Folder, Link, Outside, Rules, is_ignored};
+use crate::scan::list;
 use crate::stamp::{Instant, Stamp};
+use crate::stop::Poll;
 
 /// Dependencies and build output, by the usual names of their folders.
 const KEPT: [&[u8]; 14] = [
@@ -92,7 +94,20 @@ struct Surveyor<'a> {
     rules: &'a HashMap<Id, Arc<Rules>>,
     outside: &'a Outside,
     started: Instant,
+    poll: Poll,
+    /// The rules on the way to the folder that is looked at.
+    chain: Vec<Link>,
     found: Survey,
+}
+
+/// A folder on the way to the one that is looked at.
+struct Frame {
+    names: std::vec::IntoIter<(CString, FileType)>,
+    /// How much of the path leads to what is in it.
+    base: usize,
+    /// How many rules come from the folders above.
+    rules: usize,
+    stay: Stay,
 }
 
 impl Survey {
@@ -102,11 +117,12 @@ impl Survey {
         left: &HashMap<Vec<u8>, Left>,
         rules: &HashMap<Id, Arc<Rules>>,
         outside: &Outside,
+        poll: Poll,
     ) -> Result<Self, Error> {
-        let found = Self::default();
-        let mut surveyor = Surveyor { place, wanted, left, rules, outside, started: Instant::now(), found };
+        let (found, chain, started) = (Self::default(), Vec::new(), Instant::now());
+        let mut surveyor = Surveyor { place, wanted, left, rules, outside, started, poll, chain, found };
         let root = place.top().map_err(Error::io("open", place.full(b"")))?;
-        surveyor.folder(&root, &mut Vec::new(), None, Stay::Ignored)?;
+        surveyor.all(root)?;
         let mut found = surveyor.found;
         let (good, bad) = (found.good.iter().map(|(path, _)| path), found.bad.iter().map(|(path, _)| path));
         let seen: HashSet<&Vec<u8>> = good.chain(bad).chain(&found.touched).collect();
@@ -116,78 +132,93 @@ impl Survey {
     }
 }
 
+impl Survey {
+    /// Files and links that are not wanted.
+    pub(super) fn files(&self) -> impl Iterator<Item = &[u8]> {
+        self.extra.iter().filter_map(|extra| match extra {
+            Extra::File(path) => Some(&path[..]),
+            Extra::Folder(_) => None,
+        })
+    }
+}
+
 impl Surveyor<'_> {
-    fn folder(&mut self, fd: &OwnedFd, path: &mut Vec<u8>, above: Option<&Chain<'_>>, stay: Stay) -> Result<(), Error> {
-        let names = list(fd.as_fd()).map_err(|errno| self.failed(path, errno))?;
-        let base = if path.is_empty() { 0 } else { path.len() + 1 };
-        let length = path.len();
-        if length > 0 {
+    /// Goes through a folder and everything below it.
+    fn all(&mut self, root: OwnedFd) -> Result<(), Error> {
+        let mut descent = Descent::new(root);
+        let mut path = Vec::new();
+        let mut stack = vec![self.folder(&mut descent, &mut path, Stay::Ignored)?];
+        while let Some(frame) = stack.last_mut() {
+            self.poll.check()?;
+            path.truncate(frame.base);
+            let Some((name, kind)) = frame.names.next() else {
+                self.chain.truncate(frame.rules);
+                stack.pop();
+                descent.leave();
+                // All of it comes before the folder itself.
+                path.pop();
+                if !path.is_empty() && !self.wanted.folders.contains(&path[..]) {
+                    self.found.extra.push(Extra::Folder(path.clone()));
+                }
+                continue;
+            };
+            path.extend_from_slice(name.as_bytes());
+            if kind != FileType::Directory {
+                let fd = descent.open().map_err(|errno| self.failed(&path, errno))?;
+                self.file(fd, &name, kind, &path, frame.stay)?;
+            } else if let Some(below) = self.enters(&name, &path, frame.stay) {
+                descent.enter(name);
+                let opened = match descent.open().map(|_| ()) {
+                    Err(Errno::ACCESS) => {
+                        self.place.open_up(&path)?;
+                        descent.open().map(|_| ())
+                    }
+                    opened => opened,
+                };
+                match opened {
+                    Ok(()) => stack.push(self.folder(&mut descent, &mut path, below)?),
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => descent.leave(),
+                    Err(errno) => return Err(self.failed(&path, errno)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the names and the rules of a folder; the path leads to what is in it from then on.
+    fn folder(&mut self, descent: &mut Descent, path: &mut Vec<u8>, stay: Stay) -> Result<Frame, Error> {
+        let fd = descent.open().map_err(|errno| self.failed(path, errno))?;
+        let names = list(fd).map_err(|errno| self.failed(path, errno))?.into_iter();
+        if !path.is_empty() {
             path.push(b'/');
         }
+        let (base, rules) = (path.len(), self.chain.len());
         path.extend_from_slice(b".gitignore");
         let own = self.wanted.files.get(path).filter(|want| want.mode.is_regular());
-        let own = own.and_then(|want| self.rules.get(&want.id)).cloned();
-        let own = own.as_deref().map(|rules| Chain { rules, base, above });
-        let chain = own.as_ref().or(above);
-        for (name, kind) in names {
-            path.truncate(base);
-            path.extend_from_slice(name.as_bytes());
-            match kind {
-                FileType::Directory => self.child(fd, &name, path, chain, stay)?,
-                _ => self.file(fd.as_fd(), &name, kind, path, chain, stay)?,
-            }
+        if let Some(own) = own.and_then(|want| self.rules.get(&want.id)) {
+            self.chain.push(Link { rules: Arc::clone(own), base });
         }
-        path.truncate(length);
-        Ok(())
+        path.truncate(base);
+        Ok(Frame { names, base, rules, stay })
     }
 
-    fn child(
-        &mut self,
-        fd: &OwnedFd,
-        name: &CStr,
-        path: &mut Vec<u8>,
-        chain: Option<&Chain<'_>>,
-        stay: Stay,
-    ) -> Result<(), Error> {
-        let below = if stay == Stay::Nothing || self.wanted.files.contains_key(&path[..]) {
-            Stay::Nothing
-        } else if path == b".ralph" {
-            return Ok(());
-        } else {
-            let ignored = stay == Stay::All || is_ignored(chain, self.outside, path, Folder::Yes);
-            let is_wanted = self.wanted.folders.contains(&path[..]);
-            if !is_wanted && (ignored || KEPT.contains(&name.to_bytes())) {
-                return Ok(());
-            }
-            if ignored { Stay::All } else { Stay::Ignored }
-        };
-        let opened = match openat(fd, name, FOLDER, Access::empty()) {
-            Err(Errno::ACCESS) => {
-                self.place.open_up(path)?;
-                openat(fd, name, FOLDER, Access::empty())
-            }
-            opened => opened,
-        };
-        match opened {
-            Ok(child) => self.folder(&child, path, chain, below)?,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
-            Err(errno) => return Err(self.failed(path, errno)),
+    /// How much of a folder may stay; `None` when all of it does.
+    fn enters(&self, name: &CStr, path: &[u8], stay: Stay) -> Option<Stay> {
+        if stay == Stay::Nothing || self.wanted.files.contains_key(path) {
+            return Some(Stay::Nothing);
         }
-        if !self.wanted.folders.contains(&path[..]) {
-            self.found.extra.push(Extra::Folder(path.clone()));
+        if path == b".ralph" {
+            return None;
         }
-        Ok(())
+        let ignored = stay == Stay::All || is_ignored(&self.chain, self.outside, path, Folder::Yes);
+        let is_wanted = self.wanted.folders.contains(path);
+        if !is_wanted && (ignored || KEPT.contains(&name.to_bytes())) {
+            return None;
+        }
+        Some(if ignored { Stay::All } else { Stay::Ignored })
     }
 
-    fn file(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        name: &CStr,
-        kind: FileType,
-        path: &[u8],
-        chain: Option<&Chain<'_>>,
-        stay: Stay,
-    ) -> Result<(), Error> {
+    fn file(&mut self, fd: BorrowedFd<'_>, name: &CStr, kind: FileType, path: &[u8], stay: Stay) -> Result<(), Error> {
         if let Some(want) = self.wanted.files.get(path) {
             match self.compare(fd, name, kind, path, want)? {
                 Compared::Good(left) => self.found.good.push((path.to_vec(), left)),
@@ -197,7 +228,7 @@ impl Surveyor<'_> {
             return Ok(());
         }
         let in_the_way = stay == Stay::Nothing || self.wanted.folders.contains(path);
-        let ignored = || stay == Stay::All || is_ignored(chain, self.outside, path, Folder::No);
+        let ignored = || stay == Stay::All || is_ignored(&self.chain, self.outside, path, Folder::No);
         if in_the_way || path == b".ralph" || !ignored() {
             self.found.extra.push(Extra::File(path.to_vec()));
         }
@@ -254,7 +285,11 @@ impl Surveyor<'_> {
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ACCESS | Errno::PERM) => return Ok(false),
             Err(errno) => return Err(self.failed(path, errno)),
         };
-        let found = hash(&mut file, size).map_err(Error::io("read", self.place.full(path)))?;
+        // Nothing that large is ever wanted.
+        if size > MAX_FILE {
+            return Ok(false);
+        }
+        let found = hash(&mut file, size, &self.poll).map_err(Error::io("read", self.place.full(path)))?;
         Ok(found == want.id)
     }
 

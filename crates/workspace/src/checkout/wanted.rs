@@ -44,7 +44,7 @@ impl Wanted {
         let mut files = BTreeMap::new();
         for (path, mode, id) in list(store, git, tree)? {
             // What could not be read is not known, and nothing stands for it.
-            if id != marker {
+            if id != marker && !store.is_large(&id) {
                 let permissions = if mode == Mode::Executable { 0o755 } else { 0o644 };
                 files.insert(path, Want { mode, permissions, id, source: Source::Tree });
             }

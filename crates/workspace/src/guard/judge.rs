@@ -5,19 +5,21 @@ use std::collections::{HashSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use ralph_model::{ChangeKind, PinKind};
+use rustix::fs::{FileType, lstat};
 
 use super::baseline::{Baseline, Behind, Content, Record, What};
 use super::compare::{difference, is_below};
 use super::pins::{Offence, Pins};
 use super::walk::{BULK, Found};
-use crate::content::hash;
+use crate::content::{hash, large};
 use crate::git::Git;
-use crate::object::Kind;
+use crate::object::{Id, Kind};
 use crate::quote::quote;
+use crate::stamp::Stamp;
+use crate::stop::Poll;
 use crate::{Error, Placement, Workspace};
 
 /// How many names behind a link of the agent's are looked at. A link to more counts as one that brings something.
@@ -30,7 +32,8 @@ pub(super) fn judge(
     baseline: &Baseline,
     now: &Found,
 ) -> Result<Vec<Offence>, Error> {
-    let judge = Judge { root: &workspace.root, git: &workspace.git, pins, baseline, now };
+    let poll = workspace.stop.step();
+    let judge = Judge { root: &workspace.root, git: &workspace.git, pins, baseline, now, poll: &poll };
     let mut offences = BTreeMap::new();
     let mut found = now.records.iter().peekable();
     let mut new = Vec::new();
@@ -41,6 +44,7 @@ pub(super) fn judge(
         let found = found.next_if(|(at, _)| *at == path).map(|(_, found)| found);
         // Thousands of files of an installed runner are as they were in almost every look.
         if found != Some(record) {
+            poll.check()?;
             judge.old(path, record, found, &mut offences)?;
         }
     }
@@ -63,7 +67,7 @@ pub(super) fn placement(baseline: &Baseline, git: &Git, record: &Record) -> Resu
 }
 
 fn file(baseline: &Baseline, git: &Git, content: &Content) -> Result<Option<Placement>, Error> {
-    let Some(id) = content.id else { return Ok(None) };
+    let Some(id) = content.id.filter(|id| !baseline.store.is_large(id)) else { return Ok(None) };
     let read = baseline.store.read(git, Kind::Blob, &id)?;
     Ok(Some(Placement::File { content: read, mode: content.mode }))
 }
@@ -76,6 +80,7 @@ struct Judge<'a> {
     pins: &'a Pins,
     baseline: &'a Baseline,
     now: &'a Found,
+    poll: &'a Poll,
 }
 
 impl Judge<'_> {
@@ -163,7 +168,7 @@ impl Judge<'_> {
     fn is_where_it_was(&self, before: &Record) -> bool {
         let (Some(through), What::File(content)) = (&before.through, &before.what) else { return false };
         let real = Path::new(OsStr::from_bytes(&through.base.0)).join(OsStr::from_bytes(&through.below.0));
-        is_unchanged(&real, content)
+        is_unchanged(&real, content, self.poll)
     }
 
     /// What has to be there instead of what is.
@@ -171,7 +176,7 @@ impl Judge<'_> {
         match &before.what {
             // A link would lead to the changed file; a file in its place has the right content and changes no other.
             What::Link { behind: Some(Behind { real, content }), .. }
-                if !is_unchanged(Path::new(OsStr::from_bytes(&real.0)), content) =>
+                if !is_unchanged(Path::new(OsStr::from_bytes(&real.0)), content, self.poll) =>
             {
                 file(self.baseline, self.git, content)
             }
@@ -195,6 +200,10 @@ impl Judge<'_> {
                 continue;
             }
             for entry in entries.flatten() {
+                // Nobody uses what is found after a request to stop.
+                if self.poll.is_over() {
+                    return Some(first);
+                }
                 let name = entry.file_name();
                 let below = [&path, &b"/"[..], name.as_bytes()].concat();
                 names += 1;
@@ -239,16 +248,21 @@ fn stands_for(before: &Record, found: Option<&Record>) -> bool {
 }
 
 /// Whether a file at a real place has the content and the permissions of a record.
-fn is_unchanged(real: &Path, content: &Content) -> bool {
+fn is_unchanged(real: &Path, content: &Content, poll: &Poll) -> bool {
     let same = || -> std::io::Result<bool> {
         if real.canonicalize()? != real {
             return Ok(false);
         }
-        let found = fs::symlink_metadata(real)?;
-        if !found.is_file() || found.mode() & 0o7777 != content.mode {
+        let stamp = Stamp::of(&lstat(real)?);
+        let is_file = FileType::from_raw_mode(stamp.mode) == FileType::RegularFile;
+        if !is_file || stamp.mode & 0o7777 != content.mode {
             return Ok(false);
         }
-        Ok(content.id == Some(hash(&mut File::open(real)?, found.size())?))
+        let id = match large(&stamp) {
+            Some(text) => Id::of(Kind::Blob, &text),
+            None => hash(&mut File::open(real)?, stamp.size, poll)?,
+        };
+        Ok(content.id == Some(id))
     };
     // What cannot be looked at is not known to be as it was.
     same().unwrap_or(false)

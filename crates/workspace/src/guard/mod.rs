@@ -219,7 +219,9 @@ impl Workspace {
     /// before it is saved, so that repeating it after a crash completes it and loses nothing; a patch that is there already
     /// is added to.
     pub fn guard_restore(&mut self, guard: &Guard, baseline: &Baseline, patch: &Path) -> Result<Vec<Violation>, Error> {
-        restore::restore(self, guard, baseline, patch)
+        let restored = restore::restore(self, guard, baseline, patch);
+        self.forget_look();
+        restored
     }
 }
 

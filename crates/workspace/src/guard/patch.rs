@@ -14,6 +14,8 @@ use crate::store::{Batch, Store, make_private_folder};
 use crate::workspace::patch;
 
 const SECTION: &[u8] = b"diff --git ";
+/// Git reads no trees that are nested deeper.
+const MAX_DEPTH: usize = 2_000;
 
 /// Writes the patch of all offences, whose contents are in the store. What an earlier run wrote stays in it.
 pub(super) fn save(git: &Git, store: &Store, offences: &[Offence], path: &Path) -> Result<(), Error> {
@@ -21,13 +23,13 @@ pub(super) fn save(git: &Git, store: &Store, offences: &[Offence], path: &Path) 
     let side = |pick: fn(&Offence) -> Option<&Record>| {
         let files =
             offences.iter().filter_map(|offence| Some((offence.path.clone(), as_file(offence, pick(offence)?)?)));
-        files.collect::<Files>()
+        files.filter(|(path, _)| !is_too_deep(path)).collect::<Files>()
     };
     let mut tree = |files: Files| tree_of(&files, &mut |id, content| batch.add(store, Kind::Tree, id, content));
     let before = tree(without_conflicts(side(|offence| offence.before.as_ref())))?;
     let now = tree(without_conflicts(side(|offence| offence.now.as_ref())))?;
     batch.finish(store)?;
-    let mut sections = vec![notes(offences)];
+    let mut sections = vec![notes(offences, store)];
     sections.extend(split(&patch(git, store, &before, &now)?));
     add(sections, path)
 }
@@ -78,8 +80,12 @@ fn without_conflicts(files: Files) -> Files {
     files.iter().filter(|(path, _)| !under_file(path)).map(|(path, file)| (path.clone(), *file)).collect()
 }
 
+fn is_too_deep(path: &[u8]) -> bool {
+    path.iter().filter(|byte| **byte == b'/').count() > MAX_DEPTH
+}
+
 /// What a patch cannot say, as lines that `git apply` skips.
-fn notes(offences: &[Offence]) -> Vec<u8> {
+fn notes(offences: &[Offence], store: &Store) -> Vec<u8> {
     let mode = |record: &Option<Record>| match record.as_ref().map(|record| &record.what) {
         Some(What::File(content)) => Some(content.mode),
         Some(What::Link { behind: Some(behind), .. }) => Some(behind.content.mode),
@@ -92,6 +98,14 @@ fn notes(offences: &[Offence]) -> Vec<u8> {
             && before != now
         {
             lines.push_str(&format!("# permissions of {}: {before:04o} became {now:04o}\n", quote(&offence.path)));
+        }
+        let kept = offence.now.as_ref().filter(|_| is_too_deep(&offence.path));
+        if let Some((_, id)) = kept.and_then(|record| as_file(offence, record)) {
+            let (path, store) = (quote(&offence.path), store.dir().display());
+            lines.push_str(&format!(
+                "# nested too deeply for git: {path}; its content: git --git-dir='{store}' cat-file blob {}\n",
+                id.hex()
+            ));
         }
         if matches!(&offence.now, Some(Record { what: What::Special, .. })) {
             lines.push_str(&format!("# a pipe, a socket or a device at {}\n", quote(&offence.path)));

@@ -14,8 +14,10 @@ use super::baseline::{Baseline, Behind, Content, Record, What};
 use super::compare::{Offence, compare};
 use super::walk::{Found, Layer, Sort, walk};
 use super::{Guard, patch};
+use crate::content::MAX_FILE;
 use crate::object::{Id, Kind};
 use crate::place::{Permissions, Place};
+use crate::stop::Poll;
 use crate::store::Batch;
 use crate::{Error, Workspace};
 
@@ -38,7 +40,8 @@ pub(super) fn restore(
         if offences.is_empty() {
             break;
         }
-        let restorer = Restorer { workspace, baseline, root: workspace.place()? };
+        let poll = workspace.stop.step();
+        let restorer = Restorer { workspace, baseline, root: workspace.place()?, poll };
         if !restorer.open_up(&now, &offences)? {
             patch::save(&workspace.git, &baseline.store, &offences, patch)?;
             restorer.put_back(&offences)?;
@@ -66,6 +69,7 @@ struct Restorer<'a> {
     workspace: &'a Workspace,
     baseline: &'a Baseline,
     root: Place,
+    poll: Poll,
 }
 
 impl Restorer<'_> {
@@ -94,6 +98,7 @@ impl Restorer<'_> {
             _ => false,
         };
         for offence in offences.iter().rev() {
+            self.poll.check()?;
             match (&offence.before, &offence.now) {
                 (None, Some(now)) => self.remove(&offence.path, now)?,
                 (Some(_), Some(now)) if moved(&offence) => self.remove(&offence.path, now)?,
@@ -102,6 +107,7 @@ impl Restorer<'_> {
         }
         // What a path stood for elsewhere was not looked at yet: the next pass sees it, through the link that is back.
         for offence in offences.iter().filter(|offence| !moved(offence)) {
+            self.poll.check()?;
             match &offence.before {
                 Some(before) if !matches!(before.what, What::Folder { .. }) => self.put(offence, before)?,
                 Some(before)
@@ -183,6 +189,7 @@ impl Restorer<'_> {
         // Only a file at the very place of the baseline is the one that was looked at; another one is saved here.
         let same = now.filter(|now| now.real == then.real).map(|now| now.content);
         if same.is_none()
+            && real.metadata().is_ok_and(|found| found.len() <= MAX_FILE)
             && let Ok(content) = std::fs::read(real)
         {
             let mut batch = Batch::new();
@@ -213,7 +220,7 @@ impl Restorer<'_> {
 
     fn put_content(&self, place: &Place, path: &[u8], then: Content, now: Option<Content>) -> Result<(), Error> {
         match (then.id, now) {
-            (Some(id), now) if now.is_none_or(|now| now.id != Some(id)) => {
+            (Some(id), now) if now.is_none_or(|now| now.id != Some(id)) && !self.baseline.store.is_large(&id) => {
                 let content = self.baseline.store.read(&self.workspace.git, Kind::Blob, &id)?;
                 place.write_file(path, &content, Permissions::Exact(then.mode))
             }

@@ -194,16 +194,7 @@ impl Place {
             Ok(()) | Err(Errno::NOENT | Errno::ISDIR) => {}
             Err(errno) => return Err(Error::io("remove", self.full(path))(errno)),
         }
-        let mut rest = path;
-        while let Some(slash) = rest.iter().rposition(|byte| *byte == b'/') {
-            rest = &rest[..slash];
-            let Some((above, name)) = self.parent(rest, Missing::Leave)? else { return Ok(()) };
-            // Anything else in it keeps it: ignored files are nobody's business here.
-            if permitting(above.as_fd(), || unlinkat(&above, name, AtFlags::REMOVEDIR)).is_err() {
-                return Ok(());
-            }
-        }
-        Ok(())
+        self.prune_from(folder, path, |_| true)
     }
 
     /// Lets the owner into a folder, or read a file, that kept even the owner out.

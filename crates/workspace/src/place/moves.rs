@@ -1,19 +1,24 @@
 //! The steps of a swap: each does one thing to one name, and is harmless when it was done before.
 
 use std::cell::RefCell;
+use std::ffi::CString;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, fchmod, futimens, open, openat, renameat_with,
-    statat, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, fchmod, fstat, futimens, open, openat,
+    renameat_with, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
 use super::{Missing, Permissions, Place, permitting};
 use crate::Error;
+use crate::descent::Descent;
 use crate::scan::FOLDER;
+use crate::stamp::Stamp;
+use crate::stop::{Poll, StopFlag};
+use crate::swap::Flush;
 
 /// The folder below `.ralph` for what a swap moved aside.
 const SWAPPED: &str = "swapped";
@@ -40,9 +45,57 @@ impl Place {
 
     /// Removes a file or link, and nothing else.
     pub(crate) fn unlink(&self, path: &[u8]) -> Result<(), Error> {
+        self.remove_each([(path, AtFlags::empty())], &StopFlag::default().step())
+    }
+
+    /// Removes files, links and, with [`AtFlags::REMOVEDIR`], folders that are empty then; what is in a folder comes before it.
+    /// What two paths in a row have in common is opened once.
+    pub(crate) fn remove_each<'p>(
+        &self,
+        paths: impl IntoIterator<Item = (&'p [u8], AtFlags)>,
+        poll: &Poll,
+    ) -> Result<(), Error> {
+        let mut descent = Descent::new(self.top().map_err(Error::io("open", &self.path))?);
+        let mut way: Vec<&[u8]> = Vec::new();
+        for (path, flags) in paths {
+            poll.check()?;
+            let failed = |errno: Errno| Error::io("remove", self.full(path))(errno);
+            let mut names = path.split(|byte| *byte == b'/').peekable();
+            let mut known = 0;
+            let mut name = names.next().unwrap_or(path);
+            while names.peek().is_some() {
+                if way.get(known) != Some(&name) {
+                    (known..way.len()).for_each(|_| descent.leave());
+                    way.truncate(known);
+                    descent.enter(CString::new(name).map_err(|_| failed(Errno::INVAL))?);
+                    way.push(name);
+                }
+                known += 1;
+                name = names.next().unwrap_or(path);
+            }
+            (known..way.len()).for_each(|_| descent.leave());
+            way.truncate(known);
+            let removed = match descent.open() {
+                Ok(folder) => permitting(folder, || unlinkat(folder, name, flags)),
+                Err(errno) => Err(errno),
+            };
+            match removed {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(Errno::ACCESS) => self.remove_closed(path, flags)?,
+                // One that has something in it stays.
+                Err(Errno::NOTDIR | Errno::NOTEMPTY | Errno::EXIST | Errno::LOOP) if flags == AtFlags::REMOVEDIR => {}
+                Err(Errno::NOTDIR | Errno::LOOP) => {}
+                Err(errno) => return Err(failed(errno)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes something in a folder that its owner may not enter.
+    fn remove_closed(&self, path: &[u8], flags: AtFlags) -> Result<(), Error> {
         let Some((folder, name)) = self.parent(path, Missing::Leave)? else { return Ok(()) };
-        match permitting(folder.as_fd(), || unlinkat(&folder, name, AtFlags::empty())) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
+        match permitting(folder.as_fd(), || unlinkat(&folder, name, flags)) {
+            Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => Ok(()),
             Err(errno) => Err(Error::io("remove", self.full(path))(errno)),
         }
     }
@@ -52,6 +105,13 @@ impl Place {
         let Some((folder, name)) = self.parent(path, Missing::Leave)? else { return Ok(false) };
         let found = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
         Ok(found.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) != FileType::Directory))
+    }
+
+    /// What the file system says about a file.
+    pub(crate) fn stamp(&self, path: &[u8]) -> Result<Stamp, Error> {
+        let failed = |errno: Errno| Error::io("look at", self.full(path))(errno);
+        let Some((folder, name)) = self.parent(path, Missing::Leave)? else { return Err(failed(Errno::NOENT)) };
+        statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Stamp::of(&stat)).map_err(failed)
     }
 
     /// Makes a folder.
@@ -64,22 +124,38 @@ impl Place {
 
     /// Removes a folder if it is empty; otherwise it stays.
     pub(crate) fn remove_folder(&self, path: &[u8]) -> Result<(), Error> {
-        let Some((folder, name)) = self.parent(path, Missing::Leave)? else { return Ok(()) };
-        match permitting(folder.as_fd(), || unlinkat(&folder, name, AtFlags::REMOVEDIR)) {
-            Ok(()) | Err(Errno::NOENT | Errno::NOTDIR | Errno::NOTEMPTY | Errno::EXIST) => Ok(()),
-            Err(errno) => Err(Error::io("remove", self.full(path))(errno)),
-        }
+        self.remove_each([(path, AtFlags::REMOVEDIR)], &StopFlag::default().step())
     }
 
     /// Removes the folders above a path that are empty, from the nearest up, as far as they may go.
     pub(crate) fn prune(&self, path: &[u8], may_go: impl Fn(&[u8]) -> bool) -> Result<(), Error> {
-        let mut rest = path;
+        // Where it is gone already, those above it were seen to.
+        let Some((folder, _)) = self.parent(path, Missing::Leave)? else { return Ok(()) };
+        self.prune_from(folder, path, may_go)
+    }
+
+    /// The same, given the nearest one.
+    pub(super) fn prune_from(&self, folder: OwnedFd, path: &[u8], may_go: impl Fn(&[u8]) -> bool) -> Result<(), Error> {
+        let (mut folder, mut rest) = (folder, path);
         while let Some(slash) = rest.iter().rposition(|byte| *byte == b'/') {
             rest = &rest[..slash];
             if !may_go(rest) {
                 return Ok(());
             }
-            self.remove_folder(rest)?;
+            let name = rest.rsplit(|byte| *byte == b'/').next().unwrap_or(rest);
+            // Not by its path, which would take a look at every folder above for each of them.
+            let above = match openat(&folder, "..", FOLDER, Mode::empty()) {
+                Ok(above) if is_in(&above, name, &folder) => above,
+                _ => match self.parent(rest, Missing::Leave)? {
+                    Some((above, _)) => above,
+                    None => return Ok(()),
+                },
+            };
+            // Anything else in it keeps it: ignored files are nobody's business here.
+            if permitting(above.as_fd(), || unlinkat(&above, name, AtFlags::REMOVEDIR)).is_err() {
+                return Ok(());
+            }
+            folder = above;
         }
         Ok(())
     }
@@ -138,11 +214,15 @@ impl Place {
         own.is_ok_and(|own| statat(own, name, AtFlags::SYMLINK_NOFOLLOW).is_ok())
     }
 
-    /// Moves something back to a path where nothing is.
-    pub(crate) fn move_back(&self, from: Aside<'_>, name: &str, path: &[u8]) -> Result<(), Error> {
+    /// Moves something back to a path where nothing is; a file is modified then.
+    pub(crate) fn move_back(&self, from: Aside<'_>, name: &str, path: &[u8], modified: Modified) -> Result<(), Error> {
         let failed = |errno: Errno| Error::io("restore", self.full(path))(errno);
         let Some((folder, to)) = self.parent(path, Missing::Make)? else { return Err(failed(Errno::NOENT)) };
         let source = self.aside_folder(from).map_err(failed)?;
+        let found = statat(&source, name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+        if FileType::from_raw_mode(found.st_mode) == FileType::RegularFile {
+            utimensat(&source, name, &times(modified), AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
+        }
         permitting(folder.as_fd(), || renameat_with(&source, name, &folder, to, RenameFlags::NOREPLACE)).map_err(failed)
     }
 
@@ -160,12 +240,19 @@ impl Place {
         }
     }
 
-    /// Replaces or makes a regular file with the times that it had. It is on the disk before it takes its place.
+    /// Makes sure that everything on the file system is on the disk.
+    pub(crate) fn flush(&self) -> Result<(), Error> {
+        rustix::fs::syncfs(&self.root).map_err(Error::io("write", &self.path))
+    }
+
+    /// Replaces or makes a regular file with the times that it had. Unless everything is flushed together later, it is on the
+    /// disk before it takes its place.
     pub(crate) fn write_file_of(
         &self,
         path: &[u8],
         mode: u32,
         modified: Modified,
+        flush: Flush,
         fill: impl Fn(&mut File) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let failed = |errno: Errno| Error::io("restore", self.full(path))(errno);
@@ -174,7 +261,7 @@ impl Place {
         let put = self.put(&folder, name, path, |at, temporary| {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let mut file = File::from(openat(at, temporary, flags, Mode::from_raw_mode(0o600))?);
-            fill_file(&mut file, mode, modified, &fill, &why)
+            fill_file(&mut file, mode, modified, flush, &fill, &why)
         });
         match why.into_inner() {
             Some(error) => Err(error),
@@ -196,7 +283,7 @@ impl Place {
         let done = number(original, |target| {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let mut file = File::from(openat(&kept, target, flags, Mode::from_raw_mode(0o600))?);
-            fill_file(&mut file, mode, modified, &fill, &why)
+            fill_file(&mut file, mode, modified, Flush::Each, &fill, &why)
         });
         match why.into_inner() {
             Some(error) => Err(error),
@@ -215,11 +302,19 @@ impl Place {
     }
 }
 
+/// Whether a folder has this name in another.
+fn is_in(above: &OwnedFd, name: &[u8], folder: &OwnedFd) -> bool {
+    let found = statat(above, name, AtFlags::SYMLINK_NOFOLLOW);
+    let same = |found: Stat| fstat(folder).is_ok_and(|own| (own.st_dev, own.st_ino) == (found.st_dev, found.st_ino));
+    found.is_ok_and(same)
+}
+
 /// Fills a new file; an error that is no error number is left in `why`.
 fn fill_file(
     file: &mut File,
     mode: u32,
     modified: Modified,
+    flush: Flush,
     fill: &impl Fn(&mut File) -> Result<(), Error>,
     why: &RefCell<Option<Error>>,
 ) -> Result<(), Errno> {
@@ -229,7 +324,10 @@ fn fill_file(
     }
     fchmod(&*file, Mode::from_raw_mode(mode))?;
     futimens(&*file, &times(modified))?;
-    rustix::fs::fsync(&*file)
+    match flush {
+        Flush::Each => rustix::fs::fsync(&*file),
+        Flush::Together => Ok(()),
+    }
 }
 
 /// Tries `name.1`, `name.2` and so on until one is free.

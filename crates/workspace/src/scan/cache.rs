@@ -9,7 +9,7 @@ use std::path::Path;
 
 use sha1::{Digest, Sha1};
 
-use super::{Directory, Node, Seen};
+use super::{Directory, FileState, Node, Seen};
 use crate::Error;
 use crate::object::Id;
 use crate::stamp::Stamp;
@@ -71,7 +71,11 @@ fn parse(bytes: &[u8]) -> Option<Known> {
 /// Writes a cache of everything that is certain.
 pub(crate) fn save(path: &Path, directory: &Directory, store: &Store) -> Result<(), Error> {
     let mut bytes = begin();
-    append(&mut bytes, directory, &mut Vec::new());
+    directory.each(|path, entry| {
+        if let Node::File(FileState { seen: Some(Seen { stamp, racy: false, id, .. }) }) = &entry.node {
+            push(&mut bytes, path, stamp, id);
+        }
+    });
     store.replace(path, &finish(bytes))
 }
 
@@ -106,26 +110,6 @@ fn push(bytes: &mut Vec<u8>, path: &[u8], stamp: &Stamp, id: &Id) {
     bytes.extend(id.0);
     bytes.extend((path.len() as u32).to_le_bytes());
     bytes.extend_from_slice(path);
-}
-
-fn append(bytes: &mut Vec<u8>, directory: &Directory, path: &mut Vec<u8>) {
-    for entry in &directory.entries {
-        let length = path.len();
-        path.extend_from_slice(entry.name.as_bytes());
-        match &entry.node {
-            Node::File(state) => {
-                if let Some(Seen { stamp, racy: false, id, .. }) = &state.seen {
-                    push(bytes, path, stamp, id);
-                }
-            }
-            Node::Directory(child) => {
-                path.push(b'/');
-                append(bytes, child, path);
-            }
-            Node::Closed => {}
-        }
-        path.truncate(length);
-    }
 }
 
 #[cfg(test)]

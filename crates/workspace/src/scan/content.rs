@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 use super::{Scan, Seen};
 use crate::Error;
+use crate::content::large;
 use crate::object::{Id, Kind, Mode};
 use crate::stamp::Stamp;
 
@@ -45,6 +46,9 @@ impl Scan<'_> {
             self.batch.add(self.store, Kind::Blob, id, target)?;
             return Ok(Some(Seen { stamp, racy: stamp.is_racy(self.started), mode, id }));
         }
+        if let Some(id) = self.large(&stamp)? {
+            return Ok(Some(Seen { stamp, racy: false, mode, id }));
+        }
         let mut file = match openat(fd, name, FILE, Permissions::empty()) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(None),
@@ -64,8 +68,11 @@ impl Scan<'_> {
             if FileType::from_raw_mode(before.mode) != FileType::RegularFile {
                 return Ok(None);
             }
+            if let Some(id) = self.large(&before)? {
+                return Ok(Some(Seen { stamp: before, racy: false, mode: Mode::of_permissions(before.mode), id }));
+            }
             let read = if before.size > LARGE {
-                self.store.stream_blob(file, before.size)?
+                self.store.stream_blob(file, before.size, &self.poll)?
             } else {
                 let mut content = Vec::with_capacity(before.size as usize + 1);
                 file.read_to_end(&mut content).map_err(|error| self.failed_to_read(error))?;
@@ -88,6 +95,13 @@ impl Scan<'_> {
             reading += 1;
             file.seek(SeekFrom::Start(0)).map_err(|error| self.failed_to_read(error))?;
         }
+    }
+
+    /// The id of what stands for a file that is too large to be read, if it is.
+    fn large(&mut self, stamp: &Stamp) -> Result<Option<Id>, Error> {
+        let Some(text) = large(stamp) else { return Ok(None) };
+        self.large.push(self.path.clone());
+        self.batch.add_large(self.store, text).map(Some)
     }
 
     /// The id of the content that stands for what may not be read.

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::{Compared, Directory, Entry, FileState, Node, OwnRules, Scan};
 use crate::Error;
-use crate::rules::{Chain, Folder, Rules, is_ignored};
+use crate::rules::{Folder, Rules, is_ignored};
 use crate::stamp::Stamp;
 
 /// File systems whose folders change their times whenever a name in them does: ext2 to ext4, XFS, Btrfs, tmpfs, F2FS,
@@ -57,21 +57,25 @@ impl Scan<'_> {
         fd: BorrowedFd<'_>,
         directory: &mut Directory,
         names: Vec<(CString, FileType)>,
-        chain: Option<&Chain<'_>>,
     ) -> Result<Compared, Error> {
         let before = directory.entries.len();
         let mut old: HashMap<CString, Node> =
             directory.entries.drain(..).map(|entry| (entry.name, entry.node)).collect();
         let mut kept = 0;
         for (name, kind) in names {
-            let Some(ignored) = self.belongs(fd, &name, kind, chain, directory.ignored)? else { continue };
+            self.poll.check()?;
+            let Some(ignored) = self.belongs(fd, &name, kind, directory.ignored)? else { continue };
             let node = match (kind, old.remove(&name)) {
                 (FileType::Directory, Some(Node::Directory(mut child))) => {
                     kept += 1;
                     child.ignored = ignored;
                     Node::Directory(child)
                 }
-                (FileType::Directory, _) => Node::Directory(Box::new(Directory { ignored, ..Directory::default() })),
+                (FileType::Directory, _) => {
+                    let mut child = Box::<Directory>::default();
+                    child.ignored = ignored;
+                    Node::Directory(child)
+                }
                 (_, Some(Node::File(state))) => {
                     kept += 1;
                     Node::File(state)
@@ -91,7 +95,6 @@ impl Scan<'_> {
         fd: BorrowedFd<'_>,
         name: &CStr,
         kind: FileType,
-        chain: Option<&Chain<'_>>,
         above_ignored: bool,
     ) -> Result<Option<bool>, Error> {
         let bytes = name.to_bytes();
@@ -110,7 +113,7 @@ impl Scan<'_> {
         }
         let length = self.path.len();
         self.path.extend_from_slice(bytes);
-        let ignored = above_ignored || is_ignored(chain, self.outside, &self.path, folder);
+        let ignored = above_ignored || is_ignored(&self.chain, self.outside, &self.path, folder);
         let wanted = !ignored
             || match folder {
                 Folder::Yes => self.tracked.has_below(&self.path),

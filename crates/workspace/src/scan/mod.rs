@@ -10,18 +10,17 @@ mod content;
 mod listing;
 mod verify;
 
-use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::ffi::{CStr, CString};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ffi::CString;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
 use listing::Presence;
-use rustix::fs::{AtFlags, Mode as Permissions, OFlags, fstat, open, openat, statat};
+use rustix::fs::{AtFlags, Mode as Permissions, OFlags, fstat, open, statat};
 use rustix::io::Errno;
 
 pub(crate) use cache::{Known, encode as encode_cache, load as load_cache, save as save_cache};
@@ -29,18 +28,17 @@ pub(crate) use content::MARKER;
 pub(crate) use listing::list;
 
 use crate::Error;
+use crate::descent::Descent;
+pub(crate) use crate::descent::FOLDER;
 use crate::object::{Id, Kind, Mode, order, push_entry};
-use crate::rules::{Chain, Folder, Outside, Rules, is_ignored};
+use crate::rules::{Folder, Link, Outside, Rules, is_ignored};
 use crate::stamp::{Instant, Stamp};
+use crate::stop::Poll;
 use crate::store::{Batch, Store};
 use crate::tracked::Tracked;
 
 /// How often a folder that changes under the scan is looked at before the last look counts.
 const ROUNDS: usize = 3;
-
-/// How folders are opened: never through a link.
-pub(crate) const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A folder as it was last seen.
 #[derive(Default)]
@@ -61,38 +59,73 @@ pub(crate) struct Directory {
 
 impl Directory {
     /// The paths of everything that belongs to the tree, as the last scan saw it.
-    pub(crate) fn paths(&self, prefix: &[u8], found: &mut HashSet<Vec<u8>>) {
-        for entry in &self.entries {
-            let path = [prefix, entry.name.to_bytes()].concat();
-            match &entry.node {
-                Node::Directory(folder) => folder.paths(&[&path[..], b"/"].concat(), found),
-                Node::File(_) | Node::Closed => {
-                    found.insert(path);
-                }
+    pub(crate) fn paths(&self) -> HashSet<Vec<u8>> {
+        let mut found = HashSet::new();
+        self.each(|path, entry| {
+            if !matches!(entry.node, Node::Directory(_)) {
+                found.insert(path.to_vec());
+            }
+        });
+        found
+    }
+
+    /// Calls `visit` for everything below, a folder before what is in it.
+    fn each<'a>(&'a self, mut visit: impl FnMut(&[u8], &'a Entry)) {
+        let mut path = Vec::new();
+        let mut open = vec![(self.entries.iter(), 0)];
+        while let Some((entries, length)) = open.last_mut() {
+            path.truncate(*length);
+            let Some(entry) = entries.next() else {
+                open.pop();
+                continue;
+            };
+            path.extend_from_slice(entry.name.as_bytes());
+            visit(&path, entry);
+            if let Node::Directory(child) = &entry.node {
+                path.push(b'/');
+                open.push((child.entries.iter(), path.len()));
             }
         }
     }
 
     /// Whether a folder is ignored, by the rules of the last scan.
     pub(crate) fn ignores(&self, outside: &Outside, path: &[u8]) -> bool {
-        self.ignores_below(outside, path, 0, None)
+        let (mut chain, mut base) = (Vec::new(), 0);
+        // None where nothing belongs to the tree, so that no rules were read.
+        let mut folder = Some(self);
+        loop {
+            if let Some(own) = folder.and_then(|folder| folder.rules.as_ref()) {
+                chain.push(Link { rules: Arc::clone(&own.rules), base });
+            }
+            let end = path[base..].iter().position(|byte| *byte == b'/').map(|slash| base + slash);
+            if is_ignored(&chain, outside, &path[..end.unwrap_or(path.len())], Folder::Yes) {
+                return true;
+            }
+            let Some(end) = end else { return false };
+            let child = folder.and_then(|folder| folder.entries.iter().find(|e| e.name.as_bytes() == &path[base..end]));
+            folder = match child.map(|entry| &entry.node) {
+                Some(Node::Directory(child)) => Some(child),
+                _ => None,
+            };
+            base = end + 1;
+        }
     }
 
-    fn ignores_below(&self, outside: &Outside, path: &[u8], base: usize, above: Option<&Chain<'_>>) -> bool {
-        let own = self.rules.as_ref().map(|own| Chain { rules: &own.rules, base, above });
-        let chain = own.as_ref().or(above);
-        let end = path[base..].iter().position(|byte| *byte == b'/').map(|slash| base + slash);
-        let here = &path[..end.unwrap_or(path.len())];
-        if is_ignored(chain, outside, here, Folder::Yes) {
-            return true;
-        }
-        let Some(end) = end else { return false };
-        let name = &path[base..end];
-        let child = self.entries.iter().find(|entry| entry.name.as_bytes() == name);
-        match child.map(|entry| &entry.node) {
-            Some(Node::Directory(child)) => child.ignores_below(outside, path, end + 1, chain),
-            // Nothing in it belongs to the tree, and it has no rules that were read.
-            _ => Self::default().ignores_below(outside, path, end + 1, chain),
+    fn take_folders(&mut self) -> impl Iterator<Item = Box<Self>> {
+        let entries = std::mem::take(&mut self.entries).into_iter();
+        entries.filter_map(|entry| match entry.node {
+            Node::Directory(child) => Some(child),
+            Node::File(_) | Node::Closed => None,
+        })
+    }
+}
+
+/// Not left to the compiler, which would go as deep into the stack as folders are nested.
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let mut open: Vec<Box<Self>> = self.take_folders().collect();
+        while let Some(mut folder) = open.pop() {
+            open.extend(folder.take_folders());
         }
     }
 }
@@ -174,30 +207,59 @@ enum Visit {
     Folders,
 }
 
-/// A folder that is opened when something in it has to be looked at.
-struct Handle<'a> {
-    above: Option<&'a Handle<'a>>,
-    name: &'a CStr,
-    fd: OnceCell<OwnedFd>,
+/// A folder on the way to the one that is looked at.
+struct Frame {
+    directory: Box<Directory>,
+    /// How many rules come from the folders above, and how much of the path leads here.
+    rules: usize,
+    length: usize,
+    /// Whether the rules above are not those of the last scan; whether those for the folders in it are not.
+    rules_changed: bool,
+    below_changed: bool,
+    /// Whether its tree has to be made anew.
+    changed: bool,
+    round: usize,
+    /// Whether the round has begun, and how far it has come.
+    begun: bool,
+    visit: Visit,
+    index: usize,
+    visited: Compared,
 }
 
-impl Handle<'_> {
-    fn open(&self) -> Result<BorrowedFd<'_>, Errno> {
-        if let Some(fd) = self.fd.get() {
-            return Ok(fd.as_fd());
+impl Frame {
+    fn new(directory: Box<Directory>, rules: usize, length: usize, rules_changed: bool) -> Self {
+        let (changed, below_changed) = (directory.tree.is_none(), rules_changed);
+        let (round, begun, visit, index, visited) = (0, false, Visit::All, 0, Compared::Same);
+        Self { directory, rules, length, rules_changed, below_changed, changed, round, begun, visit, index, visited }
+    }
+
+    /// The entry was looked at; the next one follows. One that is gone is dropped from the list.
+    fn note(&mut self, compared: Compared) {
+        match compared {
+            Compared::Same => {}
+            Compared::Changed => self.visited = self.visited.or_changed(),
+            Compared::Closed => {
+                self.directory.entries[self.index].node = Node::Closed;
+                // Opening it up again changes the times of the closed folder, not those of the one that lists it.
+                self.directory.stamp = None;
+                self.visited = self.visited.or_changed();
+            }
+            Compared::Elsewhere => {
+                self.directory.entries.remove(self.index);
+                self.visited = Compared::Elsewhere;
+                return;
+            }
         }
-        let above = self.above.ok_or(Errno::BADF)?.open()?;
-        let opened = openat(above, self.name, FOLDER, Permissions::empty())?;
-        Ok(self.fd.get_or_init(|| opened).as_fd())
+        self.index += 1;
     }
 }
 
-/// What holds for a whole folder because of the folders above it.
-#[derive(Clone, Copy)]
-struct Inherited<'a> {
-    chain: Option<&'a Chain<'a>>,
-    /// The rules above are not those of the last scan.
-    rules_changed: bool,
+/// What comes next in a folder.
+enum Advance {
+    /// The folder that is the next entry.
+    Enter(Box<Directory>),
+    /// Nothing.
+    Done(Compared),
 }
 
 /// One look at the workspace.
@@ -217,6 +279,11 @@ pub(crate) struct Scan<'a> {
     /// The device whose folders change their times when their names do.
     pub(crate) reliable: Option<u64>,
     path: Vec<u8>,
+    /// The rules on the way to the folder that is looked at.
+    chain: Vec<Link>,
+    poll: Poll,
+    /// Files that were too large to be read.
+    pub(crate) large: Vec<Vec<u8>>,
     /// Files whose content was read.
     pub(crate) read: usize,
     /// How many threads may look at folders.
@@ -234,6 +301,7 @@ impl<'a> Scan<'a> {
         tracked: &'a Tracked,
         outside: &'a Outside,
         known: &'a Known,
+        poll: Poll,
     ) -> Self {
         Self {
             root,
@@ -247,6 +315,9 @@ impl<'a> Scan<'a> {
             started: Instant::now(),
             reliable: None,
             path: Vec::new(),
+            chain: Vec::new(),
+            poll,
+            large: Vec::new(),
             read: 0,
             threads: 1,
             number: 0,
@@ -261,136 +332,149 @@ impl<'a> Scan<'a> {
         if let Some(device) = self.reliable
             && !self.relist
         {
-            verify::verify(root.as_fd(), directory, device, self.number, self.threads);
+            verify::verify(root.as_fd(), directory, device, self.number, self.threads, &self.poll);
         }
-        let handle = Handle { above: None, name: c".", fd: OnceCell::from(root) };
-        let inherited = Inherited { chain: None, rules_changed: self.relist };
-        match self.directory(&handle, directory, inherited)? {
+        let mut descent = Descent::new(root);
+        let mut stack = vec![Frame::new(Box::new(std::mem::take(directory)), 0, 0, self.relist)];
+        // After an error nothing counts as known.
+        let walked = self.walk(&mut descent, &mut stack)?;
+        if let Some(frame) = stack.pop() {
+            *directory = *frame.directory;
+        }
+        match walked {
             Compared::Same | Compared::Changed => Ok(directory.tree.unwrap_or(Id::EMPTY_TREE)),
             Compared::Elsewhere | Compared::Closed => Err(self.failed("read", Errno::ACCESS)),
         }
     }
 
-    fn directory(
-        &mut self,
-        handle: &Handle<'_>,
-        directory: &mut Directory,
-        above: Inherited<'_>,
-    ) -> Result<Compared, Error> {
-        let mut changed = directory.tree.is_none();
-        let verified = directory.verified.load(Relaxed) == self.number && self.number > 0 && !above.rules_changed;
-        for round in 0..ROUNDS {
-            let visited = if verified && round == 0 {
-                let rules = directory.rules.as_ref().map(|own| own.rules.clone());
-                let own = rules.as_deref().map(|rules| Chain { rules, base: self.path.len(), above: above.chain });
-                let chain = own.as_ref().or(above.chain);
-                self.entries(handle, directory, Inherited { chain, rules_changed: false }, Visit::Folders)?
-            } else {
-                let fd = match handle.open() {
-                    Ok(fd) => fd,
-                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Compared::Elsewhere),
-                    Err(Errno::ACCESS | Errno::PERM) => return Ok(Compared::Closed),
-                    Err(errno) => return Err(self.failed("open", errno)),
+    /// Goes through the first folder and everything below it.
+    fn walk(&mut self, descent: &mut Descent, stack: &mut Vec<Frame>) -> Result<Compared, Error> {
+        loop {
+            let above = stack.len() - 1;
+            let frame = &mut stack[above];
+            match self.advance(descent, frame)? {
+                Advance::Enter(child) => {
+                    let name = frame.directory.entries[frame.index].name.clone();
+                    self.path.extend_from_slice(name.as_bytes());
+                    self.path.push(b'/');
+                    descent.enter(name);
+                    let next = Frame::new(child, self.chain.len(), self.path.len(), frame.below_changed);
+                    stack.push(next);
+                }
+                Advance::Done(compared) if above == 0 => return Ok(compared),
+                Advance::Done(compared) => {
+                    self.chain.truncate(frame.rules);
+                    descent.leave();
+                    if let (Some(done), Some(frame)) = (stack.pop(), stack.last_mut()) {
+                        self.path.truncate(frame.length);
+                        frame.directory.entries[frame.index].node = Node::Directory(done.directory);
+                        frame.note(compared);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes on in a folder until another one has to be entered or nothing is left.
+    fn advance(&mut self, descent: &mut Descent, frame: &mut Frame) -> Result<Advance, Error> {
+        loop {
+            if !frame.begun {
+                if let Some(compared) = self.begin(descent, frame)? {
+                    return Ok(Advance::Done(compared));
+                }
+                frame.begun = true;
+            }
+            while let Some(entry) = frame.directory.entries.get_mut(frame.index) {
+                self.poll.check()?;
+                let compared = match &mut entry.node {
+                    Node::File(_) if frame.visit == Visit::Folders => Compared::Same,
+                    Node::File(state) => {
+                        // Far below it is closed, and opened again by its name.
+                        let fd = match descent.open() {
+                            Ok(fd) => fd,
+                            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {
+                                return Ok(Advance::Done(Compared::Elsewhere));
+                            }
+                            Err(errno) => return Err(self.failed("open", errno)),
+                        };
+                        self.file(fd, &entry.name, state)?
+                    }
+                    Node::Closed => Compared::Same,
+                    Node::Directory(child) => return Ok(Advance::Enter(std::mem::take(child))),
                 };
-                self.update(handle, fd, directory, above, &mut changed)?
-            };
-            changed |= visited != Compared::Same;
-            if visited != Compared::Elsewhere {
+                frame.note(compared);
+            }
+            frame.changed |= frame.visited != Compared::Same;
+            if frame.visited != Compared::Elsewhere {
                 break;
             }
             // Something moved while it was looked at. The last look counts; the next scan lists the folder again.
-            directory.stamp = None;
+            frame.directory.stamp = None;
+            frame.round += 1;
+            if frame.round == ROUNDS {
+                break;
+            }
+            (frame.begun, frame.index, frame.visited) = (false, 0, Compared::Same);
         }
-        if !changed {
-            return Ok(Compared::Same);
+        if !frame.changed {
+            return Ok(Advance::Done(Compared::Same));
         }
-        let before = directory.tree;
-        let tree = self.tree(directory)?;
-        directory.tree = Some(tree);
-        Ok(if before == Some(tree) { Compared::Same } else { Compared::Changed })
+        let before = frame.directory.tree;
+        let tree = self.tree(&mut frame.directory)?;
+        frame.directory.tree = Some(tree);
+        Ok(Advance::Done(if before == Some(tree) { Compared::Same } else { Compared::Changed }))
     }
 
-    /// Brings a folder's names and rules up to date where its times say so, then visits its entries.
-    fn update(
-        &mut self,
-        handle: &Handle<'_>,
-        fd: BorrowedFd<'_>,
-        directory: &mut Directory,
-        above: Inherited<'_>,
-        changed: &mut bool,
-    ) -> Result<Compared, Error> {
+    /// Begins a round over the entries of a folder; gives what the folder is where there is nothing to look at.
+    fn begin(&mut self, descent: &mut Descent, frame: &mut Frame) -> Result<Option<Compared>, Error> {
+        self.chain.truncate(frame.rules);
+        let is_marked = self.number > 0 && frame.directory.verified.load(Relaxed) == self.number;
+        if is_marked && !frame.rules_changed && frame.round == 0 {
+            self.push_rules(&frame.directory);
+            (frame.visit, frame.below_changed) = (Visit::Folders, false);
+            return Ok(None);
+        }
+        let fd = match descent.open() {
+            Ok(fd) => fd,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(Some(Compared::Elsewhere)),
+            Err(Errno::ACCESS | Errno::PERM) => return Ok(Some(Compared::Closed)),
+            Err(errno) => return Err(self.failed("open", errno)),
+        };
+        frame.visit = Visit::All;
+        self.update(fd, frame)?;
+        Ok(None)
+    }
+
+    fn push_rules(&mut self, directory: &Directory) {
+        if let Some(own) = &directory.rules {
+            self.chain.push(Link { rules: Arc::clone(&own.rules), base: self.path.len() });
+        }
+    }
+
+    /// Brings a folder's names and rules up to date where its times say so.
+    fn update(&mut self, fd: BorrowedFd<'_>, frame: &mut Frame) -> Result<(), Error> {
+        let directory = &mut *frame.directory;
         let stamp = Stamp::of(&fstat(fd).map_err(|errno| self.failed("look at", errno))?);
-        let valid = directory.stamp == Some(stamp) && !above.rules_changed && self.reliable == Some(stamp.device);
+        let valid = directory.stamp == Some(stamp) && !frame.rules_changed && self.reliable == Some(stamp.device);
         let mut names = if valid { None } else { Some(list(fd).map_err(|errno| self.failed("read", errno))?) };
-        let mut rules_changed = above.rules_changed;
+        frame.below_changed = frame.rules_changed;
         let listed = match &names {
             Some(names) => names.iter().any(|(name, _)| name.as_bytes() == b".gitignore"),
             None => directory.rules.is_some(),
         };
         let presence = if listed { Presence::Listed } else { Presence::Absent };
         if self.own_rules(fd, directory, presence)? == Compared::Changed {
-            rules_changed = true;
+            frame.below_changed = true;
             if names.is_none() {
                 names = Some(list(fd).map_err(|errno| self.failed("read", errno))?);
             }
         }
-        let rules = directory.rules.as_ref().map(|own| own.rules.clone());
-        let own = rules.as_deref().map(|rules| Chain { rules, base: self.path.len(), above: above.chain });
-        let chain = own.as_ref().or(above.chain);
+        self.push_rules(directory);
         if let Some(names) = names {
-            *changed |= self.relist(fd, directory, names, chain)? == Compared::Changed;
+            frame.changed |= self.relist(fd, directory, names)? == Compared::Changed;
         }
         directory.stamp = (!stamp.is_racy(self.started)).then_some(stamp);
-        self.entries(handle, directory, Inherited { chain, rules_changed }, Visit::All)
-    }
-
-    /// Visits the entries of a listed folder. An entry that is gone is dropped from the list.
-    fn entries(
-        &mut self,
-        handle: &Handle<'_>,
-        directory: &mut Directory,
-        inherited: Inherited<'_>,
-        visit: Visit,
-    ) -> Result<Compared, Error> {
-        let mut result = Compared::Same;
-        let mut index = 0;
-        while index < directory.entries.len() {
-            let entry = &mut directory.entries[index];
-            let compared = match &mut entry.node {
-                Node::File(_) if visit == Visit::Folders => Compared::Same,
-                Node::File(state) => {
-                    let fd = handle.open().map_err(|errno| self.failed("open", errno))?;
-                    self.file(fd, &entry.name, state)?
-                }
-                Node::Closed => Compared::Same,
-                Node::Directory(child) => {
-                    let length = self.path.len();
-                    self.path.extend_from_slice(entry.name.as_bytes());
-                    self.path.push(b'/');
-                    let below = Handle { above: Some(handle), name: &entry.name, fd: OnceCell::new() };
-                    let compared = self.directory(&below, child, inherited);
-                    self.path.truncate(length);
-                    compared?
-                }
-            };
-            match compared {
-                Compared::Same => {}
-                Compared::Changed => result = result.or_changed(),
-                Compared::Closed => {
-                    entry.node = Node::Closed;
-                    // Opening it up again changes the times of the closed folder, not those of the one that lists it.
-                    directory.stamp = None;
-                    result = result.or_changed();
-                }
-                Compared::Elsewhere => {
-                    directory.entries.remove(index);
-                    result = Compared::Elsewhere;
-                    continue;
-                }
-            }
-            index += 1;
-        }
-        Ok(result)
+        Ok(())
     }
 
     fn file(&mut self, fd: BorrowedFd<'_>, name: &CString, state: &mut FileState) -> Result<Compared, Error> {

@@ -14,9 +14,12 @@ use rustix::fs::{AtFlags, Mode as Permissions, ResolveFlags, fstat, openat2, sta
 
 use super::{Directory, FOLDER, Node};
 use crate::stamp::Stamp;
+use crate::stop::Poll;
 
 /// Below this many files for each, a thread costs more than it saves.
 const FILES_PER_THREAD: usize = 400;
+/// Longer paths are no use to the kernel.
+const MAX_PATH: usize = 4096;
 /// How many folders a thread takes at a time.
 const SHARE: usize = 8;
 
@@ -26,9 +29,8 @@ struct Task<'a> {
 }
 
 /// Marks every unchanged folder with the number of this scan.
-pub(super) fn verify(root: BorrowedFd<'_>, directory: &Directory, device: u64, scan: u32, threads: usize) {
-    let mut tasks = Vec::new();
-    let files = collect(directory, &mut Vec::new(), &mut tasks);
+pub(super) fn verify(root: BorrowedFd<'_>, directory: &Directory, device: u64, scan: u32, threads: usize, poll: &Poll) {
+    let (tasks, files) = collect(directory);
     let threads = threads.min(files / FILES_PER_THREAD).max(1);
     let next = AtomicUsize::new(0);
     let work = || {
@@ -38,6 +40,10 @@ pub(super) fn verify(root: BorrowedFd<'_>, directory: &Directory, device: u64, s
                 return;
             };
             for task in share {
+                // What is not marked is left to the walk, which stops.
+                if poll.is_over() {
+                    return;
+                }
                 if is_unchanged(root, task, device) {
                     task.directory.verified.store(scan, Ordering::Relaxed);
                 }
@@ -53,31 +59,21 @@ pub(super) fn verify(root: BorrowedFd<'_>, directory: &Directory, device: u64, s
     });
 }
 
-/// Lists the folders that can be judged by stamps; gives the number of files in them.
-fn collect<'a>(directory: &'a Directory, path: &mut Vec<u8>, tasks: &mut Vec<Task<'a>>) -> usize {
+/// Lists the folders that can be judged by stamps and whose path the kernel takes; gives the number of files in all.
+fn collect(directory: &Directory) -> (Vec<Task<'_>>, usize) {
+    let mut tasks: Vec<Task<'_>> = task(b".", directory).into_iter().collect();
     let mut files = 0;
-    let length = path.len();
-    for entry in &directory.entries {
-        match &entry.node {
-            Node::File(_) => files += 1,
-            Node::Directory(child) => {
-                if length > 0 {
-                    path.push(b'/');
-                }
-                path.extend_from_slice(entry.name.as_bytes());
-                files += collect(child, path, tasks);
-                path.truncate(length);
-            }
-            Node::Closed => {}
-        }
-    }
-    let name = if path.is_empty() { b".".to_vec() } else { path.clone() };
-    if directory.stamp.is_some()
-        && let Ok(path) = CString::new(name)
-    {
-        tasks.push(Task { path, directory });
-    }
-    files
+    directory.each(|path, entry| match &entry.node {
+        Node::File(_) => files += 1,
+        Node::Directory(child) => tasks.extend(task(path, child)),
+        Node::Closed => {}
+    });
+    (tasks, files)
+}
+
+fn task<'a>(path: &[u8], directory: &'a Directory) -> Option<Task<'a>> {
+    let can_be_judged = directory.stamp.is_some() && path.len() < MAX_PATH;
+    can_be_judged.then(|| CString::new(path).ok().map(|path| Task { path, directory })).flatten()
 }
 
 /// Every doubt, also an error, leaves the folder to the walk.

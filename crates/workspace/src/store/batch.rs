@@ -49,6 +49,14 @@ impl Batch {
         if self.pack.is_some() || many { self.pack_waiting(store) } else { Ok(()) }
     }
 
+    /// Takes what stands for a file that is too large to be read.
+    pub(crate) fn add_large(&mut self, store: &Store, text: Vec<u8>) -> Result<Id, Error> {
+        let id = Id::of(Kind::Blob, &text);
+        store.note_large(id)?;
+        self.add(store, Kind::Blob, id, text)?;
+        Ok(id)
+    }
+
     fn pack_waiting(&mut self, store: &Store) -> Result<(), Error> {
         let mut pack = match self.pack.take() {
             Some(pack) => pack,

@@ -12,6 +12,7 @@ use sha1::{Digest, Sha1};
 use super::{Durability, Store, make_private_folder};
 use crate::Error;
 use crate::object::{Id, Kind};
+use crate::stop::Poll;
 
 fn path(objects: &Path, id: &Id) -> PathBuf {
     let hex = id.hex();
@@ -76,7 +77,7 @@ impl Store {
 
     /// Writes a file's content as one object without holding it in memory. `None` when the file does not have `size`
     /// bytes, because it changed meanwhile.
-    pub(crate) fn stream_blob(&self, file: &mut File, size: u64) -> Result<Option<Id>, Error> {
+    pub(crate) fn stream_blob(&self, file: &mut File, size: u64, poll: &Poll) -> Result<Option<Id>, Error> {
         let (temporary, target) = self.temporary()?;
         let mut encoder = ZlibEncoder::new(io::BufWriter::new(target), Compression::fast());
         let mut hash = Sha1::new();
@@ -86,7 +87,9 @@ impl Store {
         hash.update(&header);
         let written: io::Result<Option<Id>> = (|| {
             encoder.write_all(&header)?;
-            loop {
+            // One that grows while it is read has no end.
+            while seen <= size {
+                poll.check_io()?;
                 let count = file.read(&mut buffer)?;
                 if count == 0 {
                     break;
@@ -109,7 +112,7 @@ impl Store {
             Ok(None) => fs::remove_file(&temporary).map(|()| None).map_err(Error::io("remove", &temporary)),
             Err(source) => {
                 let _ = fs::remove_file(&temporary);
-                Err(Error::Io { action: "write", path: temporary, source })
+                Err(Error::io("write", temporary)(source))
             }
         }
     }

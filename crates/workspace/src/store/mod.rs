@@ -8,6 +8,7 @@ mod batch;
 mod loose;
 mod pack;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -43,6 +44,9 @@ const CONFIG: &str = "[core]
 /// Names the boot in which everything was last known to be whole.
 const BOOT: &str = "ralph-boot";
 
+/// Lists what stands for files that were too large to be read.
+const LARGE: &str = "ralph-large";
+
 /// Whether objects are on the disk when they count as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durability {
@@ -60,6 +64,8 @@ pub(crate) struct Store {
     packs: Mutex<Vec<Arc<Pack>>>,
     /// The machine was started anew since objects were written: those that were not flushed may be cut off.
     doubtful: AtomicBool,
+    /// What stands for files that were too large to be read.
+    large: Mutex<HashSet<Id>>,
 }
 
 impl Store {
@@ -72,8 +78,10 @@ impl Store {
         write_once(&dir.join("HEAD"), b"ref: refs/heads/none\n")?;
         write_once(&dir.join("config"), CONFIG.as_bytes())?;
         let doubtful = durability == Durability::Process && fs::read(dir.join(BOOT)).ok() != Some(boot_id());
-        let store =
-            Self { dir: dir.to_owned(), objects, durability, packs: Mutex::default(), doubtful: doubtful.into() };
+        let listed = fs::read_to_string(dir.join(LARGE)).unwrap_or_default();
+        let large = Mutex::new(listed.lines().filter_map(|line| Id::parse(line).ok()).collect());
+        let (dir, packs) = (dir.to_owned(), Mutex::default());
+        let store = Self { dir, objects, durability, packs, doubtful: doubtful.into(), large };
         store.find_packs()?;
         Ok(store)
     }
@@ -84,6 +92,25 @@ impl Store {
             self.replace(&self.dir.join(BOOT), &boot_id())?;
         }
         Ok(())
+    }
+
+    /// Remembers that an object stands for a file that was too large to be read.
+    pub(crate) fn note_large(&self, id: Id) -> Result<(), Error> {
+        if !self.large.lock().unwrap_or_else(PoisonError::into_inner).insert(id) {
+            return Ok(());
+        }
+        let path = self.dir.join(LARGE);
+        let opened = fs::OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
+        let written = opened.and_then(|mut file| {
+            writeln!(file, "{}", id.hex())?;
+            if self.durability == Durability::Power { file.sync_all() } else { Ok(()) }
+        });
+        written.map_err(Error::io("write", path))
+    }
+
+    /// Whether an object stands for a file that was too large to be read: there is no content to put back.
+    pub(crate) fn is_large(&self, id: &Id) -> bool {
+        self.large.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
     }
 
     /// The git directory.

@@ -7,19 +7,21 @@ use std::path::Path;
 
 use super::crash_point;
 use super::plan::{Ancestor, Contents, Item, Placed, Plan, Record, Saved};
-use super::state::{State, look, modified};
+use super::state::{Looker, State, look, modified};
+use crate::content::MAX_FILE;
 use crate::guard::Bytes;
 use crate::object::{Id, Kind};
 use crate::place::{Permissions, Place};
 use crate::placement::path_of;
 use crate::quote::quote;
 use crate::stamp::Instant;
+use crate::stop::Poll;
 use crate::store::make_private_folder;
 use crate::{Error, Placement};
 
 type Wanted<'a> = BTreeMap<Vec<u8>, &'a Placement>;
 
-pub(super) fn swap_in(place: &Place, entries: &[(String, Placement)], record: &Path) -> Result<(), Error> {
+pub(super) fn swap_in(place: &Place, entries: &[(String, Placement)], record: &Path, poll: &Poll) -> Result<(), Error> {
     let wanted = wanted(entries)?;
     let record = Record::at(record);
     if record.plan()?.is_some() {
@@ -29,9 +31,10 @@ pub(super) fn swap_in(place: &Place, entries: &[(String, Placement)], record: &P
         return Ok(());
     }
     crash_point()?;
-    let plan = prepare(place, &wanted, &record)?;
+    let plan = prepare(place, &wanted, &record, poll)?;
     crash_point()?;
     for item in &plan.items {
+        poll.check()?;
         enter(place, &record, &plan, item, wanted.get(&item.path.0).copied())?;
         crash_point()?;
     }
@@ -73,10 +76,10 @@ fn wanted(entries: &[(String, Placement)]) -> Result<Wanted<'_>, Error> {
 }
 
 /// Saves everything and writes the plan.
-fn prepare(place: &Place, wanted: &Wanted<'_>, record: &Record) -> Result<Plan, Error> {
+fn prepare(place: &Place, wanted: &Wanted<'_>, record: &Record, poll: &Poll) -> Result<Plan, Error> {
     let mut plan = Plan::new(format!("{}-{}", std::process::id(), Instant::now().nanoseconds()));
     let mut opened: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
-    while let Some((path, mode)) = closed(place, wanted)? {
+    while let Some((path, mode)) = closed(place, wanted, poll)? {
         if opened.insert(path.clone(), mode).is_some() {
             return Err(Error::Placement { path: quote(&path), why: "its folder cannot be opened" });
         }
@@ -92,21 +95,28 @@ fn prepare(place: &Place, wanted: &Wanted<'_>, record: &Record) -> Result<Plan, 
     let mut items: BTreeMap<Vec<u8>, Item> = BTreeMap::new();
     let mut contents = record.contents()?;
     crash_point()?;
+    let mut looker = Looker::new(place)?;
     for (path, placement) in wanted {
-        let (mut state, steps) = look(place, path)?;
-        folders.extend(steps.iter().map(|step| (path[..step.length].to_vec(), step.mode)));
-        let there = steps.last().map_or(0, |step| step.length);
+        poll.check()?;
+        let mut state = looker.look(path)?;
+        for step in looker.steps.iter().rev() {
+            // Whoever listed a folder listed those above it.
+            if folders.insert(path[..step.length].to_vec(), step.mode).is_some() {
+                break;
+            }
+        }
+        let there = looker.steps.last().map_or(0, |step| step.length);
         if **placement != Placement::Absent {
             if let State::Blocked(length) = state {
                 let (mut obstacle, _) = look(place, &path[..length])?;
-                let saved = save(place, &path[..length], &mut obstacle, &mut contents, &mut folders)?;
+                let saved = save(place, &path[..length], &mut obstacle, None, &mut contents, &mut folders, poll)?;
                 let item = Item { path: Bytes(path[..length].to_vec()), saved, placed: Placed::Folder };
                 items.entry(path[..length].to_vec()).or_insert(item);
             }
             let missing = path.iter().enumerate().skip(there + 1).filter(|(_, byte)| **byte == b'/');
             made.extend(missing.map(|(at, _)| path[..at].to_vec()));
         }
-        let saved = save(place, path, &mut state, &mut contents, &mut folders)?;
+        let saved = save(place, path, &mut state, Some(placement), &mut contents, &mut folders, poll)?;
         items.insert(path.clone(), Item { path: Bytes(path.clone()), saved, placed: placed(placement) });
     }
     contents.finish()?;
@@ -122,27 +132,34 @@ fn prepare(place: &Place, wanted: &Wanted<'_>, record: &Record) -> Result<Plan, 
 }
 
 /// A folder on the way that is closed, if there is one.
-fn closed(place: &Place, wanted: &Wanted<'_>) -> Result<Option<(Vec<u8>, u32)>, Error> {
+fn closed(place: &Place, wanted: &Wanted<'_>, poll: &Poll) -> Result<Option<(Vec<u8>, u32)>, Error> {
+    let mut looker = Looker::new(place)?;
     for path in wanted.keys() {
-        if let (State::Closed(length, mode), _) = look(place, path)? {
+        poll.check()?;
+        if let State::Closed(length, mode) = looker.look(path)? {
             return Ok(Some((path[..length].to_vec(), mode)));
         }
     }
     Ok(None)
 }
 
+/// How what is at a path is saved before `placement` takes its place.
 fn save(
     place: &Place,
     path: &[u8],
     state: &mut State,
+    placement: Option<&Placement>,
     contents: &mut Contents,
     folders: &mut BTreeMap<Vec<u8>, u32>,
+    poll: &Poll,
 ) -> Result<Saved, Error> {
     Ok(match state {
         State::Absent | State::Blocked(_) | State::Closed(..) => Saved::Absent,
         State::Link(target, modified) => Saved::Link { target: target.clone(), modified: *modified },
+        // Where nothing takes its place it is moved, which takes no longer for a large file than for a small one.
+        State::File(stat, _) if placement == Some(&Placement::Absent) || stat.st_size as u64 > MAX_FILE => Saved::Aside,
         State::File(stat, Some(file)) => {
-            let (at, size, id) = contents.add(file, stat.st_size as u64, &place.full(path))?;
+            let (at, size, id) = contents.add(file, stat.st_size as u64, &place.full(path), poll)?;
             Saved::File { at, size, id, mode: stat.st_mode & 0o7777, modified: modified(stat) }
         }
         State::Folder(mode) => {
@@ -196,7 +213,7 @@ fn enter(place: &Place, record: &Record, plan: &Plan, item: &Item, placement: Op
 
 /// The name under which a path is moved aside.
 pub(super) fn aside_name(plan: &Plan, path: &[u8]) -> String {
-    let number = plan.items.iter().position(|item| item.path.0 == path).unwrap_or_default();
+    let number = plan.items.binary_search_by(|item| item.path.0[..].cmp(path)).unwrap_or_default();
     format!("{}-{number}", plan.token)
 }
 

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::enter::aside_name;
 use super::plan::{Item, Plan, Record, Saved};
-use super::state::{State, look};
+use super::state::{Looker, State, look};
 use super::{Since, crash_point};
 use crate::Error;
 use crate::place::{Aside, Modified, Place};
@@ -18,11 +18,10 @@ pub(super) fn swap_out(place: &Place, record: &Path, since: Since) -> Result<Vec
         record.tidy()?;
         return Ok(Vec::new());
     };
-    let leaving = Leaving { place, record: &record, outside: record.aside(), plan: &plan, since };
+    let flush = if plan.items.len() > MAX_FLUSHES { Flush::Together } else { Flush::Each };
+    let leaving = Leaving { place, record: &record, outside: record.aside(), plan: &plan, since, flush };
     let mut changed = Vec::new();
-    for folder in plan.folders.iter().map(|folder| &folder.path).chain(&plan.made) {
-        leaving.open(&folder.0)?;
-    }
+    leaving.open_folders()?;
     for item in plan.items.iter().rev() {
         crash_point()?;
         if leaving.item(item)? == Was::Changed {
@@ -34,14 +33,32 @@ pub(super) fn swap_out(place: &Place, record: &Path, since: Since) -> Result<Vec
         place.remove_folder(&folder.0)?;
     }
     // Permissions come last, deepest first: a folder that was read-only would refuse its files.
+    let mut looker = Looker::new(place)?;
     for folder in plan.folders.iter().rev() {
         crash_point()?;
-        place.set_folder_permissions(&folder.path.0, folder.mode)?;
+        if !matches!(looker.look(&folder.path.0)?, State::Folder(mode) if mode == folder.mode) {
+            place.set_folder_permissions(&folder.path.0, folder.mode)?;
+        }
     }
     crash_point()?;
+    if leaving.flush == Flush::Together {
+        place.flush()?;
+    }
     record.remove()?;
     changed.sort();
     Ok(changed)
+}
+
+/// With more files than this, to flush the whole file system once takes less time than to flush each of them.
+const MAX_FLUSHES: usize = 64;
+
+/// When contents go to the disk. All of them are there before the record goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flush {
+    /// One by one.
+    Each,
+    /// At the end.
+    Together,
 }
 
 /// What a path was found as.
@@ -59,16 +76,23 @@ struct Leaving<'a> {
     outside: PathBuf,
     plan: &'a Plan,
     since: Since,
+    flush: Flush,
 }
 
 impl Leaving<'_> {
-    /// A folder on the way that somebody closed is opened; its permissions are set at the end.
-    fn open(&self, path: &[u8]) -> Result<(), Error> {
-        let inside = [path, b"/x"].concat();
-        match look(self.place, &inside)?.0 {
-            State::Closed(length, _) if length == path.len() => self.place.open_up(path),
-            _ => Ok(()),
+    /// Folders on the way that somebody closed are opened; their permissions are set at the end.
+    fn open_folders(&self) -> Result<(), Error> {
+        let mut looker = Looker::new(self.place)?;
+        let mut folders: Vec<&[u8]> = self.plan.folders.iter().map(|folder| &folder.path.0[..]).collect();
+        folders.extend(self.plan.made.iter().map(|path| &path.0[..]));
+        folders.sort_unstable();
+        for path in folders {
+            let inside = [path, b"/x"].concat();
+            if matches!(looker.look(&inside)?, State::Closed(length, _) if length == path.len()) {
+                self.place.open_up(path)?;
+            }
         }
+        Ok(())
     }
 
     fn item(&self, item: &Item) -> Result<Was, Error> {
@@ -124,11 +148,11 @@ impl Leaving<'_> {
             Saved::Link { target, modified } => self.place.write_link_of(path, &target.0, *modified),
             // Modified just now, because it was: whoever built meanwhile built from what was swapped in.
             Saved::File { at, size, id, mode, .. } => {
-                self.place.write_file_of(path, *mode, now(), |file| self.record.copy(*at, *size, id, file))
+                self.place.write_file_of(path, *mode, now(), self.flush, |file| self.record.copy(*at, *size, id, file))
             }
             Saved::Aside => match aside {
                 None => Ok(()),
-                Some(from) => self.place.move_back(from, &aside_name(self.plan, path), path),
+                Some(from) => self.place.move_back(from, &aside_name(self.plan, path), path, now()),
             },
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! Before anything is touched, everything that is at the paths now is on the disk in a record outside the workspace; the
 //! record goes when everything is back. A file is replaced by a new one that is renamed into its place, so that nothing is
-//! ever written through a symbolic or a hard link. A folder, or something that cannot be read, is moved aside whole.
+//! ever written through a symbolic or a hard link. A folder, something that cannot be read, and a file in whose place
+//! nothing is put, is moved aside whole.
 
 mod enter;
 mod leave;
@@ -10,6 +11,8 @@ mod plan;
 mod state;
 
 use std::path::Path;
+
+pub(crate) use leave::Flush;
 
 use crate::{Error, Placement, Workspace};
 
@@ -27,13 +30,16 @@ impl Workspace {
     /// written as in [`ralph_model::Change`]. What is swapped in has been modified just now, so that builds take notice;
     /// what is as asked already is not touched. After an error, [`Workspace::swap_out`] gives the state before.
     pub fn swap_in(&mut self, entries: &[(String, Placement)], record: &Path) -> Result<(), Error> {
-        enter::swap_in(&self.place()?, entries, record)
+        self.forget_look();
+        enter::swap_in(&self.place()?, entries, record, &self.stop.step())
     }
 
     /// Puts back what [`Workspace::swap_in`] saved, with its permissions and modified just now, and says which paths were not
     /// as swapped in, sorted. With [`Since::Crash`] such a path is left alone, and what was saved of it goes to
-    /// `.ralph/kept`. Repeating it is harmless, and without a record there is nothing to do.
+    /// `.ralph/kept`. Repeating it is harmless, and without a record there is nothing to do. No request to stop ends it: the
+    /// workspace has to have its own files.
     pub fn swap_out(&mut self, record: &Path, since: Since) -> Result<Vec<String>, Error> {
+        self.forget_look();
         leave::swap_out(&self.place()?, record, since)
     }
 }

@@ -13,6 +13,7 @@ use crate::Error;
 use crate::content;
 use crate::guard::{Bytes, write_durably};
 use crate::place::Modified;
+use crate::stop::{Poll, StopFlag};
 use crate::store::{create_private, make_private_folder};
 
 const VERSION: u32 = 1;
@@ -185,7 +186,7 @@ impl Record {
         let failed = |error: io::Error| Error::io("read", &path)(error);
         let mut source = File::open(&path).map_err(failed)?;
         source.seek(SeekFrom::Start(at)).map_err(failed)?;
-        let found = content::copy(&mut source.take(size), size, target).map_err(failed)?;
+        let found = content::copy(&mut source.take(size), size, target, &StopFlag::default().step()).map_err(failed)?;
         let broken = || Error::SwapRecord { path: path.clone(), why: "a saved content is damaged".to_owned() };
         if found.hex() == id { Ok(()) } else { Err(broken()) }
     }
@@ -200,10 +201,16 @@ pub(super) struct Contents {
 
 impl Contents {
     /// Saves a file; gives where it begins, its size and its id.
-    pub(super) fn add(&mut self, source: &mut File, size: u64, from: &Path) -> Result<(u64, u64, String), Error> {
+    pub(super) fn add(
+        &mut self,
+        source: &mut File,
+        size: u64,
+        from: &Path,
+        poll: &Poll,
+    ) -> Result<(u64, u64, String), Error> {
         let at = self.size;
         let mut counted = Counted { file: &mut self.file, count: 0 };
-        let id = content::copy(source, size, &mut counted).map_err(Error::io("save", from))?;
+        let id = content::copy(source, size, &mut counted, poll).map_err(Error::io("save", from))?;
         if counted.count != size {
             return Err(Error::io("save", from)(io::Error::other("the file changed while it was read")));
         }

@@ -1,18 +1,20 @@
 //! What is at a path of the workspace, without following a link and without changing anything.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::BorrowedFd;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
 use super::plan::{Placed, Saved};
 use crate::Error;
-use crate::content::hash;
+use crate::content::{MAX_FILE, hash};
+use crate::descent::Descent;
 use crate::guard::Bytes;
 use crate::place::{Modified, Place};
-use crate::scan::FOLDER;
+use crate::stop::StopFlag;
 
 /// How files are opened: never through a link, and without waiting for the other end of a pipe.
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
@@ -41,41 +43,75 @@ pub(super) struct Step {
     pub(super) length: usize,
     /// All permission bits.
     pub(super) mode: u32,
+    /// Its owner may not enter it.
+    closed: bool,
 }
 
 /// Looks at a path; also gives the folders on the way that are there.
 pub(super) fn look(place: &Place, path: &[u8]) -> Result<(State, Vec<Step>), Error> {
-    let failed = |errno: Errno| Error::io("look at", place.full(path))(errno);
-    let mut steps = Vec::new();
-    let mut folder: OwnedFd = place.top().map_err(failed)?;
-    let mut start = 0;
-    while let Some(slash) = path[start..].iter().position(|byte| *byte == b'/') {
-        let (name, length) = (&path[start..start + slash], start + slash);
-        let stat = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => stat,
-            Err(Errno::NOENT) => return Ok((State::Absent, steps)),
-            Err(errno) => return Err(failed(errno)),
-        };
-        if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            return Ok((State::Blocked(length), steps));
-        }
-        let mode = stat.st_mode & 0o7777;
-        steps.push(Step { length, mode });
-        folder = match openat(&folder, name, FOLDER, Mode::empty()) {
-            Ok(folder) => folder,
-            Err(Errno::ACCESS) => return Ok((State::Closed(length, mode), steps)),
-            Err(errno) => return Err(failed(errno)),
-        };
-        // To be read is not to be entered.
-        if matches!(statat(&folder, ".", AtFlags::SYMLINK_NOFOLLOW), Err(Errno::ACCESS)) {
-            return Ok((State::Closed(length, mode), steps));
-        }
-        start = length + 1;
-    }
-    Ok((at(&folder, &path[start..]).map_err(failed)?, steps))
+    let mut looker = Looker::new(place)?;
+    let state = looker.look(path)?;
+    Ok((state, looker.steps))
 }
 
-fn at(folder: &OwnedFd, name: &[u8]) -> Result<State, Errno> {
+/// Looks at one path after the other, while nothing is moved: what paths have in common is looked at once.
+pub(super) struct Looker<'a> {
+    place: &'a Place,
+    descent: Descent,
+    path: Vec<u8>,
+    /// The folders on the way to the last path that are there.
+    pub(super) steps: Vec<Step>,
+}
+
+impl<'a> Looker<'a> {
+    pub(super) fn new(place: &'a Place) -> Result<Self, Error> {
+        let top = place.top().map_err(Error::io("look at", place.full(b"")))?;
+        Ok(Self { place, descent: Descent::new(top), path: Vec::new(), steps: Vec::new() })
+    }
+
+    pub(super) fn look(&mut self, path: &[u8]) -> Result<State, Error> {
+        let failed = |errno: Errno| Error::io("look at", self.place.full(path))(errno);
+        let shared = self.path.iter().zip(path).take_while(|(left, right)| left == right).count();
+        let stays = |step: &Step| step.length <= shared && path.get(step.length) == Some(&b'/') && !step.closed;
+        while self.steps.last().is_some_and(|step| !stays(step)) {
+            if self.steps.pop().is_some_and(|step| !step.closed) {
+                self.descent.leave();
+            }
+        }
+        path.clone_into(&mut self.path);
+        let mut start = self.steps.last().map_or(0, |step| step.length + 1);
+        while let Some(slash) = path[start..].iter().position(|byte| *byte == b'/') {
+            let (name, length) = (&path[start..start + slash], start + slash);
+            let folder = self.descent.open().map_err(failed)?;
+            let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => return Ok(State::Absent),
+                Err(errno) => return Err(failed(errno)),
+            };
+            if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+                return Ok(State::Blocked(length));
+            }
+            let mode = stat.st_mode & 0o7777;
+            self.descent.enter(CString::new(name).map_err(|_| failed(Errno::INVAL))?);
+            let opened = match self.descent.open() {
+                // To be read is not to be entered.
+                Ok(folder) => statat(folder, ".", AtFlags::SYMLINK_NOFOLLOW).map(|_| ()),
+                Err(errno) => Err(errno),
+            };
+            let closed = opened == Err(Errno::ACCESS);
+            self.steps.push(Step { length, mode, closed });
+            if closed {
+                self.descent.leave();
+                return Ok(State::Closed(length, mode));
+            }
+            opened.map_err(failed)?;
+            start = length + 1;
+        }
+        at(self.descent.open().map_err(failed)?, &path[start..]).map_err(failed)
+    }
+}
+
+fn at(folder: BorrowedFd<'_>, name: &[u8]) -> Result<State, Errno> {
     let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
         Err(Errno::NOENT) => return Ok(State::Absent),
@@ -105,7 +141,7 @@ impl State {
             (Self::Absent | Self::Blocked(_), Placed::Absent) | (Self::Folder(_), Placed::Folder) => true,
             (Self::Link(target, _), Placed::Link { target: placed }) => target == placed,
             (Self::File(stat, Some(file)), Placed::File { id, mode }) => {
-                stat.st_mode & 0o7777 == *mode && id_of(stat, file)? == *id
+                stat.st_mode & 0o7777 == *mode && has_id(stat, file, id)?
             }
             _ => false,
         })
@@ -119,7 +155,7 @@ impl State {
             (_, Saved::Aside) => !is_aside,
             (Self::Link(target, _), Saved::Link { target: saved, .. }) => target == saved,
             (Self::File(stat, Some(file)), Saved::File { id, mode, .. }) => {
-                stat.st_mode & 0o7777 == *mode && id_of(stat, file)? == *id
+                stat.st_mode & 0o7777 == *mode && has_id(stat, file, id)?
             }
             _ => false,
         })
@@ -135,8 +171,13 @@ impl State {
     }
 }
 
-fn id_of(stat: &Stat, file: &mut File) -> io::Result<String> {
+fn has_id(stat: &Stat, file: &mut File, id: &str) -> io::Result<bool> {
     use std::io::{Seek, SeekFrom};
+    let size = stat.st_size as u64;
+    // Nothing that large is ever placed or saved by its content.
+    if size > MAX_FILE {
+        return Ok(false);
+    }
     file.seek(SeekFrom::Start(0))?;
-    Ok(hash(file, stat.st_size as u64)?.hex())
+    Ok(hash(file, size, &StopFlag::default().step())?.hex() == id)
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use ralph_model::ChangeKind::{Added, Deleted, Mode, Modified};
 use ralph_model::{Pin, PinKind, TreeHash};
-use ralph_workspace::{Checkout, Options, Pins, Placement, Synced, Workspace};
+use ralph_workspace::{Checkout, Options, Pins, Placement, StopFlag, Synced, Workspace};
 
 use crate::support::{Fixture, changed, fingerprint, git_program};
 
@@ -85,7 +85,11 @@ fn tree_there(apart: &Apart) -> TreeHash {
     let state = apart.fixture.folder.path().join("independent");
     let _ = fs::remove_dir_all(&state);
     let root = apart.checkout.root().to_owned();
-    Workspace::open(Options { root, state, git: git_program(), global_excludes: None }).unwrap().scan_tree().unwrap()
+    let stop = StopFlag::default();
+    Workspace::open(Options { root, state, git: git_program(), global_excludes: None, stop })
+        .unwrap()
+        .scan_tree()
+        .unwrap()
 }
 
 #[test]
@@ -285,6 +289,7 @@ fn pins_are_guarded_in_a_checkout_like_in_a_workspace() {
         state: apart.fixture.state.join("apart"),
         git: git_program(),
         global_excludes: None,
+        stop: StopFlag::default(),
     };
     let pin = |glob: &str, kind| Pin { glob: glob.to_owned(), kind, why: String::new() };
     let pins = Pins::new(&[pin("src/**", PinKind::Frozen), pin("conftest.py", PinKind::Steering)]).unwrap();

@@ -4,13 +4,16 @@
 mod agents;
 mod checkout;
 mod commits;
+mod deep;
 mod guard;
 mod ignored;
+mod large;
 mod lock;
 mod pins;
 mod property;
 mod repository;
 mod restore;
 mod snapshot;
+mod stop;
 mod support;
 mod unreadable;

@@ -341,3 +341,21 @@ fn handles_can_move_between_threads() {
     movable::<ralph_workspace::Lock>();
     movable::<ralph_workspace::Repository>();
 }
+
+#[test]
+fn a_recent_look_counts_until_files_are_swapped() {
+    let fixture = Fixture::repository(&[("a.txt", "a"), ("b.txt", "b")]);
+    let mut workspace = fixture.open();
+    let hour = std::time::Duration::from_secs(3600);
+    let first = workspace.snapshot_recent(id(), "one", hour).unwrap().tree;
+    fixture.write("a.txt", "another");
+    assert_eq!(workspace.snapshot_recent(id(), "two", hour).unwrap().tree, first);
+    let second = workspace.snapshot_recent(id(), "three", std::time::Duration::ZERO).unwrap().tree;
+    assert_ne!(second, first, "one that is too old does not");
+    let record = fixture.state.join("swap");
+    let entries = [("b.txt".to_owned(), ralph_workspace::Placement::Absent)];
+    workspace.swap_in(&entries, &record).unwrap();
+    assert_ne!(workspace.snapshot_recent(id(), "four", hour).unwrap().tree, second);
+    workspace.swap_out(&record, ralph_workspace::Since::Check).unwrap();
+    assert_eq!(workspace.snapshot_recent(id(), "five", hour).unwrap().tree, second);
+}

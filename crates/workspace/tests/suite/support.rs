@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ralph_model::{Change, ChangeKind, LoopId, TreeHash};
-use ralph_workspace::{Options, Repository, Workspace};
+use ralph_workspace::{Options, Repository, StopFlag, Workspace};
 use tempfile::TempDir;
 
 /// A throwaway workspace with a state folder beside it.
@@ -54,7 +54,8 @@ impl Fixture {
     }
 
     pub(crate) fn options(&self) -> Options {
-        Options { root: self.root.clone(), state: self.state.clone(), git: git_program(), global_excludes: None }
+        let (root, state, stop) = (self.root.clone(), self.state.clone(), StopFlag::default());
+        Options { root, state, git: git_program(), global_excludes: None, stop }
     }
 
     pub(crate) fn repo(&self) -> Repository {

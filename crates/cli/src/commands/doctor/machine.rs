@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use ralph_model::{ConfigError, Ended, Millis};
 use ralph_process::{Files, NetworkLevel, Spec, Stdin, Supervisor};
-use ralph_store::Store;
 use ralph_text::Redactor;
 
 use super::{Finding, Subject, Terminal};
 use ralph_config::agents::prices;
 use ralph_config::read_user;
 use ralph_host::agents::listed;
-use ralph_host::find_program;
+use ralph_host::{database, find_program};
 
 /// The oldest git that knows every option that Ralph uses.
 const OLDEST_GIT: (u32, u32) = (2, 31);
@@ -97,11 +96,11 @@ pub(super) fn disk(subject: &Subject<'_>) -> Finding {
 }
 
 /// Whether the database opens; where there is none yet, whether one can be made at all.
-pub(super) async fn database(subject: &Subject<'_>) -> Finding {
+pub(super) async fn database_finding(subject: &Subject<'_>) -> Finding {
     let path = subject.dirs.database();
     let advice = "see the message; nothing was changed";
-    match Store::open_existing(&path).await {
-        Ok(Some(_)) => return Finding::ok("database", path.display().to_string()),
+    match database::open_existing(subject.dirs).await {
+        Ok(Some(store)) => return Finding::ok("database", store.place().to_owned()),
         Ok(None) => {}
         Err(error) => return Finding::fail("database", error.to_string(), advice),
     }
@@ -109,7 +108,7 @@ pub(super) async fn database(subject: &Subject<'_>) -> Finding {
         Ok(folder) => folder,
         Err(error) => return Finding::fail("database", format!("no temporary folder: {error}"), "set TMPDIR"),
     };
-    match Store::open(&trial.path().join("trial.db")).await {
+    match ralph_store::open_sqlite(&trial.path().join("trial.db")).await {
         Ok(_) => Finding::ok("database", format!("{} (made by the first loop)", path.display())),
         Err(error) => Finding::fail("database", error.to_string(), advice),
     }

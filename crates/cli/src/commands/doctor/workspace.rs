@@ -5,7 +5,7 @@ use std::path::Path;
 use ralph_checks::{detect, first_word_missing};
 use ralph_model::{AgentSpec, LoopConfig, Money};
 use ralph_runtime::{Home, plan};
-use ralph_store::{Filter, LoopStatus, Store};
+use ralph_store::{Filter, RunStatus, StoreHandle};
 use ralph_workspace::{Repository, holder};
 
 use super::{Finding, Subject};
@@ -22,7 +22,7 @@ pub(super) async fn findings(subject: &Subject<'_>, git: Option<&Path>) -> Vec<F
         Err(error) => return vec![Finding::fail("workspace", error.to_string(), "change to a folder that exists")],
     };
     // A database that does not open has its own finding; here it only means that nothing is known.
-    let store = Store::open_existing(&subject.dirs.database()).await.ok().flatten();
+    let store = ralph_host::database::open_existing(subject.dirs).await.ok().flatten();
     let mut findings = vec![repository(&workspace, git), file(&workspace, store.as_ref()).await];
     findings.push(verification(subject, &workspace));
     findings.extend(protection(subject, &workspace));
@@ -52,7 +52,7 @@ fn repository(workspace: &Path, git: Option<&Path>) -> Finding {
     }
 }
 
-async fn file(workspace: &Path, store: Option<&Store>) -> Finding {
+async fn file(workspace: &Path, store: Option<&StoreHandle>) -> Finding {
     let name = "ralph.toml";
     let file = match RepositoryFile::read(workspace) {
         Ok(Some(file)) => file,
@@ -124,10 +124,10 @@ fn lock(subject: &Subject<'_>, workspace: &Path) -> Finding {
 }
 
 /// Loops of any workspace that were running when their process died.
-async fn leftovers(store: Option<&Store>, home: &Home) -> Vec<Finding> {
+async fn leftovers(store: Option<&StoreHandle>, home: &Home) -> Vec<Finding> {
     let Some(store) = store else { return Vec::new() };
-    let running = Filter { status: Some(LoopStatus::Running), ..Filter::default() };
-    let loops = match store.loops(&running).await {
+    let running = Filter { status: Some(RunStatus::Running), ..Filter::default() };
+    let loops = match store.runs(&running).await {
         Ok(loops) => loops,
         Err(error) => return vec![Finding::warn("leftovers", error.to_string(), "see `database`")],
     };

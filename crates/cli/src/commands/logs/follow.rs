@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use ralph_model::LoopId;
-use ralph_store::Store;
+use ralph_store::StoreHandle;
 use ralph_text::sanitize;
 use ralph_view::{RunStatus, RunView};
 
@@ -23,7 +23,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Prints all outputs, each below a line that says what it is, and goes on with new ones until the loop is over.
 pub(super) async fn follow(
-    store: &Store,
+    store: &StoreHandle,
     loop_id: LoopId,
     around: &Host,
     raw: bool,
@@ -36,7 +36,7 @@ pub(super) async fn follow(
     let mut current: Option<Shown> = None;
     loop {
         // Before the files are looked for: a loop that is over writes no more of them.
-        let entry = listed(&store.get(loop_id).await?, home);
+        let entry = listed(&store.run(loop_id).await?, home);
         let over = entry.status != RunStatus::Running;
         for name in in_order(&logs) {
             if seen.contains(&name) {

@@ -10,11 +10,12 @@ use rustix::io::Errno;
 
 use super::{Keep, Walk};
 use crate::Error;
-use crate::content::hash;
+use crate::content::{hash, large};
 use crate::guard::Care;
 use crate::guard::baseline::Content;
 use crate::object::{Id, Kind};
 use crate::stamp::Stamp;
+use crate::stop::Poll;
 
 /// Larger files are never held in memory as a whole.
 const LARGE: u64 = 32 << 20;
@@ -52,6 +53,9 @@ impl Walk<'_> {
         {
             return Ok(Some(Content { mode, id: Some(*id) }));
         }
+        if let Some(text) = large(&stamp) {
+            return self.large(path, &stamp, text, keep).map(Some);
+        }
         let mut file = match opening() {
             Ok(file) => File::from(file),
             Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(None),
@@ -62,21 +66,34 @@ impl Walk<'_> {
         if FileType::from_raw_mode(stamp.mode) != FileType::RegularFile {
             return Ok(None);
         }
-        let id = read(&mut file, stamp.size, keep, &self.full(path))?;
+        if let Some(text) = large(&stamp) {
+            return self.large(path, &stamp, text, keep).map(Some);
+        }
+        let id = read(&mut file, stamp.size, keep, &self.full(path), &self.poll)?;
         self.contents.remove(path);
         if !stamp.is_racy(self.started) {
             self.contents.insert(path.to_vec(), (stamp, id));
         }
         Ok(Some(Content { mode: stamp.mode & 0o7777, id: Some(id) }))
     }
+
+    /// A file that is too large to be read.
+    fn large(&mut self, path: &[u8], stamp: &Stamp, text: Vec<u8>, keep: &mut Keep<'_>) -> Result<Content, Error> {
+        self.large.insert(path.to_vec());
+        let id = match keep {
+            Some((store, batch)) => batch.add_large(store, text)?,
+            None => Id::of(Kind::Blob, &text),
+        };
+        Ok(Content { mode: stamp.mode & 0o7777, id: Some(id) })
+    }
 }
 
 /// The id of a file's content, kept where contents are kept.
-fn read(file: &mut File, size: u64, keep: &mut Keep<'_>, path: &Path) -> Result<Id, Error> {
+fn read(file: &mut File, size: u64, keep: &mut Keep<'_>, path: &Path, poll: &Poll) -> Result<Id, Error> {
     if let Some((store, batch)) = keep {
         if size > LARGE {
             let changed = || std::io::Error::other("the file changed while it was read");
-            return store.stream_blob(file, size)?.ok_or_else(|| Error::io("read", path)(changed()));
+            return store.stream_blob(file, size, poll)?.ok_or_else(|| Error::io("read", path)(changed()));
         }
         let mut content = Vec::new();
         file.read_to_end(&mut content).map_err(Error::io("read", path))?;
@@ -84,5 +101,5 @@ fn read(file: &mut File, size: u64, keep: &mut Keep<'_>, path: &Path) -> Result<
         batch.add(store, Kind::Blob, id, content)?;
         return Ok(id);
     }
-    hash(file, size).map_err(Error::io("read", path))
+    hash(file, size, poll).map_err(Error::io("read", path))
 }

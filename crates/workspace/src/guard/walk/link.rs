@@ -10,12 +10,11 @@ use rustix::fs::{FileType, Mode, OFlags, Stat, fstat, open, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::names::{GIT, Name};
-use super::{At, Keep, LAYERS, Layer, Reach, Sort, Spot, Walk, content};
+use super::{At, Counted, Entered, Keep, LAYERS, Layer, Reach, Sort, Spot, Walk, content};
 use crate::Error;
 use crate::guard::Care;
 use crate::guard::baseline::{Behind, Bytes, What};
 use crate::object::{Id, Kind};
-use crate::scan::FOLDER;
 use crate::stamp::Stamp;
 
 impl Walk<'_> {
@@ -23,10 +22,10 @@ impl Walk<'_> {
         &mut self,
         fd: BorrowedFd<'_>,
         name: &Name,
-        path: &mut Vec<u8>,
+        path: &[u8],
         spot: &Spot,
         keep: &mut Keep<'_>,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<Entered>, Error> {
         let mut target = None;
         let mut asked = [false; LAYERS];
         for (index, layer) in self.layers.iter().enumerate() {
@@ -40,46 +39,33 @@ impl Walk<'_> {
         if asked.contains(&true) {
             target = match readlinkat(fd, &name.name, Vec::new()) {
                 Ok(target) => Some(Bytes(target.into_bytes())),
-                Err(Errno::NOENT | Errno::INVAL) => return Ok(()),
+                Err(Errno::NOENT | Errno::INVAL) => return Ok(None),
                 Err(errno) => return Err(self.failed(path, errno)),
             };
         }
-        let Some(target) = target else { return Ok(()) };
+        let Some(target) = target else { return Ok(None) };
         if let Some((store, batch)) = keep {
             batch.add(store, Kind::Blob, Id::of(Kind::Blob, &target.0), target.0.clone())?;
         }
-        let counted: Vec<(usize, u64)> = self.layers.iter().map(Layer::counted).collect();
+        let counted: Counted = self.layers.iter().map(Layer::counted).collect();
         let mut follow = [false; LAYERS];
         for (index, layer) in self.layers.iter_mut().enumerate().filter(|(index, _)| asked[*index]) {
             follow[index] = layer.meet(name, index, path, &target, spot)?;
         }
         if !follow.contains(&true) {
-            return Ok(());
+            return Ok(None);
         }
-        let next = self.follow(fd, name, path, spot, &target, follow, keep)?;
-        let entered = match next {
-            None => Ok(()),
-            Some((real, at)) => match open(&real, FOLDER, Mode::empty()) {
-                Ok(fd) => {
-                    let through = Some((Arc::new(real), path.len()));
-                    self.folder(fd, path, Spot { at, through, above: spot.above.clone() }, keep)
-                }
-                Err(_) => {
-                    for (layer, at) in self.layers.iter_mut().zip(&at) {
-                        if at.reach != Reach::Nothing {
-                            layer.found.closed.push(path.clone());
-                        }
-                    }
-                    Ok(())
-                }
-            },
-        };
-        if spot.through.is_none() {
-            for (layer, counted) in self.layers.iter_mut().zip(counted) {
-                layer.give_up(path, counted);
+        let counted = spot.through.is_none().then_some(counted);
+        match self.follow(fd, name, path, spot, &target, follow, keep)? {
+            None => {
+                self.give_up(path, counted);
+                Ok(None)
+            }
+            Some((real, at)) => {
+                let through = Some((Arc::new(real.clone()), path.len()));
+                Ok(Some(Entered { spot: Spot { at, through }, real: Some(real), counted }))
             }
         }
-        entered
     }
 
     /// Records what is behind a link; gives the folder that it leads to and which layers enter it.

@@ -8,9 +8,9 @@ mod layer;
 mod link;
 mod names;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,10 +22,12 @@ use rustix::io::Errno;
 
 use super::baseline::What;
 use super::{Care, Cover};
+use crate::descent::Descent;
 use crate::object::Id;
 use crate::rules::Outside;
-use crate::scan::{Directory, FOLDER};
+use crate::scan::Directory;
 use crate::stamp::{Instant, Stamp};
+use crate::stop::Poll;
 use crate::store::{Batch, Store};
 use crate::{Error, Workspace};
 
@@ -58,6 +60,11 @@ struct Walk<'a> {
     /// The device whose folders change their times when their names do.
     reliable: Option<u64>,
     started: Instant,
+    poll: Poll,
+    /// Files that are too large to be read.
+    large: &'a mut BTreeSet<Vec<u8>>,
+    /// Device and inode of the folders on the way, so that a link to one of them is not followed for ever.
+    above: HashSet<(u64, u64)>,
 }
 
 /// How much of a folder a layer looks at.
@@ -86,8 +93,29 @@ struct Spot {
     at: [At; LAYERS],
     /// The real folder of the link that led here, and how much of the path leads to it.
     through: Option<(Arc<PathBuf>, usize)>,
-    /// Device and inode of the folders above, so that a link to one of them is not followed for ever.
-    above: Vec<(u64, u64)>,
+}
+
+/// How much each layer had counted when a link was met.
+type Counted = Vec<(usize, u64)>;
+
+/// A folder that the walk goes into.
+struct Entered {
+    spot: Spot,
+    /// Where a link leads that is followed.
+    real: Option<PathBuf>,
+    /// For the first link on the way.
+    counted: Option<Counted>,
+}
+
+/// A folder on the way to the one that is looked at.
+struct Frame {
+    names: Arc<Vec<Name>>,
+    index: usize,
+    /// How much of the path leads to it.
+    length: usize,
+    place: (u64, u64),
+    spot: Spot,
+    counted: Option<Counted>,
 }
 
 /// Walks for one set of globs; contents of files are kept where something to keep them in is given.
@@ -117,6 +145,9 @@ fn run(workspace: &mut Workspace, layers: Vec<Layer<'_>>, mut keep: Keep<'_>) ->
         contents,
         reliable: workspace.reliable,
         started: Instant::now(),
+        poll: workspace.stop.step(),
+        large: &mut workspace.large,
+        above: HashSet::new(),
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = open(walk.root, flags, Mode::empty()).map_err(Error::io("open", walk.root))?;
@@ -124,44 +155,102 @@ fn run(workspace: &mut Workspace, layers: Vec<Layer<'_>>, mut keep: Keep<'_>) ->
         let reach = if layer < walk.layers.len() { Reach::All } else { Reach::Nothing };
         At { inside: None, reach }
     });
-    walk.folder(root, &mut Vec::new(), Spot { at, through: None, above: Vec::new() }, &mut keep)?;
+    walk.all(root, Spot { at, through: None }, &mut keep)?;
     Ok(walk.layers.into_iter().map(Layer::finish).collect())
 }
 
 impl Walk<'_> {
-    fn folder(&mut self, fd: OwnedFd, path: &mut Vec<u8>, mut spot: Spot, keep: &mut Keep<'_>) -> Result<(), Error> {
-        let stat = fstat(&fd).map_err(|errno| self.failed(path, errno))?;
-        let place = (stat.st_dev, stat.st_ino);
-        if spot.above.contains(&place) {
-            return Ok(());
-        }
-        spot.above.push(place);
-        let names = self.names(fd.as_fd(), Stamp::of(&stat), path, &spot)?;
-        let length = path.len();
-        for name in names.iter() {
-            if length > 0 {
+    /// Goes through a folder and everything below it.
+    fn all(&mut self, root: OwnedFd, spot: Spot, keep: &mut Keep<'_>) -> Result<(), Error> {
+        let mut descent = Descent::new(root);
+        let mut path = Vec::new();
+        let first = self.folder(&mut descent, &path, Entered { spot, real: None, counted: None })?;
+        let mut stack: Vec<Frame> = first.into_iter().collect();
+        while let Some(frame) = stack.last_mut() {
+            self.poll.check()?;
+            path.truncate(frame.length);
+            let names = Arc::clone(&frame.names);
+            let Some(name) = names.get(frame.index) else {
+                self.above.remove(&frame.place);
+                self.give_up(&path, frame.counted.take());
+                stack.pop();
+                descent.leave();
+                continue;
+            };
+            frame.index += 1;
+            if frame.length > 0 {
                 path.push(b'/');
             }
             path.extend_from_slice(name.name.as_bytes());
-            match name.kind {
-                FileType::Directory => self.child(fd.as_fd(), name, path, &spot, keep)?,
-                FileType::Symlink => self.link(fd.as_fd(), name, path, &spot, keep)?,
-                FileType::RegularFile => self.file(fd.as_fd(), name, path, &spot, keep)?,
-                _ => self.special(name, path, &spot),
+            let fd = match descent.open() {
+                Ok(fd) => fd,
+                // Far below it was closed, and is not there any more.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                Err(errno) => return Err(self.failed(&path, errno)),
+            };
+            let entered = match name.kind {
+                FileType::Directory => self.child(fd, name, &path, &frame.spot)?,
+                FileType::Symlink => self.link(fd, name, &path, &frame.spot, keep)?,
+                FileType::RegularFile => {
+                    self.file(fd, name, &path, &frame.spot, keep)?;
+                    None
+                }
+                _ => {
+                    self.special(name, &path, &frame.spot);
+                    None
+                }
+            };
+            if let Some(entered) = entered {
+                match &entered.real {
+                    Some(real) => descent.enter_elsewhere(real.clone()),
+                    None => descent.enter(name.name.clone()),
+                }
+                let next = self.folder(&mut descent, &path, entered)?;
+                if next.is_none() {
+                    descent.leave();
+                }
+                stack.extend(next);
             }
-            path.truncate(length);
         }
         Ok(())
     }
 
-    fn child(
-        &mut self,
-        fd: BorrowedFd<'_>,
-        name: &Name,
-        path: &mut Vec<u8>,
-        spot: &Spot,
-        keep: &mut Keep<'_>,
-    ) -> Result<(), Error> {
+    /// Opens a folder and reads its names; `None` where there is nothing to go through.
+    fn folder(&mut self, descent: &mut Descent, path: &[u8], entered: Entered) -> Result<Option<Frame>, Error> {
+        let Entered { spot, real, counted } = entered;
+        let fd = match descent.open() {
+            Ok(fd) => fd,
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if real.is_none() => return Ok(None),
+            Err(errno) if real.is_some() || matches!(errno, Errno::ACCESS | Errno::PERM) => {
+                for (layer, at) in self.layers.iter_mut().zip(&spot.at) {
+                    if at.reach != Reach::Nothing {
+                        layer.found.closed.push(path.to_vec());
+                    }
+                }
+                self.give_up(path, counted);
+                return Ok(None);
+            }
+            Err(errno) => return Err(self.failed(path, errno)),
+        };
+        let stat = fstat(fd).map_err(|errno| self.failed(path, errno))?;
+        let place = (stat.st_dev, stat.st_ino);
+        if !self.above.insert(place) {
+            self.give_up(path, counted);
+            return Ok(None);
+        }
+        let names = self.names(fd, Stamp::of(&stat), path, &spot)?;
+        Ok(Some(Frame { names, index: 0, length: path.len(), place, spot, counted }))
+    }
+
+    /// Comes back to a link. What is behind it is not watched where that is too much.
+    fn give_up(&mut self, path: &[u8], counted: Option<Counted>) {
+        for (layer, counted) in self.layers.iter_mut().zip(counted.into_iter().flatten()) {
+            layer.give_up(path, counted);
+        }
+    }
+
+    /// Which layers go into a folder, if any.
+    fn child(&mut self, fd: BorrowedFd<'_>, name: &Name, path: &[u8], spot: &Spot) -> Result<Option<Entered>, Error> {
         let (bulk, git) = (BULK.contains(&name.name.as_bytes()), name.name.as_bytes() == names::GIT);
         let mut next: [At; LAYERS] = Default::default();
         let (mut entered, mut watched) = (false, false);
@@ -189,9 +278,8 @@ impl Walk<'_> {
             watched |= next[index].reach != Reach::Nothing && mark.is_watched();
         }
         if !entered || (!watched && self.is_unchanged_and_empty(fd, name, path)) {
-            return Ok(());
+            return Ok(None);
         }
-        let opened = openat(fd, &name.name, FOLDER, Mode::empty());
         let recorded = |(index, layer): (usize, &Layer<'_>)| {
             layer.sort == Sort::Prohibited
                 && next[index].reach != Reach::Nothing
@@ -200,7 +288,7 @@ impl Walk<'_> {
         if self.layers.iter().enumerate().any(recorded) {
             let mode = match statat(fd, &name.name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => stat.st_mode & 0o7777,
-                Err(Errno::NOENT) => return Ok(()),
+                Err(Errno::NOENT) => return Ok(None),
                 Err(errno) => return Err(self.failed(path, errno)),
             };
             for index in 0..self.layers.len() {
@@ -211,19 +299,8 @@ impl Walk<'_> {
                 }
             }
         }
-        match opened {
-            Ok(child) => self.folder(child, path, Spot { at: next, ..spot.clone() }, keep),
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
-            Err(Errno::ACCESS | Errno::PERM) => {
-                for (layer, at) in self.layers.iter_mut().zip(&next) {
-                    if at.reach != Reach::Nothing {
-                        layer.found.closed.push(path.clone());
-                    }
-                }
-                Ok(())
-            }
-            Err(errno) => Err(self.failed(path, errno)),
-        }
+        let spot = Spot { at: next, through: spot.through.clone() };
+        Ok(Some(Entered { spot, real: None, counted: None }))
     }
 
     fn file(

@@ -1,12 +1,29 @@
 //! The tables, as steps that only ever add. A step that was released is never edited.
 
-use crate::sqlite::Connection;
+use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
+
+use crate::error::{Error, Result};
+
+/// Which SQL a database speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Sqlite,
+    Postgres,
+}
 
 /// What brings a database from one schema to the next.
 pub(crate) struct Step {
     /// The schema after this step.
-    pub(crate) version: u32,
+    version: u32,
     statements: &'static [&'static str],
+    /// What rows of the schema before need. SQLite only: no PostgreSQL database held rows before schema 5.
+    rows: &'static [&'static str],
+}
+
+impl Step {
+    pub(crate) const fn version(&self) -> u32 {
+        self.version
+    }
 }
 
 /// All steps, oldest first. Money in micro-dollars, times in milliseconds since 1970, ids and hashes as text.
@@ -57,6 +74,7 @@ pub(crate) const STEPS: &[Step] = &[
             )",
             "CREATE INDEX budget_by_day ON budget (day)",
         ],
+        rows: &[],
     },
     Step {
         version: 2,
@@ -73,6 +91,7 @@ pub(crate) const STEPS: &[Step] = &[
                 PRIMARY KEY (hash, path)
             )",
         ],
+        rows: &[],
     },
     Step {
         version: 3,
@@ -90,6 +109,7 @@ pub(crate) const STEPS: &[Step] = &[
             )",
             "CREATE INDEX quarantined_by_loop ON quarantined (loop, batch)",
         ],
+        rows: &[],
     },
     Step {
         version: 4,
@@ -98,17 +118,52 @@ pub(crate) const STEPS: &[Step] = &[
             "ALTER TABLE budget ADD COLUMN pool TEXT",
             "CREATE INDEX budget_by_pool ON budget (pool)",
         ],
+        rows: &[],
+    },
+    Step {
+        version: 5,
+        statements: &[
+            // `loops` holds runs of every kind since this step.
+            "ALTER TABLE loops ADD COLUMN kind TEXT NOT NULL DEFAULT 'loop'",
+            "ALTER TABLE loops ADD COLUMN parent TEXT",
+            "ALTER TABLE loops ADD COLUMN origin TEXT",
+            "ALTER TABLE loops ADD COLUMN epoch BIGINT NOT NULL DEFAULT 0",
+            "CREATE INDEX loops_by_origin ON loops (origin, started_at)",
+            "CREATE INDEX loops_by_parent ON loops (parent)",
+        ],
+        rows: &[
+            // Until then `summary` held both as JSON; nothing reads or writes that column any more.
+            "UPDATE loops SET origin = json_extract(summary, '$.origin'), parent = json_extract(summary, '$.race')
+                WHERE CASE WHEN summary IS NULL THEN FALSE ELSE json_valid(summary) END",
+        ],
     },
 ];
 
-/// Applies the steps that `found` lacks. The caller holds the write transaction.
-pub(crate) async fn apply(connection: &mut Connection, found: u32, steps: &[Step]) -> sqlx::Result<()> {
-    for step in steps.iter().filter(|step| step.version > found) {
-        for statement in step.statements {
-            sqlx::query(*statement).execute(&mut *connection).await?;
-        }
-        let note = sqlx::query("INSERT INTO schema (version) VALUES ($1)").bind(i64::from(step.version));
-        note.execute(&mut *connection).await?;
+/// The newest schema.
+pub(crate) fn newest() -> u32 {
+    STEPS.last().map_or(0, |step| step.version)
+}
+
+/// The schema that was found, where this program can use or migrate it.
+pub(crate) fn check(place: &str, found: i64, known: u32) -> Result<u32> {
+    let malformed =
+        |_| Error::Malformed { place: place.to_owned(), column: "schema.version", value: found.to_string() };
+    match u32::try_from(found).map_err(malformed)? {
+        found if found > known => Err(Error::NewerSchema { place: place.to_owned(), found, known }),
+        found => Ok(found),
     }
-    Ok(())
+}
+
+/// What a database with schema `found` lacks, for one transaction.
+pub(crate) fn statements(found: u32, steps: &[Step], dialect: Dialect) -> Vec<SqlStr> {
+    let mut all = Vec::new();
+    for step in steps.iter().filter(|step| step.version > found) {
+        all.extend(step.statements.iter().map(|statement| statement.into_sql_str()));
+        if dialect == Dialect::Sqlite {
+            all.extend(step.rows.iter().map(|statement| statement.into_sql_str()));
+        }
+        let note = format!("INSERT INTO schema (version) VALUES ({})", step.version);
+        all.push(AssertSqlSafe(note).into_sql_str());
+    }
+    all
 }

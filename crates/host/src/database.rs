@@ -1,0 +1,74 @@
+//! Which database Ralph uses: a file in its state folder, or the PostgreSQL server that the user named.
+
+use ralph_config::read_user;
+use ralph_runtime::Home;
+use ralph_store::StoreHandle;
+
+use crate::{DatabaseChoice, Dirs, Error};
+
+/// The variable that names a PostgreSQL server; it goes before the user's configuration.
+pub const VARIABLE: &str = "RALPH_DATABASE_URL";
+
+/// The address of the PostgreSQL server, where there is one. It may hold a password: never print it.
+///
+/// # Errors
+/// When the user's configuration cannot be read.
+pub fn url(dirs: &Dirs) -> Result<Option<String>, Error> {
+    match &dirs.database_choice {
+        DatabaseChoice::File => Ok(None),
+        DatabaseChoice::Url(url) => Ok(Some(url.clone())),
+        DatabaseChoice::Configured => Ok(read_user(&dirs.config_file())?.database_url.filter(|url| !url.is_empty())),
+    }
+}
+
+/// Opens the database, and makes it where there is none.
+///
+/// # Errors
+/// When it cannot be opened or made.
+pub async fn open(dirs: &Dirs) -> Result<StoreHandle, Error> {
+    match url(dirs)? {
+        Some(url) => Ok(ralph_store::open_postgres(&url).await?),
+        None => {
+            Home::make_private(&dirs.state)?;
+            Ok(ralph_store::open_sqlite(&dirs.database()).await?)
+        }
+    }
+}
+
+/// Opens the database for a command that only looks; none where there is no file yet.
+///
+/// # Errors
+/// When it cannot be opened.
+pub async fn open_existing(dirs: &Dirs) -> Result<Option<StoreHandle>, Error> {
+    match url(dirs)? {
+        Some(url) => Ok(Some(ralph_store::open_postgres(&url).await?)),
+        None => Ok(ralph_store::open_existing_sqlite(&dirs.database()).await?),
+    }
+}
+
+/// The password in an address, so that it can be redacted wherever it turns up.
+pub(crate) fn password(url: &str) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let (login, _) = authority.rsplit_once('@')?;
+    let (_, password) = login.split_once(':')?;
+    Some(password.to_owned()).filter(|password| !password.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_are_found_in_addresses() {
+        for (url, expected) in [
+            ("postgres://me:s3cret@host:5432/db", Some("s3cret")),
+            ("postgresql://me:a:b@host/db?sslmode=require", Some("a:b")),
+            ("postgres://me@host/db", None),
+            ("postgres://host/a:b@c", None),
+            ("nonsense", None),
+        ] {
+            assert_eq!(password(url).as_deref(), expected, "{url}");
+        }
+    }
+}

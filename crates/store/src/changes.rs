@@ -1,0 +1,85 @@
+//! Notifications about what other tasks, processes and machines wrote.
+
+use ralph_model::RunId;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::chain::Seq;
+
+/// Something that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Events were appended to a run.
+    Events {
+        /// The run.
+        run: RunId,
+        /// Where its journal ends now.
+        head: Seq,
+    },
+    /// A run was asked to stop.
+    Stop {
+        /// The run.
+        run: RunId,
+    },
+    /// Anything may have changed: look again at whatever you follow. Sent where the database does not say what changed, and
+    /// where notifications may have been lost.
+    Any,
+}
+
+impl Change {
+    /// The text by which a server passes it on.
+    pub(crate) fn encode(self) -> String {
+        match self {
+            Self::Events { run, head } => format!("{run} {head}"),
+            Self::Stop { run } => format!("{run} stop"),
+            Self::Any => "any".to_owned(),
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let (run, what) = text.split_once(' ')?;
+        let run = run.parse().ok()?;
+        match what {
+            "stop" => Some(Self::Stop { run }),
+            head => Some(Self::Events { run, head: Seq(head.parse().ok()?) }),
+        }
+    }
+}
+
+/// The changes since [`crate::Store::subscribe`].
+#[derive(Debug)]
+pub struct Changes {
+    receiver: broadcast::Receiver<Change>,
+}
+
+impl Changes {
+    pub(crate) const fn new(receiver: broadcast::Receiver<Change>) -> Self {
+        Self { receiver }
+    }
+
+    /// The next change, or none once the store is closed. Loses nothing when it is dropped.
+    pub async fn next(&mut self) -> Option<Change> {
+        match self.receiver.recv().await {
+            Ok(change) => Some(change),
+            // More was written than is kept for a slow subscriber.
+            Err(RecvError::Lagged(_)) => Some(Change::Any),
+            Err(RecvError::Closed) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::id;
+
+    #[test]
+    fn changes_are_read_back() {
+        for change in [Change::Events { run: id(1), head: Seq(7) }, Change::Stop { run: id(2) }] {
+            assert_eq!(Change::parse(&change.encode()), Some(change));
+        }
+        for text in ["any", "", "x 7", "01900000-0000-7000-8000-000000000001 many"] {
+            assert_eq!(Change::parse(text), None, "{text}");
+        }
+    }
+}

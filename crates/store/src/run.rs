@@ -1,0 +1,247 @@
+//! Runs as they are recorded and listed: values only.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ralph_model::{Attempt, Money, RunId, RunKind, Timestamp};
+
+use crate::chain::{Head, NewEvent};
+
+/// How often a run was taken over. Every process that opens a run gets an epoch of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Epoch(pub u64);
+
+impl fmt::Display for Epoch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The right to write to a run, until another process acquires it. Every write names its lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The run.
+    pub run: RunId,
+    /// Which taking over of the run this is.
+    pub epoch: Epoch,
+}
+
+/// A run that is to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRun {
+    /// Its id, never used before.
+    pub id: RunId,
+    /// What it is.
+    pub kind: RunKind,
+    /// The run that it is part of. It may have no row of its own: races of earlier versions have none.
+    pub parent: Option<RunId>,
+    /// The folder it works in.
+    pub workspace: String,
+    /// The folder it was started for, where it works in a worktree.
+    pub origin: Option<String>,
+    /// The objective, byte for byte.
+    pub objective: String,
+    /// The agent that works.
+    pub agent: String,
+    /// The skill it follows.
+    pub skill: Option<String>,
+    /// The process that runs it.
+    pub pid: Option<u32>,
+    /// When it started.
+    pub at: Timestamp,
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RunStatus {
+    /// Not ended. Without a living process of that pid it was interrupted and can be resumed.
+    Running,
+    /// Ended with success.
+    Completed,
+    /// Ended without success, for a reason.
+    Aborted,
+    /// Ralph itself failed.
+    Error,
+}
+
+impl RunStatus {
+    /// The name that is stored and that scripts see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "RUNNING",
+            Self::Completed => "COMPLETED",
+            Self::Aborted => "ABORTED",
+            Self::Error => "ERROR",
+        }
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The text is no status.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a status: expected running, completed, aborted or error")]
+pub struct ParseRunStatus(String);
+
+impl FromStr for RunStatus {
+    type Err = ParseRunStatus;
+
+    /// In any case, as people type it.
+    fn from_str(text: &str) -> Result<Self, ParseRunStatus> {
+        [Self::Running, Self::Completed, Self::Aborted, Self::Error]
+            .into_iter()
+            .find(|status| status.name().eq_ignore_ascii_case(text))
+            .ok_or_else(|| ParseRunStatus(text.to_owned()))
+    }
+}
+
+/// What changes in a listing while a run goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunSummary {
+    /// How far it is. Any other than running also clears the pid.
+    pub status: RunStatus,
+    /// Why it was aborted, or what failed.
+    pub reason: Option<String>,
+    /// Agent runs so far.
+    pub iterations: u32,
+    /// What they cost.
+    pub cost: Money,
+    /// Whether checks passed at its end.
+    pub verified: bool,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+}
+
+/// What an attempt cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settlement {
+    /// Which attempt.
+    pub attempt: Attempt,
+    /// How much.
+    pub amount: Money,
+}
+
+/// What is written to a run in one transaction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Append {
+    /// New events, in their order.
+    pub events: Vec<NewEvent>,
+    /// What listings show from now on; `None` keeps what they show.
+    pub summary: Option<RunSummary>,
+    /// Turns the reservation of an attempt into what it cost.
+    pub settle: Option<Settlement>,
+}
+
+impl From<NewEvent> for Append {
+    fn from(event: NewEvent) -> Self {
+        Self { events: vec![event], ..Self::default() }
+    }
+}
+
+/// A run as listings show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunEntry {
+    /// Its id.
+    pub id: RunId,
+    /// What it is.
+    pub kind: RunKind,
+    /// The run that it is part of.
+    pub parent: Option<RunId>,
+    /// The folder it works in.
+    pub workspace: String,
+    /// The folder it was started for, where it works in a worktree.
+    pub origin: Option<String>,
+    /// The objective.
+    pub objective: String,
+    /// The agent that works.
+    pub agent: String,
+    /// The skill it follows.
+    pub skill: Option<String>,
+    /// How far it is.
+    pub status: RunStatus,
+    /// Why it was aborted, or what failed.
+    pub reason: Option<String>,
+    /// Agent runs so far.
+    pub iterations: u32,
+    /// What they cost.
+    pub cost: Money,
+    /// Whether checks passed at its end.
+    pub verified: bool,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When its last event happened.
+    pub updated_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// The process that runs it, on whichever machine that is.
+    pub pid: Option<u32>,
+    /// The epoch of its newest lease.
+    pub epoch: Epoch,
+    /// Where its journal ends.
+    pub head: Head,
+}
+
+/// Which runs to list. The default is all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only those that work in this folder, or in a worktree that was made for it.
+    pub workspace: Option<String>,
+    /// Only those that are this far.
+    pub status: Option<RunStatus>,
+    /// Only those of this kind.
+    pub kind: Option<RunKind>,
+    /// Only those that are part of this run.
+    pub parent: Option<RunId>,
+    /// At most so many.
+    pub limit: Option<u32>,
+}
+
+/// Which runs match a text that a person typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// Exactly this one.
+    One(Box<RunEntry>),
+    /// No run.
+    None,
+    /// More than one, newest first.
+    Several(Vec<RunEntry>),
+}
+
+/// How a run is to be ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StopMode {
+    /// When the current iteration is over.
+    AfterIteration,
+    /// At once.
+    Now,
+}
+
+impl StopMode {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::AfterIteration => "after-iteration",
+            Self::Now => "now",
+        }
+    }
+
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        [Self::AfterIteration, Self::Now].into_iter().find(|mode| mode.name() == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_read_in_any_case() {
+        assert_eq!("completed".parse(), Ok(RunStatus::Completed));
+        let error = "done".parse::<RunStatus>().unwrap_err();
+        assert!(error.to_string().contains("completed"), "{error}");
+    }
+}

@@ -1,0 +1,198 @@
+//! The store in a SQL database. All statements are written once, in the SQL that every supported database understands; what
+//! differs (connections, locks, error codes) is in the module of each database.
+
+mod budget;
+mod journal;
+pub(crate) mod postgres;
+mod runs;
+mod schema;
+mod session;
+pub(crate) mod sqlite;
+mod stops;
+mod trust;
+mod watch;
+
+use async_trait::async_trait;
+use ralph_model::{Attempt, RunId, Timestamp};
+
+use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
+use crate::changes::Changes;
+use crate::error::{Error, Result};
+use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
+use crate::run::{Append, Filter, Lease, Lookup, NewRun, RunEntry, Settlement, StopMode};
+use crate::store::{ChainReport, Quarantine, Store, Trusted};
+use session::{Backend, Session};
+
+/// A store in a SQL database.
+#[derive(Debug)]
+pub(crate) struct SqlStore {
+    backend: Backend,
+}
+
+impl SqlStore {
+    /// Begins a transaction that writes.
+    async fn write(&self, doing: &'static str) -> Result<Session<'_>> {
+        Session::write(&self.backend, doing).await
+    }
+
+    /// A connection for one query.
+    async fn read(&self, doing: &'static str) -> Result<Session<'_>> {
+        Session::read(&self.backend, doing).await
+    }
+
+    /// A connection for several queries that see one state of the database.
+    async fn snapshot(&self, doing: &'static str) -> Result<Session<'_>> {
+        Session::snapshot(&self.backend, doing).await
+    }
+}
+
+#[async_trait]
+impl Store for SqlStore {
+    fn place(&self) -> &str {
+        self.backend.place()
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.backend.close().await
+    }
+
+    async fn create_run(&self, new: NewRun, first: NewEvent) -> Result<(Lease, Head)> {
+        let mut session = self.write("record a run").await?;
+        let created = journal::create(&mut session, &new, &first).await?;
+        session.commit(created).await
+    }
+
+    async fn acquire(&self, run: RunId, pid: Option<u32>) -> Result<Lease> {
+        let mut session = self.write("take over a run").await?;
+        let lease = runs::acquire(&mut session, run, pid).await?;
+        session.commit(lease).await
+    }
+
+    async fn append(&self, lease: Lease, after: Seq, append: Append) -> Result<Head> {
+        let mut session = self.write("append to a journal").await?;
+        let head = journal::append(&mut session, lease, after, &append).await?;
+        session.commit(head).await
+    }
+
+    async fn finish(&self, lease: Lease) -> Result<()> {
+        let mut session = self.write("finish a run").await?;
+        runs::fence(&mut session, lease).await?;
+        runs::clear_pid(&mut session, lease.run).await?;
+        stops::clear(&mut session, lease.run).await?;
+        budget::release_open(&mut session, lease.run).await?;
+        session.commit(()).await
+    }
+
+    async fn journal(&self, run: RunId) -> Result<Vec<Recorded>> {
+        let walk = journal::walk(&mut self.snapshot("read a journal").await?, run).await?;
+        match walk.broken {
+            None => Ok(walk.intact),
+            Some(Broken { seq, why }) => Err(Error::Broken { run, seq, why }),
+        }
+    }
+
+    async fn events_after(&self, run: RunId, seq: Seq, limit: u32) -> Result<Vec<Recorded>> {
+        journal::after(&mut self.snapshot("read a journal").await?, run, seq, limit).await
+    }
+
+    fn subscribe(&self) -> Changes {
+        self.backend.subscribe()
+    }
+
+    async fn verify(&self, run: RunId) -> Result<ChainReport> {
+        let walk = journal::walk(&mut self.snapshot("read a journal").await?, run).await?;
+        Ok(ChainReport { events: walk.intact.len() as u64, head: walk.head, broken: walk.broken })
+    }
+
+    async fn quarantine_after(&self, run: RunId, seq: Seq) -> Result<Quarantine> {
+        let mut session = self.write("set broken events aside").await?;
+        let aside = journal::quarantine(&mut session, run, seq).await?;
+        session.commit(aside).await
+    }
+
+    async fn runs(&self, filter: &Filter) -> Result<Vec<RunEntry>> {
+        runs::list(&mut self.read("list runs").await?, filter).await
+    }
+
+    async fn run(&self, run: RunId) -> Result<RunEntry> {
+        runs::get(&mut self.read("read a run").await?, run).await
+    }
+
+    async fn find(&self, text: &str) -> Result<Lookup> {
+        runs::find(&mut self.read("look for a run").await?, text).await
+    }
+
+    async fn reserve(&self, lease: Lease, reserve: Reserve) -> Result<Reservation> {
+        let mut session = self.write("reserve money").await?;
+        runs::fence(&mut session, lease).await?;
+        let reservation = budget::reserve(&mut session, lease.run, &reserve).await?;
+        session.commit(reservation).await
+    }
+
+    async fn settle(&self, lease: Lease, settlement: Settlement) -> Result<()> {
+        let mut session = self.write("settle money").await?;
+        runs::fence(&mut session, lease).await?;
+        budget::settle(&mut session, lease.run, settlement).await?;
+        session.commit(()).await
+    }
+
+    async fn release(&self, lease: Lease, attempt: Attempt) -> Result<()> {
+        let mut session = self.write("release money").await?;
+        runs::fence(&mut session, lease).await?;
+        budget::release(&mut session, lease.run, attempt).await?;
+        session.commit(()).await
+    }
+
+    async fn open_reservations(&self, run: RunId) -> Result<Vec<OpenReservation>> {
+        budget::open_reservations(&mut self.read("read reservations").await?, run).await
+    }
+
+    async fn settlements(&self, run: RunId) -> Result<Vec<Settlement>> {
+        budget::settlements(&mut self.read("read settlements").await?, run).await
+    }
+
+    async fn day_totals(&self, day: &str) -> Result<DayTotals> {
+        budget::day_totals(&mut self.read("read the day's budget").await?, day).await
+    }
+
+    async fn pool_totals(&self, pool: &str) -> Result<DayTotals> {
+        budget::pool_totals(&mut self.read("read a shared budget").await?, pool).await
+    }
+
+    async fn request_stop(&self, run: RunId, mode: StopMode, at: Timestamp) -> Result<()> {
+        let mut session = self.write("ask a run to stop").await?;
+        stops::request(&mut session, run, mode, at).await?;
+        session.commit(()).await
+    }
+
+    async fn stop_requested(&self, run: RunId) -> Result<Option<StopMode>> {
+        stops::requested(&mut self.read("look for a stop request").await?, run).await
+    }
+
+    async fn clear_stop(&self, lease: Lease) -> Result<()> {
+        let mut session = self.write("clear a stop request").await?;
+        runs::fence(&mut session, lease).await?;
+        stops::clear(&mut session, lease.run).await?;
+        session.commit(()).await
+    }
+
+    async fn trust(&self, hash: &str, path: &str, at: Timestamp) -> Result<()> {
+        let mut session = self.write("remember trusted content").await?;
+        trust::insert(&mut session, hash, path, at).await?;
+        session.commit(()).await
+    }
+
+    async fn is_trusted(&self, hash: &str, path: &str) -> Result<bool> {
+        trust::contains(&mut self.read("look for trusted content").await?, hash, path).await
+    }
+
+    async fn trusted(&self) -> Result<Vec<Trusted>> {
+        trust::list(&mut self.read("list trusted content").await?).await
+    }
+
+    async fn revoke(&self, hash: &str) -> Result<u64> {
+        let mut session = self.write("revoke trust").await?;
+        let revoked = trust::revoke(&mut session, hash).await?;
+        session.commit(revoked).await
+    }
+}

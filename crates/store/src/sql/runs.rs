@@ -1,0 +1,190 @@
+//! What listings show of runs, and who may write to them. A projection of the journals, changed together with them.
+
+use ralph_model::{RunId, RunKind, Timestamp};
+use sqlx::AssertSqlSafe;
+
+use super::schema::Dialect;
+use super::session::{Row, Session, Value, values};
+use crate::chain::{Head, Seq};
+use crate::error::{Error, Result};
+use crate::run::{Epoch, Filter, Lease, Lookup, NewRun, RunEntry, RunStatus, RunSummary};
+
+const COLUMNS: &str = "SELECT id, kind, parent, workspace, origin, objective, agent, skill, status, reason, iterations, \
+     cost_micros, verified, started_at, updated_at, finished_at, pid, epoch, head_seq, head_hash FROM loops";
+const NEWEST_FIRST: &str = " ORDER BY started_at DESC, id DESC";
+
+/// Makes sure that a lease is the newest one, and returns where the journal ends. The run stays locked for other writers until
+/// the transaction ends.
+pub(super) async fn fence(session: &mut Session<'_>, lease: Lease) -> Result<Head> {
+    let (epoch, head) = lock(session, lease.run).await?;
+    if epoch != lease.epoch {
+        return Err(Error::StaleLease { run: lease.run, held: lease.epoch, newest: epoch });
+    }
+    Ok(head)
+}
+
+/// Locks a run for other writers.
+async fn lock(session: &mut Session<'_>, run: RunId) -> Result<(Epoch, Head)> {
+    let locked = match session.dialect() {
+        // The whole database is locked for other writers.
+        Dialect::Sqlite => "SELECT epoch, head_seq, head_hash FROM loops WHERE id = $1",
+        Dialect::Postgres => "SELECT epoch, head_seq, head_hash FROM loops WHERE id = $1 FOR NO KEY UPDATE",
+    };
+    let row = session.row(locked, values![run]).await?;
+    let row = row.ok_or_else(|| session.unknown(run))?;
+    Ok((Epoch(row.count("epoch")?), head_of(&row)?))
+}
+
+/// Gives out a new lease, which makes older ones stale.
+pub(super) async fn acquire(session: &mut Session<'_>, run: RunId, pid: Option<u32>) -> Result<Lease> {
+    let (epoch, _) = lock(session, run).await?;
+    let epoch = Epoch(epoch.0 + 1);
+    session.execute("UPDATE loops SET epoch = $2, pid = $3 WHERE id = $1", values![run, epoch.0, pid]).await?;
+    Ok(Lease { run, epoch })
+}
+
+pub(super) async fn clear_pid(session: &mut Session<'_>, run: RunId) -> Result<()> {
+    session.execute("UPDATE loops SET pid = NULL WHERE id = $1", values![run]).await.map(drop)
+}
+
+/// Where the journal of a run ends, without a lock.
+pub(super) async fn noted_head(session: &mut Session<'_>, run: RunId) -> Result<Head> {
+    let row = session.row("SELECT head_seq, head_hash FROM loops WHERE id = $1", values![run]).await?;
+    head_of(&row.ok_or_else(|| session.unknown(run))?)
+}
+
+pub(super) async fn insert(session: &mut Session<'_>, new: &NewRun, head: Head) -> Result<Lease> {
+    let lease = Lease { run: new.id, epoch: Epoch(1) };
+    let row = "INSERT INTO loops (id, kind, parent, workspace, origin, objective, agent, skill, status, started_at, updated_at, \
+         pid, epoch, head_seq, head_hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, 0, $13) \
+         ON CONFLICT (id) DO NOTHING";
+    let values = values![
+        new.id,
+        new.kind.name(),
+        new.parent,
+        new.workspace.as_str(),
+        new.origin.as_deref(),
+        new.objective.as_str(),
+        new.agent.as_str(),
+        new.skill.as_deref(),
+        RunStatus::Running.name(),
+        new.at,
+        new.pid,
+        lease.epoch.0,
+        head.hash.to_string(),
+    ];
+    match session.execute(row, values).await? {
+        0 => Err(Error::RunExists { run: new.id }),
+        _ => Ok(lease),
+    }
+}
+
+pub(super) async fn update(session: &mut Session<'_>, run: RunId, summary: &RunSummary) -> Result<()> {
+    let row = "UPDATE loops SET status = $2, reason = $3, iterations = $4, cost_micros = $5, verified = $6, finished_at = $7, \
+         pid = CASE WHEN $2 = 'RUNNING' THEN pid END WHERE id = $1";
+    let values = values![
+        run,
+        summary.status.name(),
+        summary.reason.as_deref(),
+        summary.iterations,
+        summary.cost,
+        summary.verified,
+        summary.finished_at,
+    ];
+    session.execute(row, values).await.map(drop)
+}
+
+pub(super) async fn move_head(session: &mut Session<'_>, run: RunId, head: Head, at: Option<Timestamp>) -> Result<()> {
+    let row = "UPDATE loops SET head_seq = $2, head_hash = $3, updated_at = COALESCE($4, updated_at) WHERE id = $1";
+    session.execute(row, values![run, head.seq, head.hash.to_string(), at]).await.map(drop)
+}
+
+pub(super) async fn list(session: &mut Session<'_>, filter: &Filter) -> Result<Vec<RunEntry>> {
+    let (mut sql, mut values) = (COLUMNS.to_owned(), Vec::<Value>::new());
+    let mut conditions = Vec::new();
+    let mut add = |condition: &dyn Fn(usize) -> String, value: Value| {
+        values.push(value);
+        conditions.push(condition(values.len()));
+    };
+    if let Some(workspace) = &filter.workspace {
+        add(&|place| format!("(workspace = ${place} OR origin = ${place})"), workspace.as_str().into());
+    }
+    if let Some(status) = filter.status {
+        add(&|place| format!("status = ${place}"), status.name().into());
+    }
+    if let Some(kind) = filter.kind {
+        add(&|place| format!("kind = ${place}"), kind.name().into());
+    }
+    if let Some(parent) = filter.parent {
+        add(&|place| format!("parent = ${place}"), parent.into());
+    }
+    if !conditions.is_empty() {
+        sql.push_str(" WHERE ");
+        sql.push_str(&conditions.join(" AND "));
+    }
+    sql.push_str(NEWEST_FIRST);
+    if let Some(limit) = filter.limit {
+        values.push(limit.into());
+        sql.push_str(&format!(" LIMIT ${}", values.len()));
+    }
+    entries(session, sql, values).await
+}
+
+pub(super) async fn get(session: &mut Session<'_>, run: RunId) -> Result<RunEntry> {
+    let found = entries(session, format!("{COLUMNS} WHERE id = $1"), values![run]).await?.pop();
+    found.ok_or_else(|| session.unknown(run))
+}
+
+pub(super) async fn find(session: &mut Session<'_>, text: &str) -> Result<Lookup> {
+    // Only digits of an id reach the pattern, so that nothing in it has a meaning of its own.
+    let digits: String = text.trim().chars().filter(|c| *c != '-').collect::<String>().to_ascii_lowercase();
+    if digits.len() < 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(Lookup::None);
+    }
+    let sql = format!("{COLUMNS} WHERE REPLACE(id, '-', '') LIKE $1 OR REPLACE(id, '-', '') LIKE $2{NEWEST_FIRST}");
+    let mut entries = entries(session, sql, values![format!("{digits}%"), format!("%{digits}")]).await?;
+    entries.retain(|entry| entry.id.answers_to(&digits));
+    Ok(match entries.pop() {
+        None => Lookup::None,
+        Some(only) if entries.is_empty() => Lookup::One(Box::new(only)),
+        Some(last) => {
+            entries.push(last);
+            Lookup::Several(entries)
+        }
+    })
+}
+
+/// `sql` is made of this module's own text; what others typed is in `values`.
+async fn entries(session: &mut Session<'_>, sql: String, values: Vec<Value>) -> Result<Vec<RunEntry>> {
+    session.rows(AssertSqlSafe(sql), values).await?.iter().map(entry).collect()
+}
+
+fn entry(row: &Row<'_>) -> Result<RunEntry> {
+    let parent: Option<String> = row.get("parent")?;
+    Ok(RunEntry {
+        id: row.parsed("id", |id: &String| id.parse().ok())?,
+        kind: row.parsed("kind", |kind: &String| RunKind::parse(kind))?,
+        parent: parent.map(|_| row.parsed("parent", |id: &String| id.parse().ok())).transpose()?,
+        workspace: row.get("workspace")?,
+        origin: row.get("origin")?,
+        objective: row.get("objective")?,
+        agent: row.get("agent")?,
+        skill: row.get("skill")?,
+        status: row.parsed("status", |status: &String| status.parse().ok())?,
+        reason: row.get("reason")?,
+        iterations: row.small("iterations")?,
+        cost: row.money("cost_micros")?,
+        verified: row.get("verified")?,
+        started_at: row.get("started_at").map(Timestamp)?,
+        updated_at: row.get("updated_at").map(Timestamp)?,
+        finished_at: row.get::<Option<i64>>("finished_at")?.map(Timestamp),
+        pid: row.get::<Option<i64>>("pid")?.map(|_| row.small("pid")).transpose()?,
+        epoch: Epoch(row.count("epoch")?),
+        head: head_of(row)?,
+    })
+}
+
+fn head_of(row: &Row<'_>) -> Result<Head> {
+    let hash = row.parsed("head_hash", |hash: &String| hash.parse().ok())?;
+    Ok(Head { seq: Seq(row.count("head_seq")?), hash })
+}

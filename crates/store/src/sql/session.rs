@@ -1,0 +1,393 @@
+//! One connection in use, whichever database it belongs to, and the values that go in and come out.
+
+use ralph_model::{Attempt, Money, RunId, Timestamp};
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Decode, Postgres, Row as _, SqlSafeStr, Sqlite, Transaction, Type};
+
+use super::postgres::{self, PostgresBackend};
+use super::schema::Dialect;
+use super::sqlite::{self, SqliteBackend};
+use crate::chain::Seq;
+use crate::changes::{Change, Changes};
+use crate::error::{Error, Result};
+
+/// The databases that a store can be in.
+#[derive(Debug)]
+pub(crate) enum Backend {
+    Sqlite(SqliteBackend),
+    Postgres(PostgresBackend),
+}
+
+impl Backend {
+    pub(crate) fn place(&self) -> &str {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.place(),
+            Self::Postgres(postgres) => postgres.place(),
+        }
+    }
+
+    pub(crate) async fn close(&self) -> Result<()> {
+        let closed = match self {
+            Self::Sqlite(sqlite) => sqlite.close().await,
+            Self::Postgres(postgres) => postgres.close().await,
+        };
+        closed.map_err(|source| self.fault("close the database", &source))
+    }
+
+    pub(crate) fn subscribe(&self) -> Changes {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.watch().subscribe(|| sqlite.follow()),
+            Self::Postgres(postgres) => postgres.watch().subscribe(|| postgres.follow()),
+        }
+    }
+
+    fn fault(&self, doing: &'static str, source: &sqlx::Error) -> Error {
+        match self {
+            Self::Sqlite(sqlite) => sqlite::fault(sqlite.place(), doing, source),
+            Self::Postgres(postgres) => postgres::fault(postgres.place(), doing, source),
+        }
+    }
+}
+
+/// A connection in use. One that writes and is dropped before [`Session::commit`] rolls everything back: after an error or a
+/// cancelled future nothing half-done can reach the next write.
+pub(crate) struct Session<'s> {
+    backend: &'s Backend,
+    doing: &'static str,
+    connection: Connection<'s>,
+    /// What subscribers of this process hear of after the commit.
+    changes: Vec<Change>,
+}
+
+enum Connection<'s> {
+    SqliteWriter(sqlite::Writer<'s>),
+    SqliteReader(PoolConnection<Sqlite>),
+    SqliteSnapshot(Transaction<'static, Sqlite>),
+    PostgresReader(PoolConnection<Postgres>),
+    PostgresTransaction(Transaction<'static, Postgres>),
+}
+
+/// Values for a statement, in the order of their placeholders.
+macro_rules! values {
+    ($($value:expr),* $(,)?) => { vec![$(crate::sql::session::Value::from($value)),*] };
+}
+pub(super) use values;
+
+/// A query with its values bound. A macro, because the types differ for each database.
+macro_rules! bound {
+    ($sql:expr, $values:expr) => {{
+        let mut query = sqlx::query($sql);
+        for value in $values {
+            query = match value {
+                Value::Int(value) => query.bind(value),
+                Value::Text(value) => query.bind(value),
+                Value::Bool(value) => query.bind(value),
+            };
+        }
+        query
+    }};
+}
+
+/// Evaluates an expression with the driver's own connection.
+macro_rules! with_connection {
+    ($session:expr, $connection:ident => $run:expr) => {
+        match &mut $session.connection {
+            Connection::SqliteWriter(writer) => {
+                let $connection = writer.connection();
+                $run
+            }
+            Connection::SqliteReader(reader) => {
+                let $connection = &mut **reader;
+                $run
+            }
+            Connection::SqliteSnapshot(snapshot) => {
+                let $connection = &mut **snapshot;
+                $run
+            }
+            Connection::PostgresReader(reader) => {
+                let $connection = &mut **reader;
+                $run
+            }
+            Connection::PostgresTransaction(transaction) => {
+                let $connection = &mut **transaction;
+                $run
+            }
+        }
+    };
+}
+
+impl<'s> Session<'s> {
+    pub(super) async fn write(backend: &'s Backend, doing: &'static str) -> Result<Self> {
+        let connection = match backend {
+            Backend::Sqlite(sqlite) => sqlite.write().await.map(Connection::SqliteWriter),
+            Backend::Postgres(postgres) => postgres.pool().begin().await.map(Connection::PostgresTransaction),
+        };
+        Self::of(backend, doing, connection)
+    }
+
+    pub(super) async fn read(backend: &'s Backend, doing: &'static str) -> Result<Self> {
+        let connection = match backend {
+            Backend::Sqlite(sqlite) => sqlite.readers().acquire().await.map(Connection::SqliteReader),
+            Backend::Postgres(postgres) => postgres.pool().acquire().await.map(Connection::PostgresReader),
+        };
+        Self::of(backend, doing, connection)
+    }
+
+    pub(super) async fn snapshot(backend: &'s Backend, doing: &'static str) -> Result<Self> {
+        let connection = match backend {
+            Backend::Sqlite(sqlite) => sqlite.readers().begin().await.map(Connection::SqliteSnapshot),
+            Backend::Postgres(postgres) => postgres.snapshot().await.map(Connection::PostgresTransaction),
+        };
+        Self::of(backend, doing, connection)
+    }
+
+    fn of(backend: &'s Backend, doing: &'static str, connection: sqlx::Result<Connection<'s>>) -> Result<Self> {
+        let connection = connection.map_err(|source| backend.fault(doing, &source))?;
+        Ok(Self { backend, doing, connection, changes: Vec::new() })
+    }
+
+    /// Runs a statement, and returns how many rows it changed.
+    pub(super) async fn execute(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<u64> {
+        let done = with_connection!(self, connection => {
+            bound!(sql, values).execute(connection).await.map(|done| done.rows_affected())
+        });
+        done.map_err(|source| self.backend.fault(self.doing, &source))
+    }
+
+    /// All rows of a query.
+    pub(super) async fn rows(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<Vec<Row<'s>>> {
+        let backend = self.backend;
+        let rows = with_connection!(self, connection => {
+            let rows = bound!(sql, values).fetch_all(connection).await;
+            rows.map(|rows| rows.into_iter().map(|row| Row { place: backend.place(), cells: Cells::from(row) }).collect())
+        });
+        rows.map_err(|source| backend.fault(self.doing, &source))
+    }
+
+    /// The first row of a query.
+    pub(super) async fn row(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<Option<Row<'s>>> {
+        Ok(self.rows(sql, values).await?.into_iter().next())
+    }
+
+    /// Makes the transaction durable, and returns what came of it.
+    pub(super) async fn commit<T>(self, value: T) -> Result<T> {
+        let committed = match self.connection {
+            Connection::SqliteWriter(writer) => writer.commit().await,
+            Connection::PostgresTransaction(transaction) => transaction.commit().await,
+            Connection::SqliteReader(_) | Connection::SqliteSnapshot(_) | Connection::PostgresReader(_) => Ok(()),
+        };
+        committed.map_err(|source| self.backend.fault(self.doing, &source))?;
+        if let Backend::Sqlite(sqlite) = self.backend {
+            self.changes.into_iter().for_each(|change| sqlite.watch().send(change));
+        }
+        Ok(value)
+    }
+
+    /// Tells subscribers of every process what this transaction changes, once it is committed.
+    pub(super) async fn announce(&mut self, change: Change) -> Result<()> {
+        match self.dialect() {
+            Dialect::Sqlite => self.changes.push(change),
+            Dialect::Postgres => drop(self.rows("SELECT pg_notify('ralph', $1)", values![change.encode()]).await?),
+        }
+        Ok(())
+    }
+
+    /// Makes other transactions that lock the same name wait until this one ends. SQLite has one writer at a time anyway.
+    pub(super) async fn lock(&mut self, name: &str) -> Result<()> {
+        if self.dialect() == Dialect::Postgres {
+            self.rows("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", values![name]).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) const fn dialect(&self) -> Dialect {
+        match self.backend {
+            Backend::Sqlite(_) => Dialect::Sqlite,
+            Backend::Postgres(_) => Dialect::Postgres,
+        }
+    }
+
+    pub(super) fn unknown(&self, run: RunId) -> Error {
+        Error::UnknownRun { run, place: self.backend.place().to_owned() }
+    }
+}
+
+/// A value for a statement.
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Int(Option<i64>),
+    Text(Option<String>),
+    Bool(bool),
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Int(Some(number))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::Int(Some(number.into()))
+    }
+}
+
+impl From<Option<u32>> for Value {
+    fn from(number: Option<u32>) -> Self {
+        Self::Int(number.map(i64::from))
+    }
+}
+
+impl From<u64> for Value {
+    /// Events and epochs are counted one by one, so none ever comes near the edge.
+    fn from(number: u64) -> Self {
+        Self::Int(Some(i64::try_from(number).unwrap_or(i64::MAX)))
+    }
+}
+
+impl From<Seq> for Value {
+    fn from(seq: Seq) -> Self {
+        seq.0.into()
+    }
+}
+
+impl From<Attempt> for Value {
+    fn from(attempt: Attempt) -> Self {
+        attempt.0.into()
+    }
+}
+
+impl From<Money> for Value {
+    fn from(amount: Money) -> Self {
+        amount.micros().into()
+    }
+}
+
+impl From<Timestamp> for Value {
+    fn from(at: Timestamp) -> Self {
+        at.0.into()
+    }
+}
+
+impl From<Option<Timestamp>> for Value {
+    fn from(at: Option<Timestamp>) -> Self {
+        Self::Int(at.map(|at| at.0))
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(Some(text.to_owned()))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text))
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Self {
+        Self::Text(text.map(str::to_owned))
+    }
+}
+
+impl From<RunId> for Value {
+    fn from(run: RunId) -> Self {
+        run.to_string().into()
+    }
+}
+
+impl From<Option<RunId>> for Value {
+    fn from(run: Option<RunId>) -> Self {
+        Self::Text(run.map(|run| run.to_string()))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Bool(flag)
+    }
+}
+
+/// What a column can be read as.
+pub(crate) trait Column:
+    for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>
+{
+}
+impl<T: for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>> Column for T {}
+
+/// One row of an answer.
+pub(crate) struct Row<'s> {
+    place: &'s str,
+    cells: Cells,
+}
+
+enum Cells {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+impl From<PgRow> for Cells {
+    fn from(row: PgRow) -> Self {
+        Self::Postgres(row)
+    }
+}
+
+impl From<SqliteRow> for Cells {
+    fn from(row: SqliteRow) -> Self {
+        Self::Sqlite(row)
+    }
+}
+
+impl Row<'_> {
+    /// The value of a column, or none where the column holds something else.
+    pub(crate) fn read<T: Column>(&self, column: &'static str) -> Option<T> {
+        match &self.cells {
+            Cells::Sqlite(row) => row.try_get(column).ok(),
+            Cells::Postgres(row) => row.try_get(column).ok(),
+        }
+    }
+
+    /// The value of a column, or an error that names the column.
+    pub(crate) fn get<T: Column>(&self, column: &'static str) -> Result<T> {
+        self.read(column).ok_or_else(|| self.malformed(column, "a value of another type"))
+    }
+
+    /// A value in the form that Ralph writes it, or an error that names the column.
+    pub(crate) fn parsed<T: Column + std::fmt::Display, U>(
+        &self,
+        column: &'static str,
+        parse: impl FnOnce(&T) -> Option<U>,
+    ) -> Result<U> {
+        let value = self.get::<T>(column)?;
+        parse(&value).ok_or_else(|| self.malformed(column, value))
+    }
+
+    /// A count that is never negative.
+    pub(crate) fn count(&self, column: &'static str) -> Result<u64> {
+        self.parsed(column, |number: &i64| u64::try_from(*number).ok())
+    }
+
+    /// The number of an attempt, or another small count.
+    pub(crate) fn small(&self, column: &'static str) -> Result<u32> {
+        self.parsed(column, |number: &i64| u32::try_from(*number).ok())
+    }
+
+    pub(crate) fn money(&self, column: &'static str) -> Result<Money> {
+        self.get(column).map(Money::from_micros)
+    }
+
+    fn malformed(&self, column: &'static str, value: impl std::fmt::Display) -> Error {
+        Error::Malformed { place: self.place.to_owned(), column, value: value.to_string() }
+    }
+}

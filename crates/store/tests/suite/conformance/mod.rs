@@ -1,0 +1,34 @@
+//! What every store does, whichever database it is in.
+
+mod changes;
+mod journal;
+mod lease;
+mod money;
+mod runs;
+
+/// Runs every case of a module against each database: for SQLite each in a test of its own, for PostgreSQL all in one test,
+/// because making a cluster takes longer than all cases together.
+macro_rules! for_every_database {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {
+            use crate::database::Database;
+            $(
+                #[tokio::test]
+                async fn $case() {
+                    super::$case(&Database::sqlite()).await;
+                }
+            )*
+        }
+
+        #[tokio::test]
+        async fn postgres() {
+            let cluster = ralph_testkit::postgres::Cluster::start();
+            $(
+                // Where a case fails, this is the last line.
+                println!("{}", stringify!($case));
+                $case(&Database::postgres(&cluster, stringify!($case))).await;
+            )*
+        }
+    };
+}
+use for_every_database;

@@ -1,0 +1,134 @@
+//! Listings and approvals.
+
+use ralph_model::{Money, RunId, RunKind, Timestamp};
+use ralph_store::{Append, Error, Filter, Lookup, NewRun, RunStatus, RunSummary, Seq, StoreHandle, Trusted};
+
+use super::for_every_database;
+use crate::database::Database;
+use crate::{id, new_run, numbered};
+
+for_every_database!(
+    lists_newest_first_and_only_what_was_asked_for,
+    runs_are_found_by_parent_and_by_the_folder_they_were_started_for,
+    finds_by_whole_id_beginning_and_end,
+    a_value_that_no_ralph_writes_is_named,
+    approvals_are_for_one_content_at_one_path,
+);
+
+async fn three_runs(store: &StoreHandle) {
+    for (number, at) in [(1, 3_000), (2, 1_000), (3, 2_000)] {
+        let workspace = format!("/work/{}", number % 2);
+        let new = NewRun { workspace, at: Timestamp(at), ..new_run(id(number)) };
+        store.create_run(new, numbered(1)).await.unwrap();
+    }
+}
+
+async fn listed(store: &StoreHandle, filter: Filter) -> Vec<RunId> {
+    store.runs(&filter).await.unwrap().into_iter().map(|entry| entry.id).collect()
+}
+
+async fn lists_newest_first_and_only_what_was_asked_for(database: &Database) {
+    let store = database.open().await;
+    assert_eq!(listed(&store, Filter::default()).await, []);
+    three_runs(&store).await;
+    assert_eq!(listed(&store, Filter::default()).await, [id(1), id(3), id(2)]);
+    assert_eq!(listed(&store, Filter { limit: Some(2), ..Filter::default() }).await, [id(1), id(3)]);
+    let here = Filter { workspace: Some("/work/1".to_owned()), ..Filter::default() };
+    assert_eq!(listed(&store, here.clone()).await, [id(1), id(3)]);
+
+    let done = RunSummary {
+        status: RunStatus::Completed,
+        reason: None,
+        iterations: 1,
+        cost: Money::ZERO,
+        verified: true,
+        finished_at: Some(Timestamp(4_000)),
+    };
+    let lease = store.acquire(id(3), None).await.unwrap();
+    store.append(lease, Seq(1), Append { summary: Some(done), ..Append::default() }).await.unwrap();
+    assert_eq!(listed(&store, Filter { status: Some(RunStatus::Completed), ..here.clone() }).await, [id(3)]);
+    assert_eq!(listed(&store, Filter { status: Some(RunStatus::Running), limit: Some(5), ..here }).await, [id(1)]);
+}
+
+async fn runs_are_found_by_parent_and_by_the_folder_they_were_started_for(database: &Database) {
+    let store = database.open().await;
+    let race = NewRun { kind: RunKind::Race, workspace: "/work/1".to_owned(), ..new_run(id(1)) };
+    store.create_run(race, numbered(1)).await.unwrap();
+    for number in [2, 3] {
+        let candidate = NewRun {
+            parent: Some(id(1)),
+            workspace: format!("/state/{number}"),
+            origin: Some("/work/1".to_owned()),
+            ..new_run(id(number))
+        };
+        store.create_run(candidate, numbered(1)).await.unwrap();
+    }
+    store.create_run(new_run(id(4)), numbered(1)).await.unwrap();
+    assert_eq!(listed(&store, Filter { parent: Some(id(1)), ..Filter::default() }).await, [id(3), id(2)]);
+    let here = Filter { workspace: Some("/work/1".to_owned()), ..Filter::default() };
+    assert_eq!(listed(&store, here.clone()).await, [id(3), id(2), id(1)]);
+    assert_eq!(listed(&store, Filter { kind: Some(RunKind::Loop), ..here }).await, [id(3), id(2)]);
+    let entry = store.run(id(2)).await.unwrap();
+    assert_eq!((entry.parent, entry.kind, entry.origin.as_deref()), (Some(id(1)), RunKind::Loop, Some("/work/1")));
+    assert_eq!(store.run(id(1)).await.unwrap().kind, RunKind::Race);
+}
+
+async fn finds_by_whole_id_beginning_and_end(database: &Database) {
+    let store = database.open().await;
+    three_runs(&store).await;
+    let whole = id(2).to_string();
+    for text in [whole.as_str(), &id(2).short(), "0002", &whole.to_uppercase(), " 00000002 "] {
+        let Lookup::One(entry) = store.find(text).await.unwrap() else { panic!("{text} finds one") };
+        assert_eq!(entry.id, id(2), "{text}");
+    }
+    let Lookup::Several(entries) = store.find("0190").await.unwrap() else { panic!("all begin so") };
+    assert_eq!(entries.iter().map(|entry| entry.id).collect::<Vec<_>>(), [id(1), id(3), id(2)]);
+    for text in ["", "2", "ffff", "%%%%", "____", "0190'--", "latest"] {
+        assert_eq!(store.find(text).await.unwrap(), Lookup::None, "{text}");
+    }
+}
+
+async fn a_value_that_no_ralph_writes_is_named(database: &Database) {
+    let store = database.open().await;
+    let cases = [
+        ("UPDATE loops SET status = 'ASLEEP'", "status"),
+        ("UPDATE loops SET iterations = -1", "iterations"),
+        ("UPDATE loops SET head_hash = 'none'", "head_hash"),
+        ("UPDATE loops SET pid = -1", "pid"),
+        ("UPDATE loops SET id = 'first'", "id"),
+        ("UPDATE loops SET kind = 'walk'", "kind"),
+        ("UPDATE loops SET parent = 'me'", "parent"),
+        ("UPDATE loops SET epoch = -1", "epoch"),
+        ("UPDATE loops SET iterations = 'many'", "iterations"),
+    ];
+    let usable = if database.has_loose_types() { cases.len() } else { cases.len() - 1 };
+    for (statement, column) in &cases[..usable] {
+        store.create_run(new_run(id(1)), numbered(1)).await.unwrap();
+        database.meddle(&[statement]).await;
+        let error = store.runs(&Filter::default()).await.unwrap_err();
+        assert!(matches!(&error, Error::Malformed { column: found, .. } if found == column), "{statement}: {error}");
+        database.meddle(&["DELETE FROM events", "DELETE FROM loops"]).await;
+    }
+}
+
+async fn approvals_are_for_one_content_at_one_path(database: &Database) {
+    let store = database.open().await;
+    store.trust("a", "/work/ralph.toml", Timestamp(1)).await.unwrap();
+    store.trust("a", "/work/ralph.toml", Timestamp(9)).await.unwrap();
+    store.trust("a", "/other/ralph.toml", Timestamp(2)).await.unwrap();
+    store.trust("b", "/work/ralph.toml", Timestamp(3)).await.unwrap();
+    assert!(store.is_trusted("a", "/work/ralph.toml").await.unwrap());
+    assert!(!store.is_trusted("b", "/other/ralph.toml").await.unwrap());
+    let trusted = |hash: &str, path: &str, at| Trusted { hash: hash.into(), path: path.into(), at: Timestamp(at) };
+    assert_eq!(
+        store.trusted().await.unwrap(),
+        [
+            trusted("b", "/work/ralph.toml", 3),
+            trusted("a", "/other/ralph.toml", 2),
+            trusted("a", "/work/ralph.toml", 1)
+        ]
+    );
+    assert_eq!(store.revoke("a").await.unwrap(), 2);
+    assert_eq!(store.revoke("a").await.unwrap(), 0);
+    assert!(!store.is_trusted("a", "/work/ralph.toml").await.unwrap());
+}

@@ -1,0 +1,102 @@
+//! The databases that the suite runs against.
+
+use std::path::{Path, PathBuf};
+
+use ralph_store::{StoreHandle, open_postgres, open_sqlite};
+use ralph_testkit::postgres::Cluster;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _, SqliteConnection};
+use tempfile::TempDir;
+
+use crate::folder;
+
+/// One empty database.
+pub(crate) enum Database {
+    Sqlite { _folder: TempDir, path: PathBuf },
+    Postgres { url: String },
+}
+
+impl Database {
+    pub(crate) fn sqlite() -> Self {
+        let folder = folder();
+        Self::Sqlite { path: folder.path().join("ralph.db"), _folder: folder }
+    }
+
+    pub(crate) fn postgres(cluster: &Cluster, name: &str) -> Self {
+        // Names of databases have at most 63 characters.
+        let name = &name[name.len().saturating_sub(60)..];
+        Self::Postgres { url: cluster.create_database(name) }
+    }
+
+    /// Where it is, for another process.
+    pub(crate) fn address(&self) -> String {
+        match self {
+            Self::Sqlite { path, .. } => path.to_str().unwrap().to_owned(),
+            Self::Postgres { url } => url.clone(),
+        }
+    }
+
+    /// Opens the database, as one more process would.
+    pub(crate) async fn open(&self) -> StoreHandle {
+        open(&self.address()).await
+    }
+
+    /// Whether a column of one type can hold a value of another.
+    pub(crate) const fn has_loose_types(&self) -> bool {
+        match self {
+            Self::Sqlite { .. } => true,
+            Self::Postgres { .. } => false,
+        }
+    }
+
+    /// Runs statements behind the store's back, as an editor for databases would. No key is checked.
+    pub(crate) async fn meddle(&self, statements: &[&str]) {
+        match self {
+            Self::Sqlite { path, .. } => {
+                let mut connection = connect(path).await;
+                for statement in statements {
+                    sqlx::query(AssertSqlSafe(*statement)).execute(&mut connection).await.unwrap();
+                }
+                connection.close().await.unwrap();
+            }
+            Self::Postgres { url } => {
+                let mut connection = PgConnection::connect(url).await.unwrap();
+                let unchecked = "SET search_path TO ralph; SET session_replication_role TO replica";
+                sqlx::raw_sql(unchecked).execute(&mut connection).await.unwrap();
+                for statement in statements {
+                    sqlx::raw_sql(AssertSqlSafe(*statement)).execute(&mut connection).await.unwrap();
+                }
+                connection.close().await.unwrap();
+            }
+        }
+    }
+
+    /// Rows of two numbers.
+    pub(crate) async fn pairs(&self, sql: &'static str) -> Vec<(i64, i64)> {
+        match self {
+            Self::Sqlite { path, .. } => {
+                let rows = sqlx::query(sql).fetch_all(&mut connect(path).await).await.unwrap();
+                rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+            }
+            Self::Postgres { url } => {
+                let mut connection = PgConnection::connect(url).await.unwrap();
+                sqlx::raw_sql("SET search_path TO ralph").execute(&mut connection).await.unwrap();
+                let rows = sqlx::query(sql).fetch_all(&mut connection).await.unwrap();
+                rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+            }
+        }
+    }
+}
+
+/// Opens a database by its address.
+pub(crate) async fn open(address: &str) -> StoreHandle {
+    if address.starts_with("postgresql://") {
+        open_postgres(address).await.unwrap()
+    } else {
+        open_sqlite(Path::new(address)).await.unwrap()
+    }
+}
+
+async fn connect(path: &Path) -> SqliteConnection {
+    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path).foreign_keys(false);
+    SqliteConnection::connect_with(&options).await.unwrap()
+}
