@@ -32,16 +32,16 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use ralph_model::{AgentEvent, AgentSpec};
+use ralph_model::AgentSpec;
 use ralph_process::{Pieces, Spec, Stdin, Stop, Supervisor, feed};
 use tokio::sync::watch;
 
 use crate::adapter::Invocation;
-use crate::opencode;
+use crate::agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
 use crate::programs::Program;
-use crate::request::{Error, Observed, Request};
+use crate::registry::{Behind, Kind, Needs};
+use crate::request::{AgentServices, Error, Observed, Request};
 use crate::stream;
-use crate::transcript::Transcript;
 use calls::Confinement;
 use client::{Client, PromptTask};
 use listener::Listener;
@@ -65,24 +65,70 @@ const SWITCHES: [(&str, &str); 5] = [
     ("GEMINI_CLI_NO_RELAUNCH", "true"),
 ];
 
+/// The kind.
+pub(crate) static KIND: Kind = Kind {
+    name: "acp",
+    needs: Needs::Command,
+    capabilities: Capabilities {
+        streams_tool_calls: true,
+        reports_cost: ReportsCost::Sometimes,
+        reports_usage_while_working: false,
+        // One that answered nothing was sent no prompt.
+        announces_start: true,
+        asks_permission: true,
+        has_hooks: false,
+        takes_model: true,
+        writes_report: false,
+    },
+    program: Behind::NamedInCommand,
+    build: Server::build,
+    invoke: None,
+    log_parser: Some(listener),
+};
+
+/// Any server.
+struct Server {
+    spec: AgentSpec,
+    line: String,
+    services: AgentServices,
+}
+
+impl Server {
+    fn build(_: &'static Kind, spec: AgentSpec, services: AgentServices) -> Result<Box<dyn Agent>, Error> {
+        let Some(line) = spec.shell_line() else { return Err(Error::NothingToStart { agent: spec.name }) };
+        Ok(Box::new(Self { line: line.to_owned(), spec, services }))
+    }
+}
+
+impl Agent for Server {
+    fn capabilities(&self) -> Capabilities {
+        KIND.capabilities
+    }
+
+    fn run<'a>(&'a self, task: &'a AgentTask, stop: StopSignal, events: EventSink<'a>) -> RunFuture<'a> {
+        let AgentServices { supervisor, base } = &self.services;
+        let request = Request::new(task, base.clone());
+        Box::pin(run(supervisor, &self.line, &self.spec, request, stop, events))
+    }
+}
+
 /// Runs the server once, from its start until nothing of it is left.
-pub(crate) async fn run(
+async fn run(
     supervisor: &Supervisor,
     command: &str,
     agent: &AgentSpec,
     request: Request<'_>,
-    stop: watch::Receiver<Option<Stop>>,
-    observe: &mut (dyn FnMut(AgentEvent) + Send),
+    stop: StopSignal,
+    observe: EventSink<'_>,
 ) -> Result<Observed, Error> {
     let talk = Talk::new();
     let invocation = invocation(command, agent, &request, talk.clone());
-    let told = Transcript::new(request.redactor.clone(), request.prices.clone(), agent.model.clone(), (request.now)());
     let (ended_by, stops) = watch::channel(*stop.borrow());
     tokio::select! {
         // It never ends by itself; first, so that output does not keep a request to stop waiting.
         biased;
         never = mediate(stop, &ended_by, &talk) => match never {},
-        observed = stream::run(supervisor, invocation, told, request, agent, stops, observe) => observed,
+        observed = stream::run(supervisor, invocation, request, agent, KIND.capabilities, stops, observe) => observed,
     }
 }
 
@@ -90,10 +136,10 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
     let (feeder, feed) = feed(MAX_WAITING);
     let task = PromptTask {
         prompt: prompt(request.prompt),
-        directory: request.directory.clone(),
+        directory: request.base.directory.clone(),
         model: agent.model.clone(),
-        prohibited: request.prohibited.clone(),
-        confinement: if request.is_confined() { Confinement::Sandbox } else { Confinement::None },
+        prohibited: request.base.prohibited.clone(),
+        confinement: if request.base.is_confined() { Confinement::Sandbox } else { Confinement::None },
     };
     let sink = Box::new(move |line: String| feeder.try_send(line));
     Invocation {
@@ -111,15 +157,15 @@ fn prompt(text: &str) -> String {
 }
 
 fn environment(agent: &AgentSpec, request: &Request<'_>) -> Vec<(OsString, OsString)> {
-    if Program::of(&agent.kind).is_some_and(|program| program.name == "opencode") {
-        // It heeds the same variables, and its subagents are as invisible.
-        return opencode::environment(agent, request);
+    if let Some(variables) = Program::of(agent).and_then(|program| program.server_variables) {
+        // Such a server heeds the same variables as the program, and its subagents are as invisible.
+        return variables(agent, request);
     }
-    let switches = SWITCHES.iter().filter(|(name, _)| request.variable(name).is_none());
+    let switches = SWITCHES.iter().filter(|(name, _)| request.base.variable(name).is_none());
     let mut own: Vec<_> = switches.map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
-    let home = request.variable("HOME").map(Path::new).filter(|_| request.is_confined());
+    let home = request.base.variable("HOME").map(Path::new).filter(|_| request.base.is_confined());
     if let Some(home) = home
-        && request.variable(CLAUDE_FOLDER).is_none()
+        && request.base.variable(CLAUDE_FOLDER).is_none()
         && !home.join(".claude.json").exists()
     {
         // Where it cannot create that file, the adapter of Claude Code waits for ever; in its own folder it can.

@@ -2,7 +2,7 @@ use std::fs;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use ralph_model::{Cost, Ended, Money, Timestamp};
+use ralph_model::{Cost, Ended, Money};
 
 use super::*;
 use crate::adapter::Parser;
@@ -31,29 +31,11 @@ fn recorded_streams_are_understood() {
 }
 
 fn request(environment: &[(&str, &str)]) -> Request<'static> {
-    let environment = environment.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
-    Request {
-        prompt: "/init it",
-        directory: "/home/user/project".into(),
-        environment,
-        scratch: "/tmp".into(),
-        log: "/tmp/log".into(),
-        log_limit: 0,
-        budget: None,
-        timeout: ralph_model::Millis(1),
-        idle: None,
-        marker: None,
-        sandbox: None,
-        hold: Vec::new(),
-        redactor: Arc::default(),
-        prices: Arc::default(),
-        prohibited: Prohibited::default(),
-        now: || Timestamp(0),
-    }
+    golden::request("/init it", golden::base(Path::new("/home/user/project"), environment))
 }
 
 fn agent(command: &str) -> AgentSpec {
-    AgentSpec::new("server", ralph_model::AgentKind::Acp { command: command.into() })
+    AgentSpec::new("server", "acp", ralph_model::Launch::Command(command.into()))
 }
 
 #[test]
@@ -92,7 +74,8 @@ fn inside_a_sandbox_the_adapter_of_claude_code_gets_a_folder_that_it_can_write()
             network: ralph_process::Network::Allowed,
             level,
         };
-        let request = Request { sandbox: Some(sandbox), ..request(variables) };
+        let mut request = request(variables);
+        request.base.sandbox = Some(sandbox);
         let found = environment(&agent("x"), &request);
         found.into_iter().find(|(name, _)| name == CLAUDE_FOLDER).map(|(_, folder)| folder)
     };

@@ -4,6 +4,7 @@
 //! asked for. The login stays, wherever it comes from, and so do the instructions of the repository.
 
 mod answers;
+mod kind;
 mod parser;
 mod piece;
 mod refusal;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use ralph_model::AgentSpec;
 use ralph_process::{Pieces, Stdin};
 
+pub(crate) use self::kind::KIND;
 use self::parser::Claude;
 pub(crate) use self::parser::Confinement;
 use self::settings::RunSettings;
@@ -38,9 +40,9 @@ const OWN_INSTRUCTIONS: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
 /// # Errors
 /// When its settings cannot be written into the scratch folder.
 pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Result<Invocation, Error> {
-    let settings = RunSettings::new(request.prohibited.hook.as_deref(), &request.prohibited.globs);
+    let settings = RunSettings::new(request.base.prohibited.hook.as_deref(), &request.base.prohibited.globs);
     let settings = if spec.user_settings { settings } else { settings.with_login(user_settings(request).as_deref()) };
-    let file = request.scratch.join("claude-settings.json");
+    let file = request.base.scratch.join("claude-settings.json");
     write_private(&file, &settings.json)?;
 
     let mut arguments = Arguments::of(program);
@@ -50,8 +52,8 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     arguments.add(["--disallowedTools", NOT_OFFERED]);
     if !spec.user_settings {
         arguments.add(["--setting-sources", "", "--strict-mcp-config", "--disable-slash-commands"]);
-        arguments.add(["--add-dir"]).add([&request.directory]);
-        if let Some(instructions) = unread_instructions(&request.directory) {
+        arguments.add(["--add-dir"]).add([&request.base.directory]);
+        if let Some(instructions) = unread_instructions(&request.base.directory) {
             arguments.add(["--append-system-prompt-file"]).add([&instructions]);
         }
     }
@@ -64,7 +66,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     }
     arguments.add(&spec.args);
 
-    let confinement = if request.is_confined() { Confinement::Sandbox } else { Confinement::None };
+    let confinement = if request.base.is_confined() { Confinement::Sandbox } else { Confinement::None };
     Ok(Invocation {
         program: arguments.0,
         environment: environment(spec, unset(settings.environment, request)),
@@ -91,7 +93,7 @@ impl Arguments {
 
 /// Those of the user's settings that the real environment does not have: that one weighs more.
 fn unset(variables: Vec<(OsString, OsString)>, request: &Request<'_>) -> Vec<(OsString, OsString)> {
-    let is_set = |name: &OsString| name.to_str().is_some_and(|name| request.variable(name).is_some());
+    let is_set = |name: &OsString| name.to_str().is_some_and(|name| request.base.variable(name).is_some());
     variables.into_iter().filter(|(name, _)| !is_set(name)).collect()
 }
 
@@ -133,8 +135,8 @@ fn unread_instructions(directory: &Path) -> Option<PathBuf> {
 
 /// The user's settings, found as the program itself finds them.
 fn user_settings(request: &Request<'_>) -> Option<String> {
-    let moved = request.variable("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let folder = moved.or_else(|| request.variable("HOME").map(|home| Path::new(home).join(".claude")))?;
+    let moved = request.base.variable("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let folder = moved.or_else(|| request.base.variable("HOME").map(|home| Path::new(home).join(".claude")))?;
     read_plain(&folder.join("settings.json"), Links::Follow, MAX_BYTES).ok()
 }
 

@@ -1,10 +1,9 @@
 use std::ffi::OsStr;
 use std::fs;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use ralph_model::{AgentKind, Cost, Ended, Millis, Money, PriceList};
-use ralph_text::Redactor;
+use ralph_model::{Cost, Ended, Money};
 
 use super::*;
 use crate::golden;
@@ -37,24 +36,9 @@ impl Place {
 
     fn request<'a>(&self, prompt: &'a str) -> Request<'a> {
         let path = |name: &str| self.folder.path().join(name);
-        Request {
-            prompt,
-            directory: path("work"),
-            environment: vec![("HOME".into(), path("home").into())],
-            scratch: path("scratch"),
-            log: path("log"),
-            log_limit: 4096,
-            budget: None,
-            timeout: Millis::minutes(1),
-            idle: None,
-            marker: None,
-            sandbox: None,
-            hold: Vec::new(),
-            redactor: Arc::new(Redactor::default()),
-            prices: Arc::new(PriceList::default()),
-            prohibited: Prohibited::default(),
-            now: || golden::NOW,
-        }
+        let mut base = golden::base(&path("work"), &[("HOME", path("home").to_str().unwrap())]);
+        base.scratch = path("scratch");
+        golden::request(prompt, base)
     }
 
     fn settings(&self) -> serde_json::Value {
@@ -64,7 +48,7 @@ impl Place {
 }
 
 fn spec() -> AgentSpec {
-    AgentSpec::new("claude", AgentKind::Claude { program: "claude".into() })
+    AgentSpec::program("claude", "claude")
 }
 
 fn arguments(invocation: &Invocation) -> Vec<&str> {
@@ -99,10 +83,8 @@ fn it_goes_without_the_settings_of_user_and_repository() {
 fn it_keeps_them_where_that_is_asked_for_and_the_hook_too() {
     let place = Place::new();
     place.write("home/.claude/settings.json", r#"{"env":{"A":"1"},"model":"opus"}"#);
-    let request = Request {
-        prohibited: Prohibited { hook: Some("ralph __guard".into()), ..Prohibited::default() },
-        ..place.request("do it")
-    };
+    let mut request = place.request("do it");
+    request.base.prohibited = Prohibited { hook: Some("ralph __guard".into()), ..Prohibited::default() };
     let invocation = invocation(&AgentSpec { user_settings: true, ..spec() }, "claude", &request).unwrap();
     for flag in ["--setting-sources", "--strict-mcp-config", "--disable-slash-commands", "--add-dir"] {
         assert!(!arguments(&invocation).contains(&flag), "{flag}");
@@ -159,7 +141,7 @@ fn settings_are_looked_for_where_the_program_looks() {
     invocation(&spec(), "claude", &place.request("do it")).unwrap();
     assert_eq!(place.settings()["model"], "home");
     let mut request = place.request("do it");
-    request.environment.push(("CLAUDE_CONFIG_DIR".into(), place.folder.path().join("moved").into()));
+    request.base.environment.push(("CLAUDE_CONFIG_DIR".into(), place.folder.path().join("moved").into()));
     invocation(&spec(), "claude", &request).unwrap();
     assert_eq!(place.settings()["model"], "moved");
 }
@@ -182,7 +164,8 @@ fn instructions_that_it_does_not_read_by_itself_are_handed_to_it() {
 fn a_scratch_folder_that_cannot_be_written_is_named() {
     let place = Place::new();
     let missing = place.folder.path().join("missing");
-    let request = Request { scratch: missing.clone(), ..place.request("do it") };
+    let mut request = place.request("do it");
+    request.base.scratch.clone_from(&missing);
     match invocation(&spec(), "claude", &request) {
         Err(Error::Scratch { path, .. }) => assert!(path.starts_with(missing)),
         other => panic!("{:?}", other.map(|invocation| invocation.program)),

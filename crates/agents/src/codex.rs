@@ -8,6 +8,7 @@
 mod events;
 mod files;
 mod instructions;
+mod kind;
 mod refusal;
 mod rollout;
 
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use ralph_model::{AgentSpec, Timestamp};
 use ralph_process::Stdin;
 
+pub(crate) use self::kind::KIND;
 use crate::adapter::{Invocation, Parser};
 use crate::git::written_by_commits;
 use crate::request::Request;
@@ -40,7 +42,7 @@ pub(crate) enum Guard {
 
 /// How Codex is called for this request.
 pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Invocation {
-    let guard = if request.is_confined() { Guard::Outer } else { Guard::Own };
+    let guard = if request.base.is_confined() { Guard::Outer } else { Guard::Own };
     let home = home(request);
     let mut line = Line(vec![program.into()]);
     line.words(&["exec", "--json", "--skip-git-repo-check", "--color", "never"]);
@@ -54,8 +56,10 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
             // Agents of all kinds have the network; only checks do without.
             line.set("sandbox_workspace_write.network_access", "true");
             // Without this nothing can be committed.
-            let git: Vec<String> =
-                written_by_commits(&request.directory).iter().map(|folder| quoted(&folder.to_string_lossy())).collect();
+            let git: Vec<String> = written_by_commits(&request.base.directory)
+                .iter()
+                .map(|folder| quoted(&folder.to_string_lossy()))
+                .collect();
             if !git.is_empty() {
                 line.set("sandbox_workspace_write.writable_roots", &format!("[{}]", git.join(",")));
             }
@@ -70,8 +74,8 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
             line.set(&format!("features.{feature}"), "false");
         }
         // A workspace that is neither trusted nor untrusted is written into the user's settings as a trusted one.
-        line.set("projects", &untrusted(&request.directory));
-        if let Some(text) = instructions::of(&request.directory) {
+        line.set("projects", &untrusted(&request.base.directory));
+        if let Some(text) = instructions::of(&request.base.directory) {
             line.set("developer_instructions", &quoted(&text));
         }
     }
@@ -87,7 +91,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
         environment,
         stdin: Stdin::Bytes(request.prompt.as_bytes().to_vec()),
         pieces: None,
-        parser: parser(sessions, (request.now)(), guard),
+        parser: parser(sessions, (request.base.now)(), guard),
     }
 }
 
@@ -112,13 +116,13 @@ impl Line {
 
 /// Where Codex keeps its login, settings and sessions.
 fn home(request: &Request<'_>) -> Option<PathBuf> {
-    let set = |name: &str| request.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name: &str| request.base.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")))
 }
 
 /// The key of the environment, and what it is a key for: Codex takes only a variable of its own, and no address at all.
 fn key(line: &mut Line, spec: &AgentSpec, request: &Request<'_>, home: Option<&Path>) -> Vec<(OsString, OsString)> {
-    let set = |name: &str| request.variable(name).filter(|value| !value.is_empty());
+    let set = |name: &str| request.base.variable(name).filter(|value| !value.is_empty());
     let has_login = set("CODEX_ACCESS_TOKEN").is_some() || home.is_some_and(|home| home.join("auth.json").exists());
     let (name, value) = match (set("CODEX_API_KEY"), set("OPENAI_API_KEY")) {
         (Some(own), _) => ("CODEX_API_KEY", own),

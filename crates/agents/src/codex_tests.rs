@@ -1,14 +1,12 @@
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use ralph_model::{AgentKind, Cost, Ended, FaultKind, Millis, Money, PriceList};
+use ralph_model::{Cost, Ended, FaultKind, Money};
 use ralph_process::{Level, Network, Sandbox};
-use ralph_text::Redactor;
 
 use super::*;
 use crate::golden;
-use crate::request::Prohibited;
 use crate::transcript::{Terminal, Told};
 
 fn reader(guard: Guard) -> Box<dyn Parser> {
@@ -16,28 +14,13 @@ fn reader(guard: Guard) -> Box<dyn Parser> {
 }
 
 fn spec() -> AgentSpec {
-    AgentSpec::new("codex", AgentKind::Codex { program: "codex".into() })
+    AgentSpec::program("codex", "codex")
 }
 
 fn request<'a>(directory: &Path, environment: &[(&str, &str)]) -> Request<'a> {
-    Request {
-        prompt: "Do it.\n",
-        directory: directory.to_owned(),
-        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        scratch: directory.join("scratch"),
-        log: directory.join("log"),
-        log_limit: 1024,
-        budget: None,
-        timeout: Millis::secs(1),
-        idle: None,
-        marker: None,
-        sandbox: None,
-        hold: Vec::new(),
-        redactor: Arc::new(Redactor::default()),
-        prices: Arc::new(PriceList::default()),
-        prohibited: Prohibited::default(),
-        now: || golden::NOW,
-    }
+    let mut base = golden::base(directory, environment);
+    base.scratch = directory.join("scratch");
+    golden::request("Do it.\n", base)
 }
 
 fn sandbox() -> Sandbox {
@@ -83,7 +66,8 @@ fn the_prompt_comes_in_on_standard_input_and_the_users_words_come_last() {
 #[test]
 fn it_is_kept_inside_by_one_sandbox_only() {
     let folder = tempfile::tempdir().unwrap();
-    let around = Request { sandbox: Some(sandbox()), ..request(folder.path(), &[]) };
+    let mut around = request(folder.path(), &[]);
+    around.base.sandbox = Some(sandbox());
     let line_around = line(&invocation(&spec(), "codex", &around));
     assert!(line_around.contains("--dangerously-bypass-approvals-and-sandbox"), "{line_around}");
     assert!(!line_around.contains("workspace-write"), "{line_around}");

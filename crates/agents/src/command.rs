@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_model::{AgentEvent, Cost, ToolEvidence, Usage};
+use ralph_model::{AgentEvent, AgentSpec, Cost, ToolEvidence, Usage};
 use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor};
 use tokio::sync::watch;
 
+use crate::agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
 use crate::files::write_private;
+use crate::registry::{Behind, Kind, Needs};
 use crate::report_file::{ReportFile, read_report, redact_report};
-use crate::request::{Error, Observed, Request, TAIL};
+use crate::request::{AgentServices, Error, Observed, Request, TAIL};
 use crate::stream::ask;
 use crate::text::{REPORT, bounded, shell_word, short, tool_name};
 
@@ -23,26 +25,72 @@ const MAX_SUMMARY: usize = 500;
 /// Half of the two seconds within which a spent budget has to end the run, less what ending takes.
 const COST_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-pub(crate) async fn run(
+/// The kind.
+pub(crate) static KIND: Kind = Kind {
+    name: AgentSpec::COMMAND,
+    needs: Needs::Command,
+    capabilities: Capabilities {
+        streams_tool_calls: false,
+        reports_cost: ReportsCost::Always,
+        reports_usage_while_working: false,
+        announces_start: false,
+        asks_permission: false,
+        has_hooks: false,
+        takes_model: false,
+        writes_report: true,
+    },
+    program: Behind::Unknown,
+    build: CommandAgent::build,
+    invoke: None,
+    log_parser: None,
+};
+
+/// Any command.
+struct CommandAgent {
+    line: String,
+    unmetered: bool,
+    services: AgentServices,
+}
+
+impl CommandAgent {
+    fn build(_: &'static Kind, spec: AgentSpec, services: AgentServices) -> Result<Box<dyn Agent>, Error> {
+        let Some(line) = spec.shell_line() else { return Err(Error::NothingToStart { agent: spec.name }) };
+        Ok(Box::new(Self { line: line.to_owned(), unmetered: spec.unmetered, services }))
+    }
+}
+
+impl Agent for CommandAgent {
+    fn capabilities(&self) -> Capabilities {
+        KIND.capabilities
+    }
+
+    fn run<'a>(&'a self, task: &'a AgentTask, stop: StopSignal, events: EventSink<'a>) -> RunFuture<'a> {
+        let AgentServices { supervisor, base } = &self.services;
+        let request = Request::new(task, base.clone());
+        Box::pin(run(supervisor, &self.line, self.unmetered, request, stop, events))
+    }
+}
+
+async fn run(
     supervisor: &Supervisor,
     command: &str,
     unmetered: bool,
     request: Request<'_>,
-    stop: watch::Receiver<Option<Stop>>,
-    observe: &mut (dyn FnMut(AgentEvent) + Send),
+    stop: StopSignal,
+    observe: EventSink<'_>,
 ) -> Result<Observed, Error> {
-    let prompt_file = request.scratch.join("prompt.md");
-    let report = request.scratch.join("result.json");
+    let prompt_file = request.base.scratch.join("prompt.md");
+    let report = request.base.scratch.join("result.json");
     write_private(&prompt_file, request.prompt)?;
     let (line, stdin) = if command.contains(PROMPT_FILE) {
         (command.replace(PROMPT_FILE, &shell_word(&prompt_file.to_string_lossy())), Stdin::Empty)
     } else {
         (command.to_owned(), Stdin::Bytes(request.prompt.as_bytes().to_vec()))
     };
-    let mut environment = request.environment.clone();
+    let mut environment = request.base.environment.clone();
     let own = [("RALPH_RESULT_FILE", report.as_path()), ("RALPH_PROMPT_FILE", prompt_file.as_path())];
     environment.extend(own.map(|(name, path)| (OsString::from(name), path.as_os_str().to_owned())));
-    let (budget, redactor) = (request.budget, Arc::clone(&request.redactor));
+    let (budget, redactor) = (request.budget, Arc::clone(&request.base.redactor));
     let spec = request.into_spec(Spec::shell(&line), environment, stdin, None);
     let (ended_by, stops) = watch::channel(*stop.borrow());
     let finished = {

@@ -5,6 +5,7 @@
 
 mod calls;
 mod home;
+mod kind;
 mod parser;
 mod prompt;
 mod records;
@@ -17,7 +18,8 @@ use std::path::{Path, PathBuf};
 use ralph_model::AgentSpec;
 use ralph_process::{Pieces, Stdin};
 
-pub(crate) use self::parser::CHOICES;
+pub(crate) use self::kind::KIND;
+use self::parser::CHOICES;
 use self::parser::Gemini;
 use self::records::Records;
 use crate::adapter::{Invocation, Parser};
@@ -52,7 +54,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     };
     arguments.extend(spec.model.iter().map(|model| format!("--model={model}").into()));
     arguments.extend(spec.args.iter().map(OsString::from));
-    let prompt = prompt::plain(request.prompt, &request.directory);
+    let prompt = prompt::plain(request.prompt, &request.base.directory);
     let (stdin, pieces) = (Stdin::Bytes(prompt.into_bytes()), Some(Pieces::ToldOnce(speech::SPEECH)));
     Ok(Invocation { program: arguments, environment, stdin, pieces, parser })
 }

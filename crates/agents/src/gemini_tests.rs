@@ -1,15 +1,12 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
-use std::sync::Arc;
 
 use proptest::prelude::*;
-use ralph_model::{AgentKind, Cost, Ended, FaultKind, Millis, Money, TroubleKind};
-use ralph_text::Redactor;
+use ralph_model::{Cost, Ended, FaultKind, Money, TroubleKind};
 
 use super::*;
 use crate::adapter::Parser;
 use crate::golden;
-use crate::request::Prohibited;
 use crate::transcript::Told;
 
 const DONE: &str = r#"{"type":"result","status":"success","stats":{"models":{}}}"#;
@@ -31,34 +28,14 @@ fn faults(told: &Told) -> Vec<FaultKind> {
 }
 
 pub(super) fn request<'a>(prompt: &'a str, scratch: PathBuf, environment: &[(&str, &str)]) -> Request<'a> {
-    Request {
-        prompt,
-        directory: scratch.clone(),
-        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        scratch: scratch.clone(),
-        log: scratch.join("log"),
-        log_limit: 0,
-        budget: None,
-        timeout: Millis::secs(1),
-        idle: None,
-        marker: None,
-        sandbox: None,
-        hold: Vec::new(),
-        redactor: Arc::new(Redactor::default()),
-        prices: Arc::default(),
-        prohibited: Prohibited::default(),
-        now: || golden::NOW,
-    }
+    golden::request(prompt, golden::base(&scratch, environment))
 }
 
 fn spec(model: Option<&str>) -> AgentSpec {
     AgentSpec {
-        name: "gemini".into(),
-        kind: AgentKind::Gemini { program: "gemini".into() },
         model: model.map(str::to_owned),
         args: vec!["--include-directories=docs".into()],
-        user_settings: false,
-        unmetered: false,
+        ..AgentSpec::program("gemini", "gemini")
     }
 }
 

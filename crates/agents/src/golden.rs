@@ -13,6 +13,7 @@ use ralph_model::{Ended, Millis, Money, Price, PriceList, Rates, Timestamp};
 use ralph_text::Redactor;
 
 use crate::adapter::Parser;
+use crate::request::{ProcessBase, Prohibited, Request};
 use crate::transcript::{Told, Transcript};
 
 /// The time in all recorded streams: 2026-11-15T12:00:00Z.
@@ -28,6 +29,30 @@ pub(crate) fn transcript() -> Transcript {
     };
     let prices = PriceList::default().with([("scripted-1".to_owned(), Price { rates, long: None })]);
     Transcript::new(Arc::new(Redactor::default()), Arc::new(prices), None, NOW)
+}
+
+/// Where a process runs that nobody starts.
+pub(crate) fn base(directory: &Path, environment: &[(&str, &str)]) -> ProcessBase {
+    ProcessBase {
+        directory: directory.to_owned(),
+        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        scratch: directory.to_owned(),
+        log: directory.join("log"),
+        log_limit: 1024,
+        idle: None,
+        marker: None,
+        sandbox: None,
+        hold: Vec::new(),
+        redactor: Arc::default(),
+        prices: Arc::default(),
+        prohibited: Prohibited::default(),
+        now: || NOW,
+    }
+}
+
+/// A request to a process that nobody starts.
+pub(crate) const fn request(prompt: &str, base: ProcessBase) -> Request<'_> {
+    Request { prompt, budget: None, timeout: Millis::secs(1), base }
 }
 
 /// What a parser learns from a recorded stream.

@@ -7,14 +7,16 @@
 mod call;
 mod error;
 mod invocation;
+mod kind;
 mod log;
 mod parser;
 mod patience;
 mod plugins;
 mod settings;
 
-pub(crate) use invocation::{environment, invocation};
-pub(crate) use plugins::foreign;
+use invocation::{environment, invocation};
+pub(crate) use kind::KIND;
+use plugins::foreign;
 
 use crate::adapter::Parser;
 

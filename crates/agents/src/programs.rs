@@ -1,7 +1,18 @@
-//! What is known about the well-known agent programs: how to get them, how to log in, which variables are theirs and which
-//! folders they write. Plain facts; looks at nothing.
+//! What is known about a well-known agent program: how to get it, how to log in, which variables are its own and which folders it
+//! writes. Plain facts, one table in each kind's module; looks at nothing.
 
-use ralph_model::AgentKind;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use ralph_model::AgentSpec;
+
+use crate::registry::{Behind, Kind};
+use crate::request::Request;
+
+/// Finds code from the workspace and the home folder.
+type FindCode = fn(&Path, Option<&Path>) -> Option<PathBuf>;
+/// The variables of an agent for a request.
+type Variables = fn(&AgentSpec, &Request<'_>) -> Vec<(OsString, OsString)>;
 
 /// What is known about one program.
 #[derive(Debug, Clone, Copy)]
@@ -32,222 +43,16 @@ pub struct Program {
     pub settings: &'static [&'static str],
     /// Variables that move such a folder, and what of the place that they name it is.
     pub moved: &'static [(&'static str, &'static str)],
+    /// Names of models that leave the choice to the program, which then says which one it took.
+    pub model_choices: &'static [&'static str],
+    /// The model that it takes by itself, where that has no price in the list; of the version that was tried.
+    pub unpriced_default: Option<&'static str>,
+    /// Finds code of a repository that it would run as part of itself, with no way to keep it from that; from the workspace and the
+    /// home folder.
+    pub(crate) foreign_code: Option<FindCode>,
+    /// Its variables as a server of the Agent Client Protocol, where it has some.
+    pub(crate) server_variables: Option<Variables>,
 }
-
-/// The programs, in the order in which they are looked for.
-pub const PROGRAMS: [Program; 4] = [
-    Program {
-        name: "claude",
-        title: "Claude Code",
-        install: "npm install -g @anthropic-ai/claude-code",
-        login: "run `claude` and type /login, or set ANTHROPIC_API_KEY",
-        keys: &[
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_AUTH_TOKEN",
-            "CLAUDE_CODE_OAUTH_TOKEN",
-            "CLAUDE_CODE_USE_BEDROCK",
-            "CLAUDE_CODE_USE_VERTEX",
-        ],
-        logins: &[(Some("CLAUDE_CONFIG_DIR"), ".credentials.json"), (None, ".claude/.credentials.json")],
-        // Not the whole family of CLAUDE_: some of it turns hooks and instructions off, or belongs to an outer session.
-        variables: &[
-            "CLAUDE_CONFIG_DIR",
-            "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
-            "CLAUDE_CODE_SKIP_VERTEX_AUTH",
-            "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
-            "CLAUDE_CODE_API_KEY_HELPER_TTL_MS",
-            "CLAUDE_CODE_CLIENT_CERT",
-            "CLAUDE_CODE_CLIENT_KEY",
-            "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
-            "CLAUDE_CODE_SHELL",
-            "API_TIMEOUT_MS",
-            "BASH_DEFAULT_TIMEOUT_MS",
-            "BASH_MAX_TIMEOUT_MS",
-            "BASH_MAX_OUTPUT_LENGTH",
-            "MAX_THINKING_TOKENS",
-        ],
-        families: &["ANTHROPIC_"],
-        clouds: &[
-            ("CLAUDE_CODE_USE_BEDROCK", &["AWS_"]),
-            (
-                "CLAUDE_CODE_USE_VERTEX",
-                &["GOOGLE_", "CLOUD_ML_", "CLOUDSDK_CONFIG", "GCLOUD_PROJECT", "VERTEX_REGION_"],
-            ),
-        ],
-        folders: &[".claude", ".claude.json"],
-        made: &[".claude"],
-        settings: &[
-            // Of this one only what steers: the rest is its state and changes in every run.
-            ".claude.json",
-            ".claude/settings.json",
-            ".claude/settings.local.json",
-            ".claude/remote-settings.json",
-            ".claude/CLAUDE.md",
-            ".claude/statusline.sh",
-            ".claude/statusline.py",
-            ".claude/statusline.js",
-            ".claude/statusline-command.sh",
-            ".claude/commands",
-            ".claude/agents",
-            ".claude/skills",
-            ".claude/hooks",
-            ".claude/rules",
-            ".claude/scripts",
-            ".claude/workflows",
-            ".claude/output-styles",
-            ".claude/plugins",
-        ],
-        moved: &[("CLAUDE_CONFIG_DIR", "")],
-    },
-    Program {
-        name: "codex",
-        title: "Codex",
-        install: "npm install -g @openai/codex",
-        login: "run `codex login`, or set CODEX_API_KEY or OPENAI_API_KEY",
-        keys: &["OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN"],
-        logins: &[(Some("CODEX_HOME"), "auth.json"), (None, ".codex/auth.json")],
-        variables: &["CODEX_HOME", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE", "CODEX_SQLITE_HOME"],
-        families: &["OPENAI_"],
-        clouds: &[],
-        folders: &[".codex"],
-        made: &[".codex"],
-        settings: &[
-            ".codex/config.toml",
-            ".codex/hooks.json",
-            ".codex/AGENTS.md",
-            ".codex/AGENTS.override.md",
-            ".codex/.env",
-            ".codex/managed_config.toml",
-            ".codex/prompts",
-            ".codex/rules",
-            ".codex/hooks",
-            ".codex/skills",
-            ".codex/agents",
-            ".codex/plugins",
-        ],
-        moved: &[("CODEX_HOME", "")],
-    },
-    Program {
-        name: "opencode",
-        title: "OpenCode",
-        install: "npm install -g opencode-ai",
-        login: "run `opencode auth login`, or set the key of your provider, such as ANTHROPIC_API_KEY",
-        keys: PROVIDER_KEYS,
-        logins: &[(Some("XDG_DATA_HOME"), "opencode/auth.json"), (None, ".local/share/opencode/auth.json")],
-        variables: PROVIDER_KEYS,
-        families: &["OPENCODE_"],
-        clouds: &[],
-        folders: &[".opencode", ".config/opencode", ".local/share/opencode", ".local/state/opencode"],
-        made: &[".config/opencode", ".local/share/opencode", ".local/state/opencode"],
-        settings: &[
-            ".config/opencode/config.json",
-            ".config/opencode/opencode.json",
-            ".config/opencode/opencode.jsonc",
-            ".config/opencode/tui.json",
-            ".config/opencode/AGENTS.md",
-            ".config/opencode/plugin",
-            ".config/opencode/plugins",
-            ".config/opencode/command",
-            ".config/opencode/commands",
-            ".config/opencode/agent",
-            ".config/opencode/agents",
-            ".config/opencode/tool",
-            ".config/opencode/tools",
-            ".config/opencode/mode",
-            ".config/opencode/modes",
-            ".config/opencode/skill",
-            ".config/opencode/skills",
-            // Not the whole folder: packages of thousands of files are installed there.
-            ".opencode/opencode.json",
-            ".opencode/opencode.jsonc",
-            ".opencode/bin",
-            ".opencode/plugin",
-            ".opencode/plugins",
-            ".opencode/command",
-            ".opencode/commands",
-            ".opencode/agent",
-            ".opencode/agents",
-            ".opencode/tool",
-            ".opencode/tools",
-            ".opencode/mode",
-            ".opencode/modes",
-            ".opencode/skill",
-            ".opencode/skills",
-        ],
-        moved: &[("XDG_CONFIG_HOME", "opencode"), ("XDG_DATA_HOME", "opencode"), ("XDG_STATE_HOME", "opencode")],
-    },
-    Program {
-        name: "gemini",
-        title: "Gemini CLI",
-        install: "npm install -g @google/gemini-cli",
-        login: "run `gemini` and log in, or set GEMINI_API_KEY",
-        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        logins: &[(Some("GEMINI_CLI_HOME"), ".gemini/oauth_creds.json"), (None, ".gemini/oauth_creds.json")],
-        variables: &[
-            "GOOGLE_API_KEY",
-            "GOOGLE_GEMINI_BASE_URL",
-            "GOOGLE_VERTEX_BASE_URL",
-            "GOOGLE_CLOUD_PROJECT",
-            "GOOGLE_CLOUD_LOCATION",
-            "GOOGLE_GENAI_USE_VERTEXAI",
-            "GOOGLE_GENAI_USE_GCA",
-            "GOOGLE_APPLICATION_CREDENTIALS",
-            "GOOGLE_CLOUD_PROJECT_ID",
-            "GOOGLE_CLOUD_QUOTA_PROJECT",
-            "GOOGLE_CLOUD_ACCESS_TOKEN",
-            "GOOGLE_GENAI_API_VERSION",
-            "CODE_ASSIST_ENDPOINT",
-            "CLOUDSDK_CONFIG",
-            "CLOUD_SHELL",
-        ],
-        families: &["GEMINI_"],
-        clouds: &[],
-        folders: &[".gemini"],
-        made: &[".gemini"],
-        settings: &[
-            ".gemini/settings.json",
-            ".gemini/.env",
-            ".gemini/GEMINI.md",
-            ".gemini/AGENTS.md",
-            ".gemini/system.md",
-            ".gemini/trustedFolders.json",
-            ".gemini/trusted_hooks.json",
-            ".gemini/commands",
-            ".gemini/agents",
-            ".gemini/skills",
-            ".gemini/extensions",
-            ".gemini/acknowledgments",
-            ".gemini/policies",
-            ".gemini/hooks",
-        ],
-        moved: &[("GEMINI_CLI_HOME", ".gemini")],
-    },
-];
-
-/// Keys of the services that OpenCode speaks to.
-const PROVIDER_KEYS: &[&str] = &[
-    "ANTHROPIC_API_KEY",
-    "OPENAI_API_KEY",
-    "GEMINI_API_KEY",
-    "GOOGLE_GENERATIVE_AI_API_KEY",
-    "OPENROUTER_API_KEY",
-    "GROQ_API_KEY",
-    "MISTRAL_API_KEY",
-    "DEEPSEEK_API_KEY",
-    "XAI_API_KEY",
-    "CEREBRAS_API_KEY",
-    "TOGETHER_API_KEY",
-    "FIREWORKS_API_KEY",
-    "MOONSHOT_API_KEY",
-    "ZHIPU_API_KEY",
-    "KIMI_API_KEY",
-    "MINIMAX_API_KEY",
-    "DEEPINFRA_API_KEY",
-    "PERPLEXITY_API_KEY",
-    "COHERE_API_KEY",
-    "AI_GATEWAY_API_KEY",
-    "OLLAMA_API_KEY",
-];
 
 /// How a way out of a closed network is named, and whose word for other servers' certificates counts.
 const NETWORK: &[&str] = &[
@@ -263,35 +68,30 @@ const NETWORK: &[&str] = &[
 ];
 
 impl Program {
-    /// What is known about a kind; of a server, by the program that its command names.
+    /// What is known about the program behind an agent; of a server, by the program that its command names.
     #[must_use]
-    pub fn of(kind: &AgentKind) -> Option<&'static Self> {
-        let named = |name: &str| PROGRAMS.iter().find(|program| program.name == name);
-        match kind {
-            AgentKind::Command { .. } => None,
-            AgentKind::Acp { command } => {
-                let name = server(command)?;
-                PROGRAMS
-                    .iter()
-                    .find(|program| name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == program.name))
+    pub fn of(spec: &AgentSpec) -> Option<&'static Self> {
+        match &Kind::of(spec)?.program {
+            Behind::Program(program) => Some(program),
+            Behind::NamedInCommand => {
+                let name = server(spec.shell_line()?)?;
+                let is_word =
+                    |program: &&Self| name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == program.name);
+                Self::all().find(is_word)
             }
-            AgentKind::Claude { .. }
-            | AgentKind::Codex { .. }
-            | AgentKind::Opencode { .. }
-            | AgentKind::Gemini { .. } => named(kind.name()),
+            Behind::Unknown => None,
         }
+    }
+
+    /// The well-known programs, in the order in which they are looked for.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        Kind::all().filter_map(Kind::program)
     }
 
     /// Whether a variable belongs to a cloud that the program is told to work through.
     pub fn reaches(&self, variable: &str, is_set: impl Fn(&str) -> bool) -> bool {
         let belongs = |families: &[&str]| families.iter().any(|family| variable.starts_with(family));
         self.clouds.iter().any(|(switch, families)| belongs(families) && is_set(switch))
-    }
-
-    /// The model that it takes by itself, where that has no price in the list; of the version that was tried.
-    #[must_use]
-    pub fn unpriced_default(&self) -> Option<&'static str> {
-        (self.name == "codex").then_some("gpt-6.1-sol")
     }
 
     /// Whether a variable is the program's own.

@@ -1,17 +1,22 @@
+use ralph_model::Launch;
+
 use super::*;
 
 #[test]
 fn every_program_is_a_kind_and_every_kind_has_its_program() {
-    for name in AgentKind::PROGRAMS {
-        let kind = AgentKind::of_program(name, name.to_owned()).unwrap();
-        assert_eq!(Program::of(&kind).unwrap().name, name);
+    for program in Program::all() {
+        assert_eq!(Program::of(&AgentSpec::program(program.name, "x")).unwrap().name, program.name);
     }
-    assert_eq!(PROGRAMS.map(|program| program.name), AgentKind::PROGRAMS);
+    let names: Vec<&str> = Program::all().map(|program| program.name).collect();
+    assert_eq!(names, ["claude", "codex", "opencode", "gemini"], "the order in which they are looked for");
 }
 
 #[test]
 fn a_server_is_known_by_the_program_in_its_command() {
-    let acp = |command: &str| Program::of(&AgentKind::Acp { command: command.to_owned() }).map(|program| program.name);
+    let acp = |command: &str| {
+        let spec = AgentSpec::new("server", "acp", Launch::Command(command.to_owned()));
+        Program::of(&spec).map(|program| program.name)
+    };
     assert_eq!(acp("opencode acp"), Some("opencode"));
     assert_eq!(acp("npx @zed-industries/claude-agent-acp"), Some("claude"));
     assert_eq!(acp("/opt/bin/gemini --acp"), Some("gemini"));
@@ -28,24 +33,23 @@ fn a_server_is_known_by_the_program_in_its_command() {
     assert_eq!(acp("node /opt/gemini/server.js"), None);
     assert_eq!(acp("npx"), None);
     assert_eq!(acp(""), None);
-    assert!(Program::of(&AgentKind::Command { command: "claude -p".to_owned() }).is_none());
+    assert!(Program::of(&AgentSpec::command("x", "claude -p")).is_none());
 }
 
 #[test]
 fn a_cloud_is_reached_only_where_that_is_asked_for() {
-    let claude = &PROGRAMS[0];
+    let claude = Program::of(&AgentSpec::program("claude", "claude")).unwrap();
     let bedrock = |name: &str| claude.reaches(name, |switch| switch == "CLAUDE_CODE_USE_BEDROCK");
     assert!(bedrock("AWS_REGION") && bedrock("AWS_BEARER_TOKEN_BEDROCK") && !bedrock("CLOUD_ML_REGION"));
     let vertex = |name: &str| claude.reaches(name, |switch| switch == "CLAUDE_CODE_USE_VERTEX");
     assert!(vertex("CLOUD_ML_REGION") && vertex("GOOGLE_APPLICATION_CREDENTIALS") && !vertex("AWS_REGION"));
     assert!(!claude.reaches("AWS_REGION", |_| false));
-    assert!(PROGRAMS.iter().skip(1).all(|program| !program.reaches("AWS_REGION", |_| true)));
+    assert!(Program::all().skip(1).all(|program| !program.reaches("AWS_REGION", |_| true)));
 }
 
 #[test]
 fn each_gets_its_own_key_and_nobody_elses() {
-    let owns =
-        |name: &str, variable: &str| PROGRAMS.iter().find(|program| program.name == name).unwrap().owns(variable);
+    let owns = |name: &str, variable: &str| Program::all().find(|program| program.name == name).unwrap().owns(variable);
     assert!(
         owns("claude", "ANTHROPIC_API_KEY") && owns("claude", "CLAUDE_CONFIG_DIR") && owns("claude", "HTTPS_PROXY")
     );

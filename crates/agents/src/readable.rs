@@ -1,15 +1,14 @@
 //! The log of an agent that tells what it does in lines of JSON, as events.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use ralph_model::{AgentEvent, AgentKind, Ended, Timestamp};
+use ralph_model::{AgentEvent, AgentSpec, Ended, Timestamp};
 use ralph_text::Redactor;
 
 use crate::adapter::Parser;
 use crate::lines::Lines;
+use crate::registry::Kind;
 use crate::transcript::Transcript;
-use crate::{acp, claude, codex, gemini, opencode};
 
 /// Reads a log on its way to the screen.
 pub struct Readable {
@@ -22,15 +21,8 @@ impl Readable {
     /// For the logs of one kind of agent; none where they are for people already. Words that lie in the log in pieces are joined,
     /// and may only then be known for what they are.
     #[must_use]
-    pub fn of(kind: &AgentKind, redactor: Arc<Redactor>) -> Option<Self> {
-        let parser = match kind {
-            AgentKind::Command { .. } => return None,
-            AgentKind::Claude { .. } => claude::parser(claude::Confinement::None),
-            AgentKind::Codex { .. } => codex::parser(None, Timestamp(0), codex::Guard::Outer),
-            AgentKind::Opencode { .. } => opencode::parser(),
-            AgentKind::Gemini { .. } => gemini::parser(Path::new(""), None),
-            AgentKind::Acp { .. } => acp::listener(),
-        };
+    pub fn of(spec: &AgentSpec, redactor: Arc<Redactor>) -> Option<Self> {
+        let parser = Kind::of(spec)?.log_parser?();
         let told = Transcript::new(redactor, Arc::default(), None, Timestamp(0));
         Some(Self { parser, told, lines: Lines::default() })
     }

@@ -1,3 +1,5 @@
+use ralph_model::Launch;
+
 use super::*;
 
 /// What people are shown of events: messages, and a line for each call and trouble.
@@ -14,8 +16,7 @@ fn shown(events: Vec<AgentEvent>) -> String {
 
 #[test]
 fn a_stream_is_told_as_people_would_tell_it() {
-    let kind = AgentKind::Claude { program: "claude".into() };
-    let mut readable = Readable::of(&kind, Arc::default()).unwrap();
+    let mut readable = Readable::of(&AgentSpec::program("claude", "claude"), Arc::default()).unwrap();
     let line = |content: &str| {
         format!(r#"{{"type":"assistant","message":{{"id":"m1","role":"assistant","content":[{content}]}}}}"#) + "\n"
     };
@@ -29,11 +30,11 @@ fn a_stream_is_told_as_people_would_tell_it() {
 
 #[test]
 fn a_command_prints_for_people_already() {
-    assert!(Readable::of(&AgentKind::Command { command: "./x".into() }, Arc::default()).is_none());
+    assert!(Readable::of(&AgentSpec::command("x", "./x"), Arc::default()).is_none());
 }
 
 fn acp(redactor: Redactor) -> Readable {
-    Readable::of(&AgentKind::Acp { command: "server".into() }, Arc::new(redactor)).unwrap()
+    Readable::of(&AgentSpec::new("server", "acp", Launch::Command("server".into())), Arc::new(redactor)).unwrap()
 }
 
 fn update(update: &str) -> String {
@@ -86,8 +87,7 @@ fn words_that_lie_in_pieces_are_redacted_when_they_are_joined() {
     assert_eq!(shown(readable.push(&log)), "");
     assert_eq!(shown(readable.finish()), "It is [redacted:MY_API_KEY].\n");
 
-    let kind = AgentKind::Gemini { program: "gemini".into() };
-    let mut readable = Readable::of(&kind, Arc::new(redactor())).unwrap();
+    let mut readable = Readable::of(&AgentSpec::program("gemini", "gemini"), Arc::new(redactor())).unwrap();
     let piece =
         |words: &str| format!(r#"{{"type":"message","role":"assistant","content":"{words}","delta":true}}"#) + "\n";
     let told = shown(readable.push(&(piece("It is hunter2-very-") + &piece("long-secret-value."))));

@@ -7,14 +7,23 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use ralph_model::{Cost, Ended, Fault, Millis, Money, PriceList, Timestamp, ToolEvidence, Trouble, Usage};
-use ralph_process::{Files, Pieces, Recorded, Sandbox, Spec, Stdin};
+use ralph_process::{Files, Pieces, Recorded, Sandbox, Spec, Stdin, Supervisor};
 use ralph_text::Redactor;
 
-/// What a run of an agent needs.
-#[derive(Debug)]
-pub struct Request<'a> {
-    /// What the agent is told.
-    pub prompt: &'a str,
+use crate::agent::AgentTask;
+
+/// What agents are built with.
+#[derive(Debug, Clone)]
+pub struct AgentServices {
+    /// Runs processes.
+    pub supervisor: Arc<Supervisor>,
+    /// Where and how a process of the agent runs.
+    pub base: ProcessBase,
+}
+
+/// Where and how the process of one run of an agent runs.
+#[derive(Debug, Clone)]
+pub struct ProcessBase {
     /// Where it works.
     pub directory: PathBuf,
     /// Its complete environment, to which only Ralph's own variables are added.
@@ -25,10 +34,6 @@ pub struct Request<'a> {
     pub log: PathBuf,
     /// How much of its output is kept.
     pub log_limit: u64,
-    /// The money that it may use; none when it costs nothing that is counted.
-    pub budget: Option<Money>,
-    /// How long it may run.
-    pub timeout: Millis,
     /// How long it may neither print nor work.
     pub idle: Option<Millis>,
     /// Created durably just before the agent starts.
@@ -45,6 +50,19 @@ pub struct Request<'a> {
     pub prohibited: Prohibited,
     /// The time now.
     pub now: fn() -> Timestamp,
+}
+
+/// A task for a process.
+#[derive(Debug, Clone)]
+pub(crate) struct Request<'a> {
+    /// What the agent is told.
+    pub(crate) prompt: &'a str,
+    /// The money that it may use; none when it costs nothing that is counted.
+    pub(crate) budget: Option<Money>,
+    /// How long it may run.
+    pub(crate) timeout: Millis,
+    /// Where and how it runs.
+    pub(crate) base: ProcessBase,
 }
 
 /// Says which glob prohibits a path, if one does.
@@ -74,7 +92,7 @@ impl Default for Prohibited {
     }
 }
 
-impl Request<'_> {
+impl ProcessBase {
     /// Whether anything keeps the agent inside; some machines cannot.
     #[must_use]
     pub fn is_confined(&self) -> bool {
@@ -94,7 +112,11 @@ const GRACE: Millis = Millis(5000);
 /// Bytes of each output that are kept in memory.
 pub(crate) const TAIL: usize = 16 * 1024;
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    pub(crate) fn new(task: &'a AgentTask, base: ProcessBase) -> Self {
+        Self { prompt: &task.prompt, budget: task.budget, timeout: task.timeout, base }
+    }
+
     /// What is run for this request.
     pub(crate) fn into_spec(
         self,
@@ -105,19 +127,19 @@ impl Request<'_> {
     ) -> Spec {
         Spec {
             program,
-            directory: self.directory,
+            directory: self.base.directory,
             environment,
             stdin,
-            log: self.log,
+            log: self.base.log,
             pieces,
-            log_limit: self.log_limit,
+            log_limit: self.base.log_limit,
             tail: TAIL,
             timeout: Some(self.timeout),
-            idle: self.idle,
+            idle: self.base.idle,
             grace: GRACE,
-            marker: self.marker,
-            hold: self.hold,
-            sandbox: self.sandbox,
+            marker: self.base.marker,
+            hold: self.base.hold,
+            sandbox: self.base.sandbox,
         }
     }
 }
@@ -183,5 +205,19 @@ pub enum Error {
         agent: String,
         /// A folder of plugins, or settings that name some.
         place: PathBuf,
+    },
+    /// A newer version of Ralph wrote it down, or an older one.
+    #[error("{agent} is of the kind `{kind}`, which this version of Ralph does not know: take another agent")]
+    UnknownKind {
+        /// The agent's name.
+        agent: String,
+        /// Its kind.
+        kind: String,
+    },
+    /// There is neither a program nor a line of shell.
+    #[error("{agent} names nothing that could be started: take another agent")]
+    NothingToStart {
+        /// The agent's name.
+        agent: String,
     },
 }

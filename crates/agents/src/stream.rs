@@ -1,12 +1,14 @@
 //! Runs a program that tells what it does line by line, and ends it when its money is spent or nothing can come of it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_model::{AgentEvent, AgentSpec, Cost, Ended, FaultKind, Millis, Money};
+use ralph_model::{AgentSpec, Cost, Ended, FaultKind, Millis, Money};
 use ralph_process::{Finished, Stop, Stream, Supervisor};
 use tokio::sync::watch;
 
 use crate::adapter::{Invocation, Parser};
+use crate::agent::{Capabilities, EventSink, ReportsCost, StopSignal};
 use crate::lines::Lines;
 use crate::request::{Error, Observed, Request};
 use crate::transcript::Transcript;
@@ -20,16 +22,19 @@ const SILENT_WAIT: Duration = Duration::from_secs(45);
 pub(crate) async fn run(
     supervisor: &Supervisor,
     invocation: Invocation,
-    told: Transcript,
     request: Request<'_>,
     agent: &AgentSpec,
-    stop: watch::Receiver<Option<Stop>>,
-    observe: &mut (dyn FnMut(AgentEvent) + Send),
+    capabilities: Capabilities,
+    stop: StopSignal,
+    observe: EventSink<'_>,
 ) -> Result<Observed, Error> {
     let Invocation { program, environment, stdin, pieces, parser } = invocation;
-    let told = told.prompted(request.prompt.len()).confined(request.is_confined());
-    let (idle, budget, now) = (request.idle, request.budget, request.now);
-    let environment = merged(request.environment.clone(), environment);
+    let (redactor, prices) = (Arc::clone(&request.base.redactor), Arc::clone(&request.base.prices));
+    let told = Transcript::new(redactor, prices, agent.model.clone(), (request.base.now)())
+        .prompted(request.prompt.len())
+        .confined(request.base.is_confined());
+    let (idle, budget, now) = (request.base.idle, request.budget, request.base.now);
+    let environment = merged(request.base.environment.clone(), environment);
     let spec = request.into_spec(program, environment, stdin, pieces);
     let (ended_by, stops) = watch::channel(*stop.borrow());
     let reading = std::sync::Mutex::new(Reading {
@@ -38,10 +43,7 @@ pub(crate) async fn run(
         stdout: Lines::default(),
         stderr: Lines::default(),
         heard: false,
-        tells_cost: agent.kind.tells_its_cost(),
-        needs_price: agent.kind.never_tells_its_cost(),
-        tells_usage: agent.kind.tells_usage_as_it_works(),
-        greets: agent.kind.greets(),
+        capabilities,
         last: Instant::now(),
         idle,
         budget,
@@ -81,14 +83,7 @@ struct Reading<'a> {
     stdout: Lines,
     stderr: Lines,
     heard: bool,
-    /// It says itself what it costs, at its end at the latest.
-    tells_cost: bool,
-    /// It never does.
-    needs_price: bool,
-    /// It says what it uses while it works.
-    tells_usage: bool,
-    /// It says hello before it asks a service for anything.
-    greets: bool,
+    capabilities: Capabilities,
     /// When the program last told anything.
     last: Instant,
     idle: Option<Millis>,
@@ -96,7 +91,7 @@ struct Reading<'a> {
     now: fn() -> ralph_model::Timestamp,
     /// When the last usage was passed on.
     cost_told: Option<Instant>,
-    observe: &'a mut (dyn FnMut(AgentEvent) + Send),
+    observe: EventSink<'a>,
 }
 
 impl Reading<'_> {
@@ -161,15 +156,16 @@ impl Reading<'_> {
     /// Why the run should end now, if it should.
     fn wanted(&mut self) -> Option<Stop> {
         // With a budget and without a price nobody could stop it in time; sooner where nobody else will tell the cost.
-        if self.budget.is_some() && !self.tells_cost {
-            let named = if self.needs_price { self.told.unpriced_model() } else { None };
+        let Capabilities { reports_cost, reports_usage_while_working: reports_usage, .. } = self.capabilities;
+        if self.budget.is_some() && reports_cost != ReportsCost::Always {
+            let named = if reports_cost == ReportsCost::Never { self.told.unpriced_model() } else { None };
             if let Some(model) = named.or_else(|| self.told.blind()) {
                 self.told.has_no_price(&model);
             }
         }
         if self.budget.is_some() {
             let unseen = "it works but reports no usage";
-            let why = self.told.why_lost_count().or((self.tells_usage && self.told.shows_no_usage()).then_some(unseen));
+            let why = self.told.why_lost_count().or((reports_usage && self.told.shows_no_usage()).then_some(unseen));
             if let Some(why) = why {
                 self.told.cannot_be_watched(why);
             }
@@ -203,7 +199,9 @@ impl Reading<'_> {
         self.parser.look(&mut self.told);
         match finished.ended {
             Ended::Exited { code: 1.. } if !self.heard => self.told.never_began(),
-            Ended::Stopped | Ended::TimedOut { .. } if !self.heard && self.greets => self.told.asked_nobody(),
+            Ended::Stopped | Ended::TimedOut { .. } if !self.heard && self.capabilities.announces_start => {
+                self.told.asked_nobody()
+            }
             _ => {}
         }
         self.parser.end(&finished.ended, &mut self.told);

@@ -1,18 +1,19 @@
-//! What a parser has learnt of a run: words, tool calls, usage, faults. Bounded, sanitize, and of no opinion.
+//! What a parser has learnt of a run: words, tool calls, usage, faults. Bounded, sanitised, and of no opinion.
 
+mod calls;
+mod health;
 mod money;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use ralph_model::{
-    AgentEvent, Cost, Ended, Fault, FaultKind, Money, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind,
-    Usage,
+    AgentEvent, Cost, Ended, Fault, FaultKind, PriceList, Timestamp, Tokens, ToolEvidence, Trouble, TroubleKind, Usage,
 };
 use ralph_text::{Redactor, strip_escapes};
 
-use self::money::may_have_sold;
-use crate::meter::Meter;
+use self::calls::{Begun, Calls, Open};
+use self::health::Health;
+use self::money::{Spending, may_have_sold};
 use crate::text::{bounded, is_refused_by_sandbox, one_line, short, tool_name};
 
 /// Bytes of the last message.
@@ -20,12 +21,6 @@ const MAX_MESSAGE: usize = 16 * 1024;
 /// Characters of a name, and of a line about a call.
 const MAX_NAME: usize = 100;
 const MAX_SUMMARY: usize = 240;
-/// Tool calls that are kept one by one.
-const MAX_CALLS: usize = 500;
-/// Calls that are under way at once.
-const MAX_OPEN: usize = 64;
-/// Faults of one kind that are worth telling one by one.
-const MAX_FAULTS: usize = 5;
 /// Retries in a row, with nothing in between, after which nobody believes in the next one.
 const MAX_RETRIES: u32 = 40;
 
@@ -58,48 +53,15 @@ pub(crate) struct Transcript {
     redactor: Arc<Redactor>,
     now: Timestamp,
     began: Timestamp,
-    meter: Meter,
     events: Vec<AgentEvent>,
-    calls: Vec<ToolEvidence>,
-    open: VecDeque<Open>,
-    more_calls: u32,
-    more_failed: u32,
     message: String,
-    /// The model answered at least once.
-    answered: bool,
-    /// It was ended before it asked a service for anything.
-    unheard: bool,
-    /// The program ended without a line where it tells what it does: it never began.
-    silent: bool,
-    terminal: Option<Terminal>,
-    faults: Vec<Fault>,
-    trouble: Option<Trouble>,
-    retries: u32,
-    hopeless: Option<String>,
-    /// Its cost cannot be watched.
-    unwatched: Option<Trouble>,
-    session: Option<String>,
-    overlong: u32,
-    /// The cost in the last [`AgentEvent::Usage`].
-    shown: Money,
-    /// It is told what is at stake.
-    stake_told: bool,
-    /// It is told that what is shown is not all.
-    uncounted: bool,
-    /// Why it cannot be counted any more.
-    lost_count: Option<&'static str>,
+    calls: Calls,
+    health: Health,
+    spending: Spending,
     /// Counts whatever a parser says: a sign of life.
     pulse: u64,
-    /// Bytes of the prompt.
-    prompt: usize,
     /// Ralph's sandbox is around the program.
     confined: bool,
-}
-
-struct Open {
-    id: String,
-    tool: String,
-    input: String,
 }
 
 /// All that came of a run.
@@ -120,30 +82,12 @@ impl Transcript {
             redactor,
             now,
             began: now,
-            meter: Meter::new(prices, model),
             events: Vec::new(),
-            calls: Vec::new(),
-            open: VecDeque::new(),
-            more_calls: 0,
-            more_failed: 0,
             message: String::new(),
-            answered: false,
-            unheard: false,
-            silent: false,
-            terminal: None,
-            faults: Vec::new(),
-            trouble: None,
-            retries: 0,
-            hopeless: None,
-            unwatched: None,
-            session: None,
-            overlong: 0,
-            shown: Money::ZERO,
-            stake_told: false,
-            uncounted: false,
-            lost_count: None,
+            calls: Calls::default(),
+            health: Health::default(),
+            spending: Spending::new(prices, model),
             pulse: 0,
-            prompt: 0,
             confined: false,
         }
     }
@@ -151,7 +95,7 @@ impl Transcript {
     /// The prompt is this long, which says what an answer that was never counted cost at least.
     #[must_use]
     pub(crate) const fn prompted(mut self, bytes: usize) -> Self {
-        self.prompt = bytes;
+        self.spending.prompt = bytes;
         self
     }
 
@@ -169,15 +113,10 @@ impl Transcript {
         self.now
     }
 
-    /// The program named its session.
-    pub(crate) fn session(&mut self, id: &str) {
-        self.session = Some(self.clean(id, MAX_NAME));
-    }
-
     /// The model that answers, as the program or the service names it.
     pub(crate) fn model(&mut self, model: &str) {
         let model = self.clean(model, MAX_NAME);
-        self.meter.model(&model);
+        self.spending.meter.model(&model);
     }
 
     /// A piece of the agent's words, for whoever watches.
@@ -213,31 +152,19 @@ impl Transcript {
         self.progressed();
         let (tool, input) = (tool_name(self.clean(tool, MAX_NAME)), self.clean(input, MAX_SUMMARY));
         let id = short(id.to_owned(), MAX_NAME);
-        if let Some(open) = self.open.iter_mut().find(|open| open.id == id) {
-            // Some programs tell the input bit by bit.
-            if !input.is_empty() {
-                open.input = input;
-            }
-            return;
+        let call = Open { id: id.clone(), tool: tool.clone(), input: input.clone() };
+        let Begun::New { forgotten } = self.calls.begin(call) else { return };
+        if let Some(Open { id, tool, input }) = forgotten {
+            self.finished(id, ToolEvidence::error(tool, joined("no result was seen", &input)));
         }
-        if self.open.len() == MAX_OPEN
-            && let Some(oldest) = self.open.pop_front()
-        {
-            let evidence = ToolEvidence::error(oldest.tool, joined("no result was seen", &oldest.input));
-            self.finished(oldest.id, evidence);
-        }
-        self.events.push(AgentEvent::ToolStarted { id: id.clone(), tool: tool.clone(), summary: input.clone() });
-        self.open.push_back(Open { id, tool, input });
+        self.events.push(AgentEvent::ToolStarted { id, tool, summary: input });
     }
 
     /// A tool call ended. One whose beginning was not seen is called `tool`.
     pub(crate) fn call_ended(&mut self, id: &str, tool: &str, end: CallEnd) {
         self.progressed();
         let id = short(id.to_owned(), MAX_NAME);
-        let open = match self.open.iter().position(|open| open.id == id) {
-            Some(at) => self.open.remove(at),
-            None => None,
-        };
+        let open = self.calls.end(&id);
         let open =
             open.unwrap_or_else(|| Open { id, tool: tool_name(self.clean(tool, MAX_NAME)), input: String::new() });
         match end {
@@ -267,35 +194,33 @@ impl Transcript {
     pub(crate) fn request(&mut self, id: &str, model: Option<&str>, tokens: Tokens) {
         self.pulse += 1;
         if !tokens.is_none() {
-            self.answered = true;
+            self.health.answered = true;
         }
-        self.meter.request(id, model, tokens);
+        self.spending.meter.request(id, model, tokens);
     }
 
     /// What the program says that this run used in all, of one model.
     pub(crate) fn total(&mut self, model: Option<&str>, tokens: Tokens) {
-        self.meter.total(model, tokens);
+        self.spending.meter.total(model, tokens);
     }
 
     /// What the program says that this run, and no earlier one, costs so far, in dollars.
     pub(crate) fn own_cost(&mut self, dollars: f64) {
         self.pulse += 1;
-        self.meter.own(dollars);
+        self.spending.meter.own(dollars);
     }
 
     /// What the program said that it costs was a guess.
     pub(crate) const fn no_own_cost(&mut self) {
-        self.meter.disown();
+        self.spending.meter.disown();
     }
 
     /// Something is wrong with the run itself.
     pub(crate) fn fault(&mut self, kind: FaultKind, detail: &str) {
-        let detail = self.clean(detail, MAX_SUMMARY);
-        let alike = self.faults.iter().filter(|fault| fault.kind == kind).count();
-        if alike < MAX_FAULTS && !self.faults.iter().any(|fault| fault.kind == kind && fault.detail == detail) {
-            let fault = Fault { kind, detail };
+        let fault = Fault { kind, detail: self.clean(detail, MAX_SUMMARY) };
+        if self.health.is_news(&fault) {
             self.events.push(AgentEvent::Fault { fault: fault.clone() });
-            self.faults.push(fault);
+            self.health.faults.push(fault);
         }
     }
 
@@ -303,62 +228,56 @@ impl Transcript {
     /// earlier.
     pub(crate) fn trouble(&mut self, trouble: Trouble) {
         let trouble = Trouble { message: self.clean(&trouble.message, MAX_SUMMARY), ..trouble };
-        let needs_person = |kind: TroubleKind| kind.remedy() == ralph_model::Remedy::Person;
-        if let Some(known) = &self.trouble {
-            if needs_person(known.kind) && !needs_person(trouble.kind) {
-                return;
-            }
-            if known.kind == trouble.kind && trouble.until.is_none() && known.until.is_some() {
-                return;
-            }
+        if !self.health.weighs_more(&trouble) {
+            return;
         }
         self.events.push(AgentEvent::Limit { trouble: trouble.clone() });
-        self.trouble = Some(trouble);
+        self.health.trouble = Some(trouble);
     }
 
     /// The trouble is over: the model answered after it.
     pub(crate) fn recovered(&mut self) {
-        self.trouble = None;
+        self.health.trouble = None;
     }
 
     /// The program says that it tries again.
     pub(crate) fn retries(&mut self, why: &str) {
-        self.retries += 1;
+        self.health.retries += 1;
         self.pulse += 1;
         let reason = self.clean(why, MAX_SUMMARY);
-        if self.retries >= MAX_RETRIES {
-            self.hopeless(&joined(&format!("{} times in a row", self.retries), &reason));
+        if self.health.retries >= MAX_RETRIES {
+            self.hopeless(&joined(&format!("{} times in a row", self.health.retries), &reason));
         }
         self.events.push(AgentEvent::Retry { reason });
     }
 
     /// There is no sense in letting it go on.
     pub(crate) fn hopeless(&mut self, why: &str) {
-        if self.hopeless.is_none() {
+        if self.health.hopeless.is_none() {
             let why = self.clean(why, MAX_SUMMARY);
             self.fault(FaultKind::EndlessRetry, &why);
-            self.hopeless = Some(why);
+            self.health.hopeless = Some(why);
         }
     }
 
     /// The program said how it ended.
     pub(crate) fn terminal(&mut self, terminal: Terminal) {
-        self.terminal = Some(terminal);
+        self.health.terminal = Some(terminal);
     }
 
     /// How the program said that it ended, if it did.
     pub(crate) const fn said_end(&self) -> Option<&Terminal> {
-        self.terminal.as_ref()
+        self.health.terminal.as_ref()
     }
 
     /// Whether the model answered at least once: with words, a tool call or tokens.
     pub(crate) const fn has_answer(&self) -> bool {
-        self.answered
+        self.health.answered
     }
 
     /// Whether a trouble is noted.
     pub(crate) const fn known_trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
+        self.health.trouble.as_ref()
     }
 
     // --- what the driver does --------------------------------------------------------------------------------------
@@ -369,17 +288,17 @@ impl Transcript {
 
     /// A line was too long to be read.
     pub(crate) const fn overlong(&mut self) {
-        self.overlong = self.overlong.saturating_add(1);
+        self.health.overlong = self.health.overlong.saturating_add(1);
     }
 
     /// The program was ended before it told that it begins, which it does before it asks anybody.
     pub(crate) const fn asked_nobody(&mut self) {
-        self.unheard = true;
+        self.health.unheard = true;
     }
 
     /// The program failed before it printed a line where it tells what it does.
     pub(crate) const fn never_began(&mut self) {
-        self.silent = true;
+        self.health.silent = true;
     }
 
     /// What happened since the last call, except for usage.
@@ -390,11 +309,11 @@ impl Transcript {
     /// What was used so far, if it costs more than at the last call.
     pub(crate) fn take_usage(&mut self) -> Option<AgentEvent> {
         let cost = self.spent();
-        if cost <= self.shown {
+        if cost <= self.spending.shown {
             return None;
         }
-        self.shown = cost;
-        let Usage { input_tokens, output_tokens, .. } = self.meter.usage();
+        self.spending.shown = cost;
+        let Usage { input_tokens, output_tokens, .. } = self.spending.meter.usage();
         Some(AgentEvent::Usage { input_tokens, output_tokens, cost })
     }
 
@@ -405,69 +324,60 @@ impl Transcript {
 
     /// Whether the service refused what only time can heal, and has not answered since.
     pub(crate) fn is_refused(&self) -> bool {
-        self.trouble.as_ref().is_some_and(|trouble| trouble.kind.remedy() == ralph_model::Remedy::Wait)
+        self.health.is_refused()
     }
 
     /// Whether a tool call is under way.
     pub(crate) fn has_open_calls(&self) -> bool {
-        !self.open.is_empty()
+        self.calls.has_open()
     }
 
     /// Why there is no sense in letting the program go on.
     pub(crate) fn is_hopeless(&self) -> bool {
-        self.unwatched.is_some() || self.hopeless.is_some()
+        self.health.unwatched.is_some() || self.health.hopeless.is_some()
     }
 
     /// Draws the last conclusions that are the same for all programs.
     pub(crate) fn finish(mut self, ended: &Ended, unmetered: bool) -> Told {
         // No answer that came afterwards makes it watched again.
-        self.trouble = self.unwatched.take().or(self.trouble);
+        self.health.trouble = self.health.unwatched.take().or(self.health.trouble);
         let stopped = matches!(ended, Ended::BudgetSpent | Ended::Stopped | Ended::TimedOut { .. } | Ended::Hopeless);
-        while let Some(open) = self.open.pop_front() {
-            let what = if self.terminal.is_some() { "no result was seen" } else { "cut off" };
-            self.keep(ToolEvidence::error(open.tool, joined(what, &open.input)));
-        }
-        let failed = matches!(self.terminal, Some(Terminal::Failed(_)));
+        self.calls.cut(if self.health.terminal.is_some() { "no result was seen" } else { "cut off" });
+        let failed = matches!(self.health.terminal, Some(Terminal::Failed(_)));
         self.blame_the_setup(ended);
-        match self.terminal.take() {
+        match self.health.terminal.take() {
             Some(Terminal::Completed) => {
-                if self.message.is_empty() && self.calls.is_empty() && self.trouble.is_none() {
+                if self.message.is_empty() && self.calls.count() == 0 && self.health.trouble.is_none() {
                     self.fault(FaultKind::EmptyAnswer, "it ended normally but said and did nothing");
                 }
             }
             Some(Terminal::TurnLimit) => self.fault(FaultKind::TurnLimit, "it reached its turn limit"),
             Some(Terminal::BudgetLimit) => self.fault(FaultKind::BudgetLimit, "it spent the budget that it was given"),
             Some(Terminal::Failed(why)) => {
-                if self.trouble.is_none() {
+                if self.health.trouble.is_none() {
                     self.fault(FaultKind::Failed, &why);
                 }
             }
             None if matches!(ended, Ended::Idle { .. }) => self.fault(FaultKind::Hang, &ended.to_string()),
-            None if stopped || matches!(ended, Ended::NotStarted { .. }) || self.trouble.is_some() => {}
+            None if stopped || matches!(ended, Ended::NotStarted { .. }) || self.health.trouble.is_some() => {}
             None => self.fault(FaultKind::CutStream, &format!("{ended} without reporting completion")),
         }
-        if let Some(trouble) = &self.trouble {
+        if let Some(trouble) = &self.health.trouble {
             let line = trouble.to_string();
             self.fault(FaultKind::Service, &line);
         }
-        if self.overlong > 0 {
-            let lines = self.overlong;
-            self.calls.push(ToolEvidence::error("stream", format!("{lines} lines were too long to be read")));
-        }
-        if self.more_calls > 0 {
-            let (more, failed) = (self.more_calls, self.more_failed);
-            self.calls.push(ToolEvidence::ok("more", format!("{more} more calls, {failed} of them failed")));
-        }
-        let sold = self.trouble.as_ref().is_some_and(may_have_sold);
-        let refused = !self.answered && !sold && (self.trouble.is_some() || failed || self.silent || self.unheard);
+        let sold = self.health.trouble.as_ref().is_some_and(may_have_sold);
+        let refused = !self.health.answered
+            && !sold
+            && (self.health.trouble.is_some() || failed || self.health.silent || self.health.unheard);
         let cost = if unmetered { Cost::Unmetered } else { self.cost(ended, refused) };
-        let unpriced = if cost == Cost::Unknown { self.meter.unpriced() } else { Vec::new() };
+        let unpriced = if cost == Cost::Unknown { self.spending.meter.unpriced() } else { Vec::new() };
         Told {
-            evidence: self.calls,
+            evidence: self.calls.into_evidence(self.health.overlong),
             final_message: self.message,
-            faults: self.faults,
-            trouble: self.trouble,
-            usage: self.meter.usage(),
+            faults: self.health.faults,
+            trouble: self.health.trouble,
+            usage: self.spending.meter.usage(),
             cost,
             unpriced,
         }
@@ -475,39 +385,30 @@ impl Transcript {
 
     /// A program that could not even begin will not begin the next time either: somebody has to look at it.
     fn blame_the_setup(&mut self, ended: &Ended) {
-        let never = self.silent || matches!(ended, Ended::NotStarted { .. });
-        if !never || self.trouble.is_some() {
+        let never = self.health.silent || matches!(ended, Ended::NotStarted { .. });
+        if !never || self.health.trouble.is_some() {
             return;
         }
-        let message = match &self.terminal {
+        let message = match &self.health.terminal {
             Some(Terminal::Failed(why)) => why.clone(),
             Some(_) | None => ended.to_string(),
         };
         let advice = Some("check that it starts in that folder".to_owned());
-        self.trouble =
+        self.health.trouble =
             Some(Trouble { kind: TroubleKind::Setup, until: None, message: self.clean(&message, MAX_SUMMARY), advice });
     }
 
     /// The model answered, so whatever was tried again worked.
     const fn progressed(&mut self) {
         self.pulse += 1;
-        self.answered = true;
-        self.retries = 0;
-    }
-
-    fn keep(&mut self, evidence: ToolEvidence) {
-        if self.calls.len() < MAX_CALLS {
-            self.calls.push(evidence);
-        } else {
-            self.more_calls += 1;
-            self.more_failed += u32::from(!evidence.success);
-        }
+        self.health.answered = true;
+        self.health.retries = 0;
     }
 
     fn finished(&mut self, id: String, evidence: ToolEvidence) {
         let ToolEvidence { tool, success, summary, .. } = evidence.clone();
         self.events.push(AgentEvent::ToolFinished { id, tool, success, summary });
-        self.keep(evidence);
+        self.calls.keep(evidence);
     }
 
     fn clean(&self, text: &str, most: usize) -> String {

@@ -1,11 +1,13 @@
+use ralph_model::Money;
+
 use super::*;
 use crate::golden;
 
 const DONE: Ended = Ended::Exited { code: 0 };
 
 impl Transcript {
-    pub(crate) fn into_meter(self) -> Meter {
-        self.meter
+    pub(crate) fn into_meter(self) -> crate::meter::Meter {
+        self.spending.meter
     }
 }
 
@@ -143,9 +145,9 @@ fn memory_is_bounded() {
     told.message(&"é".repeat(MAX_MESSAGE));
     told.terminal(Terminal::Completed);
     let told = told.finish(&DONE, false);
-    assert_eq!(told.evidence.len(), MAX_CALLS + 1);
+    assert_eq!(told.evidence.len(), calls::MAX_CALLS + 1);
     assert!(told.evidence.last().unwrap().summary.starts_with("4500 more calls, "));
-    assert_eq!(told.faults.len(), MAX_FAULTS);
+    assert_eq!(told.faults.len(), health::MAX_FAULTS);
     assert!(told.final_message.len() <= MAX_MESSAGE);
 }
 

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_agents::{Observed, Prohibited, Request, run};
+use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal, build};
 use ralph_model::{
-    AgentEvent, AgentKind, AgentSpec, Cost, Ended, FaultKind, Millis, Money, PriceList, Timestamp, TroubleKind,
+    AgentEvent, AgentSpec, Cost, Delegation, Domain, Ended, FaultKind, Launch, Millis, Money, PriceList, Timestamp,
+    TroubleKind,
 };
 use ralph_process::{ReaperProgram, Stop, Supervisor};
 use ralph_text::Redactor;
@@ -24,7 +25,7 @@ const OBEDIENT: &str = "cat script; exec cat > heard";
 struct Lab {
     folder: TempDir,
     reaper: ReaperProgram,
-    supervisor: Supervisor,
+    supervisor: Arc<Supervisor>,
     redactor: Arc<Redactor>,
     budget: Option<Money>,
     idle: Option<Millis>,
@@ -36,7 +37,7 @@ impl Lab {
         let folder = if shared.is_dir() { TempDir::new_in(shared).unwrap() } else { TempDir::new().unwrap() };
         let reaper = ReaperProgram { program: env!("CARGO_BIN_EXE_ralph-agents-reaper").into(), arguments: Vec::new() };
         let redactor: Arc<Redactor> = Arc::default();
-        let supervisor = Supervisor::new(reaper.clone(), Arc::clone(&redactor));
+        let supervisor = Arc::new(Supervisor::new(reaper.clone(), Arc::clone(&redactor)));
         let lab = Self { folder, reaper, supervisor, redactor, budget: None, idle: None };
         lab.script(lines);
         lab
@@ -68,20 +69,17 @@ impl Lab {
         &self,
         command: &str,
         prompt: &str,
-        stop: watch::Receiver<Option<Stop>>,
+        stop: StopSignal,
         observe: &mut (dyn FnMut(AgentEvent) + Send),
     ) -> Observed {
         let auth = self.path("src/auth");
         let matches = move |path: &Path| path.starts_with(&auth).then(|| "src/auth/**".to_owned());
-        let request = Request {
-            prompt,
+        let base = ProcessBase {
             directory: self.folder.path().to_owned(),
             environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
             scratch: self.folder.path().to_owned(),
             log: self.path("log"),
             log_limit: 1 << 20,
-            budget: self.budget,
-            timeout: Millis(50_000),
             idle: self.idle,
             marker: None,
             sandbox: None,
@@ -91,9 +89,16 @@ impl Lab {
             prohibited: Prohibited { matches: Arc::new(matches), ..Prohibited::default() },
             now: || Timestamp(1_794_744_000_000),
         };
-        let agent = AgentSpec::new("server", AgentKind::Acp { command: command.into() });
-        let run = run(&self.supervisor, &agent, request, stop, observe);
-        tokio::time::timeout(TIMEOUT, run).await.expect("the run ends").unwrap()
+        let spec = AgentSpec::new("server", "acp", Launch::Command(command.into()));
+        let services = AgentServices { supervisor: Arc::clone(&self.supervisor), base };
+        let task = AgentTask {
+            delegation: Delegation::new("server", Domain::Development, "Do it."),
+            prompt: prompt.to_owned(),
+            budget: self.budget,
+            timeout: Millis(50_000),
+        };
+        let agent = build(&spec, services).unwrap();
+        tokio::time::timeout(TIMEOUT, agent.run(&task, stop, observe)).await.expect("the run ends").unwrap()
     }
 }
 
@@ -146,7 +151,7 @@ async fn a_secret_that_comes_in_pieces_is_nowhere() {
     let secret = "hunter2-very-long-secret-value";
     let redactor = Arc::new(Redactor::new([("MY_API_KEY", secret)]));
     let mut lab = Lab::new(&[]);
-    lab.supervisor = Supervisor::new(lab.reaper.clone(), Arc::clone(&redactor));
+    lab.supervisor = Arc::new(Supervisor::new(lab.reaper.clone(), Arc::clone(&redactor)));
     lab.redactor = redactor;
     let thinks = |text: &str| {
         update(&json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}))

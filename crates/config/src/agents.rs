@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ralph_model::{AgentKind, AgentSpec, ConfigError, LoopConfig, Price, PriceList, Rates, Turns};
+use ralph_agents::{Kind, Needs, Program, ReportsCost};
+use ralph_model::{AgentSpec, ConfigError, Launch, LoopConfig, Price, PriceList, Rates, Turns};
 
 use super::choose::{Chooser, Layers};
 use super::keys::meant;
@@ -11,7 +12,16 @@ use super::resolve::{Origin, Source};
 use super::{Key, Layer};
 
 /// The order in which agents are looked for when nobody names one.
-pub const USUAL_ORDER: [&str; 4] = AgentKind::PROGRAMS;
+#[must_use]
+pub fn usual_order() -> Vec<&'static str> {
+    Kind::ready_made().map(|kind| kind.name).collect()
+}
+
+/// An agent that needs no configuration, by its name.
+#[must_use]
+pub fn ready_made(name: &str) -> Option<AgentSpec> {
+    Kind::find(name)?.ready_made_spec()
+}
 
 /// The agents of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +87,7 @@ impl Chooser<'_> {
         for agent in &mut agents {
             agent.unmetered |= unmetered;
             agent.args.extend(args.iter().cloned());
-            let takes_it = caller.model.is_some() || !matches!(agent.kind, AgentKind::Command { .. });
+            let takes_it = caller.model.is_some() || Kind::of(agent).is_some_and(|kind| kind.capabilities.takes_model);
             if agent.model.is_none() && takes_it {
                 agent.model.clone_from(&model);
             }
@@ -117,11 +127,11 @@ impl Chooser<'_> {
             (_, _) => {}
         }
         let own = self.layers.each().flat_map(|(layer, _)| layer.agents.keys().map(String::as_str));
-        let hint = match meant(USUAL_ORDER.into_iter().chain(own), front) {
+        let hint = match meant(usual_order().into_iter().chain(own), front) {
             Some(meant) => format!(": did you mean `{}`?", name.replacen(front, meant, 1)),
             None => String::new(),
         };
-        let allowed = format!("one of {}{}", USUAL_ORDER.join(", "), self.configured());
+        let allowed = format!("one of {}{}", usual_order().join(", "), self.configured());
         Err(ConfigError::new("agent", format!("`{name}` is not a known agent{hint}"), allowed))
     }
 
@@ -139,8 +149,7 @@ impl Chooser<'_> {
             self.sources.extend(parts.iter().filter(|(_, said)| *said).map(|(key, _)| Source { key: *key, origin }));
             return configured(name, agent).map(Some);
         }
-        let kind = AgentKind::of_program(name, name.to_owned());
-        Ok(kind.map(|kind| AgentSpec::new(name, kind)))
+        Ok(ready_made(name))
     }
 
     /// The agent when nobody names one.
@@ -151,7 +160,7 @@ impl Chooser<'_> {
     }
 
     fn none_named(&self) -> ConfigError {
-        let problem = format!("no agent is named, and none of {} is installed", USUAL_ORDER.join(", "));
+        let problem = format!("no agent is named, and none of {} is installed", usual_order().join(", "));
         let allowed = format!(
             "an installed agent (`ralph agents` says how to get one), @agent NAME{}, or @agent_command CMD with any program \
              that reads its prompt from standard input",
@@ -232,38 +241,36 @@ pub fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigErro
     let wrong =
         |problem: String, allowed: &str| Err(ConfigError::new("agents", format!("[agents.{name}] {problem}"), allowed));
     let NamedAgent { kind, command, program, model, args, settings, unmetered } = agent;
-    let named = AgentKind::PROGRAMS.contains(&name).then(|| name.to_owned());
-    let kind = match kind.or_else(|| command.as_ref().map(|_| "command".to_owned())).or(named) {
+    let named = ready_made(name).map(|spec| spec.kind);
+    let kind = match kind.or_else(|| command.as_ref().map(|_| AgentSpec::COMMAND.to_owned())).or(named) {
         Some(kind) => kind,
         None => {
             return wrong("says neither `kind` nor `command`".into(), "kind = \"claude\", or command = \"./my-agent\"");
         }
     };
-    let kind = match (kind.as_str(), command) {
-        ("command", Some(command)) => AgentKind::Command { command },
-        ("acp", Some(command)) => AgentKind::Acp { command },
-        ("command" | "acp", None) => {
+    let Some(known) = Kind::find(&kind) else {
+        return wrong(format!("has the unknown kind `{kind}`"), &Kind::names());
+    };
+    let launch = match (known.needs, command, program) {
+        (Needs::Command, Some(command), None) => Some(Launch::Command(command)),
+        (Needs::Command, Some(_), Some(_)) => {
+            return wrong("has both a `program` and a `command`".into(), "one of them");
+        }
+        (Needs::Command, None, _) => {
             return wrong(format!("is of kind {kind} and has no `command`"), "command = \"…\"");
         }
-        (_, Some(_)) => {
-            return wrong(
-                format!("is of kind {kind}, which has no `command`"),
-                "program = \"PATH\" for another program",
-            );
+        (Needs::Program | Needs::Nothing, Some(_), _) => {
+            let allowed = "program = \"PATH\" for another program";
+            return wrong(format!("is of kind {kind}, which has no `command`"), allowed);
         }
-        (_, None) => match AgentKind::of_program(&kind, program.clone().unwrap_or_else(|| kind.clone())) {
-            Some(kind) => kind,
-            None => {
-                let allowed = "claude, codex, opencode, gemini, acp or command";
-                return wrong(format!("has the unknown kind `{kind}`"), allowed);
-            }
-        },
+        (Needs::Program, None, program) => Some(Launch::Program(program.unwrap_or_else(|| kind.clone()))),
+        (Needs::Nothing, None, Some(_)) => {
+            return wrong(format!("is of kind {kind}, which has no `program`"), "no `program`");
+        }
+        (Needs::Nothing, None, None) => None,
     };
-    if program.is_some() && kind.program().is_none() {
-        return wrong("has both a `program` and a `command`".into(), "one of them");
-    }
     let user_settings = settings == Some(Whose::User);
-    Ok(AgentSpec { name: name.to_owned(), kind, model, args, user_settings, unmetered })
+    Ok(AgentSpec { name: name.to_owned(), kind, launch, model, args, user_settings, unmetered })
 }
 
 /// The built-in prices and the user's own.
@@ -298,13 +305,21 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
     Ok(Price { rates, long: None })
 }
 
+/// Whether only prices tell what an agent costs.
+#[must_use]
+pub fn never_tells_its_cost(agent: &AgentSpec) -> bool {
+    Kind::of(agent).is_some_and(|kind| kind.capabilities.reports_cost == ReportsCost::Never)
+}
+
 /// A model that is asked for and whose tokens nobody can put a price on is refused before it costs anything.
 ///
 /// # Errors
 /// Names the model and what to do.
 pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
-    for agent in agents.iter().filter(|agent| !agent.unmetered && agent.kind.never_tells_its_cost()) {
-        let is_priced = |model: &String| prices.of(model).is_some() || ralph_agents::is_choice(&agent.kind, model);
+    for agent in agents.iter().filter(|agent| !agent.unmetered && never_tells_its_cost(agent)) {
+        let is_choice =
+            |model: &String| Program::of(agent).is_some_and(|program| program.model_choices.contains(&model.as_str()));
+        let is_priced = |model: &String| prices.of(model).is_some() || is_choice(model);
         if let Some(model) = agent.model.as_ref().filter(|model| !is_priced(model)) {
             let problem = format!("there is no price for `{model}`, so the cost of {} cannot be tracked", agent.name);
             let several = match agents {
@@ -323,7 +338,7 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
 
 /// What is wrong with the order in which the user prefers agents: a name that nobody has.
 pub fn unknown_in_order(user: &Layer) -> Option<String> {
-    let names = || USUAL_ORDER.into_iter().chain(user.agents.keys().map(String::as_str));
+    let names = || usual_order().into_iter().chain(user.agents.keys().map(String::as_str));
     let unknown = user.agent_order.iter().flatten().find(|wanted| names().all(|name| name != *wanted))?;
     let hint = meant(names(), unknown).map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
     let known = names().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");

@@ -18,7 +18,7 @@ fn titles(agents: &Agents) -> Vec<String> {
 #[test]
 fn without_a_name_the_first_that_is_there_is_taken() {
     let agents = chosen(&[], "", &["codex", "claude"]).unwrap();
-    assert_eq!(agents.first, AgentSpec::new("codex", AgentKind::Codex { program: "codex".into() }));
+    assert_eq!(agents.first, AgentSpec::program("codex", "codex"));
     let none = chosen(&[], "", &[]).unwrap_err();
     assert!(none.contains("none of claude, codex, opencode, gemini is installed"), "{none}");
     assert!(none.contains("ralph agents") && none.contains("--agent-command"), "{none}");
@@ -68,8 +68,8 @@ fn a_file_can_describe_agents_of_every_kind() {
     assert_eq!(titles(&agents), ["cheap:haiku", "own", "server", "gemini"]);
     assert_eq!(agents.first.args, ["--max-turns", "30", "--verbose"]);
     assert!(agents.first.user_settings && agents.more[0].unmetered);
-    assert_eq!(agents.more[1].kind, AgentKind::Acp { command: "opencode acp".into() });
-    assert_eq!(agents.more[2].kind, AgentKind::Gemini { program: "/opt/gemini".into() });
+    assert_eq!((agents.more[1].kind.as_str(), agents.more[1].shell_line()), ("acp", Some("opencode acp")));
+    assert_eq!((agents.more[2].kind.as_str(), agents.more[2].program_name()), ("gemini", Some("/opt/gemini")));
 }
 
 #[test]
@@ -139,10 +139,7 @@ fn prices_are_the_users_to_add() {
 #[test]
 fn a_model_without_a_price_is_refused_where_nobody_else_says_what_it_costs() {
     let list = PriceList::default();
-    let spec = |kind: &str, model: &str| AgentSpec {
-        model: Some(model.to_owned()),
-        ..AgentSpec::new(kind, AgentKind::of_program(kind, kind.to_owned()).unwrap())
-    };
+    let spec = |kind: &str, model: &str| AgentSpec { model: Some(model.to_owned()), ..AgentSpec::program(kind, kind) };
     let refused = |spec: &AgentSpec| refuse_unpriced(&[spec], &list).is_err();
     assert!(refused(&spec("codex", "mystery-1")) && refused(&spec("gemini", "mystery-1")));
     assert!(!refused(&spec("codex", "gpt-5.5")));

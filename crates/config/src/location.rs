@@ -10,9 +10,15 @@ const MAX_SHOWN: usize = 120;
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
-    path: PathBuf,
     /// The line, counted from 1.
     pub line: usize,
+    // Errors carry it, and those stay small.
+    rest: Box<Rest>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rest {
+    path: PathBuf,
     column: usize,
     shown: String,
     mark: Range<usize>,
@@ -33,14 +39,14 @@ impl Location {
         let skipped = if column + width > MAX_SHOWN { column.saturating_sub(MAX_SHOWN / 2) } else { 0 };
         let shown = text[first..last].chars().skip(skipped).take(MAX_SHOWN);
         let mark = column - skipped..(column - skipped + width).min(MAX_SHOWN);
-        Self {
+        let rest = Rest {
             path: path.to_owned(),
-            line: text[..first].matches('\n').count() + 1,
             column: column + 1,
             // A tab or an escape would move the mark away from what it marks.
             shown: shown.map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().trim_end().to_owned(),
             mark,
-        }
+        };
+        Self { line: text[..first].matches('\n').count() + 1, rest: Box::new(rest) }
     }
 
     /// The line with a mark under what is meant.
@@ -48,14 +54,14 @@ impl Location {
     pub fn snippet(&self) -> String {
         let number = self.line.to_string();
         let edge = " ".repeat(number.len());
-        let (before, mark) = (" ".repeat(self.mark.start), "^".repeat(self.mark.len().max(1)));
-        format!("{edge} |\n{number} | {}\n{edge} | {before}{mark}", self.shown)
+        let (before, mark) = (" ".repeat(self.rest.mark.start), "^".repeat(self.rest.mark.len().max(1)));
+        format!("{edge} |\n{number} | {}\n{edge} | {before}{mark}", self.rest.shown)
     }
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.path.display(), self.line, self.column)
+        write!(f, "{}:{}:{}", self.rest.path.display(), self.line, self.rest.column)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod claim;
 mod decide;
+mod delegation;
 mod envelope;
 mod event;
 mod facts;
@@ -20,6 +21,7 @@ mod status;
 pub mod text;
 
 pub use claim::{Claim, find_blocked, find_claim};
+pub use delegation::{delegation, delegation_result};
 pub use envelope::{Envelope, EvidenceLine, Mark};
 pub use event::{
     Alert, BEHAVIOUR, DayBudget, DecodeEvent, EVENT_VERSION, Effect, Event, Limits, Lost, Refusal, StartPoint, Stop,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use ralph_model::{AgentRun, CheckOutcome, Ended, FaultKind, Iteration, Status, ToolEvidence, Tripwire, Verdict};
 
 use crate::decide;
+use crate::delegation::expected_outcome;
 use crate::envelope::{Envelope, EvidenceLine, Mark};
 use crate::facts::{Facts, IterationRecord};
 use crate::status::{Conduct, Judged, derive_status};
@@ -93,8 +94,7 @@ pub(crate) fn envelope(facts: &Facts, record: &IterationRecord, response: Respon
     lines.extend(missing);
     let tampering = record.tampering().iter();
     lines.extend(tampering.map(|tamper| EvidenceLine::new(Mark::Tampered, tamper.path.clone(), tamper.sentence())));
-    let expected =
-        facts.has_checks().then(|| format!("these checks pass: {}", facts.config.verification_commands.join("; ")));
+    let expected = expected_outcome(&facts.config);
     Envelope {
         agent,
         objective: &facts.config.objective,
@@ -129,7 +129,7 @@ pub(crate) fn status(record: &IterationRecord, agent: &str) -> Status {
 }
 
 /// What was seen of one pass: the agent's tool calls, how it ended, the checks; and apart from it what was not seen.
-fn evidence(
+pub(crate) fn evidence(
     agent: &str,
     record: &IterationRecord,
     baseline: Option<&Verdict>,

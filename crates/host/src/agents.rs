@@ -3,8 +3,8 @@
 
 use ralph_agents::Program;
 use ralph_config::Layer;
-use ralph_config::agents::{USUAL_ORDER, configured};
-use ralph_model::{AgentKind, AgentSpec, ConfigError, PriceList};
+use ralph_config::agents::{configured, never_tells_its_cost, ready_made, usual_order};
+use ralph_model::{AgentSpec, ConfigError, Launch, PriceList};
 
 /// How usable an agent is on this computer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +22,8 @@ pub enum Readiness {
 /// # Errors
 /// When the user's file describes one that cannot be.
 pub fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
-    let known = USUAL_ORDER.into_iter().filter(|name| !user.agents.contains_key(*name));
-    let known = known.filter_map(|name| Some(AgentSpec::new(name, AgentKind::of_program(name, name.to_owned())?)));
-    let mut specs: Vec<AgentSpec> = known.collect();
+    let known = usual_order().into_iter().filter(|name| !user.agents.contains_key(*name));
+    let mut specs: Vec<AgentSpec> = known.filter_map(ready_made).collect();
     for (name, agent) in &user.agents {
         specs.push(configured(name, agent.clone())?);
     }
@@ -37,7 +36,7 @@ pub fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
 pub fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readiness) -> Vec<String> {
     let spec = |name: &String| match user.agents.get(name) {
         Some(agent) => configured(name, agent.clone()).ok(),
-        None => AgentKind::of_program(name, name.clone()).map(|kind| AgentSpec::new(name.clone(), kind)),
+        None => ready_made(name),
     };
     let seen: Vec<(Readiness, String)> =
         order(user).into_iter().filter_map(|name| spec(&name).map(|spec| (readiness(&spec), name))).collect();
@@ -46,12 +45,12 @@ pub fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readiness) -> V
 }
 
 fn order(user: &Layer) -> Vec<String> {
-    user.agent_order.clone().unwrap_or_else(|| USUAL_ORDER.map(str::to_owned).to_vec())
+    user.agent_order.clone().unwrap_or_else(|| usual_order().into_iter().map(str::to_owned).collect())
 }
 
 /// What a person can do about an agent that is not ready.
 pub fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
-    let known = Program::of(&spec.kind);
+    let known = Program::of(spec);
     match (readiness, known) {
         (Readiness::Usable, _) => None,
         (Readiness::NoLogin, known) => known.map(|known| known.login.to_owned()),
@@ -68,26 +67,25 @@ pub fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
 
 /// The key of `[agents.NAME]` that says which program it is.
 const fn key(spec: &AgentSpec) -> &'static str {
-    match &spec.kind {
-        AgentKind::Command { .. } | AgentKind::Acp { .. } => "command",
-        AgentKind::Claude { .. } | AgentKind::Codex { .. } | AgentKind::Opencode { .. } | AgentKind::Gemini { .. } => {
-            "program"
-        }
+    match &spec.launch {
+        Some(Launch::Command(_)) => "command",
+        Some(Launch::Program(_)) | None => "program",
     }
 }
 
 fn first_word(spec: &AgentSpec) -> Option<&str> {
-    match &spec.kind {
-        AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next(),
-        kind => kind.program(),
+    match &spec.launch {
+        Some(Launch::Command(line)) => line.split_whitespace().next(),
+        Some(Launch::Program(program)) => Some(program),
+        None => None,
     }
 }
 
 /// What should be known of the model that an agent takes when nobody names one.
 pub fn note(spec: &AgentSpec, prices: &PriceList) -> Option<String> {
     let is_its_own_choice = spec.model.is_none() && !spec.unmetered && !spec.user_settings;
-    let is_counted = is_its_own_choice && spec.kind.never_tells_its_cost();
-    let model = Program::of(&spec.kind).filter(|_| is_counted)?.unpriced_default()?;
+    let is_counted = is_its_own_choice && never_tells_its_cost(spec);
+    let model = Program::of(spec).filter(|_| is_counted)?.unpriced_default?;
     let example = prices.of(PRICED_EXAMPLE).map(|_| format!(", such as {}:{PRICED_EXAMPLE}", spec.name));
     let example = example.unwrap_or_default();
     let is_unpriced = prices.of(model).is_none();

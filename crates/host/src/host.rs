@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ralph_agents::Program;
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
-use ralph_model::{AgentKind, AgentSpec, ConfigError, LoopConfig, Timestamp};
+use ralph_model::{AgentSpec, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
 use ralph_store::StoreHandle;
@@ -111,7 +111,7 @@ impl Host {
         let usual = self.writable.is_none();
         if usual {
             self.make_caches();
-            self.make_settings(config.agents().map(|agent| &agent.kind));
+            self.make_settings(config.agents());
         }
         let agent_variables = self.agent_variables(chosen.for_agents, &self.written_variables());
         let redactor = self.redactor();
@@ -121,6 +121,7 @@ impl Host {
             home: self.home(),
             store,
             supervisor: Arc::new(Supervisor::new(self.reaper(), Arc::clone(&redactor))),
+            build_agent: Arc::new(ralph_agents::build),
             redactor,
             global_excludes: user.excludes,
             author: user.author,
@@ -178,7 +179,7 @@ impl Host {
 
     /// Makes the folders in which an agent keeps its own things, because inside the sandbox it could not. One that cannot be
     /// made is the agent's to tell of.
-    fn make_settings<'a>(&self, agents: impl Iterator<Item = &'a AgentKind>) {
+    fn make_settings<'a>(&self, agents: impl Iterator<Item = &'a AgentSpec>) {
         let home = self.user_home();
         if !home.is_absolute() || home.parent().is_none() || !home.is_dir() {
             return;
@@ -192,18 +193,18 @@ impl Host {
     /// What each kind of agent may write besides what all may; nothing where the caller says itself what may be written.
     fn agent_settings(&self, usual: bool) -> AgentSettings {
         let variables = self.input.variables.clone();
-        Arc::new(move |kind| {
+        Arc::new(move |agent| {
             let value = |name: &str| value_of(&variables, name);
-            if usual { sandbox::settings(kind, value) } else { Vec::new() }
+            if usual { sandbox::settings(agent, value) } else { Vec::new() }
         })
     }
 
     /// What of that says how the agent works.
     fn kept_settings(&self, usual: bool) -> AgentSettings {
         let variables = self.input.variables.clone();
-        Arc::new(move |kind| {
+        Arc::new(move |agent| {
             let value = |name: &str| value_of(&variables, name);
-            if usual { sandbox::kept(kind, value) } else { Vec::new() }
+            if usual { sandbox::kept(agent, value) } else { Vec::new() }
         })
     }
 
@@ -213,8 +214,8 @@ impl Host {
         let variables = self.input.variables.clone();
         let written: Vec<(OsString, OsString)> =
             written.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Arc::new(move |kind| {
-            let Some(program) = Program::of(kind) else { return named.clone() };
+        Arc::new(move |agent| {
+            let Some(program) = Program::of(agent) else { return named.clone() };
             let is_set = |switch: &str| {
                 let value = variables.iter().chain(&written).find(|(name, _)| name == switch).map(|(_, value)| value);
                 value.and_then(|value| value.to_str()).is_some_and(|value| !["", "0", "false"].contains(&value))
@@ -236,19 +237,19 @@ impl Host {
     /// How usable an agent is here.
     #[must_use]
     pub fn readiness(&self, spec: &AgentSpec) -> Readiness {
-        match (self.program_of(spec), Program::of(&spec.kind)) {
-            (None, _) => Readiness::Missing,
-            (Some(_), Some(program)) if !self.is_logged_in(program) => Readiness::NoLogin,
-            (Some(_), _) => Readiness::Usable,
+        match (self.program_of(spec), Program::of(spec)) {
+            (None, _) if spec.launch.is_some() => Readiness::Missing,
+            (_, Some(program)) if !self.is_logged_in(program) => Readiness::NoLogin,
+            (_, _) => Readiness::Usable,
         }
     }
 
     /// The program behind an agent; for a line of shell, the one that it begins with.
     #[must_use]
     pub fn program_of(&self, spec: &AgentSpec) -> Option<PathBuf> {
-        let name = match &spec.kind {
-            AgentKind::Command { command } | AgentKind::Acp { command } => command.split_whitespace().next()?,
-            kind => kind.program()?,
+        let name = match spec.launch.as_ref()? {
+            Launch::Command(line) => line.split_whitespace().next()?,
+            Launch::Program(program) => program.as_str(),
         };
         if name.contains('/') {
             return Some(self.current.join(name)).filter(|path| path.is_file());

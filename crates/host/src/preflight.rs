@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ralph_agents::{Program, foreign_code};
+use ralph_agents::{Kind, Program, foreign_code};
 use ralph_checks::first_word_missing;
 use ralph_config::Resolved;
-use ralph_model::{AgentKind, AgentSpec, ConfigError, Expectation, Isolation, LoopConfig};
+use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig};
 use ralph_workspace::{Guard, Repository};
 
 use crate::agents::{Readiness, advice};
@@ -36,11 +36,16 @@ pub(crate) fn missing_logins(config: &LoopConfig, host: &Host) -> Vec<String> {
     warnings
 }
 
+/// Whether the tool calls of an agent are seen.
+fn is_seen(agent: &AgentSpec) -> bool {
+    Kind::of(agent).is_some_and(|kind| kind.capabilities.streams_tool_calls)
+}
+
 /// What somebody should know before this loop runs.
 pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<String> {
     let mut cautions = Vec::new();
     let workspace = Path::new(&config.workspace);
-    if config.agents().any(|agent| !agent.kind.is_opaque()) {
+    if config.agents().any(is_seen) {
         for name in ["CLAUDE.md", "AGENTS.md", "GEMINI.md"] {
             let real = workspace.join(name).canonicalize().ok().filter(|real| !real.starts_with(workspace));
             if let Some(real) = real {
@@ -49,7 +54,8 @@ pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<S
             }
         }
     }
-    for agent in config.agents().filter(|agent| matches!(agent.kind, AgentKind::Acp { .. })) {
+    // Nothing keeps the settings of a server that could be any program away from it.
+    for agent in config.agents().filter(|agent| is_seen(agent) && agent.shell_line().is_some()) {
         let name = &agent.name;
         cautions.push(format!("{name} is a server: it may follow the repository's settings for it, and most tell what they cost only when a prompt is over"));
     }
@@ -115,10 +121,10 @@ fn refuse_missing_programs(config: &LoopConfig, workspace: &Path, host: &Host) -
 }
 
 fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Result<(), ConfigError> {
-    let command = match &agent.kind {
-        AgentKind::Command { command } | AgentKind::Acp { command } => command.as_str(),
-        kind => {
-            let program = kind.program().unwrap_or_default();
+    let command = match &agent.launch {
+        None => return Ok(()),
+        Some(Launch::Command(command)) => command.as_str(),
+        Some(Launch::Program(program)) => {
             let missing = if program.contains('/') {
                 !workspace.join(program).exists()
             } else {
@@ -127,7 +133,7 @@ fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Resu
             if !missing {
                 return Ok(());
             }
-            let install = Program::of(kind).map(|known| known.install).unwrap_or_default();
+            let install = Program::of(agent).map(|known| known.install).unwrap_or_default();
             let problem = format!("`{program}` is not installed");
             let allowed =
                 format!("an agent that is installed: `{install}` gets this one, `ralph agents` shows them all");
@@ -140,9 +146,9 @@ fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Resu
         (is_path && !workspace.join(first).exists()).then(|| format!("`{first}` is not in {}", workspace.display()))
     });
     let Some(problem) = missing else { return Ok(()) };
-    let allowed = match &agent.kind {
-        AgentKind::Acp { .. } => "a program that speaks the Agent Client Protocol",
-        _ => "a program that reads its prompt from standard input",
+    let allowed = match is_seen(agent) {
+        true => "a program that speaks the Agent Client Protocol",
+        false => "a program that reads its prompt from standard input",
     };
     // Without a name of its own it is the command of the flag or of the key of that name.
     if agent.name == "command" {
@@ -160,7 +166,8 @@ fn refuse_plugins(config: &LoopConfig, workspace: &Path, home: &Path) -> Result<
     }
     for agent in config.agents() {
         if let Some(place) = foreign_code(agent, workspace, Some(home)) {
-            let problem = format!("OpenCode would run the code in {} without asking", place.display());
+            let title = Program::of(agent).map_or(agent.name.as_str(), |program| program.title);
+            let problem = format!("{title} would run the code in {} without asking", place.display());
             let allowed = format!(
                 "another agent; or, if you trust that code, `settings = \"user\"` in [agents.{}] of your configuration",
                 agent.name
@@ -208,10 +215,7 @@ fn refuse_broken_commands(config: &LoopConfig, notify: Option<&str>) -> Result<(
         Expectation::Command(command) => Some(("expects", command.as_str())),
         Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
     });
-    let agents = config.agents().filter_map(|agent| match &agent.kind {
-        AgentKind::Command { command } | AgentKind::Acp { command } => Some(("agent_command", command.as_str())),
-        _ => None,
-    });
+    let agents = config.agents().filter_map(|agent| Some(("agent_command", agent.shell_line()?)));
     let notify = notify.map(|command| ("notify.command", command));
     for (flag, command) in checks.chain(setup).chain(expects).chain(agents).chain(notify) {
         // Where the shell cannot be started at all, `ralph doctor` and the loop say so.

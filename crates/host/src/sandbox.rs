@@ -4,8 +4,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ralph_agents::{PROGRAMS, Program};
-use ralph_model::AgentKind;
+use ralph_agents::Program;
+use ralph_model::AgentSpec;
 
 /// Caches of toolchains, below the home folder; never whole folders in which programs or start-up files lie beside the
 /// cache.
@@ -74,10 +74,10 @@ const BY_VARIABLE: &[(&str, &[&str])] = &[
 ];
 
 /// What an agent may write besides that: its own settings. A command may be any of them.
-pub(crate) fn settings(kind: &AgentKind, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
-    let (programs, others): (Vec<&Program>, &[&str]) = match Program::of(kind) {
+pub(crate) fn settings(agent: &AgentSpec, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let (programs, others): (Vec<&Program>, &[&str]) = match Program::of(agent) {
         Some(program) => (vec![program], &[]),
-        None => (PROGRAMS.iter().collect(), OTHERS),
+        None => (Program::all().collect(), OTHERS),
     };
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"));
     let folders = programs.iter().flat_map(|program| program.folders).chain(others);
@@ -90,9 +90,9 @@ pub(crate) fn settings(kind: &AgentKind, variable: impl Fn(&str) -> Option<OsStr
 }
 
 /// What of that says how an agent works: settings, hooks, plugins, instructions, wherever they were moved to.
-pub(crate) fn kept(kind: &AgentKind, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+pub(crate) fn kept(agent: &AgentSpec, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     // Of a command of the user's own nobody knows what it has to change.
-    let Some(program) = Program::of(kind) else { return Vec::new() };
+    let Some(program) = Program::of(agent) else { return Vec::new() };
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"));
     let mut paths: Vec<PathBuf> =
         home.iter().flat_map(|home| program.settings.iter().map(|below| home.join(below))).collect();

@@ -1,3 +1,5 @@
+use ralph_model::Launch;
+
 use super::*;
 
 fn paths(variables: &[(&str, &str)]) -> Vec<String> {
@@ -37,7 +39,7 @@ fn what_says_how_an_agent_works_is_kept_wherever_it_is() {
         "CODEX_HOME" => Some(OsString::from("/opt/codex")),
         _ => None,
     };
-    let codex = kept(&AgentKind::Codex { program: "codex".into() }, variable);
+    let codex = kept(&AgentSpec::program("codex", "codex"), variable);
     for path in ["/users/ada/.codex/config.toml", "/opt/codex/config.toml"] {
         assert!(codex.contains(&PathBuf::from(path)), "{path} in {codex:?}");
     }
@@ -51,8 +53,8 @@ fn a_server_keeps_the_settings_of_the_program_in_its_command() {
         "CLAUDE_CONFIG_DIR" => Some(OsString::from("/opt/claude")),
         _ => None,
     };
-    let server = |command: &str| kept(&AgentKind::Acp { command: command.into() }, variable);
-    let claude = kept(&AgentKind::Claude { program: "claude".into() }, variable);
+    let server = |command: &str| kept(&AgentSpec::new("server", "acp", Launch::Command(command.into())), variable);
+    let claude = kept(&AgentSpec::program("claude", "claude"), variable);
     assert_eq!(server("npx claude-agent-acp"), claude);
     for path in
         ["/users/ada/.claude.json", "/opt/claude/.claude.json", "/users/ada/.claude/plugins", "/opt/claude/plugins"]
@@ -69,8 +71,8 @@ fn settings_of_agents_are_for_agents_alone() {
         "CODEX_HOME" => Some(OsString::from("/opt/codex")),
         _ => None,
     };
-    let any = settings(&AgentKind::Command { command: "./x".into() }, variable);
-    let claude = settings(&AgentKind::Claude { program: "claude".into() }, variable);
+    let any = settings(&AgentSpec::command("x", "./x"), variable);
+    let claude = settings(&AgentSpec::program("claude", "claude"), variable);
     for path in ["/users/ada/.claude", "/opt/codex", "/users/ada/.aider"] {
         assert!(any.contains(&PathBuf::from(path)), "{path} in {any:?}");
         assert_eq!(claude.contains(&PathBuf::from(path)), path.ends_with(".claude"), "{path}: to each its own");

@@ -13,9 +13,11 @@ use crate::{Millis, Money, ToolEvidence, TreeHash, Trouble};
 pub struct AgentSpec {
     /// What people call it.
     pub name: String,
-    /// What kind of program it is.
+    /// The name of its kind, by which the registry of agents knows it.
+    pub kind: String,
+    /// What is started for it; nothing for an agent that is no process.
     #[serde(flatten)]
-    pub kind: AgentKind,
+    pub launch: Option<Launch>,
     /// The model that it is asked to use; its own choice without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -30,133 +32,60 @@ pub struct AgentSpec {
     pub unmetered: bool,
 }
 
-/// Kinds of agents. A program is a name that is looked up in `PATH`, or a path.
+/// What is started for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "camelCase")]
-pub enum AgentKind {
-    /// Any program: the prompt on its standard input, or in the file that `{prompt_file}` stands for.
-    Command {
-        /// A line for `sh -c`.
-        command: String,
-    },
-    /// Claude Code.
-    Claude {
-        /// The program.
-        program: String,
-    },
-    /// Codex.
-    Codex {
-        /// The program.
-        program: String,
-    },
-    /// OpenCode.
-    Opencode {
-        /// The program.
-        program: String,
-    },
-    /// Gemini CLI.
-    Gemini {
-        /// The program.
-        program: String,
-    },
-    /// Any server that speaks the Agent Client Protocol on its standard input and output.
-    Acp {
-        /// A line for `sh -c`.
-        command: String,
-    },
+#[serde(rename_all = "camelCase")]
+pub enum Launch {
+    /// A program: a name that is looked up in `PATH`, or a path.
+    Program(String),
+    /// A line for `sh -c`.
+    Command(String),
 }
 
-impl AgentKind {
-    /// The kinds that are programs of their own, as users name them.
-    pub const PROGRAMS: [&'static str; 4] = ["claude", "codex", "opencode", "gemini"];
+impl AgentSpec {
+    /// The kind of an agent that is any command of the user's own.
+    pub const COMMAND: &'static str = "command";
 
-    /// The kind of a well-known program, by that program's usual name.
-    #[must_use]
-    pub fn of_program(kind: &str, program: String) -> Option<Self> {
-        Some(match kind {
-            "claude" => Self::Claude { program },
-            "codex" => Self::Codex { program },
-            "opencode" => Self::Opencode { program },
-            "gemini" => Self::Gemini { program },
-            _ => return None,
-        })
-    }
-
-    /// Its name, as users write it.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Command { .. } => "command",
-            Self::Claude { .. } => "claude",
-            Self::Codex { .. } => "codex",
-            Self::Opencode { .. } => "opencode",
-            Self::Gemini { .. } => "gemini",
-            Self::Acp { .. } => "acp",
+    /// An agent with the usual settings.
+    pub fn new(name: impl Into<String>, kind: impl Into<String>, launch: impl Into<Option<Launch>>) -> Self {
+        Self {
+            name: name.into(),
+            kind: kind.into(),
+            launch: launch.into(),
+            model: None,
+            args: Vec::new(),
+            user_settings: false,
+            unmetered: false,
         }
     }
 
-    /// Whether nothing but its end and the changed files can be seen of a run.
-    #[must_use]
-    pub const fn is_opaque(&self) -> bool {
-        matches!(self, Self::Command { .. })
+    /// A well-known program, called by the name of its kind.
+    pub fn program(kind: impl Into<String>, program: impl Into<String>) -> Self {
+        let kind = kind.into();
+        Self::new(kind.clone(), kind, Launch::Program(program.into()))
     }
 
-    /// Whether it says by itself what a run cost, in dollars, whatever the model.
-    #[must_use]
-    pub const fn tells_its_cost(&self) -> bool {
-        matches!(self, Self::Claude { .. } | Self::Command { .. })
+    /// Any command as an agent.
+    pub fn command(name: impl Into<String>, command: impl Into<String>) -> Self {
+        Self::new(name, Self::COMMAND, Launch::Command(command.into()))
     }
 
-    /// Whether it never says what a run cost, so that only prices can.
+    /// The line of shell that it is, where it is one.
     #[must_use]
-    pub const fn never_tells_its_cost(&self) -> bool {
-        matches!(self, Self::Codex { .. } | Self::Gemini { .. })
-    }
-
-    /// Whether it says what it uses while it works, and not only when it has ended.
-    #[must_use]
-    pub const fn tells_usage_as_it_works(&self) -> bool {
-        match self {
-            Self::Claude { .. } | Self::Codex { .. } | Self::Opencode { .. } | Self::Gemini { .. } => true,
-            Self::Command { .. } | Self::Acp { .. } => false,
-        }
-    }
-
-    /// Whether its first line comes before its first request to a service.
-    #[must_use]
-    pub const fn greets(&self) -> bool {
-        match self {
-            Self::Claude { .. } | Self::Codex { .. } | Self::Gemini { .. } => true,
-            // It is silent until the service begins to answer.
-            Self::Opencode { .. } => false,
-            // One that answered nothing was sent no prompt.
-            Self::Acp { .. } => true,
-            Self::Command { .. } => false,
+    pub fn shell_line(&self) -> Option<&str> {
+        match &self.launch {
+            Some(Launch::Command(line)) => Some(line),
+            Some(Launch::Program(_)) | None => None,
         }
     }
 
     /// The program, where it is one and no line of shell.
     #[must_use]
-    pub fn program(&self) -> Option<&str> {
-        match self {
-            Self::Claude { program }
-            | Self::Codex { program }
-            | Self::Opencode { program }
-            | Self::Gemini { program } => Some(program),
-            Self::Command { .. } | Self::Acp { .. } => None,
+    pub fn program_name(&self) -> Option<&str> {
+        match &self.launch {
+            Some(Launch::Program(program)) => Some(program),
+            Some(Launch::Command(_)) | None => None,
         }
-    }
-}
-
-impl AgentSpec {
-    /// An agent with the usual settings.
-    pub fn new(name: impl Into<String>, kind: AgentKind) -> Self {
-        Self { name: name.into(), kind, model: None, args: Vec::new(), user_settings: false, unmetered: false }
-    }
-
-    /// Any command as an agent.
-    pub fn command(name: impl Into<String>, command: impl Into<String>) -> Self {
-        Self::new(name, AgentKind::Command { command: command.into() })
     }
 
     /// What people call it, with the model where one is asked for.
@@ -463,3 +392,7 @@ pub struct AgentRun {
     #[serde(default)]
     pub violations: Vec<Violation>,
 }
+
+#[cfg(test)]
+#[path = "agent_tests.rs"]
+mod tests;

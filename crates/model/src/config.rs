@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentKind, AgentSpec, Expectation, Millis, Money};
+use crate::{AgentSpec, Expectation, Millis, Money};
 
 /// What an agent prints when it believes that it is done.
 pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
@@ -452,25 +452,20 @@ impl LoopConfig {
 
     fn validate_agents(&self) -> Result<(), ConfigError> {
         for agent in self.agents() {
-            match &agent.kind {
-                AgentKind::Command { command } | AgentKind::Acp { command } if command.trim().is_empty() => {
-                    let allowed = "a program that reads its prompt from standard input";
-                    return Err(ConfigError::new("agent_command", "is empty", allowed));
-                }
-                AgentKind::Command { .. } if agent.model.is_some() || !agent.args.is_empty() => {
-                    let problem =
-                        format!("`{}` is your own command: Ralph cannot pass it a model or arguments", agent.name);
-                    return Err(ConfigError::new(
-                        "agent",
-                        problem,
-                        "the model and the arguments in the command itself",
-                    ));
-                }
-                AgentKind::Acp { .. } if !agent.args.is_empty() => {
-                    let problem = format!("`{}` is a shell command: Ralph does not add arguments to it", agent.name);
-                    return Err(ConfigError::new("agent_args", problem, "the arguments in the command itself"));
-                }
-                _ => {}
+            let is_line = agent.shell_line().is_some();
+            if agent.shell_line().is_some_and(|line| line.trim().is_empty()) {
+                let allowed = "a program that reads its prompt from standard input";
+                return Err(ConfigError::new("agent_command", "is empty", allowed));
+            }
+            if agent.kind == AgentSpec::COMMAND && (agent.model.is_some() || !agent.args.is_empty()) {
+                let problem =
+                    format!("`{}` is your own command: Ralph cannot pass it a model or arguments", agent.name);
+                let allowed = "the model and the arguments in the command itself";
+                return Err(ConfigError::new("agent", problem, allowed));
+            }
+            if is_line && !agent.args.is_empty() {
+                let problem = format!("`{}` is a shell command: Ralph does not add arguments to it", agent.name);
+                return Err(ConfigError::new("agent_args", problem, "the arguments in the command itself"));
             }
         }
         if self.turns == (Turns::Escalate { after: 0 }) {

@@ -42,6 +42,24 @@ pub struct Delegation {
     pub expects: Vec<Expectation>,
 }
 
+impl Delegation {
+    /// A request with nothing besides.
+    pub fn new(target: impl Into<String>, domain: Domain, objective: impl Into<String>) -> Self {
+        Self {
+            target: target.into(),
+            domain,
+            objective: objective.into(),
+            expected_outcome: None,
+            context_facts: Vec::new(),
+            constraints: Vec::new(),
+            context: None,
+            scope: None,
+            model_tier: None,
+            expects: Vec::new(),
+        }
+    }
+}
+
 /// Kinds of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

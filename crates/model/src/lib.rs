@@ -19,7 +19,7 @@ mod trouble;
 mod verdict;
 
 pub use agent::{
-    AgentKind, AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, Fault, FaultKind, OutputRef, Usage, Violation,
+    AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, Fault, FaultKind, Launch, OutputRef, Usage, Violation,
 };
 pub use agent_event::AgentEvent;
 pub use cause::{AbortCause, ErrorCause, StopBy, UnknownCharge, UnknownCost, WaitLimit};

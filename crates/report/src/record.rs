@@ -1,6 +1,7 @@
 //! The line that a finished loop leaves. Field names are a contract with scripts.
 
 use ralph_model::{LoopId, Millis, Money, Timestamp};
+use ralph_view::wire;
 use serde::{Deserialize, Serialize};
 
 /// How a loop ended, in one word.
@@ -28,10 +29,10 @@ pub struct Record {
     #[serde(default)]
     pub task_type: Option<String>,
     /// When it started, as RFC 3339.
-    #[serde(with = "moment")]
+    #[serde(with = "wire::moment")]
     pub start_time: Timestamp,
     /// When it ended, as RFC 3339.
-    #[serde(with = "moment")]
+    #[serde(with = "wire::moment")]
     pub end_time: Timestamp,
     /// How it ended.
     pub status: Status,
@@ -42,10 +43,10 @@ pub struct Record {
     #[serde(default)]
     pub iterations: u32,
     /// What they cost, as a number of dollars.
-    #[serde(rename = "costUSD", with = "dollars", default)]
+    #[serde(rename = "costUSD", with = "wire::dollars", default)]
     pub cost: Money,
     /// How long the loop ran, as a number of seconds.
-    #[serde(rename = "durationSeconds", with = "seconds", default)]
+    #[serde(rename = "durationSeconds", with = "wire::seconds", default)]
     pub duration: Millis,
     /// How many files differ from the loop's start.
     #[serde(default)]
@@ -80,79 +81,6 @@ pub struct Record {
     /// Tokens written.
     #[serde(default)]
     pub output_tokens: u64,
-}
-
-mod moment {
-    use std::fmt;
-
-    use ralph_model::Timestamp;
-    use serde::de::{Deserializer, Error, Visitor};
-    use serde::ser::Serializer;
-
-    pub(super) fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&at.rfc3339())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
-        struct Moment;
-        impl Visitor<'_> for Moment {
-            type Value = Timestamp;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time like 2026-11-15T10:00:00Z")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Timestamp, E> {
-                let parsed: jiff::Timestamp = text.parse().map_err(E::custom)?;
-                Ok(Timestamp(parsed.as_millisecond()))
-            }
-        }
-        deserializer.deserialize_str(Moment)
-    }
-}
-
-mod dollars {
-    use ralph_model::Money;
-    use serde::de::{Deserialize as _, Deserializer, Error as _};
-    use serde::ser::Serializer;
-
-    pub(super) fn serialize<S: Serializer>(amount: &Money, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(amount.to_json_number())
-    }
-
-    /// The nearest micro-dollar: other writers may have summed floats.
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Money, D::Error> {
-        let micros = (f64::deserialize(deserializer)? * 1e6).round();
-        // Up to 2^53 a float holds every whole number.
-        if !(0.0..=9e15).contains(&micros) {
-            return Err(D::Error::custom("expected an amount in dollars"));
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "whole and in range by the lines above")]
-        Ok(Money::from_micros(micros as i64))
-    }
-}
-
-mod seconds {
-    use ralph_model::Millis;
-    use serde::de::{Deserialize as _, Deserializer, Error as _};
-    use serde::ser::Serializer;
-
-    pub(super) fn serialize<S: Serializer>(span: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(span.as_seconds())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Error> {
-        let millis = (f64::deserialize(deserializer)? * 1e3).round();
-        if !(0.0..=9e15).contains(&millis) {
-            return Err(D::Error::custom("expected a duration in seconds"));
-        }
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "whole and in range by the lines above"
-        )]
-        Ok(Millis(millis as u64))
-    }
 }
 
 #[cfg(test)]

@@ -27,5 +27,5 @@ pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};
 pub use race::{OpenedRace, begin_race};
-pub use services::{AgentSettings, AgentVariables, CrashPoint, Services, Watcher};
+pub use services::{AgentSettings, AgentVariables, BuildAgent, CrashPoint, Services, Watcher};
 pub use stops::{Stopper, Stops, stops};

@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_agents::redact_report;
+use ralph_agents::{Kind, redact_report};
 use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
-    AbortReason, AgentKind, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome,
-    RunKind, Sandboxing, TreeHash, ValidLoopConfig, Verify,
+    AbortReason, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind,
+    Sandboxing, TreeHash, ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewRun, Recorded, Settlement, StoreHandle};
@@ -153,7 +153,8 @@ pub(crate) async fn open(services: Services, mut config: LoopConfig, stops: Stop
 
 /// A command of the user's own reports its cost at its end, or not at all; then everything that is left is charged.
 fn warn_of_unreported_cost(context: &Context) {
-    let reports = |agent: &&AgentSpec| matches!(agent.kind, AgentKind::Command { .. }) && !agent.unmetered;
+    let writes = |agent: &AgentSpec| Kind::of(agent).is_some_and(|kind| kind.capabilities.writes_report);
+    let reports = |agent: &&AgentSpec| writes(agent) && !agent.unmetered;
     if let Some(agent) = context.config.agents().find(reports) {
         context.services.warn(format!(
             "{} has to report its cost by writing {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE: an iteration without it is charged \

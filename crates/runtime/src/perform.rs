@@ -14,9 +14,10 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ralph_engine::{DayBudget, Effect, Event, Facts, Wait};
+use ralph_agents::AgentTask;
+use ralph_engine::{DayBudget, Effect, Event, Facts};
 use ralph_model::Runner;
-use ralph_model::{AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Millis, Money, Sandboxing, TreeHash, Verify};
+use ralph_model::{Attempt, Iteration, LoopConfig, LoopId, Sandboxing, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::{Lease, Settlement};
 use ralph_workspace::repository::CommitWatch;
@@ -74,22 +75,8 @@ pub(crate) enum Task {
         attempt: Attempt,
         tree: TreeHash,
     },
-    Begin {
-        iteration: Iteration,
-        attempt: Attempt,
-        pause: Millis,
-        wait: Option<Wait>,
-        reserve: Money,
-    },
-    Agent {
-        iteration: Iteration,
-        attempt: Attempt,
-        agent: Box<AgentSpec>,
-        prompt: String,
-        budget: Option<Money>,
-        timeout: Millis,
-        before: TreeHash,
-    },
+    Begin(begin::Beginning),
+    Agent(agent::Pass),
     RestoreProhibited {
         attempt: Attempt,
     },
@@ -149,10 +136,12 @@ impl Task {
         Some(match effect {
             Effect::RunBaseline { attempt } => Self::Baseline { attempt, tree: facts.tree.clone() },
             Effect::BeginIteration { iteration, attempt, pause, wait, reserve } => {
-                Self::Begin { iteration, attempt, pause, wait, reserve }
+                Self::Begin(begin::Beginning { iteration, attempt, pause, wait, reserve })
             }
             Effect::RunAgent { iteration, attempt, agent, prompt, budget, timeout } => {
-                Self::Agent { iteration, attempt, agent, prompt, budget, timeout, before: facts.tree.clone() }
+                let delegation = ralph_engine::delegation(&facts.config, &agent);
+                let task = AgentTask { delegation, prompt, budget, timeout };
+                Self::Agent(agent::Pass { iteration, attempt, agent, task, before: facts.tree.clone() })
             }
             Effect::RestoreProhibited { attempt } => Self::RestoreProhibited { attempt },
             Effect::RunChecks { iteration, attempt } => {
@@ -236,13 +225,8 @@ impl Context {
     pub(crate) async fn perform(&self, task: Task, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
         match task {
             Task::Baseline { attempt, tree } => self.run_baseline(attempt, tree, stop).await,
-            Task::Begin { iteration, attempt, pause, wait, reserve } => {
-                self.begin_iteration(begin::Beginning { iteration, attempt, pause, wait, reserve }, stop).await
-            }
-            Task::Agent { iteration, attempt, agent, prompt, budget, timeout, before } => {
-                let run = agent::AgentTask { iteration, attempt, agent, prompt, budget, timeout, before };
-                self.run_agent(run, stop).await
-            }
+            Task::Begin(beginning) => self.begin_iteration(beginning, stop).await,
+            Task::Agent(pass) => self.run_agent(pass, stop).await,
             Task::RestoreProhibited { attempt } => self.restore_prohibited(attempt).await,
             Task::Checks { iteration, attempt, start, evidence, before } => {
                 self.run_checks(iteration, attempt, start, evidence, *before, stop).await

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ralph_model::{AgentKind, Caps, LoopId, PriceList, Timestamp};
+use ralph_agents::{Agent, AgentServices};
+use ralph_model::{AgentSpec, Caps, LoopId, PriceList, Timestamp};
 use ralph_process::{Level, Supervisor};
 use ralph_store::StoreHandle;
 use ralph_text::Redactor;
@@ -16,11 +17,15 @@ use crate::home::Home;
 /// Who watches. Called from the loop's own task: quick, and its panics are caught.
 pub type Watcher = Arc<dyn Fn(Update) + Send + Sync>;
 
-/// The variables of one kind of agent.
-pub type AgentVariables = Arc<dyn Fn(&AgentKind) -> Vec<(OsString, OsString)> + Send + Sync>;
+/// Makes an agent for one run.
+pub type BuildAgent =
+    Arc<dyn Fn(&AgentSpec, AgentServices) -> Result<Box<dyn Agent>, ralph_agents::Error> + Send + Sync>;
 
-/// The folders of one kind of agent.
-pub type AgentSettings = Arc<dyn Fn(&AgentKind) -> Vec<PathBuf> + Send + Sync>;
+/// The variables of an agent.
+pub type AgentVariables = Arc<dyn Fn(&AgentSpec) -> Vec<(OsString, OsString)> + Send + Sync>;
+
+/// The folders of an agent.
+pub type AgentSettings = Arc<dyn Fn(&AgentSpec) -> Vec<PathBuf> + Send + Sync>;
 
 /// What every loop needs from outside.
 #[derive(Clone)]
@@ -31,6 +36,8 @@ pub struct Services {
     pub store: StoreHandle,
     /// Runs processes.
     pub supervisor: Arc<Supervisor>,
+    /// Makes agents.
+    pub build_agent: BuildAgent,
     /// What must not be written down.
     pub redactor: Arc<Redactor>,
     /// The git program.

@@ -87,7 +87,7 @@ pub mod dollars {
         let micros = (f64::deserialize(deserializer)? * 1e6).round();
         // Up to 2^53 a float holds every whole number.
         if !(0.0..=9e15).contains(&micros) {
-            return Err(D::Error::custom("an amount in dollars is expected"));
+            return Err(D::Error::custom("expected an amount in dollars"));
         }
         #[expect(clippy::cast_possible_truncation, reason = "whole and in range by the lines above")]
         Ok(Money::from_micros(micros as i64))
@@ -115,7 +115,7 @@ pub mod seconds {
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Error> {
         let millis = (f64::deserialize(deserializer)? * 1e3).round();
         if !(0.0..=9e15).contains(&millis) {
-            return Err(D::Error::custom("a span in seconds is expected"));
+            return Err(D::Error::custom("expected a duration in seconds"));
         }
         #[expect(
             clippy::cast_possible_truncation,

@@ -210,7 +210,6 @@ impl Client {
         let Some(session) = text(result, "sessionId").filter(|id| id.len() <= 4096) else {
             return self.fail("it opened a session without a name", told);
         };
-        told.session(session);
         session.clone_into(&mut self.session);
         if let Some(model) = session_option::current_model(result) {
             told.model(&model);

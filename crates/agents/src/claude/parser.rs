@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::answers::Answers;
 use super::piece::Piece;
-use super::refusal::{Failure, advice};
+use super::refusal::{Failure, REFUSALS};
 use super::spending::Spending;
 use super::words::{beginning, called_with, error_words, is_rejected, refused_by_sandbox, text};
 use crate::adapter::Parser;
@@ -67,7 +67,6 @@ struct Event {
     #[serde(rename = "type")]
     kind: String,
     subtype: Value,
-    session_id: Value,
     parent_tool_use_id: Value,
     model: Value,
     message: Value,
@@ -152,7 +151,7 @@ impl Parser for Claude {
             None if !self.began && *code != 0 && !self.stderr.is_empty() => {
                 let words = self.stderr.make_contiguous().join(" · ");
                 if let Some(mut trouble) = classify(None, &words, told.now()) {
-                    trouble.advice = advice(trouble.kind).map(str::to_owned);
+                    trouble.advice = REFUSALS.advice(trouble.kind).map(str::to_owned);
                     told.trouble(trouble);
                 }
                 told.terminal(Terminal::Failed(words));
@@ -262,7 +261,6 @@ impl Claude {
     fn system(&mut self, event: &Event, told: &mut Transcript) {
         match text(&event.subtype) {
             "init" => {
-                told.session(text(&event.session_id));
                 let model = text(&event.model);
                 if !model.is_empty() {
                     told.model(model);

@@ -1,3 +1,5 @@
+use ralph_model::TroubleKind;
+
 use super::*;
 
 const NOW: Timestamp = Timestamp(1_794_744_000_000);
@@ -12,7 +14,6 @@ fn named(error: &str, detail: &str) -> Failure {
 
 #[test]
 fn names_of_failures_are_known() {
-    use TroubleKind::{Authentication, ContextOverflow, ModelNotFound, OutOfCredit, Overload, RateLimit, Unreachable};
     let cases = [
         ("authentication_failed", "", Some(Authentication)),
         ("oauth_org_not_allowed", "", Some(Authentication)),

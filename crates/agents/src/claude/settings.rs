@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use serde_json::{Map, Value, json};
 
-use crate::programs::PROGRAMS;
+use super::kind::PROGRAM;
 
 /// Tools that can write a file.
 const WRITERS: &str = "Edit|MultiEdit|NotebookEdit|Write";
@@ -68,7 +68,7 @@ impl RunSettings {
         let Some(Ok(Value::Object(mut user))) = user.map(serde_json::from_str) else { return self };
         // Only what is the program's own: other names would reach every command that it runs.
         let is_clouds = |name: &str| CLOUDS.iter().any(|cloud| name.starts_with(cloud));
-        let is_own = |name: &OsString| name.to_str().is_some_and(|name| PROGRAMS[0].owns(name) || is_clouds(name));
+        let is_own = |name: &OsString| name.to_str().is_some_and(|name| PROGRAM.owns(name) || is_clouds(name));
         let mut environment = user.get("env").and_then(Value::as_object).map(variables).unwrap_or_default();
         environment.retain(|(name, _)| is_own(name));
         user.retain(|key, _| !LEFT_OUT.contains(&key.as_str()));

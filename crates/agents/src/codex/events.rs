@@ -49,8 +49,7 @@ impl Codex {
         }
     }
 
-    fn thread(&mut self, id: &str, told: &mut Transcript) {
-        told.session(id);
+    fn thread(&mut self, id: &str) {
         let id = &id.to_ascii_lowercase();
         // Another thread than the first can only be a mistake: the record of that one would be left aside.
         if self.rollouts.main().is_none() && self.rollouts.begin(id).is_some() {
@@ -115,7 +114,7 @@ impl Parser for Codex {
         let kind = text("type");
         self.has_begun |= !kind.is_empty();
         match kind {
-            "thread.started" => self.thread(text("thread_id"), told),
+            "thread.started" => self.thread(text("thread_id")),
             "item.started" | "item.updated" | "item.completed" => {
                 if let Some(item) = event.get("item") {
                     self.item(item, kind == "item.completed", told);

@@ -3,17 +3,32 @@
 use ralph_model::{Timestamp, Trouble, TroubleKind};
 use serde_json::Value;
 
-use crate::programs::PROGRAMS;
+use super::kind::PROGRAM;
+use crate::refusals::Refusals;
 use crate::trouble::classify;
 
-/// Words that only Codex has, in lower case; it replaces those of the service by them.
-const OWN_WORDS: &[(TroubleKind, &str)] = &[
-    (TroubleKind::OutOfCredit, "quota exceeded. check your plan and billing"),
-    (TroubleKind::OutOfCredit, "to use codex with your chatgpt plan"),
-    (TroubleKind::OutOfCredit, "out of credits"),
-    (TroubleKind::Authentication, "access token could not be refreshed"),
-    (TroubleKind::Authentication, "please log out and sign in again"),
-];
+/// Codes and words of Codex; it replaces the words of the service by its own.
+const REFUSALS: Refusals = Refusals {
+    names: &[
+        ("context_window_exceeded", Some(TroubleKind::ContextOverflow)),
+        ("usage_limit_exceeded", Some(TroubleKind::RateLimit)),
+        ("rate_limit_exceeded", Some(TroubleKind::RateLimit)),
+        ("server_overloaded", Some(TroubleKind::Overload)),
+        ("internal_server_error", Some(TroubleKind::Overload)),
+        ("unauthorized", Some(TroubleKind::Authentication)),
+        ("model_not_found", Some(TroubleKind::ModelNotFound)),
+    ],
+    words: &[
+        ("quota exceeded. check your plan and billing", TroubleKind::OutOfCredit),
+        ("to use codex with your chatgpt plan", TroubleKind::OutOfCredit),
+        ("out of credits", TroubleKind::OutOfCredit),
+        ("access token could not be refreshed", TroubleKind::Authentication),
+        ("please log out and sign in again", TroubleKind::Authentication),
+    ],
+    login: PROGRAM.login,
+    credit: Some("check the plan or the credit of the account, or run `codex login` with another"),
+    model: "choose a model that the account can use",
+};
 /// The least telling words: anything may have cut a stream.
 const CUT: &str = "stream disconnected before completion";
 
@@ -21,8 +36,8 @@ const CUT: &str = "stream disconnected before completion";
 pub(crate) fn trouble(words: &str, code: Option<&Value>, now: Timestamp) -> Option<Trouble> {
     let words = spoken(words);
     let lower = words.to_lowercase();
-    let own = OWN_WORDS.iter().find(|(_, own)| lower.contains(own)).map(|(kind, _)| *kind);
-    let found = match own.or_else(|| code.and_then(by_code)) {
+    let by_code = || REFUSALS.named(code?.as_str()?).flatten();
+    let found = match REFUSALS.said(&lower).or_else(by_code) {
         Some(kind) => {
             let until = classify(None, &words, now).and_then(|trouble| trouble.until);
             Some(Trouble { kind, until, message: words, advice: None })
@@ -33,18 +48,7 @@ pub(crate) fn trouble(words: &str, code: Option<&Value>, now: Timestamp) -> Opti
             })
         }
     };
-    found.map(|trouble| Trouble { advice: advice(trouble.kind), ..trouble })
-}
-
-fn by_code(code: &Value) -> Option<TroubleKind> {
-    Some(match code.as_str()? {
-        "context_window_exceeded" => TroubleKind::ContextOverflow,
-        "usage_limit_exceeded" | "rate_limit_exceeded" => TroubleKind::RateLimit,
-        "server_overloaded" | "internal_server_error" => TroubleKind::Overload,
-        "unauthorized" => TroubleKind::Authentication,
-        "model_not_found" => TroubleKind::ModelNotFound,
-        _ => return None,
-    })
+    found.map(|trouble| REFUSALS.advised(trouble))
 }
 
 /// `{"http_connection_failed":{"http_status_code":401}}`
@@ -77,23 +81,6 @@ pub(crate) fn spoken(words: &str) -> String {
         (Some(message), Some(code)) => format!("{message} ({code})"),
         (Some(only), None) | (None, Some(only)) => only.to_owned(),
         (None, None) => words.to_owned(),
-    }
-}
-
-fn advice(kind: TroubleKind) -> Option<String> {
-    match kind {
-        TroubleKind::Authentication => {
-            PROGRAMS.iter().find(|program| program.name == "codex").map(|program| program.login.to_owned())
-        }
-        TroubleKind::OutOfCredit => {
-            Some("check the plan or the credit of the account, or run `codex login` with another".to_owned())
-        }
-        TroubleKind::ModelNotFound => Some("choose a model that the account can use".to_owned()),
-        TroubleKind::RateLimit
-        | TroubleKind::Overload
-        | TroubleKind::Unreachable
-        | TroubleKind::ContextOverflow
-        | TroubleKind::Setup => None,
     }
 }
 

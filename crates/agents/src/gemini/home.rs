@@ -99,13 +99,13 @@ pub(super) fn folder(request: &Request<'_>) -> Option<PathBuf> {
 }
 
 fn home<'a>(request: &'a Request<'_>) -> Option<&'a Path> {
-    let named = |name| request.variable(name).filter(|value| !value.is_empty());
+    let named = |name| request.base.variable(name).filter(|value| !value.is_empty());
     named("GEMINI_CLI_HOME").or_else(|| named("HOME")).map(Path::new)
 }
 
 /// Makes the folder, from what the user's own one holds.
 pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own, Error> {
-    let own_home = request.scratch.join("gemini");
+    let own_home = request.base.scratch.join("gemini");
     let own = settings_folder(&own_home);
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -133,7 +133,7 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
         None => {
             let has = |name: &str| {
                 let beside = environment.get(name).map(OsString::as_os_str);
-                request.variable(name).or(beside).filter(|value| !value.is_empty()).map(OsStr::to_owned)
+                request.base.variable(name).or(beside).filter(|value| !value.is_empty()).map(OsStr::to_owned)
             };
             let settings = settings_for(&settings, has);
             // Settings can hold headers with keys in them.
@@ -144,12 +144,12 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
         link(user, &own, &settings)?;
     }
     for (name, value) in PINNED {
-        if request.variable(name).is_none() {
+        if request.base.variable(name).is_none() {
             environment.entry(name.to_owned()).or_insert_with(|| value.into());
         }
     }
     for name in planted(request)? {
-        if request.variable(&name).is_none() {
+        if request.base.variable(&name).is_none() {
             environment.entry(name).or_default();
         }
     }
@@ -240,7 +240,7 @@ fn from_file(request: &Request<'_>) -> BTreeMap<String, OsString> {
     };
     dotenv::variables(&text)
         .into_iter()
-        .filter(|(name, _)| VARIABLES.contains(&name.as_str()) && request.variable(name).is_none())
+        .filter(|(name, _)| VARIABLES.contains(&name.as_str()) && request.base.variable(name).is_none())
         .map(|(name, value)| (name, value.into()))
         .collect()
 }
@@ -248,9 +248,9 @@ fn from_file(request: &Request<'_>) -> BTreeMap<String, OsString> {
 /// Names that files of the repository could give a value, all of them with one that is none. The program reads such a file when it
 /// is told to work in a folder that nobody trusts, and has no switch against it; but it leaves alone what is set.
 fn planted(request: &Request<'_>) -> Result<Vec<String>, Error> {
-    let homes = ["GEMINI_CLI_HOME", "HOME"].map(|name| request.variable(name).map(Path::new));
+    let homes = ["GEMINI_CLI_HOME", "HOME"].map(|name| request.base.variable(name).map(Path::new));
     let mut names = Vec::new();
-    for folder in request.directory.ancestors().filter(|folder| !homes.contains(&Some(*folder))) {
+    for folder in request.base.directory.ancestors().filter(|folder| !homes.contains(&Some(*folder))) {
         let file = settings_folder(folder).join(".env");
         // Whatever is no plain file is none for the program either, or keeps it waiting until it is ended.
         let Ok(text) = read_plain(&file, Links::Follow, MAX_BYTES) else { continue };

@@ -152,7 +152,7 @@ fn no_file_of_the_repository_sets_a_variable() {
     let home = place.folder.path().join("home");
     let variables = [("HOME", home.to_str().unwrap()), ("PATH", "/bin")];
     let mut request = request("x", place.folder.path().join("scratch"), &variables);
-    request.directory = directory.clone();
+    request.base.directory = directory.clone();
     let own = prepare(&request, folder(&request).as_deref()).unwrap();
     assert_eq!((variable(&own, "GEMINI_MODEL"), variable(&own, "BASH_ENV")), (Some(""), Some("")));
     assert_eq!(variable(&own, "GEMINI_API_KEY"), Some("mine"));

@@ -105,7 +105,6 @@ impl Gemini {
             "init" => {
                 self.began = Some(short(text(event, "timestamp").to_owned(), 100));
                 let session = text(event, "session_id");
-                told.session(session);
                 self.records.session(session);
                 let model = text(event, "model");
                 if !model.is_empty() && !CHOICES.contains(&model) {

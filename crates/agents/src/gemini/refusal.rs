@@ -7,6 +7,7 @@ use ralph_model::{Timestamp, Trouble, TroubleKind};
 use serde_json::Value;
 
 use super::LOGIN;
+use crate::refusals::Refusals;
 use crate::trouble::{classify, reset_time};
 
 /// What stands before the words of a service.
@@ -14,6 +15,15 @@ pub(super) const FRAME: &str = "[API Error: ";
 
 /// Statuses that services answer with, for exit codes that stand for one.
 const STATUSES: [u16; 15] = [400, 401, 402, 403, 404, 408, 409, 413, 429, 499, 500, 502, 503, 504, 529];
+
+/// Its words are told apart below, because what they mean depends on the status.
+const REFUSALS: Refusals = Refusals {
+    names: &[],
+    words: &[],
+    login: LOGIN,
+    credit: Some("turn on billing for the key's project in Google AI Studio, or use another key or model"),
+    model: "choose a model that this account can use",
+};
 
 /// Words of a limit that money lifts and time does not.
 const NO_CREDIT: [&str; 4] =
@@ -64,28 +74,12 @@ pub(super) fn trouble(words: &str, code: Option<u16>, now: Timestamp) -> Option<
         }
         None => Trouble { message, ..classify(status, words, now)? },
     };
-    Some(Trouble { advice: advice(trouble.kind), ..trouble })
+    Some(REFUSALS.advised(trouble))
 }
 
 /// Somebody has to set something right before the program can run at all.
 pub(super) fn not_set_up(message: String, advice: &str) -> Trouble {
     Trouble { kind: TroubleKind::Setup, until: None, message, advice: Some(advice.to_owned()) }
-}
-
-fn advice(kind: TroubleKind) -> Option<String> {
-    let advice = match kind {
-        TroubleKind::Authentication => LOGIN,
-        TroubleKind::OutOfCredit => {
-            "turn on billing for the key's project in Google AI Studio, or use another key or model"
-        }
-        TroubleKind::ModelNotFound => "choose a model that this account can use",
-        TroubleKind::RateLimit
-        | TroubleKind::Overload
-        | TroubleKind::Unreachable
-        | TroubleKind::ContextOverflow
-        | TroubleKind::Setup => return None,
-    };
-    Some(advice.to_owned())
 }
 
 /// Whether a limit is one of nothing: `limit: 0`.

@@ -3,20 +3,27 @@
 use ralph_model::{Timestamp, Trouble, TroubleKind};
 use serde_json::Value;
 
+use crate::refusals::Refusals;
 use crate::trouble::{classify, point_in_time, reset_time};
 
-/// What a person does about a missing or wrong key.
-const LOG_IN: &str = "log in with `opencode auth login`, or set the provider's key, such as ANTHROPIC_API_KEY";
-const CHOOSE: &str = "`opencode models` lists the models that this account has; name one as provider/model";
+/// Names and words of OpenCode; the words are for a service that cannot be reached.
+const REFUSALS: Refusals = Refusals {
+    names: &[
+        ("ContextOverflowError", Some(TroubleKind::ContextOverflow)),
+        ("ProviderAuthError", Some(TroubleKind::Authentication)),
+    ],
+    words: &[
+        ("cannot connect to api", TroubleKind::Unreachable),
+        ("socket connection was closed", TroubleKind::Unreachable),
+        ("connection reset by server", TroubleKind::Unreachable),
+        ("was there a typo in the url or port", TroubleKind::Unreachable),
+    ],
+    login: "log in with `opencode auth login`, or set the provider's key, such as ANTHROPIC_API_KEY",
+    credit: None,
+    model: "`opencode models` lists the models that this account has; name one as provider/model",
+};
 /// Bytes of a body of which the words count.
 const MAX_BODY: usize = 4096;
-/// The program's own words for a service that cannot be reached.
-const UNREACHABLE: [&str; 4] = [
-    "cannot connect to api",
-    "socket connection was closed",
-    "connection reset by server",
-    "was there a typo in the url or port",
-];
 
 /// An error as an event tells it.
 pub(super) struct Failure {
@@ -34,19 +41,18 @@ impl Failure {
         let data = error.get("data").unwrap_or(&Value::Null);
         let message = text(data.get("message"));
         let words = if message.is_empty() { name.clone() } else { message };
-        let trouble = match name.as_str() {
-            "ContextOverflowError" => Some(plain(TroubleKind::ContextOverflow, &words)),
-            "ProviderAuthError" => Some(plain(TroubleKind::Authentication, &words)),
-            _ => of_service(data, &words, now),
+        let trouble = match REFUSALS.named(&name).flatten() {
+            Some(kind) => Some(plain(kind, &words)),
+            None => of_service(data, &words, now),
         };
-        Self { words, trouble: trouble.map(advised) }
+        Self { words, trouble: trouble.map(|trouble| REFUSALS.advised(trouble)) }
     }
 
     /// Reads an error of the log, which has nothing but words.
     pub(super) fn of_words(words: &str, now: Timestamp) -> Self {
         let words = words.strip_prefix("AI_APICallError: ").unwrap_or(words);
         let words = words.split_once(" (cause: ").map_or(words, |(words, _)| words);
-        Self { words: words.to_owned(), trouble: by_words(None, words, now).map(advised) }
+        Self { words: words.to_owned(), trouble: by_words(None, words, now).map(|trouble| REFUSALS.advised(trouble)) }
     }
 }
 
@@ -64,8 +70,10 @@ fn of_service(data: &Value, words: &str, now: Timestamp) -> Option<Trouble> {
 
 fn by_words(status: Option<u16>, words: &str, now: Timestamp) -> Option<Trouble> {
     let lower = words.to_ascii_lowercase();
-    let is_unreachable = status.is_none() && UNREACHABLE.iter().any(|known| lower.contains(known));
-    if is_unreachable { Some(plain(TroubleKind::Unreachable, words)) } else { classify(status, words, now) }
+    match REFUSALS.said(&lower).filter(|_| status.is_none()) {
+        Some(kind) => Some(plain(kind, words)),
+        None => classify(status, words, now),
+    }
 }
 
 /// When the service answers again, from the headers of its answer.
@@ -80,13 +88,4 @@ fn until(headers: &Value, now: Timestamp) -> Option<Timestamp> {
 
 fn plain(kind: TroubleKind, words: &str) -> Trouble {
     Trouble { kind, until: None, message: words.to_owned(), advice: None }
-}
-
-fn advised(trouble: Trouble) -> Trouble {
-    let advice = match trouble.kind {
-        TroubleKind::Authentication => Some(LOG_IN.to_owned()),
-        TroubleKind::ModelNotFound => Some(CHOOSE.to_owned()),
-        _ => None,
-    };
-    Trouble { advice, ..trouble }
 }

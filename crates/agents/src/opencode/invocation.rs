@@ -39,11 +39,11 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
 pub(crate) fn environment(spec: &AgentSpec, request: &Request<'_>) -> Vec<(OsString, OsString)> {
     let mut variables: Vec<(OsString, OsString)> = vec![
         // It works where this says, whatever folder it was started in.
-        ("PWD".into(), request.directory.clone().into_os_string()),
+        ("PWD".into(), request.base.directory.clone().into_os_string()),
         ("OPENCODE_DISABLE_AUTOUPDATE".into(), "1".into()),
         ("OPENCODE_DISABLE_LSP_DOWNLOAD".into(), "1".into()),
     ];
-    if request.variable("OPENCODE_DISABLE_MODELS_FETCH").is_none() {
+    if request.base.variable("OPENCODE_DISABLE_MODELS_FETCH").is_none() {
         // It has a list of models, and would ask a server of its own for a newer one each time it is started.
         variables.push(("OPENCODE_DISABLE_MODELS_FETCH".into(), "1".into()));
     }

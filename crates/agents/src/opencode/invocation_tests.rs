@@ -1,35 +1,17 @@
 use std::path::Path;
-use std::sync::Arc;
 
-use ralph_model::{AgentKind, Millis, PriceList, Timestamp};
+use ralph_model::AgentSpec;
 use serde_json::json;
 
 use super::*;
-use crate::request::Prohibited;
+use crate::golden;
 
 fn spec() -> AgentSpec {
-    AgentSpec::new("opencode", AgentKind::Opencode { program: "opencode".into() })
+    AgentSpec::program("opencode", "opencode")
 }
 
 fn request<'a>(directory: &Path, environment: &[(&str, &str)]) -> Request<'a> {
-    Request {
-        prompt: "Fix \"it\".\n",
-        directory: directory.to_owned(),
-        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        scratch: directory.to_owned(),
-        log: directory.join("log"),
-        log_limit: 1,
-        budget: None,
-        timeout: Millis::secs(1),
-        idle: None,
-        marker: None,
-        sandbox: None,
-        hold: Vec::new(),
-        redactor: Arc::default(),
-        prices: Arc::new(PriceList::default()),
-        prohibited: Prohibited::default(),
-        now: || Timestamp(0),
-    }
+    golden::request("Fix \"it\".\n", golden::base(directory, environment))
 }
 
 fn variable(call: &Invocation, name: &str) -> Option<String> {

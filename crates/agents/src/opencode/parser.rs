@@ -101,9 +101,6 @@ impl Parser for Reader {
         let Some(kind) = event.get("type").and_then(Value::as_str) else { return };
         if self.session.is_none() {
             self.session = event.get("sessionID").and_then(Value::as_str).map(str::to_owned);
-            if let Some(session) = &self.session {
-                told.session(session);
-            }
         }
         let part = event.get("part").unwrap_or(&Value::Null);
         match kind {

@@ -13,7 +13,7 @@ const INSTRUCTIONS: [&str; 3] = ["AGENTS.md", "CLAUDE.md", "CONTEXT.md"];
 
 /// Settings that hold in every run, over those that the user gives in the variable. None when those cannot be read.
 pub(super) fn of_every_run(request: &Request<'_>) -> Option<Map<String, Value>> {
-    let mut settings = match request.variable("OPENCODE_CONFIG_CONTENT") {
+    let mut settings = match request.base.variable("OPENCODE_CONFIG_CONTENT") {
         Some(own) => object(&own.to_string_lossy())?,
         None => Map::new(),
     };
@@ -38,7 +38,7 @@ pub(super) fn keep_apart(settings: &mut Map<String, Value>, request: &Request<'_
         let off = names.into_iter().map(|name| (name, json!({"enabled": false})));
         settings.insert("mcp".into(), Value::Object(off.collect()));
     }
-    let found = instructions(&request.directory);
+    let found = instructions(&request.base.directory);
     if !found.is_empty()
         && let Value::Array(known) = settings.entry("instructions").or_insert_with(|| json!([]))
     {
@@ -48,7 +48,7 @@ pub(super) fn keep_apart(settings: &mut Map<String, Value>, request: &Request<'_
 
 /// Permissions without subagents, over those that the user gives in the variable.
 pub(super) fn without_subagents(request: &Request<'_>) -> Map<String, Value> {
-    let own = request.variable("OPENCODE_PERMISSION").and_then(|own| object(&own.to_string_lossy()));
+    let own = request.base.variable("OPENCODE_PERMISSION").and_then(|own| object(&own.to_string_lossy()));
     let mut rules = own.unwrap_or_default();
     rules.insert("task".into(), json!("deny"));
     rules
@@ -61,7 +61,7 @@ fn servers(settings: &Map<String, Value>) -> Vec<String> {
 
 /// Where OpenCode looks for the user's own settings.
 fn files(request: &Request<'_>) -> Vec<PathBuf> {
-    let path = |name: &str| request.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = |name: &str| request.base.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let settings = path("XDG_CONFIG_HOME").or_else(|| path("HOME").map(|home| home.join(".config")));
     let folders = settings.map(|settings| settings.join("opencode")).into_iter().chain(path("OPENCODE_CONFIG_DIR"));
     let names = ["config.json", "opencode.json", "opencode.jsonc"];

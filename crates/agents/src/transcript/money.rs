@@ -1,8 +1,11 @@
 //! What a run costs, as far as its transcript knows, and whether anybody can watch it. Reads nothing.
 
-use ralph_model::{AgentEvent, Cost, Ended, Millis, Money, Tokens, Trouble, TroubleKind};
+use std::sync::Arc;
+
+use ralph_model::{AgentEvent, Cost, Ended, Millis, Money, PriceList, Tokens, Trouble, TroubleKind};
 
 use super::Transcript;
+use crate::meter::Meter;
 
 /// About as many bytes of a prompt are one token.
 const BYTES_OF_A_TOKEN: usize = 3;
@@ -18,32 +21,54 @@ const LONG_UNSEEN: Millis = Millis(30_000);
 const NAME_A_MODEL: &str =
     "name a model with a price: --agent NAME:MODEL (`ralph agents --prices` lists them), or pass --unmetered";
 
+/// What a run used and costs, and what of that was told.
+pub(super) struct Spending {
+    pub(super) meter: Meter,
+    /// The cost in the last [`AgentEvent::Usage`].
+    pub(super) shown: Money,
+    /// It is told what is at stake.
+    stake_told: bool,
+    /// It is told that what is shown is not all.
+    uncounted: bool,
+    /// Why it cannot be counted any more.
+    lost_count: Option<&'static str>,
+    /// Bytes of the prompt.
+    pub(super) prompt: usize,
+}
+
+impl Spending {
+    pub(super) fn new(prices: Arc<PriceList>, model: Option<String>) -> Self {
+        let meter = Meter::new(prices, model);
+        Self { meter, shown: Money::ZERO, stake_told: false, uncounted: false, lost_count: None, prompt: 0 }
+    }
+}
+
 impl Transcript {
     /// Something was used that cannot be counted: what the run costs is unknown, and nobody can watch it any more.
     pub(crate) fn lost_count(&mut self, why: &'static str) {
-        self.meter.lose_count();
-        self.lost_count.get_or_insert(why);
+        self.spending.meter.lose_count();
+        self.spending.lost_count.get_or_insert(why);
     }
 
     /// A request is under way that nobody will tell the tokens of any more: it is charged as one of a usual size.
     pub(crate) fn broke_off_request(&mut self) {
         let usual = self.usual();
-        self.meter.guess(usual);
+        self.spending.meter.guess(usual);
     }
 
     /// The dearer of two models.
     pub(crate) fn dearer<'a>(&self, one: &'a str, other: &'a str) -> &'a str {
-        self.meter.dearer(one, other, self.usual())
+        self.spending.meter.dearer(one, other, self.usual())
     }
 
     /// What is known to be spent so far, at least.
     pub(crate) fn spent(&self) -> Money {
-        self.meter.so_far()
+        self.spending.meter.so_far()
     }
 
     /// Says that nobody can watch what a model costs, and gives up.
     pub(crate) fn has_no_price(&mut self, model: &str) {
-        if self.unwatched.is_some() {
+        if self.health.unwatched.is_some() {
             return;
         }
         let message = format!("there is no price for {model}, so its cost cannot be tracked");
@@ -59,23 +84,23 @@ impl Transcript {
 
     fn give_up(&mut self, message: String, advice: String) {
         self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice: Some(advice) });
-        self.unwatched.clone_from(&self.trouble);
+        self.health.unwatched.clone_from(&self.health.trouble);
     }
 
     /// Whether it has worked for a while and nobody has seen what it uses.
     pub(crate) fn shows_no_usage(&self) -> bool {
         let is_long = self.now.since(self.began) >= LONG_UNSEEN;
-        is_long && self.calls.len() >= MANY_UNSEEN && self.meter.has_seen_nothing()
+        is_long && self.calls.count() >= MANY_UNSEEN && self.spending.meter.has_seen_nothing()
     }
 
     /// Why nobody can watch any more what it costs, if so.
     pub(crate) const fn why_lost_count(&self) -> Option<&'static str> {
-        self.lost_count
+        self.spending.lost_count
     }
 
     /// Says that nobody sees what it uses, and gives up.
     pub(crate) fn cannot_be_watched(&mut self, why: &str) {
-        if self.unwatched.is_some() {
+        if self.health.unwatched.is_some() {
             return;
         }
         let message = format!("{why}, so its cost cannot be tracked");
@@ -84,29 +109,29 @@ impl Transcript {
 
     /// A model that is used, has no price, and whose cost nobody else tells.
     pub(crate) fn blind(&self) -> Option<String> {
-        self.meter.blind()
+        self.spending.meter.blind()
     }
 
     /// The model that was named last, if it has no price.
     pub(crate) fn unpriced_model(&self) -> Option<String> {
-        self.meter.unpriced_model().map(str::to_owned)
+        self.spending.meter.unpriced_model().map(str::to_owned)
     }
 
     /// Tells, once, what is at stake before anything is counted.
     pub(crate) fn tell_stake(&mut self) {
-        if !self.stake_told
+        if !self.spending.stake_told
             && self.spent() == Money::ZERO
-            && let Some(cost) = self.meter.estimate(self.usual())
+            && let Some(cost) = self.spending.meter.estimate(self.usual())
         {
-            self.stake_told = true;
+            self.spending.stake_told = true;
             self.events.push(AgentEvent::Estimate { cost });
         }
     }
 
     /// Tells, once, that something was used that has no figure.
     pub(crate) fn admit_uncounted(&mut self) {
-        if !self.uncounted && self.meter.is_incomplete() {
-            self.uncounted = true;
+        if !self.spending.uncounted && self.spending.meter.is_incomplete() {
+            self.spending.uncounted = true;
             self.events.push(AgentEvent::Uncounted);
         }
     }
@@ -114,17 +139,17 @@ impl Transcript {
     /// What the run cost. A first answer that broke off, or that nobody waited for, before anybody counted it is charged as one
     /// of a usual size: neither for nothing, nor with all that there is. Where calls were made there were more answers than that.
     pub(super) fn cost(&self, ended: &Ended, refused: bool) -> Cost {
-        let cost = self.meter.cost(ended, refused);
-        let broke_off = self.trouble.as_ref().is_some_and(may_have_sold) || was_cut_short(ended);
-        if cost != Cost::Unknown || !broke_off || !self.calls.is_empty() || self.meter.is_incomplete() {
+        let cost = self.spending.meter.cost(ended, refused);
+        let broke_off = self.health.trouble.as_ref().is_some_and(may_have_sold) || was_cut_short(ended);
+        if cost != Cost::Unknown || !broke_off || self.calls.count() > 0 || self.spending.meter.is_incomplete() {
             return cost;
         }
-        self.meter.estimate(self.usual()).map_or(Cost::Unknown, |amount| Cost::Known { amount })
+        self.spending.meter.estimate(self.usual()).map_or(Cost::Unknown, |amount| Cost::Known { amount })
     }
 
     /// A request of a usual size.
     fn usual(&self) -> Tokens {
-        let read = u64::try_from(self.prompt / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
+        let read = u64::try_from(self.spending.prompt / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
         Tokens { input: read.saturating_add(USUAL_INPUT), output: USUAL_OUTPUT, ..Tokens::default() }
     }
 }

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
+use ralph_agents::Kind;
 use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
 
 /// The arguments of `ralph run`.
@@ -78,9 +79,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TEXT", help_heading = "Checks")]
     pub(crate) promise: Option<String>,
 
-    /// Agent to run: claude, codex, opencode, gemini or a name from a configuration file; NAME:MODEL selects a model;
-    /// repeatable, see --escalate-after [default: the first installed]
-    #[arg(long, value_name = "NAME", conflicts_with = "agent_command", help_heading = "Agent")]
+    #[arg(long, help = agent_help(), value_name = "NAME", conflicts_with = "agent_command", help_heading = "Agent")]
     pub(crate) agent: Vec<String>,
 
     /// Model for the agent
@@ -225,6 +224,15 @@ pub(crate) struct ScreenArgs {
     /// Show plain lines instead of the live view
     #[arg(long)]
     pub(crate) plain: bool,
+}
+
+fn agent_help() -> String {
+    let names: Vec<&str> = Kind::ready_made().map(|kind| kind.name).collect();
+    format!(
+        "Agent to run: {} or a name from a configuration file; NAME:MODEL selects a model; repeatable, see \
+         --escalate-after [default: the first installed]",
+        names.join(", ")
+    )
 }
 
 /// Parses a count, with an error that says what to type.

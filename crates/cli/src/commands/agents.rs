@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use ralph_agents::command_line;
+use ralph_agents::{Kind, command_line};
 use ralph_model::{AgentSpec, PriceList};
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -56,7 +56,7 @@ pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen
     let specs = listed(&user)?;
     let mut asking = tokio::task::JoinSet::new();
     for (place, spec) in specs.iter().enumerate() {
-        if let Some(program) = around.program_of(spec).filter(|_| spec.kind.program().is_some()) {
+        if let Some(program) = around.program_of(spec).filter(|_| spec.program_name().is_some()) {
             let environment = around.check_environment(&[]);
             asking.spawn(async move { (place, version(&program, environment).await) });
         }
@@ -104,7 +104,7 @@ fn as_json(seen: &Seen, default: Option<&str>, prices: &PriceList) -> Value {
     let spec = &seen.spec;
     json!({
         "name": spec.name,
-        "kind": spec.kind.name(),
+        "kind": spec.kind,
         "state": match seen.readiness {
             Readiness::Usable => "usable",
             Readiness::NoLogin => "notLoggedIn",
@@ -117,6 +117,7 @@ fn as_json(seen: &Seen, default: Option<&str>, prices: &PriceList) -> Value {
         "call": seen.call,
         "advice": seen.advice(),
         "note": note(spec, prices),
+        "capabilities": Kind::of(spec).map(|kind| kind.capabilities),
     })
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use ignore::WalkBuilder;
+use ralph_agents::{Kind, command_line};
 use ralph_model::{AgentSpec, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
 use ralph_runtime::{Plan, plan};
 use serde_json::json;
@@ -67,9 +68,9 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
     line("workspace", &config.workspace);
     line("agent", &config.agents().map(AgentSpec::title).collect::<Vec<_>>().join(", "));
     for agent in config.agents() {
-        let call = ralph_agents::command_line(agent).unwrap_or_else(|error| format!("cannot be called: {error}"));
+        let call = command_line(agent).unwrap_or_else(|error| format!("cannot be called: {error}"));
         line("called as", &call);
-        if !agent.kind.is_opaque() {
+        if Kind::of(agent).is_some_and(|kind| kind.capabilities.streams_tool_calls) {
             let whose =
                 if agent.user_settings { "yours and the repository's" } else { "Ralph's alone; the login stays" };
             line("settings", whose);

@@ -74,7 +74,7 @@ fn readable(run: &RunView, log: &Path, redactor: &Arc<Redactor>) -> Option<Reada
     let (iteration, _) = name.strip_prefix("iteration-")?.split_once("-agent-")?;
     let agent = &run.iteration(iteration.parse().ok()?)?.agent;
     let spec = run.config.agents().find(|spec| spec.title() == *agent)?;
-    Readable::of(&spec.kind, Arc::clone(redactor))
+    Readable::of(spec, Arc::clone(redactor))
 }
 
 fn check_log(verdict: Option<&VerdictView>, check: u32) -> Option<String> {

@@ -17,6 +17,7 @@ mod harness;
 mod afterwards;
 mod attacks;
 mod crash;
+mod database;
 mod distrust;
 mod flood;
 mod interrupt;

@@ -3,16 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ralph_agents::{Prohibited, Request};
+use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
 use ralph_engine::{DayBudget, Event};
-use ralph_model::{
-    AgentEvent, AgentKind, AgentRun, AgentSpec, Attempt, Change, Iteration, Millis, Money, OutputRef, TreeHash,
-    Violation,
-};
-use ralph_process::{Network, Sandbox, Stop};
+use ralph_model::{AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, Money, OutputRef, TreeHash, Violation};
+use ralph_process::{Network, Sandbox};
 use ralph_view::Progress;
 use ralph_workspace::{Guard, Repository};
-use tokio::sync::watch;
 
 use super::restore::with_committed;
 use super::{Answer, Context};
@@ -23,13 +19,12 @@ use crate::live::settlement;
 use crate::settings_snapshot::{Shared, Tree};
 
 /// One run of the agent.
-pub(super) struct AgentTask {
+#[derive(Debug, Clone)]
+pub(crate) struct Pass {
     pub(super) iteration: Iteration,
     pub(super) attempt: Attempt,
     pub(super) agent: Box<AgentSpec>,
-    pub(super) prompt: String,
-    pub(super) budget: Option<Money>,
-    pub(super) timeout: Millis,
+    pub(super) task: AgentTask,
     pub(super) before: TreeHash,
 }
 
@@ -40,66 +35,18 @@ struct Left {
 }
 
 impl Context {
-    pub(super) async fn run_agent(&self, run: AgentTask, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
-        let AgentTask { iteration, attempt, agent, prompt, budget, timeout, before } = run;
-        let kept = self.folder.prompt(iteration);
-        let safe = self.services.redactor.text(&prompt);
-        Home::write_private(&kept, safe.as_bytes())?;
-        let scratch = self.folder.attempt(attempt);
-        Home::make_private(&scratch)?;
-        let mut environment = self.environment();
-        environment.push(("RALPH_ITERATION".into(), iteration.to_string().into()));
-        environment.extend((self.services.agent_variables)(&agent.kind));
-        let prohibited = self.prohibited(&scratch)?;
-        let log = self.folder.agent_log(iteration, attempt);
-        let sandbox = self.agent_sandbox(&agent.kind, &scratch);
-        let mut request = Request {
-            prompt: &prompt,
-            directory: self.root.clone(),
-            environment,
-            scratch,
-            log: log.clone(),
-            log_limit: self.config.log_limit,
-            budget,
-            timeout,
-            idle: self.config.idle_timeout,
-            marker: Some(self.folder.marker(attempt)),
-            sandbox,
-            hold: self.hold.clone(),
-            redactor: Arc::clone(&self.services.redactor),
-            prices: Arc::clone(&self.services.prices),
-            prohibited,
-            now: self.services.now,
-        };
+    pub(super) async fn run_agent(&self, pass: Pass, stop: StopSignal) -> Result<Answer, Error> {
+        let Pass { iteration, attempt, agent, task, before } = pass;
+        let safe = self.services.redactor.text(&task.prompt);
+        Home::write_private(&self.folder.prompt(iteration), safe.as_bytes())?;
+        let mut base = self.process_base(iteration, attempt, &agent)?;
+        let log = base.log.clone();
         // Only a figure in the history, here and below; expectations look for themselves.
         let head = self.on_repository(|repository| repository.head().ok()).await?.flatten();
-        let mut lines = LastLine::default();
-        let mut note = match agent.kind {
-            // It has a report of its own.
-            AgentKind::Command { .. } => None,
-            _ => Some(CostNote::begin(self.folder.so_far(attempt))?),
-        };
-        let mut observe = |event: AgentEvent| {
-            match (&event, &mut note) {
-                (AgentEvent::Usage { cost, .. } | AgentEvent::Estimate { cost }, Some(note)) => note.spent(*cost),
-                (AgentEvent::Uncounted, Some(note)) => note.incomplete(),
-                (AgentEvent::Output { text }, _) => {
-                    if let Some(line) = lines.push(text) {
-                        self.services.tell(Progress::Activity { line });
-                    }
-                    return;
-                }
-                _ => {}
-            }
-            self.services.tell(Progress::Agent { event });
-        };
         let settings = self.use_settings(&agent, attempt).await?;
-        request.hold.extend(settings.as_ref().map(Shared::hold));
-        let observed = ralph_agents::run(&self.services.supervisor, &agent, request, stop, &mut observe).await;
+        base.hold.extend(settings.as_ref().map(Shared::hold));
+        let observed = self.watch_agent(&agent, base, &task, attempt, stop).await;
         self.clear_attempt(attempt).await;
-        if let (Ok(observed), Some(note)) = (&observed, &note) {
-            note.settled(observed.cost);
-        }
         let tree = if observed.is_ok() { Tree::Gone } else { Tree::Unknown };
         self.put_settings_back(settings, tree, attempt).await;
         let observed = observed?;
@@ -115,9 +62,9 @@ impl Context {
             head.and_then(|head| repository.commits_since(head.commit.as_ref()).ok()).unwrap_or(0)
         };
         let commits = self.on_repository(since).await?.unwrap_or(0);
-        let reserved = budget.unwrap_or(Money::ZERO);
+        let reserved = task.budget.unwrap_or(Money::ZERO);
         let charged = observed.cost.charge(reserved);
-        let day = self.day_after(attempt, budget.is_some(), charged).await?;
+        let day = self.day_after(attempt, task.budget.is_some(), charged).await?;
         let output = OutputRef {
             file: self.relative_log(&log),
             bytes: observed.output.bytes,
@@ -144,6 +91,68 @@ impl Context {
         };
         let money = settlement(attempt, reserved, charged);
         Ok(Answer { event: Event::AgentFinished { attempt, run: Box::new(run), day, claim: None }, money })
+    }
+
+    /// Where and how a process of the agent runs.
+    fn process_base(&self, iteration: Iteration, attempt: Attempt, agent: &AgentSpec) -> Result<ProcessBase, Error> {
+        let scratch = self.folder.attempt(attempt);
+        Home::make_private(&scratch)?;
+        let mut environment = self.environment();
+        environment.push(("RALPH_ITERATION".into(), iteration.to_string().into()));
+        environment.extend((self.services.agent_variables)(agent));
+        Ok(ProcessBase {
+            directory: self.root.clone(),
+            environment,
+            log: self.folder.agent_log(iteration, attempt),
+            log_limit: self.config.log_limit,
+            idle: self.config.idle_timeout,
+            marker: Some(self.folder.marker(attempt)),
+            sandbox: self.agent_sandbox(agent, &scratch),
+            hold: self.hold.clone(),
+            redactor: Arc::clone(&self.services.redactor),
+            prices: Arc::clone(&self.services.prices),
+            prohibited: self.prohibited(&scratch)?,
+            scratch,
+            now: self.services.now,
+        })
+    }
+
+    /// Runs the agent from its start until nothing of it is left, and passes on what it does. What it costs so far is written down
+    /// for a resume, unless the agent writes that itself.
+    async fn watch_agent(
+        &self,
+        agent: &AgentSpec,
+        base: ProcessBase,
+        task: &AgentTask,
+        attempt: Attempt,
+        stop: StopSignal,
+    ) -> Result<Observed, Error> {
+        let services = AgentServices { supervisor: Arc::clone(&self.services.supervisor), base };
+        let agent = (self.services.build_agent)(agent, services)?;
+        let mut note = match agent.capabilities().writes_report {
+            true => None,
+            false => Some(CostNote::begin(self.folder.so_far(attempt))?),
+        };
+        let mut lines = LastLine::default();
+        let mut events = |event: AgentEvent| {
+            match (&event, &mut note) {
+                (AgentEvent::Usage { cost, .. } | AgentEvent::Estimate { cost }, Some(note)) => note.spent(*cost),
+                (AgentEvent::Uncounted, Some(note)) => note.incomplete(),
+                (AgentEvent::Output { text }, _) => {
+                    if let Some(line) = lines.push(text) {
+                        self.services.tell(Progress::Activity { line });
+                    }
+                    return;
+                }
+                _ => {}
+            }
+            self.services.tell(Progress::Agent { event });
+        };
+        let observed = agent.run(task, stop, &mut events).await?;
+        if let Some(note) = &note {
+            note.settled(observed.cost);
+        }
+        Ok(observed)
     }
 
     /// What the agent may not write, for one that asks first.
@@ -184,10 +193,10 @@ impl Context {
     }
 
     /// How the agent is kept inside: it writes the workspace, its repository, and its own scratch folder.
-    fn agent_sandbox(&self, kind: &AgentKind, scratch: &Path) -> Option<Sandbox> {
+    fn agent_sandbox(&self, agent: &AgentSpec, scratch: &Path) -> Option<Sandbox> {
         let mut writable = vec![self.root.clone(), scratch.to_owned()];
         writable.extend(self.repository.iter().flat_map(Repository::folders));
-        writable.extend((self.services.settings)(kind));
+        writable.extend((self.services.settings)(agent));
         self.sandbox(writable, Network::Allowed)
     }
 

@@ -14,7 +14,8 @@ use super::{Answer, Context};
 use crate::error::Error;
 
 /// The beginning of one pass.
-pub(super) struct Beginning {
+#[derive(Debug, Clone)]
+pub(crate) struct Beginning {
     pub(super) iteration: Iteration,
     pub(super) attempt: Attempt,
     pub(super) pause: Millis,

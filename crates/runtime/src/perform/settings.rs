@@ -19,7 +19,7 @@ impl Context {
         if agent.user_settings || self.config.sandbox == Sandboxing::Off {
             return Ok(None);
         }
-        let mut roots = (self.services.kept)(&agent.kind);
+        let mut roots = (self.services.kept)(agent);
         roots.sort();
         roots.dedup();
         if roots.is_empty() {

@@ -64,7 +64,7 @@ fn without_a_check_a_claim_completes_unverified_and_that_is_shown_everywhere() {
     let result = ended.json();
     assert_end(&result, "COMPLETED", None, 2);
     assert_eq!(result["verified"], false);
-    assert!(ended.stderr.contains("nothing will be verified"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("nothing is verified"), "{}", ended.stderr);
     let id = result["loopId"].as_str().unwrap();
     assert_eq!(user.newest_loop()["verified"], false);
     assert_eq!(user.show(id)["outcome"]["verified"], false);

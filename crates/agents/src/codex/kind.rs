@@ -1,0 +1,62 @@
+//! What is known of Codex before it is called.
+
+use ralph_model::Timestamp;
+
+use crate::agent::{Capabilities, ReportsCost};
+use crate::program_agent::ProgramAgent;
+use crate::programs::Program;
+use crate::registry::{Behind, Kind, Needs};
+
+/// The kind.
+pub(crate) static KIND: Kind = Kind {
+    name: PROGRAM.name,
+    needs: Needs::Program,
+    capabilities: Capabilities {
+        streams_tool_calls: true,
+        reports_cost: ReportsCost::Never,
+        reports_usage_while_working: true,
+        announces_start: true,
+        asks_permission: false,
+        has_hooks: false,
+        takes_model: true,
+        writes_report: false,
+    },
+    program: Behind::Program(&PROGRAM),
+    build: ProgramAgent::build,
+    invoke: Some(|spec, program, request| Ok(super::invocation(spec, program, request))),
+    log_parser: Some(|| super::parser(None, Timestamp(0), super::Guard::Outer)),
+};
+
+/// The program.
+pub(crate) const PROGRAM: Program = Program {
+    name: "codex",
+    title: "Codex",
+    install: "npm install -g @openai/codex",
+    login: "run `codex login`, or set CODEX_API_KEY or OPENAI_API_KEY",
+    keys: &["OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN"],
+    logins: &[(Some("CODEX_HOME"), "auth.json"), (None, ".codex/auth.json")],
+    variables: &["CODEX_HOME", "CODEX_ACCESS_TOKEN", "CODEX_CA_CERTIFICATE", "CODEX_SQLITE_HOME"],
+    families: &["OPENAI_"],
+    clouds: &[],
+    folders: &[".codex"],
+    made: &[".codex"],
+    settings: &[
+        ".codex/config.toml",
+        ".codex/hooks.json",
+        ".codex/AGENTS.md",
+        ".codex/AGENTS.override.md",
+        ".codex/.env",
+        ".codex/managed_config.toml",
+        ".codex/prompts",
+        ".codex/rules",
+        ".codex/hooks",
+        ".codex/skills",
+        ".codex/agents",
+        ".codex/plugins",
+    ],
+    moved: &[("CODEX_HOME", "")],
+    model_choices: &[],
+    unpriced_default: Some("gpt-6.1-sol"),
+    foreign_code: None,
+    server_variables: None,
+};

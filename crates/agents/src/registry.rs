@@ -1,0 +1,143 @@
+//! The kinds of agents that there are. Everything that differs by kind (settings, help, `ralph agents`, `ralph doctor`, the
+//! environment, the sandbox) is derived from this list.
+
+use std::path::{Path, PathBuf};
+
+use ralph_model::AgentSpec;
+
+use crate::adapter::{Invocation, Parser};
+use crate::agent::{Agent, Capabilities};
+use crate::programs::Program;
+use crate::request::{AgentServices, Error, Request};
+use crate::{acp, claude, codex, command, gemini, opencode};
+
+/// The kinds, the programs in the order in which they are looked for.
+static KINDS: [&Kind; 6] = [&claude::KIND, &codex::KIND, &opencode::KIND, &gemini::KIND, &acp::KIND, &command::KIND];
+
+/// Makes an agent of a kind.
+pub(crate) type Build = fn(&'static Kind, AgentSpec, AgentServices) -> Result<Box<dyn Agent>, Error>;
+
+/// How a program is called for a run.
+pub(crate) type Invoke = fn(&AgentSpec, &str, &Request<'_>) -> Result<Invocation, Error>;
+
+/// A kind of agent: what is known of it before one is built.
+#[derive(Debug)]
+pub struct Kind {
+    /// Its name, as users write it.
+    pub name: &'static str,
+    /// What a configuration has to name for it.
+    pub needs: Needs,
+    /// What can be seen of it, and what it can do.
+    pub capabilities: Capabilities,
+    /// The program behind it.
+    pub(crate) program: Behind,
+    /// Makes one.
+    pub(crate) build: Build,
+    /// How its program is called, where it is called once for a run.
+    pub(crate) invoke: Option<Invoke>,
+    /// Reads its logs; none where they are for people already.
+    pub(crate) log_parser: Option<fn() -> Box<dyn Parser>>,
+}
+
+/// What a configuration has to name for an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// A program, which has a usual name.
+    Program,
+    /// A line of shell.
+    Command,
+    /// Nothing.
+    Nothing,
+}
+
+/// The well-known program behind a kind.
+#[derive(Debug)]
+pub(crate) enum Behind {
+    /// This one.
+    Program(&'static Program),
+    /// The one that its line of shell starts.
+    NamedInCommand,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Kind {
+    /// The kind with this name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| kind.name == name).copied()
+    }
+
+    /// The kind of an agent, as far as this version knows it.
+    #[must_use]
+    pub fn of(spec: &AgentSpec) -> Option<&'static Self> {
+        Self::find(&spec.kind)
+    }
+
+    /// All kinds.
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        KINDS.iter().copied()
+    }
+
+    /// The well-known program that it is.
+    #[must_use]
+    pub const fn program(&self) -> Option<&'static Program> {
+        match &self.program {
+            Behind::Program(program) => Some(program),
+            Behind::NamedInCommand | Behind::Unknown => None,
+        }
+    }
+
+    /// The kinds that have agents without any configuration, in the order in which they are looked for.
+    pub fn ready_made() -> impl Iterator<Item = &'static Self> {
+        Self::all().filter(|kind| kind.needs != Needs::Command)
+    }
+
+    /// The agent of this kind that needs no configuration, if there is one.
+    #[must_use]
+    pub fn ready_made_spec(&self) -> Option<AgentSpec> {
+        match self.needs {
+            Needs::Program => Some(AgentSpec::program(self.name, self.name)),
+            Needs::Command => None,
+            Needs::Nothing => Some(AgentSpec::new(self.name, self.name, None)),
+        }
+    }
+
+    /// The names of the kinds, for people: `claude, codex, acp or command`.
+    #[must_use]
+    pub fn names() -> String {
+        let names: Vec<&str> = Self::all().map(|kind| kind.name).collect();
+        match names.as_slice() {
+            [] => String::new(),
+            [only] => (*only).to_owned(),
+            [front @ .., last] => format!("{} or {last}", front.join(", ")),
+        }
+    }
+}
+
+/// Makes an agent for one run.
+///
+/// # Errors
+/// When its kind is not known, when what it starts is not named, or when it would run code that nobody approved.
+pub fn build(spec: &AgentSpec, services: AgentServices) -> Result<Box<dyn Agent>, Error> {
+    let Some(kind) = Kind::of(spec) else {
+        return Err(Error::UnknownKind { agent: spec.name.clone(), kind: spec.kind.clone() });
+    };
+    let home = services.base.variable("HOME").map(Path::new);
+    if let Some(place) = foreign_code(spec, &services.base.directory, home) {
+        return Err(Error::ForeignCode { agent: spec.name.clone(), place });
+    }
+    (kind.build)(kind, spec.clone(), services)
+}
+
+/// Where code of a repository lies that an agent would run as part of itself, with no way to keep it from that. None for whoever
+/// keeps the user's settings: they trust it.
+#[must_use]
+pub fn foreign_code(spec: &AgentSpec, directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let find = Program::of(spec).filter(|_| !spec.user_settings)?.foreign_code?;
+    find(directory, home)
+}
+
+#[cfg(test)]
+#[path = "registry_tests.rs"]
+mod tests;

@@ -1,0 +1,48 @@
+use ralph_model::Launch;
+
+use super::*;
+
+#[test]
+fn a_kind_is_found_by_its_name_alone() {
+    let names: Vec<&str> = Kind::all().map(|kind| kind.name).collect();
+    for name in &names {
+        assert_eq!(names.iter().filter(|other| *other == name).count(), 1, "{name}");
+        assert_eq!(Kind::find(name).unwrap().name, *name);
+    }
+    assert!(Kind::find("nobody").is_none());
+    assert_eq!(Kind::names(), "claude, codex, opencode, gemini, acp or command");
+}
+
+#[test]
+fn what_a_kind_needs_is_what_it_is_built_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let reaper = ralph_process::ReaperProgram { program: "/nobody".into(), arguments: Vec::new() };
+    let supervisor = std::sync::Arc::new(ralph_process::Supervisor::new(reaper, std::sync::Arc::default()));
+    let build = |spec: &AgentSpec| {
+        let base = crate::golden::base(folder.path(), &[]);
+        build(spec, AgentServices { supervisor: std::sync::Arc::clone(&supervisor), base })
+    };
+    for kind in Kind::all() {
+        let launch = match kind.needs {
+            Needs::Program => Some(Launch::Program(kind.name.into())),
+            Needs::Command => Some(Launch::Command("server".into())),
+            Needs::Nothing => None,
+        };
+        let agent =
+            build(&AgentSpec::new("x", kind.name, launch)).unwrap_or_else(|error| panic!("{}: {error}", kind.name));
+        assert_eq!(agent.capabilities(), kind.capabilities, "{}", kind.name);
+        if kind.needs != Needs::Nothing {
+            let refused = build(&AgentSpec::new("x", kind.name, None)).err().unwrap();
+            assert!(matches!(refused, Error::NothingToStart { .. }), "{}: {refused}", kind.name);
+        }
+    }
+    let refused = build(&AgentSpec::new("x", "of-tomorrow", None)).err().unwrap();
+    assert!(matches!(refused, Error::UnknownKind { .. }), "{refused}");
+}
+
+#[test]
+fn a_kind_with_events_has_logs_that_need_a_reader() {
+    for kind in Kind::all() {
+        assert_eq!(kind.capabilities.streams_tool_calls, kind.log_parser.is_some(), "{}", kind.name);
+    }
+}

@@ -1,0 +1,266 @@
+//! Loops with a scripted agent that is no process: only checks are. What the compiled program alone can show is tested there.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test that cannot go on has failed")]
+
+mod scripted;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ralph_agents::AgentServices;
+use ralph_engine::{Stop, StopBy, StopWhen};
+use ralph_model::{
+    AbortReason, AgentEvent, AgentSpec, Caps, Expectation, LoopConfig, LoopId, Millis, Money, Sandboxing, Timestamp,
+    Trouble, TroubleKind,
+};
+use ralph_process::{Level, ReaperProgram, Supervisor};
+use ralph_runtime::{Home, Opened, Resume, Services, begin, resume, stops, verify_run};
+use ralph_store::open_sqlite;
+use ralph_view::{Delta, Progress, RunResult, RunStatus, Update, What};
+use tempfile::TempDir;
+
+use scripted::{Script, Turn};
+
+const TIMEOUT: Duration = Duration::from_secs(120);
+const CLAIM: &str = "All done. <promise>COMPLETE</promise>";
+const CHECK: &str = "#!/bin/sh\ngrep -q right answer\n";
+
+/// A workspace whose check wants `right` in the file `answer`, a store, and an agent.
+struct Lab {
+    folder: TempDir,
+    script: Arc<Script>,
+    updates: Arc<Mutex<Vec<Update>>>,
+}
+
+impl Lab {
+    fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
+        let folder = ralph_testkit::scratch();
+        let lab = Self { folder, script: Script::new(turns), updates: Arc::default() };
+        fs::create_dir(lab.workspace()).unwrap();
+        fs::write(lab.workspace().join("answer"), "wrong\n").unwrap();
+        fs::write(lab.workspace().join("check.sh"), CHECK).unwrap();
+        lab
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("work")
+    }
+
+    fn config(&self) -> LoopConfig {
+        let agent = AgentSpec::new("scripted", "scripted", None);
+        let workspace = self.workspace().to_string_lossy().into_owned();
+        LoopConfig {
+            verification_commands: vec!["sh check.sh".into()],
+            pause: Millis(0),
+            backoff: Millis(10),
+            tripwire: false,
+            sandbox: Sandboxing::Off,
+            ..LoopConfig::new("Make it right.".into(), 5, Money::dollars(5), agent, workspace)
+        }
+    }
+
+    async fn services(&self) -> Services {
+        let home = Home::new(self.folder.path().canonicalize().unwrap().join("state"));
+        Home::make_private(home.root()).unwrap();
+        let reaper =
+            ReaperProgram { program: env!("CARGO_BIN_EXE_ralph-runtime-reaper").into(), arguments: Vec::new() };
+        let (script, updates) = (Arc::clone(&self.script), Arc::clone(&self.updates));
+        let path = std::env::var_os("PATH").unwrap();
+        Services {
+            store: open_sqlite(&home.database()).await.unwrap(),
+            home,
+            supervisor: Arc::new(Supervisor::new(reaper, Arc::default())),
+            build_agent: Arc::new(move |spec: &AgentSpec, services: AgentServices| match spec.kind.as_str() {
+                "scripted" => Ok(script.build(services)),
+                _ => ralph_agents::build(spec, services),
+            }),
+            redactor: Arc::default(),
+            git: "git".into(),
+            global_excludes: None,
+            author: None,
+            environment: vec![("PATH".into(), path)],
+            agent_variables: Arc::new(|_| Vec::new()),
+            prices: Arc::default(),
+            hook: None,
+            settings: Arc::new(|_| Vec::new()),
+            kept: Arc::new(|_| Vec::new()),
+            writable: Vec::new(),
+            level: Level::none("a test"),
+            caps: Caps::default(),
+            metrics: None,
+            notify: None,
+            version: "0.0.0".into(),
+            watcher: Arc::new(move |update| updates.lock().unwrap().push(update)),
+            now,
+            crash: None,
+        }
+    }
+
+    async fn open(&self, config: LoopConfig) -> Opened {
+        begin(self.services().await, config.validate(&Caps::default()).unwrap(), stops().1).await.unwrap()
+    }
+
+    async fn run(&self, config: LoopConfig) -> RunResult {
+        let result = finished(self.open(config).await).await;
+        self.proven(result.loop_id).await;
+        result
+    }
+
+    async fn resumed(&self, loop_id: LoopId) -> RunResult {
+        let opened = resume(self.services().await, loop_id, Resume::default(), stops().1).await.unwrap();
+        let result = finished(opened).await;
+        self.proven(loop_id).await;
+        result
+    }
+
+    /// Whatever came of a loop, its journal leads to it.
+    async fn proven(&self, loop_id: LoopId) {
+        let services = self.services().await;
+        let proof = verify_run(&services.home, &services.store, loop_id).await.unwrap();
+        assert!(proof.holds, "{proof:?}");
+    }
+
+    fn was_shown(&self, wanted: impl Fn(&What) -> bool) -> bool {
+        self.updates.lock().unwrap().iter().any(|update| wanted(&update.what))
+    }
+
+    fn was_recorded(&self, wanted: impl Fn(&Delta) -> bool) -> bool {
+        self.was_shown(|what| matches!(what, What::Recorded { deltas, .. } if deltas.iter().any(&wanted)))
+    }
+
+    /// Runs the loop until its agent waits, and drops it there, as a crash would.
+    async fn crash_while_the_agent_waits(&self) -> LoopId {
+        let opened = self.open(self.config()).await;
+        let loop_id = opened.loop_id();
+        tokio::select! {
+            result = opened.run() => panic!("it was to die before it ended: {result:?}"),
+            () = self.script.waiting.notified() => {}
+            () = tokio::time::sleep(TIMEOUT) => panic!("the agent never began"),
+        }
+        loop_id
+    }
+}
+
+async fn finished(opened: Opened) -> RunResult {
+    tokio::time::timeout(TIMEOUT, opened.run()).await.expect("the loop ends").unwrap()
+}
+
+fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    Timestamp(i64::try_from(since.as_millis()).unwrap())
+}
+
+fn fix() -> Turn {
+    Turn::write("answer", "right\n")
+}
+
+#[tokio::test]
+async fn verified_work_completes_and_is_told_step_by_step() {
+    let lab = Lab::new([fix().costing(7)]);
+    let result = lab.run(lab.config()).await;
+    assert_eq!((result.status, result.verified, result.iterations), (RunStatus::Completed, true, 1), "{result:?}");
+    assert_eq!(result.cost, Money::from_micros(70_000));
+    let told = |wanted: fn(&AgentEvent) -> bool| {
+        lab.was_shown(|what| matches!(what, What::Progress { progress: Progress::Agent { event } } if wanted(event)))
+    };
+    assert!(told(|event| matches!(event, AgentEvent::ToolFinished { tool, success: true, .. } if tool == "write")));
+    assert!(told(|event| matches!(event, AgentEvent::Usage { cost, .. } if *cost == Money::from_micros(70_000))));
+}
+
+#[tokio::test]
+async fn the_agent_is_given_the_delegation_and_what_is_left_of_the_money() {
+    let lab = Lab::new([Turn::idle().costing(100), fix()]);
+    let config = LoopConfig { expects: vec![Expectation::File("answer".into())], ..lab.config() };
+    lab.run(config).await;
+    let tasks = lab.script.tasks.lock().unwrap();
+    assert_eq!(tasks[0].delegation.objective, "Make it right.");
+    assert_eq!(tasks[0].delegation.expected_outcome.as_deref(), Some("these checks pass: sh check.sh"));
+    assert_eq!(tasks[0].delegation.expects, [Expectation::File("answer".into())]);
+    let budgets: Vec<_> = tasks.iter().map(|task| task.budget).collect();
+    assert_eq!(budgets, [Some(Money::dollars(5)), Some(Money::dollars(4))]);
+}
+
+#[tokio::test]
+async fn a_false_claim_is_counted_and_the_failure_goes_back_to_the_agent() {
+    let lab = Lab::new([Turn::idle().saying(CLAIM), fix().saying(CLAIM)]);
+    let result = lab.run(lab.config()).await;
+    assert_eq!((result.status, result.iterations, result.false_claims), (RunStatus::Completed, 2, 1), "{result:?}");
+    let prompts = lab.script.prompts();
+    assert_eq!(prompts[0], "Make it right.");
+    assert!(prompts[1].contains("sh check.sh") && prompts[1].contains("attempt #2"), "{}", prompts[1]);
+}
+
+#[tokio::test]
+async fn used_up_iterations_and_money_abort() {
+    let lab = Lab::new([Turn::write("notes", "1"), Turn::write("notes", "2")]);
+    let result = lab.run(LoopConfig { max_iterations: 2, ..lab.config() }).await;
+    assert_eq!((result.status, result.reason), (RunStatus::Aborted, Some(AbortReason::MaxIterations)), "{result:?}");
+
+    let lab = Lab::new([Turn::write("notes", "1").costing(60), Turn::write("notes", "2").costing(60)]);
+    let result = lab.run(LoopConfig { max_cost: Money::dollars(1), ..lab.config() }).await;
+    assert_eq!((result.reason, result.iterations), (Some(AbortReason::CostLimit), 2), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_request_to_stop_reaches_the_agent_and_ends_the_loop() {
+    let lab = Lab::new([Turn { waits: true, ..Turn::idle() }]);
+    let (stopper, requests) = stops();
+    let opened = begin(lab.services().await, lab.config().validate(&Caps::default()).unwrap(), requests).await.unwrap();
+    let (result, ()) = tokio::join!(finished(opened), async {
+        lab.script.waiting.notified().await;
+        stopper.stop(StopWhen::Now, StopBy::Keyboard);
+    });
+    assert_eq!(result.reason, Some(AbortReason::Cancelled), "{result:?}");
+    assert!(lab.was_recorded(|delta| matches!(delta, Delta::Stopping { stop: Stop { when: StopWhen::Now, .. } })));
+    lab.proven(result.loop_id).await;
+}
+
+#[tokio::test]
+async fn an_agent_that_may_have_run_uses_up_its_iteration_and_is_charged_what_it_reported() {
+    let lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
+    let loop_id = lab.crash_while_the_agent_waits().await;
+    let result = lab.resumed(loop_id).await;
+    assert_eq!((result.status, result.iterations), (RunStatus::Completed, 2), "{result:?}");
+    assert_eq!(result.cost, Money::from_micros(300_000));
+}
+
+#[tokio::test]
+async fn an_agent_that_never_started_is_started_again_in_the_same_iteration() {
+    let lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
+    let loop_id = lab.crash_while_the_agent_waits().await;
+    let attempts = lab.folder.path().join("state/loops").join(loop_id.to_string()).join("attempts");
+    let files = fs::read_dir(attempts).unwrap().map(|entry| entry.unwrap().path());
+    let markers: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "started")).collect();
+    assert_eq!(markers.len(), 1, "{markers:?}");
+    fs::remove_file(&markers[0]).unwrap();
+    let result = lab.resumed(loop_id).await;
+    assert_eq!((result.status, result.iterations), (RunStatus::Completed, 1), "{result:?}");
+    assert_eq!(result.cost, Money::ZERO);
+}
+
+#[tokio::test]
+async fn a_check_that_the_agent_rewrote_does_not_complete_the_loop() {
+    let lab = Lab::new([Turn::write("check.sh", "#!/bin/sh\nexit 0\n").saying(CLAIM), Turn::idle()]);
+    let result = lab.run(LoopConfig { max_iterations: 2, ..lab.config() }).await;
+    assert_eq!((result.status, result.verified), (RunStatus::Aborted, false), "{result:?}");
+    assert!(result.tampered > 0, "{result:?}");
+    assert!(lab.was_recorded(|delta| matches!(delta, Delta::Tampered { .. })));
+}
+
+#[tokio::test]
+async fn a_service_that_refused_for_a_while_costs_no_iteration() {
+    let trouble = Trouble { kind: TroubleKind::RateLimit, until: None, message: "429".into(), advice: None };
+    let lab = Lab::new([Turn { trouble: Some(trouble), ..Turn::idle() }, fix()]);
+    let result = lab.run(LoopConfig { max_iterations: 1, ..lab.config() }).await;
+    assert_eq!((result.status, result.iterations), (RunStatus::Completed, 1), "{result:?}");
+    assert_eq!(lab.script.prompts().len(), 2);
+}
+
+#[tokio::test]
+async fn a_kind_that_nobody_knows_ends_the_loop_with_its_name() {
+    let lab = Lab::new([]);
+    let result = lab.run(LoopConfig { agent: AgentSpec::new("x", "of-tomorrow", None), ..lab.config() }).await;
+    assert_eq!(result.status, RunStatus::Error);
+    assert!(result.error.as_ref().is_some_and(|error| error.contains("`of-tomorrow`")), "{result:?}");
+}
