@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead as _, Write};
 
+use ralph_config::Spelling;
 use ralph_config::trust::Answer;
+use ralph_model::ConfigError;
 use ralph_text::sanitize;
 pub(crate) use ralph_view::{counted, dollars};
 
@@ -59,8 +61,26 @@ fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
+const EXAMPLE: &str = r#"ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude"#;
+
+/// A broken rule, in the words of the command line, with a line that works.
+pub(crate) fn rule(error: &ConfigError) -> String {
+    let text = Spelling::Flag.rule(error);
+    // What is no key is an option of another command.
+    let is_of_run = error.key.contains('@') || Spelling::Flag.name(error.key).is_some();
+    if is_of_run { format!("{text}\n  example: {EXAMPLE}") } else { text }
+}
+
 /// The error with its causes, each said once: many messages name their cause themselves.
 pub(crate) fn told(error: &anyhow::Error) -> String {
+    let settings = error.downcast_ref::<ralph_config::Error>().and_then(|error| match error {
+        ralph_config::Error::Rule(rule) => Some(rule),
+        _ => None,
+    });
+    let broken = error.downcast_ref::<ConfigError>().or(settings);
+    if let Some(broken) = broken.or_else(|| error.downcast_ref::<ralph_host::Error>()?.rule()) {
+        return rule(broken);
+    }
     error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.contains(&cause) {
         true => text,
         false if text.is_empty() => cause,

@@ -76,8 +76,8 @@ impl Chooser<'_> {
             }
             Some((Choice::Both, origin)) => {
                 return Err(ConfigError::new(
-                    "--agent",
-                    format!("is given together with --agent-command ({origin})"),
+                    "agent",
+                    format!("is given together with @agent_command ({origin})"),
                     "either the name of an agent, or a command",
                 ));
             }
@@ -121,7 +121,7 @@ impl Chooser<'_> {
             (Some(""), Some(_)) => {
                 let problem = format!("`{name}` has no model after the colon");
                 let allowed = format!("{front}:MODEL, or {front} for its default model");
-                return Err(ConfigError::new("--agent", problem, allowed));
+                return Err(ConfigError::new("agent", problem, allowed));
             }
             (Some(model), Some(agent)) => return Ok(AgentSpec { model: Some(model.to_owned()), ..agent }),
             (_, _) => {}
@@ -132,7 +132,7 @@ impl Chooser<'_> {
             None => String::new(),
         };
         let allowed = format!("one of {}{}", usual_order().join(", "), self.configured());
-        Err(ConfigError::new("--agent", format!("`{name}` is not a known agent{hint}"), allowed))
+        Err(ConfigError::new("agent", format!("`{name}` is not a known agent{hint}"), allowed))
     }
 
     fn known(&mut self, name: &str) -> Result<Option<AgentSpec>, ConfigError> {
@@ -162,11 +162,11 @@ impl Chooser<'_> {
     fn none_named(&self) -> ConfigError {
         let problem = format!("no agent is named, and none of {} is installed", usual_order().join(", "));
         let allowed = format!(
-            "an installed agent (`ralph agents` says how to get one), --agent NAME{}, or --agent-command CMD with any program \
+            "an installed agent (`ralph agents` says how to get one), @agent NAME{}, or @agent_command CMD with any program \
              that reads its prompt from standard input",
             self.configured()
         );
-        ConfigError::new("--agent", problem, allowed)
+        ConfigError::new("agent", problem, allowed)
     }
 
     fn configured(&self) -> String {
@@ -210,10 +210,10 @@ fn refuse_second_model(model: &str, agents: &[AgentSpec]) -> Result<(), ConfigEr
         return Ok(());
     }
     let taken: Vec<String> = agents.iter().map(AgentSpec::title).collect();
-    let names: Vec<String> = agents.iter().map(|agent| format!("--agent {}:{model}", agent.name)).collect();
+    let names: Vec<String> = agents.iter().map(|agent| format!("@agent {}:{model}", agent.name)).collect();
     let problem = format!("`{model}` would have no effect: {} has a model already", taken.join(", "));
-    let allowed = format!("one of the two: {}, or no --model", names.join(" "));
-    Err(ConfigError::new("--model", problem, allowed))
+    let allowed = format!("one of the two: {}, or no @model", names.join(" "));
+    Err(ConfigError::new("model", problem, allowed))
 }
 
 /// Whoever types an option wants something of it: one that would do nothing is refused.
@@ -222,14 +222,14 @@ fn refuse_without_effect(caller: &Layer, agents: &[AgentSpec]) -> Result<(), Con
         refuse_second_model(model, agents)?;
     }
     let flag = match (caller.rotate, caller.escalate_after) {
-        (Some(true), _) => "--rotate",
-        (_, Some(_)) => "--escalate-after",
+        (Some(true), _) => "rotate",
+        (_, Some(_)) => "escalate_after",
         (_, None) => return Ok(()),
     };
     match agents {
         [only] => {
             let problem = format!("the only agent is {}", only.title());
-            let allowed = format!("several agents, each with its own --agent, or no {flag}");
+            let allowed = format!("several agents, each with its own @agent, or no @{flag}");
             Err(ConfigError::new(flag, problem, allowed))
         }
         _ => Ok(()),
@@ -324,13 +324,13 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
             let problem = format!("there is no price for `{model}`, so the cost of {} cannot be tracked", agent.name);
             let several = match agents {
                 [_] => "",
-                _ => "a model for each agent, as --agent NAME:MODEL; ",
+                _ => "a model for each agent, as @agent NAME:MODEL; ",
             };
             let allowed = format!(
                 "{several}a model with a price (`ralph agents --prices` lists them); [prices.\"{model}\"] with `input` and `output` in \
-                 dollars per million tokens in your configuration; or --unmetered"
+                 dollars per million tokens in your configuration; or @unmetered"
             );
-            return Err(ConfigError::new("--model", problem, allowed));
+            return Err(ConfigError::new("model", problem, allowed));
         }
     }
     Ok(())

@@ -1,13 +1,14 @@
 use ralph_model::Money;
 
 use super::*;
+use crate::Spelling;
 use crate::fixtures::{flags, layer};
 
 fn chosen(words: &[&str], user: &str, installed: &[&str]) -> Result<Agents, String> {
     let installed: Vec<String> = installed.iter().map(|name| (*name).to_owned()).collect();
     let (caller, user) = (flags(words), layer(user));
     let mut from = Chooser::new(Layers { caller: &caller, repository: None, user: &user });
-    from.agents(&installed).map_err(|error| error.to_string())
+    from.agents(&installed).map_err(|error| Spelling::Flag.rule(&error))
 }
 
 fn titles(agents: &Agents) -> Vec<String> {
@@ -146,7 +147,7 @@ fn a_model_without_a_price_is_refused_where_nobody_else_says_what_it_costs() {
     assert!(!refused(&AgentSpec { unmetered: true, ..spec("codex", "mystery-1") }));
     assert!(!refused(&AgentSpec { model: None, ..spec("codex", "") }), "the model shows when it runs");
     let both = [&spec("claude", "haiku"), &spec("codex", "haiku")];
-    let said = refuse_unpriced(&both, &PriceList::default()).unwrap_err().to_string();
+    let said = Spelling::Flag.rule(&refuse_unpriced(&both, &PriceList::default()).unwrap_err());
     assert!(said.contains("--agent NAME:MODEL"), "{said}");
 }
 

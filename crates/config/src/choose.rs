@@ -77,7 +77,7 @@ impl<'a> Chooser<'a> {
         };
         let added = repository.map_or(&[][..], Repository::prohibited);
         let files = [(base, origin), (added.to_vec(), Origin::Repository)];
-        self.paths(Key::ProhibitedPaths, "--prohibit", files, caller.prohibited_paths.as_ref())
+        self.paths(Key::ProhibitedPaths, "prohibited_paths", files, caller.prohibited_paths.as_ref())
     }
 
     pub(super) fn protected(&mut self) -> Result<Vec<String>, ConfigError> {
@@ -85,7 +85,7 @@ impl<'a> Chooser<'a> {
         let base = user.protected_paths.clone().unwrap_or_default();
         let added = repository.map_or(&[][..], Repository::protected);
         let files = [(base, Origin::User), (added.to_vec(), Origin::Repository)];
-        self.paths(Key::ProtectedPaths, "--protect", files, caller.protected_paths.as_ref())
+        self.paths(Key::ProtectedPaths, "protected_paths", files, caller.protected_paths.as_ref())
     }
 
     /// The weightiest file's list, and what the caller adds to it.
@@ -95,7 +95,7 @@ impl<'a> Chooser<'a> {
         let repository = approved.map(|globs| (globs, Origin::Repository));
         let user = || user.allow_test_change.clone().map(|globs| (globs, Origin::User));
         let file = repository.or_else(user).unwrap_or((Vec::new(), Origin::Default));
-        self.paths(Key::AllowTestChange, "--allow-test-change", [file], caller.allow_test_change.as_ref())
+        self.paths(Key::AllowTestChange, "allow_test_change", [file], caller.allow_test_change.as_ref())
     }
 
     /// The user's standing list, relative to the home folder, and what the caller adds, relative to the current one.
@@ -115,11 +115,11 @@ impl<'a> Chooser<'a> {
                 if path.trim().is_empty() || full == Path::new("/") || full == home {
                     let problem = format!("{path:?} would disable the sandbox");
                     let allowed = "a file or folder that the agent needs to write, such as ~/.my-agent; to go without a \
-                                   sandbox say --sandbox off";
-                    return Err(ConfigError::new("--allow-write", problem, allowed));
+                                   sandbox say @sandbox off";
+                    return Err(ConfigError::new("sandbox_writable", problem, allowed));
                 }
                 let Some(text) = full.to_str() else {
-                    return Err(ConfigError::new("--allow-write", format!("{path:?} is not UTF-8"), "UTF-8 text"));
+                    return Err(ConfigError::new("sandbox_writable", format!("{path:?} is not UTF-8"), "UTF-8 text"));
                 };
                 paths.push(text.to_owned());
             }
@@ -164,11 +164,7 @@ impl<'a> Chooser<'a> {
             for name in list {
                 if name.is_empty() || name.contains(['=', '\0']) {
                     let problem = format!("{name:?} is not the name of an environment variable");
-                    return Err(ConfigError::new(
-                        "--env",
-                        problem,
-                        "a name such as HTTP_PROXY; its value is inherited",
-                    ));
+                    return Err(ConfigError::new("env", problem, "a name such as HTTP_PROXY; its value is inherited"));
                 }
                 if !names.contains(&name) {
                     names.push(name);

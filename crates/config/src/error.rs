@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ralph_model::ConfigError;
 
-use super::Key;
+use super::{Key, Location};
 
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
@@ -25,42 +25,54 @@ pub enum Error {
     NotText { path: PathBuf },
 
     /// The file is not TOML.
-    #[error("{}:{line}: is not valid TOML: {message}", .path.display())]
-    Syntax { path: PathBuf, line: usize, message: String },
+    #[error("{at}: is not valid TOML: {message}\n{}", .at.snippet())]
+    Syntax { at: Location, message: String },
 
     /// A key that does not exist.
-    #[error("{}:{line}: `{key}` is not a key\n  did you mean `{nearest}`?", .path.display())]
-    UnknownKey { path: PathBuf, line: usize, key: String, nearest: String },
+    #[error("{at}: `{key}` is not a key\n{}\n  did you mean `{nearest}`?", .at.snippet())]
+    UnknownKey { at: Location, key: String, nearest: String },
 
     /// A key that exists elsewhere only.
-    #[error("{}:{line}: `{key}` cannot be set in a file: {why}", .path.display())]
-    NeverInAFile { path: PathBuf, line: usize, key: String, why: &'static str },
+    #[error("{at}: `{key}` cannot be set in a file: {why}\n{}", .at.snippet())]
+    NeverInAFile { at: Location, key: String, why: &'static str },
 
     /// A name that the user chose and that cannot be typed.
     #[error(
-        "{}:{line}: `{name}` cannot be the name of an agent\n  allowed: letters, digits, `-`, `_` and `.`",
-        .path.display()
+        "{at}: `{name}` cannot be the name of an agent\n{}\n  allowed: letters, digits, `-`, `_` and `.`",
+        .at.snippet()
     )]
-    AgentName { path: PathBuf, line: usize, name: String },
+    AgentName { at: Location, name: String },
 
     /// A value of the wrong kind.
-    #[error("{}:{line}: `{key}`: {message}\n  example: {example}", .path.display())]
-    Value { path: PathBuf, line: usize, key: String, message: String, example: &'static str },
+    #[error("{at}: `{key}`: {message}\n{}\n  example: {example}", .at.snippet())]
+    Value { at: Location, key: String, message: String, example: &'static str },
 
     /// A key that a repository may not set.
     #[error(
-        "{}:{line}: `{key}` is not allowed in a repository: it {}\n  set it in your own configuration, or remove it here",
-        .path.display(), .setting.effect()
+        "{at}: `{key}` is not allowed in a repository: it {}\n{}\n  set it in your own configuration, or remove it here",
+        .setting.effect(), .at.snippet()
     )]
-    NotForRepositories { path: PathBuf, line: usize, key: String, setting: Key },
+    NotForRepositories { at: Location, key: String, setting: Key },
 
     /// A glob of a repository that would give rights back.
     #[error(
-        "{}:{line}: `{key}`: `{glob}` is not allowed in a repository: it would allow what is prohibited\n  \
+        "{at}: `{key}`: `{glob}` is not allowed in a repository: it would allow what is prohibited\n{}\n  \
          remove it, or pass --prohibit '{glob}' yourself",
-        .path.display()
+        .at.snippet()
     )]
-    Widens { path: PathBuf, line: usize, key: &'static str, glob: String },
+    Widens { at: Location, key: &'static str, glob: String },
+
+    /// A name of a request that is no key.
+    #[error("{name}: is not known\n  did you mean `{nearest}`?")]
+    UnknownName { name: String, nearest: String },
+
+    /// A key that only the user's own configuration sets.
+    #[error("{name}: is not allowed in a request: it {}\n  set it in your own configuration", .key.effect())]
+    NotForRequests { name: String, key: Key },
+
+    /// A value of a request.
+    #[error("{name}: {message}")]
+    RequestValue { name: String, message: String },
 
     /// A rule over the whole configuration.
     #[error(transparent)]

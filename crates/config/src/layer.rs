@@ -151,6 +151,9 @@ impl<'de> Deserialize<'de> for Dollars {
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Dollars, E> {
                 self.visit_str(&number.to_string())
             }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Dollars, E> {
+                self.visit_str(&number.to_string())
+            }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Dollars, E> {
                 Money::from_number(number).map(Dollars).map_err(E::custom)
             }
@@ -179,6 +182,9 @@ impl<'de> Deserialize<'de> for Pause {
             fn visit_i64<E: de::Error>(self, number: i64) -> Result<Pause, E> {
                 let negative = || E::custom(format!("{number} is negative: a pause is 0 or more milliseconds"));
                 u64::try_from(number).map(|millis| Pause(Millis(millis))).map_err(|_| negative())
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Pause, E> {
+                Ok(Pause(Millis(number)))
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Pause, E> {
                 text.parse().map(Pause).map_err(E::custom)

@@ -9,13 +9,17 @@ mod choose;
 mod error;
 #[cfg(test)]
 mod fixtures;
+mod json;
 mod keys;
 mod layer;
+mod location;
 mod parse;
 mod read;
 mod repository;
 mod resolve;
+mod schema;
 pub mod skills;
+mod spelling;
 pub mod trust;
 mod user;
 
@@ -23,10 +27,13 @@ pub use choose::Layers;
 pub use error::Error;
 pub use keys::{Class, Key, meant};
 pub use layer::{CapsTable, Dollars, Layer, NamedAgent, NotifyTable, OneOrMore, Pause, PriceTable, Span, Whose};
+pub use location::Location;
 pub use parse::{Document, Present, parse};
 pub use read::{Links, read};
 pub use repository::{Approval, FILE_NAME, Repository, RepositoryFile, hash};
-pub use resolve::{Inputs, Origin, Resolved, Source, caps, metrics_path, resolve};
+pub use resolve::{Inputs, Origin, Resolved, RunSettings, Source, metrics_path, resolve};
+pub use schema::schema;
+pub use spelling::Spelling;
 pub use user::read_user;
 
 /// The largest configuration file or skill that is read.

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::NEVER_IN_A_FILE;
-use super::{Error, Key, Layer};
+use super::{Error, Key, Layer, Location};
 
 /// A configuration file as it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,15 +26,16 @@ pub struct Present {
     pub key: Key,
     /// As it is written there, with dots between tables.
     pub name: String,
-    /// Where, counted from 1.
-    pub line: usize,
+    /// Where its value is.
+    pub at: Location,
     value: Range<usize>,
 }
 
 impl Document {
-    /// The line of a key, for messages about its value; 1 when the file does not set it.
-    pub fn line_of(&self, key: Key) -> usize {
-        self.present.iter().find(|present| present.key == key).map_or(1, |present| present.line)
+    /// Where the value of a key is, for messages about it; none when the file does not set it.
+    #[must_use]
+    pub fn location(&self, key: Key) -> Option<&Location> {
+        self.present.iter().find(|present| present.key == key).map(|present| &present.at)
     }
 }
 
@@ -45,10 +46,8 @@ impl Document {
 pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
     // Windows editors put a byte order mark first; TOML does not know it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let line_of = |span: Option<Range<usize>>| line_at(text, span.map_or(0, |span| span.start));
     let table = DeTable::parse(text).map_err(|error| Error::Syntax {
-        path: path.to_owned(),
-        line: line_of(error.span()),
+        at: Location::new(path, text, error.span().unwrap_or_default()),
         message: error.message().to_owned(),
     })?;
     let mut walk = Walk { path, text, present: Vec::new() };
@@ -56,12 +55,11 @@ pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
     let mut present = walk.present;
     present.sort_by_key(|present| present.value.start);
     let layer = Layer::deserialize(toml::Deserializer::from(table)).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        let inside = |present: &&Present| present.value.contains(&at);
+        let span = error.span().unwrap_or_default();
+        let inside = |present: &&Present| present.value.contains(&span.start);
         let found = present.iter().find(inside).or(present.first());
         Error::Value {
-            path: path.to_owned(),
-            line: line_at(text, at),
+            at: Location::new(path, text, span),
             key: found.map_or_else(String::new, |present| present.name.clone()),
             message: error.message().to_owned(),
             example: found.map_or("", |present| present.key.example()),
@@ -79,56 +77,49 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn table(&mut self, prefix: &[&str], table: &DeTable<'_>) -> Result<(), Error> {
         for (name, value) in table.iter() {
-            let line = line_at(self.text, name.span().start);
+            let at = Location::new(self.path, self.text, name.span());
             let path: Vec<&str> = prefix.iter().copied().chain([name.get_ref().as_ref()]).collect();
-            self.entry(&path, line, value)?;
+            self.entry(&path, at, value)?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, path: &[&str], line: usize, value: &Spanned<DeValue<'_>>) -> Result<(), Error> {
+    fn entry(&mut self, path: &[&str], at: Location, value: &Spanned<DeValue<'_>>) -> Result<(), Error> {
         let full = path.join(".");
         if let Some(key) = Key::ALL.iter().copied().find(|key| matches(*key, path) == Match::Whole) {
-            self.present.push(Present { key, name: full, line, value: value.span() });
+            let at = Location::new(self.path, self.text, value.span());
+            self.present.push(Present { key, name: full, at, value: value.span() });
             return Ok(());
         }
         let Some(parent) = Key::ALL.iter().copied().find(|key| matches(*key, path) == Match::Start) else {
-            return Err(self.unknown(path, full, line));
+            return Err(unknown(path, full, at));
         };
         if parent.segments().nth(path.len() - 1) == Some("*") && !is_name(parent, path[path.len() - 1]) {
             let name = path[path.len() - 1].to_owned();
-            return Err(Error::AgentName { path: self.path.to_owned(), line, name });
+            return Err(Error::AgentName { at, name });
         }
         match value.get_ref() {
             // It would do nothing, and whoever wrote it meant something.
             DeValue::Table(inner) if inner.is_empty() => Err(Error::Value {
-                path: self.path.to_owned(),
-                line,
+                at,
                 key: full,
                 message: "the table is empty: set a key in it or remove it".to_owned(),
                 example: parent.example(),
             }),
             DeValue::Table(inner) => self.table(path, inner),
-            _ => Err(Error::Value {
-                path: self.path.to_owned(),
-                line,
-                key: full,
-                message: "must be a table".to_owned(),
-                example: parent.example(),
-            }),
+            _ => Err(Error::Value { at, key: full, message: "must be a table".to_owned(), example: parent.example() }),
         }
     }
+}
 
-    fn unknown(&self, path: &[&str], key: String, line: usize) -> Error {
-        let file = self.path.to_owned();
-        if let Some((_, why)) = NEVER_IN_A_FILE.iter().find(|(name, _)| *name == key) {
-            return Error::NeverInAFile { path: file, line, key, why };
-        }
-        let (typed, prefix) = path.split_last().map_or(("", path), |(last, prefix)| (*last, prefix));
-        let nearest = Key::nearest(prefix, typed);
-        let nearest = prefix.iter().copied().chain([nearest]).collect::<Vec<_>>().join(".");
-        Error::UnknownKey { path: file, line, key, nearest }
+fn unknown(path: &[&str], key: String, at: Location) -> Error {
+    if let Some((_, why)) = NEVER_IN_A_FILE.iter().find(|(name, _)| *name == key) {
+        return Error::NeverInAFile { at, key, why };
     }
+    let (typed, prefix) = path.split_last().map_or(("", path), |(last, prefix)| (*last, prefix));
+    let nearest = Key::nearest(prefix, typed);
+    let nearest = prefix.iter().copied().chain([nearest]).collect::<Vec<_>>().join(".");
+    Error::UnknownKey { at, key, nearest }
 }
 
 #[derive(PartialEq, Eq)]
@@ -153,10 +144,6 @@ fn matches(key: Key, path: &[&str]) -> Match {
 fn is_name(key: Key, name: &str) -> bool {
     let signs = if key.name().starts_with("prices.") { "-_./:@[]" } else { "-_." };
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || signs.contains(c))
-}
-
-fn line_at(text: &str, offset: usize) -> usize {
-    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
 #[cfg(test)]

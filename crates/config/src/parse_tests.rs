@@ -61,7 +61,7 @@ fn a_whole_file_is_understood() {
     assert_eq!(layer.pause_ms.map(|pause| pause.0), Some(Millis(2000)));
     assert_eq!(layer.iteration_timeout.map(|span| span.0), Some(Millis::minutes(90)));
     assert_eq!(layer.agents["helper"].command.as_deref(), Some("./helper"));
-    let lines: Vec<(&str, usize)> = document.present.iter().map(|p| (p.name.as_str(), p.line)).collect();
+    let lines: Vec<(&str, usize)> = document.present.iter().map(|p| (p.name.as_str(), p.at.line)).collect();
     assert_eq!(lines[0], ("max_iterations", 2));
     assert!(lines.contains(&("agents.helper.unmetered", 9)) && lines.contains(&("caps.daily_cost_usd", 11)));
 }
@@ -69,7 +69,10 @@ fn a_whole_file_is_understood() {
 #[test]
 fn an_unknown_key_names_file_line_key_and_the_nearest_valid_one() {
     insta::assert_snapshot!(message("\nmax_iteration = 3"), @r#"
-    ralph.toml:2: `max_iteration` is not a key
+    ralph.toml:2:1: `max_iteration` is not a key
+      |
+    2 | max_iteration = 3
+      | ^^^^^^^^^^^^^
       did you mean `max_iterations`?
     "#);
     for (typed, nearest) in [
@@ -100,15 +103,24 @@ fn what_no_file_can_say_is_explained() {
 #[test]
 fn a_wrong_value_names_its_line_and_shows_one_that_works() {
     insta::assert_snapshot!(message("\n\nmax_iterations = 'ten'"), @r#"
-    ralph.toml:3: `max_iterations`: invalid type: string "ten", expected u32
+    ralph.toml:3:18: `max_iterations`: invalid type: string "ten", expected u32
+      |
+    3 | max_iterations = 'ten'
+      |                  ^^^^^
       example: max_iterations = 10
     "#);
     insta::assert_snapshot!(message("max_cost_usd = -1"), @r#"
-    ralph.toml:1: `max_cost_usd`: `-1` is not an amount in dollars: write it like 5, 2.50 or $0.75, with at most six decimals
+    ralph.toml:1:16: `max_cost_usd`: `-1` is not an amount in dollars: write it like 5, 2.50 or $0.75, with at most six decimals
+      |
+    1 | max_cost_usd = -1
+      |                ^^
       example: max_cost_usd = 2.50
     "#);
     insta::assert_snapshot!(message("caps = 3"), @r#"
-    ralph.toml:1: `caps`: must be a table
+    ralph.toml:1:1: `caps`: must be a table
+      |
+    1 | caps = 3
+      | ^^^^
       example: caps.iterations = 80
     "#);
     for (text, wanted) in [
@@ -136,12 +148,12 @@ fn a_wrong_value_names_its_line_and_shows_one_that_works() {
 
 #[test]
 fn broken_toml_names_the_line() {
-    assert!(message("a = 1\nmax_iterations = [").starts_with("ralph.toml:2: is not valid TOML"));
-    assert!(message("max_iterations = 1\nmax_iterations = 2").contains("ralph.toml:2: is not valid TOML"));
+    assert!(message("a = 1\nmax_iterations = [").starts_with("ralph.toml:2:19: is not valid TOML"));
+    assert!(message("max_iterations = 1\nmax_iterations = 2").contains("ralph.toml:2:1: is not valid TOML"));
 }
 
 #[test]
 fn a_byte_order_mark_and_windows_line_ends_are_fine() {
     let document = parsed("\u{feff}max_iterations = 3\r\nskill = 'tdd'\r\n").unwrap();
-    assert_eq!((document.layer.max_iterations, document.line_of(Key::Skill)), (Some(3), 2));
+    assert_eq!((document.layer.max_iterations, document.location(Key::Skill).map_or(0, |at| at.line)), (Some(3), 2));
 }

@@ -56,17 +56,17 @@ impl RepositoryFile {
         let Ok(text) = String::from_utf8(bytes) else { return Err(Error::NotText { path }) };
         let document = parse(&path, &text)?;
         if let Some(present) = document.present.iter().find(|present| present.key.class() == Class::UserOnly) {
-            let (line, key, setting) = (present.line, present.name.clone(), present.key);
-            return Err(Error::NotForRepositories { path, line, key, setting });
+            let (at, key, setting) = (present.at.clone(), present.name.clone(), present.key);
+            return Err(Error::NotForRepositories { at, key, setting });
         }
         let paths = [
             (Key::ProhibitedPaths, &document.layer.prohibited_paths),
             (Key::ProtectedPaths, &document.layer.protected_paths),
         ];
         for (key, globs) in paths {
-            if let Some(glob) = globs.iter().flatten().find(|glob| widens(glob)) {
-                let (line, glob) = (document.line_of(key), glob.clone());
-                return Err(Error::Widens { path, line, key: key.name(), glob });
+            let glob = globs.iter().flatten().find(|glob| widens(glob));
+            if let Some((glob, at)) = glob.zip(document.location(key)) {
+                return Err(Error::Widens { at: at.clone(), key: key.name(), glob: glob.clone() });
             }
         }
         Ok(Self { path, text, sha256, document })

@@ -8,10 +8,13 @@ fn file(text: &str) -> Result<RepositoryFile, String> {
 fn what_only_the_user_may_say_is_refused_with_the_place() {
     for key in Key::ALL.iter().filter(|key| key.class() == Class::UserOnly) {
         let message = file(&format!("\n{}", key.example())).unwrap_err();
-        assert!(message.starts_with("ralph.toml:2: ") && message.contains("not allowed in a repository"), "{message}");
+        assert!(message.starts_with("ralph.toml:2:") && message.contains("not allowed in a repository"), "{message}");
     }
     insta::assert_snapshot!(file("caps.iterations = 900").unwrap_err(), @r#"
-    ralph.toml:1: `caps.iterations` is not allowed in a repository: it changes the cap on iterations per loop
+    ralph.toml:1:19: `caps.iterations` is not allowed in a repository: it changes the cap on iterations per loop
+      |
+    1 | caps.iterations = 900
+      |                   ^^^
       set it in your own configuration, or remove it here
     "#);
 }

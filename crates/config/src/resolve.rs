@@ -4,7 +4,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use ralph_model::{Caps, ConfigError, DEFAULT_PROMISE, LoopConfig, Millis, PriceList, Skill};
+use ralph_model::{
+    Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, PriceList, Skill, ValidLoopConfig,
+};
 
 use super::agents::{self, Agents};
 use super::choose::{Chooser, Layers};
@@ -29,6 +31,8 @@ pub struct Inputs<'a> {
     pub skill: Option<Found>,
     /// The skill for a stall, when [`Layers::wants_deep_debug`].
     pub deep_debug: Option<Skill>,
+    /// How many candidates race; none for one loop.
+    pub race: Option<u32>,
     /// Agents that were found on this computer, in the order in which they are preferred.
     pub installed: &'a [String],
 }
@@ -37,7 +41,18 @@ pub struct Inputs<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Resolved {
     /// The loop's configuration, valid under the caps.
-    pub config: LoopConfig,
+    pub config: ValidLoopConfig,
+    /// How many candidates race; none where one loop runs.
+    pub race: Option<u32>,
+    /// What goes with it.
+    pub settings: RunSettings,
+    /// Where each value came from, in the order of the fields.
+    pub sources: Vec<Source>,
+}
+
+/// What the user's own configuration adds to every run. No part of the journal: a resumed loop gets it anew.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSettings {
     /// The caps of the installation.
     pub caps: Caps,
     /// The user's command for notifications.
@@ -46,8 +61,21 @@ pub struct Resolved {
     pub metrics_path: PathBuf,
     /// What tokens cost.
     pub prices: PriceList,
-    /// Where each value came from, in the order of the fields.
-    pub sources: Vec<Source>,
+}
+
+impl RunSettings {
+    /// What the user's file says for runs of a project.
+    ///
+    /// # Errors
+    /// When a price lacks what nobody can guess.
+    pub fn new(user: &Layer, project: &Path) -> Result<Self, ConfigError> {
+        Ok(Self {
+            caps: caps(user),
+            notify: user.notify.command.clone(),
+            metrics_path: metrics_path(user, project),
+            prices: agents::prices(user)?,
+        })
+    }
 }
 
 /// Where a value came from.
@@ -87,7 +115,7 @@ impl fmt::Display for Origin {
 }
 
 /// The caps of the installation: only the user's own file moves them.
-pub fn caps(user: &Layer) -> Caps {
+fn caps(user: &Layer) -> Caps {
     let default = Caps::default();
     Caps {
         iterations: user.caps.iterations.unwrap_or(default.iterations),
@@ -104,12 +132,11 @@ pub fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
 /// Puts everything together and checks it.
 ///
 /// # Errors
-/// Names the field, what is allowed and a command line that works.
+/// Names the key and what is allowed.
 pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
     let user = layers.user;
     let caps = caps(user);
     let mut from = Chooser::new(layers);
-    let limit = |flag| ConfigError::missing_limit(flag, &caps);
     let max_iterations = from.optional(Key::MaxIterations, |layer| layer.max_iterations);
     let max_cost = from.optional(Key::MaxCostUsd, |layer| layer.max_cost_usd.map(|dollars| dollars.0));
     let (found_skill, skill_verify) = match inputs.skill {
@@ -140,13 +167,17 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
     let max_cost = max_cost.or(is_unmetered.then_some(caps.loop_cost));
     let (max_iterations, max_cost) = match (max_iterations, max_cost) {
         (Some(iterations), Some(cost)) => (iterations, cost),
-        (None, Some(_)) => return Err(limit("--max").into()),
-        (Some(_), None) => return Err(limit("--max-cost").into()),
+        (None, Some(_)) => {
+            return Err(missing_limit("max_iterations", format!("1 to {} iterations", caps.iterations)).into());
+        }
+        (Some(_), None) => {
+            return Err(missing_limit("max_cost_usd", format!("more than $0, up to {}", caps.loop_cost)).into());
+        }
         (None, None) => return Err(both_limits(&caps).into()),
     };
     let Agents { first, more, turns } = agents?;
     let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, first, utf8(inputs.workspace)?);
-    let config = LoopConfig {
+    let mut config = LoopConfig {
         more_agents: more,
         turns,
         max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), usual.max_wait),
@@ -214,25 +245,57 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
         log_limit: from.required(Key::LogLimit, |layer| layer.log_limit, usual.log_limit),
         ..usual
     };
-    config.validate(&caps)?;
-    let prices = agents::prices(user)?;
-    agents::refuse_unpriced(&config.agents().collect::<Vec<_>>(), &prices)?;
+    if let Some(candidates) = inputs.race {
+        race(&mut config, candidates)?;
+    }
+    let config = config.validate(&caps)?;
+    let settings = RunSettings::new(user, inputs.workspace)?;
+    agents::refuse_unpriced(&config.agents().collect::<Vec<_>>(), &settings.prices)?;
     let mut sources = from.sources;
     sources.sort_by_key(|source| source.key);
-    let (notify, metrics_path) = (user.notify.command.clone(), metrics_path(user, inputs.workspace));
-    Ok(Resolved { config, caps, notify, metrics_path, prices, sources })
+    Ok(Resolved { config, race: inputs.race, settings, sources })
+}
+
+fn missing_limit(key: &'static str, allowed: String) -> ConfigError {
+    ConfigError::new(key, "is required: a loop does not start without both limits", allowed)
+}
+
+/// The most candidates of one race: each is a worktree and a set of processes.
+const MAX_CANDIDATES: u32 = 8;
+
+/// A race needs candidates and a check. Each candidate works in a worktree, and the winner's work is found on its branch.
+fn race(config: &mut LoopConfig, candidates: u32) -> Result<(), ConfigError> {
+    let problem = match candidates {
+        0 | 1 => Some(format!("{candidates} is too few: a race needs at least 2 candidates")),
+        2..=MAX_CANDIDATES => None,
+        _ => Some(format!("{candidates} is too many: each candidate is a worktree and a set of processes")),
+    };
+    if let Some(problem) = problem {
+        return Err(ConfigError::new("race", problem, format!("2 to {MAX_CANDIDATES}")));
+    }
+    if config.verification_commands.is_empty() {
+        let problem = "needs a check: without one no candidate can win";
+        return Err(ConfigError::new("race", problem, "@race together with @verification_command"));
+    }
+    config.isolation = Isolation::Worktree;
+    config.commit = true;
+    Ok(())
 }
 
 /// Said at once: whoever is told of one limit at a time types the line three times.
 fn both_limits(caps: &Caps) -> ConfigError {
     let allowed = format!("1 to {} iterations, and more than $0, up to {}", caps.iterations, caps.loop_cost);
-    ConfigError::new("--max and --max-cost", "are required: a loop does not start without both limits", allowed)
+    ConfigError::new(
+        "@max_iterations and @max_cost_usd",
+        "are required: a loop does not start without both limits",
+        allowed,
+    )
 }
 
 fn utf8(workspace: &Path) -> Result<String, ConfigError> {
     workspace.to_str().map(str::to_owned).ok_or_else(|| {
         let problem = format!("{} is not UTF-8", workspace.display());
-        ConfigError::new("--workspace", problem, "a folder whose path is UTF-8 text")
+        ConfigError::new("workspace", problem, "a folder whose path is UTF-8 text")
     })
 }
 

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use ralph_model::{AgentSpec, Isolation, Keep, Money, OnBlocked};
 
 use super::super::fixtures::{self, layer};
-use super::super::{Approval, Class, Repository, RepositoryFile};
+use super::super::{Approval, Class, Repository, RepositoryFile, Spelling};
 use super::*;
 
 const USER: &str = r#"
@@ -35,12 +35,16 @@ fn resolved(caller: &Layer, user: &Layer, repository: Option<&Repository>) -> Re
         objective: "Fix it".to_owned(),
         workspace: Path::new("/work"),
         installed: &[],
+        race: None,
         home: Path::new("/users/ada"),
         current: Path::new("/work"),
         skill: layers.skill().and_then(|name| built_in(&name)),
         deep_debug: layers.wants_deep_debug().then(|| built_in(crate::skills::DEEP_DEBUG).unwrap().skill),
     };
-    resolve(layers, inputs).map_err(|error| error.to_string())
+    resolve(layers, inputs).map_err(|error| match error {
+        Error::Rule(rule) => Spelling::Flag.rule(&rule),
+        error => error.to_string(),
+    })
 }
 
 fn origin(resolved: &Resolved, key: Key) -> Option<Origin> {
@@ -134,7 +138,7 @@ fn a_canary_for_every_key_that_a_repository_can_set() {
         }
         // Neither can move what is the user's alone.
         for one in [&unapproved, &approved] {
-            assert_eq!((one.caps, &one.notify, &one.metrics_path), (quiet.caps, &quiet.notify, &quiet.metrics_path));
+            assert_eq!(one.settings, quiet.settings);
             assert_eq!(one.config.env, quiet.config.env);
         }
         tried += 1;
@@ -149,13 +153,11 @@ fn a_loop_without_both_limits_does_not_start() {
     insta::assert_snapshot!(message, @r#"
     --max: is required: a loop does not start without both limits
       allowed: 1 to 50 iterations
-      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude
     "#);
     let message = resolved(&flags("--max 1"), &layer(agent), None).unwrap_err();
     insta::assert_snapshot!(message, @r#"
     --max-cost: is required: a loop does not start without both limits
       allowed: more than $0, up to $10.00
-      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude
     "#);
 }
 
@@ -165,13 +167,11 @@ fn an_agent_has_to_be_named_and_known() {
     insta::assert_snapshot!(resolved(&flags(""), &layer(limits), None).unwrap_err(), @r#"
     --agent: no agent is named, and none of claude, codex, opencode, gemini is installed
       allowed: an installed agent (`ralph agents` says how to get one), --agent NAME (no other is configured: add `[agents.NAME]` to your configuration), or --agent-command CMD with any program that reads its prompt from standard input
-      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude
     "#);
     let some = format!("{limits}agents.a.command = 'x'\nagents.b.command = 'y'");
     insta::assert_snapshot!(resolved(&flags("--agent c"), &layer(&some), None).unwrap_err(), @r#"
     --agent: `c` is not a known agent
       allowed: one of claude, codex, opencode, gemini (configured: a, b)
-      example: ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude
     "#);
     let both = format!("{limits}agent = 'a'\nagent_command = 'x'");
     assert!(resolved(&flags(""), &layer(&both), None).unwrap_err().contains("together with"));
@@ -195,14 +195,17 @@ fn caps_hold_whatever_a_caller_says_and_only_the_user_moves_them() {
     assert!(resolved(&flags("--max-cost 10.000001"), &layer(USER), None).unwrap_err().contains("cap of $10.00"));
     let moved = format!("{USER}[caps]\niterations = 60\nloop_cost_usd = 12\ndaily_cost_usd = 13");
     let resolved = resolved(&flags("--max 60 --max-cost 12"), &layer(&moved), None).unwrap();
-    assert_eq!(resolved.caps, Caps { iterations: 60, loop_cost: Money::dollars(12), daily_cost: Money::dollars(13) });
+    assert_eq!(
+        resolved.settings.caps,
+        Caps { iterations: 60, loop_cost: Money::dollars(12), daily_cost: Money::dollars(13) }
+    );
 }
 
 #[test]
 fn prohibited_paths_are_replaced_by_the_user_and_added_to_by_everybody_else() {
     let narrowing = repository("prohibited_paths = ['infra/**', '.env']", Approval::Missing);
     let with = |user: &str, words: &str| {
-        resolved(&flags(words), &layer(user), Some(&narrowing)).unwrap().config.prohibited_paths
+        resolved(&flags(words), &layer(user), Some(&narrowing)).unwrap().config.into_inner().prohibited_paths
     };
     let base = ["src/auth/**", "src/payments/**", "migrations/**", ".env.*", "infra/**", ".env"];
     assert_eq!(with(USER, ""), base);
@@ -229,7 +232,7 @@ fn the_environment_is_the_users_list_and_the_flags() {
 #[test]
 fn a_promise_is_explicit_when_somebody_wrote_it_down() {
     let promise = |words: &str, user: &str| {
-        let config = resolved(&flags(words), &layer(user), None).unwrap().config;
+        let config = resolved(&flags(words), &layer(user), None).unwrap().config.into_inner();
         (config.completion_promise, config.promise_is_explicit)
     };
     let plain = USER.replace("skill = \"code-cleanup\"\n", "");
@@ -243,7 +246,7 @@ fn a_promise_is_explicit_when_somebody_wrote_it_down() {
 fn flags_reach_the_configuration() {
     let words = "--worktree --commit --ratchet --keep best --on-blocked continue --no-context --deep-debug \
                  --pause 1s --iteration-timeout 2m --verify-timeout 3m --junit a.xml --expect clean-tree --protect t/**";
-    let config = resolved(&flags(words), &layer(USER), None).unwrap().config;
+    let config = resolved(&flags(words), &layer(USER), None).unwrap().config.into_inner();
     assert_eq!(
         (config.isolation, config.keep, config.on_blocked),
         (Isolation::Worktree, Keep::Best, OnBlocked::Continue)

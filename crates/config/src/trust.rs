@@ -74,7 +74,7 @@ impl Question {
     pub fn about_file(file: &RepositoryFile, workspace: &Path) -> Option<Self> {
         let effects: Vec<String> = file
             .needing_approval()
-            .map(|present| format!("line {}: `{}` {}", present.line, present.name, present.key.effect()))
+            .map(|present| format!("line {}: `{}` {}", present.at.line, present.name, present.key.effect()))
             .collect();
         (!effects.is_empty()).then(|| Self {
             path: file.path().to_owned(),

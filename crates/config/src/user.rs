@@ -13,9 +13,10 @@ pub fn read_user(path: &Path) -> Result<Layer, Error> {
     let Some(bytes) = read(path, Links::Follow)? else { return Ok(Layer::default()) };
     let Ok(text) = String::from_utf8(bytes) else { return Err(Error::NotText { path: path.to_owned() }) };
     let document = parse(path, &text)?;
-    if let Some(message) = unknown_in_order(&document.layer) {
-        let (key, line, path) = (Key::AgentOrder, document.line_of(Key::AgentOrder), path.to_owned());
-        return Err(Error::Value { path, line, key: key.name().to_owned(), message, example: key.example() });
+    let order = document.location(Key::AgentOrder).zip(unknown_in_order(&document.layer));
+    if let Some((at, message)) = order {
+        let (at, key) = (at.clone(), Key::AgentOrder);
+        return Err(Error::Value { at, key: key.name().to_owned(), message, example: key.example() });
     }
     Ok(document.layer)
 }

@@ -1,8 +1,5 @@
 //! Why a run cannot be started or continued.
 
-use std::io;
-use std::path::PathBuf;
-
 use ralph_config::{skills, trust};
 use ralph_model::{ConfigError, exit_code};
 
@@ -18,14 +15,6 @@ pub enum Error {
     /// Something of the repository is not approved.
     #[error(transparent)]
     Trust(#[from] trust::Error),
-    /// The folder to work in is not there.
-    #[error("--workspace: {}: {source}\n  allowed: a folder that exists", .path.display())]
-    Workspace {
-        /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
     /// There is no git program.
     #[error("git is not installed: install it (Debian: apt-get install git) and try again")]
     NoGit,
@@ -35,6 +24,9 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] ralph_store::Error),
+    /// The repository could not be read.
+    #[error(transparent)]
+    Repository(#[from] ralph_workspace::Error),
     /// The run could not be opened.
     #[error(transparent)]
     Runtime(#[from] ralph_runtime::Error),
@@ -51,6 +43,19 @@ impl Error {
             | Self::Store(_)
             | Self::Runtime(ralph_runtime::Error::File { .. } | ralph_runtime::Error::Store(_)) => exit_code::ERROR,
             _ => exit_code::USAGE,
+        }
+    }
+}
+
+impl Error {
+    /// The rule that was broken, where that is what is wrong.
+    #[must_use]
+    pub const fn rule(&self) -> Option<&ConfigError> {
+        match self {
+            Self::Settings(ralph_config::Error::Rule(rule)) | Self::Runtime(ralph_runtime::Error::Config(rule)) => {
+                Some(rule)
+            }
+            _ => None,
         }
     }
 }

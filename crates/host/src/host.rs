@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use ralph_agents::Program;
-use ralph_config::{Layer, Links, read, read_user};
-use ralph_model::{AgentSpec, Caps, ConfigError, Launch, PriceList, Timestamp};
+use ralph_config::{Layer, Links, RunSettings, read, read_user};
+use ralph_model::{AgentSpec, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
 use ralph_store::StoreHandle;
@@ -47,6 +47,8 @@ pub struct Host {
     pub dirs: Dirs,
     /// The current folder.
     pub current: PathBuf,
+    /// What agents and checks may write besides the workspace; none means what they usually need.
+    pub writable: Option<Vec<PathBuf>>,
     input: HostInput,
 }
 
@@ -57,7 +59,7 @@ impl Host {
     /// When there is no home directory.
     pub fn new(input: HostInput) -> Result<Self, NoHome> {
         let variable = |name: &str| value_of(&input.variables, name);
-        Ok(Self { dirs: Dirs::from_variables(variable)?, current: input.current.clone(), input })
+        Ok(Self { dirs: Dirs::from_variables(variable)?, current: input.current.clone(), writable: None, input })
     }
 
     /// The user's own configuration.
@@ -94,15 +96,22 @@ impl Host {
     ///
     /// # Errors
     /// When git is missing or a variable that was asked for is not set.
-    pub fn services(&self, store: StoreHandle, wants: HostOptions, watcher: Watcher) -> Result<Services, Error> {
-        let chosen = environment::choose(self.input.variables.iter().cloned(), &wants.env);
+    pub(crate) fn services(
+        &self,
+        store: StoreHandle,
+        config: &LoopConfig,
+        settings: &RunSettings,
+        watcher: Watcher,
+    ) -> Result<Services, Error> {
+        let chosen = environment::choose(self.input.variables.iter().cloned(), &config.env);
         if let Some(name) = chosen.absent.first() {
             let problem = format!("{name} is not set");
-            return Err(ConfigError::new("--env", problem, "names of variables that exist").into());
+            return Err(ConfigError::new("env", problem, "names of variables that exist").into());
         }
-        if wants.writable.is_none() && wants.level.is_some() {
+        let usual = self.writable.is_none();
+        if usual {
             self.make_caches();
-            self.make_settings(&wants.agents);
+            self.make_settings(config.agents());
         }
         let agent_variables = self.agent_variables(chosen.for_agents, &self.written_variables());
         let redactor = self.redactor();
@@ -117,17 +126,17 @@ impl Host {
             global_excludes: user.excludes,
             author: user.author,
             git,
-            settings: self.agent_settings(wants.writable.is_none()),
-            kept: self.kept_settings(wants.writable.is_none()),
-            writable: wants.writable.unwrap_or_else(|| sandbox::writable(|name| self.variable(name))),
-            level: wants.level.unwrap_or_else(|| Level::none("not looked for")),
+            settings: self.agent_settings(usual),
+            kept: self.kept_settings(usual),
+            writable: self.writable.clone().unwrap_or_else(|| sandbox::writable(|name| self.variable(name))),
+            level: self.level(),
             environment: chosen.variables,
             agent_variables,
-            prices: Arc::new(wants.prices),
+            prices: Arc::new(settings.prices.clone()),
             hook: Some(vec![self.input.program.clone().into_os_string(), GUARD.into()]),
-            caps: wants.caps,
-            metrics: wants.metrics,
-            notify: wants.notify,
+            caps: settings.caps,
+            metrics: Some(settings.metrics_path.clone()),
+            notify: settings.notify.clone(),
             version: self.input.version.clone(),
             watcher,
             now: self.input.now,
@@ -170,12 +179,12 @@ impl Host {
 
     /// Makes the folders in which an agent keeps its own things, because inside the sandbox it could not. One that cannot be
     /// made is the agent's to tell of.
-    fn make_settings(&self, agents: &[AgentSpec]) {
+    fn make_settings<'a>(&self, agents: impl Iterator<Item = &'a AgentSpec>) {
         let home = self.user_home();
         if !home.is_absolute() || home.parent().is_none() || !home.is_dir() {
             return;
         }
-        let folders = agents.iter().filter_map(Program::of).flat_map(|program| program.made);
+        let folders = agents.filter_map(Program::of).flat_map(|program| program.made);
         for folder in folders {
             let _ = std::fs::create_dir_all(home.join(folder));
         }
@@ -286,6 +295,16 @@ impl Host {
         self.variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from)
     }
 
+    /// A folder for files of a moment.
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        self.variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    }
+
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.input.now)()
+    }
+
     /// What checks find in their environment.
     #[must_use]
     pub fn check_environment(&self, named: &[String]) -> Vec<(OsString, OsString)> {
@@ -343,27 +362,6 @@ impl Host {
 struct UserGit {
     excludes: Option<PathBuf>,
     author: Option<Author>,
-}
-
-/// What differs between the commands that run loops.
-#[derive(Debug, Clone, Default)]
-pub struct HostOptions {
-    /// Variables that agent and checks get besides the usual ones; secrets among them only the agent.
-    pub env: Vec<String>,
-    /// Upper bounds.
-    pub caps: Caps,
-    /// Where finished loops are counted.
-    pub metrics: Option<PathBuf>,
-    /// Who is told.
-    pub notify: Option<String>,
-    /// How agent and checks can be kept inside; none where nobody asked.
-    pub level: Option<Level>,
-    /// What they may write besides the workspace; none means what agents usually need.
-    pub writable: Option<Vec<PathBuf>>,
-    /// What tokens cost.
-    pub prices: PriceList,
-    /// Who will work.
-    pub agents: Vec<AgentSpec>,
 }
 
 fn value_of(variables: &[(OsString, OsString)], name: &str) -> Option<OsString> {

@@ -9,10 +9,13 @@ mod dirs;
 mod environment;
 mod error;
 mod host;
+mod preflight;
 mod prepare;
 mod sandbox;
+mod start;
 
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
-pub use host::{GUARD, Host, HostInput, HostOptions, REAPER, find_program};
-pub use prepare::{Context, prepare, workspace};
+pub use host::{GUARD, Host, HostInput, REAPER, find_program};
+pub use prepare::workspace;
+pub use start::{Opened, Prepared, RunRequest};

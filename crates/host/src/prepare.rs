@@ -7,27 +7,27 @@ use std::path::{Path, PathBuf};
 use ralph_config::skills::{self, Found, Lookup};
 use ralph_config::trust::{Asking, Question};
 use ralph_config::{Approval, Inputs, Layer, Layers, Repository, RepositoryFile, Resolved, read_user, resolve};
-use ralph_model::Timestamp;
+use ralph_model::{ConfigError, Timestamp};
 use ralph_store::StoreHandle;
 
-use crate::{Dirs, Error};
+use crate::{Dirs, Error, RunRequest};
 
-/// What preparing a loop needs besides its words.
-pub struct Context<'a> {
+/// What preparing a loop needs besides the request.
+pub(crate) struct Context<'a, 'b> {
     /// Where Ralph keeps things.
-    pub dirs: &'a Dirs,
+    pub(crate) dirs: &'a Dirs,
     /// The user's home folder.
-    pub home: &'a Path,
+    pub(crate) home: &'a Path,
     /// The current folder.
-    pub current: &'a Path,
+    pub(crate) current: &'a Path,
     /// Where approvals are remembered.
-    pub store: &'a StoreHandle,
+    pub(crate) store: &'a StoreHandle,
     /// Whether there is somebody to ask.
-    pub asking: Asking<'a>,
+    pub(crate) asking: Asking<'b>,
     /// The time.
-    pub now: Timestamp,
+    pub(crate) now: Timestamp,
     /// The agents that are found on this computer, in the user's order.
-    pub installed: &'a dyn Fn(&Layer) -> Vec<String>,
+    pub(crate) installed: &'a dyn Fn(&Layer) -> Vec<String>,
 }
 
 /// The folder to work in, absolute and without links, so that approvals and locks mean the same folder by any name.
@@ -36,7 +36,10 @@ pub struct Context<'a> {
 /// When it is not there or not a folder.
 pub fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error> {
     let path = current.join(given.unwrap_or(Path::new("")));
-    let wrong = |source| Error::Workspace { path: path.clone(), source };
+    let wrong = |source: io::Error| {
+        let problem = format!("{}: {source}", path.display());
+        Error::from(ConfigError::new("workspace", problem, "a folder that exists"))
+    };
     let canonical = path.canonicalize().map_err(wrong)?;
     if canonical.is_dir() { Ok(canonical) } else { Err(wrong(io::ErrorKind::NotADirectory.into())) }
 }
@@ -45,15 +48,14 @@ pub fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error>
 ///
 /// # Errors
 /// When the configuration is wrong or not approved; nothing was started.
-pub async fn prepare(
-    caller: &Layer,
-    objective: String,
+pub(crate) async fn prepare(
+    request: &RunRequest,
     workspace: &Path,
-    mut context: Context<'_>,
+    mut context: Context<'_, '_>,
 ) -> Result<Resolved, Error> {
     let user = read_user(&context.dirs.config_file())?;
     let repository = repository(workspace, &mut context).await?;
-    let layers = Layers { caller, repository: repository.as_ref(), user: &user };
+    let layers = Layers { caller: &request.settings, repository: repository.as_ref(), user: &user };
     let skill = match layers.skill() {
         Some(name) => Some(skill_by_name(&name, workspace, &mut context).await?),
         None => None,
@@ -64,11 +66,12 @@ pub async fn prepare(
     };
     let installed = (context.installed)(&user);
     let (home, current) = (context.home, context.current);
-    let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, installed: &installed };
+    let (objective, race) = (request.objective.clone(), request.race);
+    let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, race, installed: &installed };
     Ok(resolve(layers, inputs)?)
 }
 
-async fn repository(workspace: &Path, context: &mut Context<'_>) -> Result<Option<Repository>, Error> {
+async fn repository(workspace: &Path, context: &mut Context<'_, '_>) -> Result<Option<Repository>, Error> {
     let Some(file) = RepositoryFile::read(workspace)? else { return Ok(None) };
     let approval = match Question::about_file(&file, workspace) {
         Some(question) => {
@@ -80,7 +83,7 @@ async fn repository(workspace: &Path, context: &mut Context<'_>) -> Result<Optio
     Ok(Some(file.with(approval)))
 }
 
-async fn skill_by_name(name: &str, workspace: &Path, context: &mut Context<'_>) -> Result<Found, Error> {
+async fn skill_by_name(name: &str, workspace: &Path, context: &mut Context<'_, '_>) -> Result<Found, Error> {
     match skills::find(name, &context.dirs.skills(), workspace)? {
         Lookup::Ready(found) => Ok(found),
         Lookup::NeedsApproval(candidate) => {

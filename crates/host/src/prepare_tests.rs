@@ -38,7 +38,8 @@ impl Scene {
             now: Timestamp(1),
             installed: &|_| Vec::new(),
         };
-        prepare(&caller, "Fix it".into(), &workspace, context).await
+        let request = RunRequest { settings: caller, objective: "Fix it".into(), ..RunRequest::default() };
+        prepare(&request, &workspace, context).await
     }
 }
 
@@ -82,7 +83,7 @@ async fn a_repositorys_skill_is_refused_until_it_is_approved() {
     let mut yes = |_: &str| Ok(Answer::Yes);
     let resolved = scene.prepare(caller, Asking::Person(&mut yes)).await.unwrap();
     assert_eq!(resolved.config.verification_commands, ["./evil"]);
-    assert_eq!(resolved.config.skill.map(|skill| skill.text).as_deref(), Some("Do it."));
+    assert_eq!(resolved.config.into_inner().skill.map(|skill| skill.text).as_deref(), Some("Do it."));
 }
 
 #[tokio::test]
@@ -90,7 +91,7 @@ async fn a_mistake_in_the_users_file_names_it() {
     let scene = Scene::new().await;
     scene.write("config/config.toml", "max_iteration = 5");
     let error = scene.prepare(Layer::default(), Asking::Nobody).await.unwrap_err();
-    assert!(error.to_string().contains("config.toml:1: `max_iteration` is not a key"), "{error}");
+    assert!(error.to_string().contains("config.toml:1:1: `max_iteration` is not a key"), "{error}");
     assert_eq!(error.exit_code(), 2);
 }
 

@@ -10,7 +10,7 @@ use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
     AbortReason, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind,
-    Sandboxing, TreeHash, Verify,
+    Sandboxing, TreeHash, ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewRun, Settlement, StoreHandle};
@@ -75,19 +75,18 @@ enum ResumeMode {
 /// Takes the workspace, records its start and the loop. Nothing runs yet.
 ///
 /// # Errors
-/// When the configuration breaks a rule, another loop works there, or the state cannot be written.
-pub async fn begin(services: Services, config: LoopConfig, stops: Stops) -> Result<Opened, Error> {
-    begin_as(LoopId::from_uuid(Uuid::now_v7()), services, config, stops).await
+/// When another loop works there, or the state cannot be written.
+pub async fn begin(services: Services, config: ValidLoopConfig, stops: Stops) -> Result<Opened, Error> {
+    begin_as(LoopId::from_uuid(Uuid::now_v7()), services, config.into_inner(), stops).await
 }
 
-/// As [`begin`], for a loop whose id is recorded elsewhere already.
+/// As [`begin`], for a loop whose id is recorded elsewhere already, with a configuration that was made from a valid one.
 pub(crate) async fn begin_as(
     loop_id: LoopId,
     services: Services,
     mut config: LoopConfig,
     stops: Stops,
 ) -> Result<Opened, Error> {
-    config.validate(&services.caps)?;
     let sandbox = sandbox_in_words(&services, &config)?;
     let guard = Guard::new(&config.prohibited_paths)?;
     let services = services.of_run(loop_id);
@@ -188,7 +187,9 @@ fn has_commands(config: &LoopConfig) -> bool {
 /// How agent and checks will be kept inside, or why the loop does not start.
 fn sandbox_in_words(services: &Services, config: &LoopConfig) -> Result<String, Error> {
     let level = &services.level;
-    let refuse = |problem: String, allowed: &str| Err(ConfigError::new("--sandbox require", problem, allowed).into());
+    let refuse = |problem: String, allowed: &str| {
+        Err(ConfigError::new("sandbox", format!("`require`: {problem}"), allowed).into())
+    };
     let state = services.home.root().to_owned();
     let mut writable = services.writable.clone();
     writable.extend(config.writable.iter().map(PathBuf::from));
@@ -198,7 +199,7 @@ fn sandbox_in_words(services: &Services, config: &LoopConfig) -> Result<String, 
         (Sandboxing::Off, _, _) => Ok("off".to_owned()),
         (Sandboxing::Require, Files::Open { why }, _) => refuse(
             format!("this machine has none: {why}"),
-            "a kernel with Landlock (5.13 or later), or bubblewrap (Debian: apt-get install bubblewrap); --sandbox on goes \
+            "a kernel with Landlock (5.13 or later), or bubblewrap (Debian: apt-get install bubblewrap); @sandbox on goes \
              without where there is none",
         ),
         (Sandboxing::Require, _, Some(problem)) => {

@@ -9,7 +9,7 @@ use ralph_engine::text::{self, Continuation};
 use ralph_engine::{
     CandidateEnd, Machine as _, RaceCandidate, RaceEffect, RaceEvent, RaceOutcome, RaceRun, Stop, StopBy, StopWhen,
 };
-use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race, RunId, RunKind};
+use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race, RunId, RunKind, ValidLoopConfig};
 use ralph_store::{NewRun, RunStatus, RunSummary, StopMode, StoreHandle};
 use ralph_view::{CandidateView, CauseView, OutcomeView, RaceResult, RunResult, RunView};
 use ralph_workspace::Repository;
@@ -68,11 +68,11 @@ pub struct OpenedRace {
 /// When a candidate cannot begin; then none does.
 pub async fn begin_race(
     services: Services,
-    config: LoopConfig,
+    config: ValidLoopConfig,
     candidates: u32,
     stops: Stops,
 ) -> Result<OpenedRace, Error> {
-    let id = LoopId::from_uuid(Uuid::now_v7());
+    let (id, config) = (LoopId::from_uuid(Uuid::now_v7()), config.into_inner());
     let config = LoopConfig { race: Some(Race { id: id.to_string(), candidates, cap: config.max_cost }), ..config };
     let configs = configs(&config);
     let listed = |own: &LoopConfig| RaceCandidate { run: LoopId::from_uuid(Uuid::now_v7()), agent: own.agent.title() };

@@ -11,4 +11,5 @@ pub(crate) fn pattern(text: &str) -> Regex {
 
 #[cfg(test)]
 #[path = "pattern_tests.rs"]
+#[allow(clippy::disallowed_methods, reason = "the test reads the sources")]
 mod tests;

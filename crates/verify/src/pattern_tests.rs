@@ -32,9 +32,9 @@ fn written() -> Vec<String> {
 fn every_pattern_compiles_with_the_features_that_are_shipped() {
     let written = written();
     assert!(written.len() >= 15, "{written:#?}");
+    let needs_tables = Regex::new(r"\(\?[a-z]*i(?:[a-z]*[):])|\\p|\\P|\[\[:").unwrap();
     for text in written.iter().map(String::as_str) {
         pattern(text);
-        let needs_tables = Regex::new(r"\(\?[a-z]*i(?:[a-z]*[):])|\\p|\\P|\[\[:").unwrap();
         assert!(!needs_tables.is_match(text), "{text}");
     }
 }

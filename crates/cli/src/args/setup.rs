@@ -76,6 +76,10 @@ pub(crate) struct InitArgs {
     #[arg(long, conflicts_with = "json")]
     pub(crate) print: bool,
 
+    /// Print the JSON schema of ralph.toml, which editors complete and check it with
+    #[arg(long, conflicts_with_all = ["json", "print", "force"])]
+    pub(crate) schema: bool,
+
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,

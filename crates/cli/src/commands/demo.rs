@@ -14,8 +14,8 @@ use super::follow::{self, Following, Hints};
 use crate::args::{DemoArgs, ScreenArgs};
 use crate::screen::Screen;
 use ralph_config::trust::shell_word;
-use ralph_host::{DatabaseChoice, Dirs};
-use ralph_host::{Host, HostOptions};
+use ralph_config::{Layer, Resolved, RunSettings};
+use ralph_host::{DatabaseChoice, Dirs, Host};
 
 /// The first argument that makes the program the demo's agent.
 pub(crate) const AGENT: &str = "__demo-agent";
@@ -51,15 +51,15 @@ pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_
     make_repository(&root, &around.git()?)?;
     // A state of its own: a demo leaves nothing among the user's loops.
     around.dirs = Dirs { state: folder.path().join("state"), database_choice: DatabaseChoice::File, ..around.dirs };
+    // The script writes nothing but the workspace.
+    around.writable = Some(Vec::new());
     screen.say(OPENING)?;
     let following = Following {
         around: &around,
-        // The script writes nothing but the workspace.
-        wants: HostOptions { level: Some(around.level()), writable: Some(Vec::new()), ..HostOptions::default() },
         args: ScreenArgs { json: false, quiet: false, plain: args.plain },
         hints: if args.keep { Hints::Shown } else { Hints::Hidden },
     };
-    let code = follow::start(following, config(&root)?, screen).await?;
+    let code = follow::start(following, resolved(&root)?, screen).await?;
     screen.say(CLOSING)?;
     if args.keep {
         let kept = folder.keep();
@@ -69,18 +69,20 @@ pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_
     Ok(code)
 }
 
-fn config(root: &Path) -> anyhow::Result<LoopConfig> {
+fn resolved(root: &Path) -> anyhow::Result<Resolved> {
     let program = std::env::current_exe().context("the ralph program cannot find its own file")?;
     let agent = AgentSpec::command("scripted", format!("{} {AGENT}", shell_word(&program)));
     let workspace = root.canonicalize()?.to_string_lossy().into_owned();
-    Ok(LoopConfig {
+    let config = LoopConfig {
         verification_commands: vec!["sh ./test.sh".to_owned()],
         pause: Millis(600),
         iteration_timeout: Millis::minutes(1),
         verification_timeout: Millis::minutes(1),
         max_duration: Some(Millis::minutes(2)),
         ..LoopConfig::new(OBJECTIVE.to_owned(), 5, Money::dollars(1), agent, workspace)
-    })
+    };
+    let settings = RunSettings::new(&Layer::default(), root)?;
+    Ok(Resolved { config: config.validate(&settings.caps)?, race: None, settings, sources: Vec::new() })
 }
 
 fn make_repository(root: &Path, git: &PathBuf) -> anyhow::Result<()> {

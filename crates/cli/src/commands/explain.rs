@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::ScreenArgs;
 use crate::screen::Screen;
-use ralph_host::{Host, HostOptions};
+use ralph_host::Host;
 
 /// More files than this are not looked at: an explanation is quick.
 const MAX_FILES: usize = 200_000;
@@ -24,18 +24,12 @@ const MAX_GLOB: usize = 60;
 ///
 /// # Errors
 /// When nobody can be told.
-pub(super) fn explain(
-    config: &LoopConfig,
-    wants: &HostOptions,
-    around: &Host,
-    args: ScreenArgs,
-    screen: &mut Screen<'_>,
-) -> Result<u8> {
+pub(super) fn explain(config: &LoopConfig, around: &Host, args: ScreenArgs, screen: &mut Screen<'_>) -> Result<u8> {
     let files = files(Path::new(&config.workspace));
     let plan = plan(config, &around.check_environment(&config.env), &files);
-    let sandbox = match (config.sandbox, &wants.level) {
-        (Sandboxing::Off, _) | (_, None) => "off".to_owned(),
-        (Sandboxing::On | Sandboxing::Require, Some(level)) => level.to_string(),
+    let sandbox = match config.sandbox {
+        Sandboxing::Off => "off".to_owned(),
+        Sandboxing::On | Sandboxing::Require => around.level().to_string(),
     };
     if args.json {
         screen.json(&json!({

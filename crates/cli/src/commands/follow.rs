@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use ralph_config::trust::shell_word;
+use ralph_config::{Layer, Resolved};
 use ralph_engine::{StopBy, StopWhen};
+use ralph_host::{Host, Opened};
 use ralph_model::{AbortReason, LoopConfig, LoopId, Money, exit_code};
-use ralph_runtime::{
-    Error, Home, Opened, OpenedRace, Resume, Services, Stopper, Stops, Watcher, begin, begin_race, resume, resume_race,
-    stops,
-};
+use ralph_runtime::{Error, Home, Resume, Stopper, Stops, Watcher, stops};
 use ralph_store::StoreHandle;
 use ralph_view::{CandidateView, Delta, RaceResult, RunResult, RunStatus, Update, What};
 use serde_json::{Value, json};
@@ -18,10 +18,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::args::ScreenArgs;
-use crate::screen::{Screen, counted, dollars};
+use crate::screen::{Screen, counted, dollars, rule};
 use crate::view::{Live, Mode};
-use ralph_config::trust::shell_word;
-use ralph_host::{Host, HostOptions};
 
 /// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -33,8 +31,6 @@ const ECHO: Duration = Duration::from_millis(100);
 pub(crate) struct Following<'a> {
     /// Where the program is.
     pub(crate) around: &'a Host,
-    /// What the loop needs from outside.
-    pub(crate) wants: HostOptions,
     /// How it is shown.
     pub(crate) args: ScreenArgs,
     /// Whether the end says where to look further.
@@ -50,88 +46,39 @@ pub(crate) enum Hints {
     Hidden,
 }
 
-/// Starts a new loop and follows it.
+/// Starts a run and follows it.
 ///
 /// # Errors
-/// When the host lack something.
-pub(crate) async fn start(following: Following<'_>, config: LoopConfig, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    follow(following, screen, async |services, stops| {
-        begin(services, config, stops).await.map(|opened| Ready::Loop(Box::new(opened)))
-    })
-    .await
-}
-
-/// Starts a race and follows it.
-///
-/// # Errors
-/// When the host lack something.
-pub(crate) async fn start_race(
-    following: Following<'_>,
-    config: LoopConfig,
-    candidates: u32,
-    screen: &mut Screen<'_>,
-) -> anyhow::Result<u8> {
-    let open = async |services, stops| {
-        begin_race(services, config, candidates, stops).await.map(|opened| Ready::Race(Box::new(opened)))
-    };
+/// When nobody can be told.
+pub(crate) async fn start(following: Following<'_>, resolved: Resolved, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let around = following.around;
+    let open = async |store, watcher, stops| around.start(resolved, store, watcher, stops).await;
     follow(following, screen, open).await
 }
 
 /// Goes on with a loop and follows it.
 ///
 /// # Errors
-/// When the host lack something.
+/// When nobody can be told.
 pub(crate) async fn go_on(
     following: Following<'_>,
     loop_id: LoopId,
     wanted: Resume,
+    config: &LoopConfig,
+    user: &Layer,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    let open = async |services, stops| {
-        resume(services, loop_id, wanted, stops).await.map(|opened| Ready::Loop(Box::new(opened)))
-    };
+    let around = following.around;
+    let open = async |store, watcher, stops| around.resume(loop_id, wanted, config, user, store, watcher, stops).await;
     follow(following, screen, open).await
-}
-
-/// Continues a race and follows it.
-///
-/// # Errors
-/// When the host lacks something.
-pub(crate) async fn go_on_race(following: Following<'_>, race: LoopId, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let open =
-        async |services, stops| resume_race(services, race, stops).await.map(|opened| Ready::Race(Box::new(opened)));
-    follow(following, screen, open).await
-}
-
-/// What is about to be run.
-enum Ready {
-    Loop(Box<Opened>),
-    Race(Box<OpenedRace>),
-}
-
-impl Ready {
-    /// The loop, where it is one.
-    const fn loop_id(&self) -> Option<LoopId> {
-        match self {
-            Self::Loop(opened) => Some(opened.loop_id()),
-            Self::Race(_) => None,
-        }
-    }
-
-    async fn run(self) -> Result<RaceResult, Error> {
-        match self {
-            Self::Loop(opened) => opened.run().await.map(|result| RaceResult { result, race: Vec::new() }),
-            Self::Race(opened) => opened.run().await,
-        }
-    }
 }
 
 async fn follow(
     following: Following<'_>,
     screen: &mut Screen<'_>,
-    open: impl AsyncFnOnce(Services, Stops) -> Result<Ready, Error>,
+    open: impl AsyncFnOnce(StoreHandle, Watcher, Stops) -> Result<Opened, ralph_host::Error>,
 ) -> anyhow::Result<u8> {
-    let Following { around, wants, args, hints } = following;
+    let Following { around, args, hints } = following;
     let mode = match (args.quiet, args.plain || !std::io::stderr().is_terminal()) {
         (true, _) => Mode::Silent,
         (false, true) => Mode::Plain,
@@ -156,14 +103,13 @@ async fn follow(
         })
     };
     let store = around.store().await?;
-    let services = around.services(store.clone(), wants, watcher)?;
     let (stopper, stops) = stops();
     let (asked, was_asked) = watch::channel(None);
     let listening = tokio::spawn(listen(stopper, asked));
     let mut opened_as = None;
     let opened = tokio::select! {
         biased;
-        opened = open(services, stops) => opened,
+        opened = open(store.clone(), watcher, stops) => opened,
         by = impatience(was_asked) => {
             live.close();
             return stopped_before(by, args, screen);
@@ -172,7 +118,7 @@ async fn follow(
     let result = match opened {
         Ok(opened) => {
             opened_as = opened.loop_id();
-            opened.run().await
+            opened.run().await.map_err(ralph_host::Error::from)
         }
         Err(error) => Err(error),
     };
@@ -181,18 +127,19 @@ async fn follow(
     let code = match result {
         Ok(result) => tell(&result, args, hints, &around.home(), screen)?,
         Err(error) => {
-            screen.say(&format!("error: {}", error.chain()))?;
-            match error {
-                Error::Config(_) | Error::Lock(_) | Error::AlreadyComplete(_) | Error::LimitStands { .. } => {
-                    exit_code::USAGE
-                }
-                error => {
-                    if args.json {
-                        screen.json(&broken_off(&store, opened_as, &error).await)?;
-                    }
-                    exit_code::ERROR
-                }
+            let text = match (&error, error.rule()) {
+                (_, Some(broken)) => rule(broken),
+                (ralph_host::Error::Runtime(error), None) => error.chain(),
+                (error, None) => error.to_string(),
+            };
+            screen.say(&format!("error: {text}"))?;
+            use Error::{AlreadyComplete, LimitStands, Lock};
+            let is_usage = error.rule().is_some()
+                || matches!(error, ralph_host::Error::Runtime(Lock(_) | AlreadyComplete(_) | LimitStands { .. }));
+            if args.json && !is_usage {
+                screen.json(&broken_off(&store, opened_as, &text).await)?;
             }
+            if is_usage { exit_code::USAGE } else { exit_code::ERROR }
         }
     };
     store.close().await?;
@@ -210,7 +157,7 @@ fn is_one_screen() -> bool {
 }
 
 /// The result of a loop that could not be brought to its end, or not even begun: a script always has one to read.
-async fn broken_off(store: &StoreHandle, loop_id: Option<LoopId>, error: &Error) -> Value {
+async fn broken_off(store: &StoreHandle, loop_id: Option<LoopId>, error: &str) -> Value {
     let iterations = match loop_id {
         // The same fault may keep the listing from being read.
         Some(loop_id) => store.run(loop_id).await.ok().map(|entry| entry.iterations),
@@ -221,8 +168,8 @@ async fn broken_off(store: &StoreHandle, loop_id: Option<LoopId>, error: &Error)
         "loopId": loop_id,
         "iterations": iterations,
         "verified": false,
-        "error": error.chain(),
-        "details": error.chain(),
+        "error": error,
+        "details": error,
     })
 }
 

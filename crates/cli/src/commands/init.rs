@@ -9,13 +9,14 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use ralph_checks::{Detection, Suggestion, detect};
 use ralph_model::{Timestamp, exit_code};
+use ralph_workspace::exclude_ralph_folder;
 use serde_json::json;
 
 use crate::args::InitArgs;
 use crate::screen::Screen;
 use ralph_config::trust::Question;
 use ralph_config::trust::shell_word;
-use ralph_config::{FILE_NAME, Key, RepositoryFile};
+use ralph_config::{FILE_NAME, Key, RepositoryFile, schema};
 use ralph_host::Dirs;
 use ralph_host::workspace;
 
@@ -33,6 +34,10 @@ pub(crate) async fn init(
     now: Timestamp,
     screen: &mut Screen<'_>,
 ) -> Result<u8> {
+    if args.schema {
+        screen.result(&format!("{:#}", schema()))?;
+        return Ok(exit_code::COMPLETED);
+    }
     let workspace = match workspace(args.directory.as_deref(), current) {
         Ok(workspace) => workspace,
         Err(error) => {
@@ -58,6 +63,9 @@ pub(crate) async fn init(
             return Ok(exit_code::USAGE);
         }
         Err(error) => return Err(error).with_context(|| format!("could not write {}", path.display())),
+    }
+    if let Err(error) = write_schema(&workspace) {
+        screen.say(&format!("warning: editors cannot check ralph.toml: {SCHEMA} could not be written: {error}"))?;
     }
     // From the bytes that were written, not from the file: it may be another one by now.
     let written = RepositoryFile::from_bytes(path.clone(), text.into_bytes())?;
@@ -103,11 +111,32 @@ fn write(path: &Path, text: &str, overwrite: Overwrite) -> io::Result<()> {
     .map_err(|error| error.error)
 }
 
+/// Where the schema lies in a workspace: beside everything else that belongs to no commit, so that the same line serves
+/// everybody who works on the repository.
+const SCHEMA: &str = ".ralph/ralph.schema.json";
+
+/// Writes the schema that the first line of the file names, for editors without a network.
+fn write_schema(workspace: &Path) -> io::Result<()> {
+    let path = workspace.join(SCHEMA);
+    let folder = path.parent().unwrap_or(workspace);
+    match std::fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    // A repository could have put a link there, to have a file written elsewhere.
+    if !folder.symlink_metadata()?.is_dir() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    write(&path, &format!("{:#}\n", schema()), Overwrite::Allowed)?;
+    exclude_ralph_folder(workspace).map(drop).map_err(io::Error::other)
+}
+
 /// The text of the file.
 fn file(detection: &Detection) -> String {
-    let mut text = String::from(
-        "# Ralph's configuration for this repository. `ralph run --help` explains the args.\n\
-         # Whoever runs it has to approve of this exact content once: `ralph trust`.\n\n\
+    let mut text = format!(
+        "#:schema {SCHEMA}\n\
+         # Ralph's configuration for this repository. `ralph run --help` explains the options.\n\
+         # Each user must approve this file once: `ralph trust`.\n\n\
          # What decides whether the work is done. It has to fail until it is.\n",
     );
     match detection.suggestions.split_first() {

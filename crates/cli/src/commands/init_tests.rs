@@ -24,7 +24,8 @@ impl Scene {
     }
 
     async fn init(&self, change: impl FnOnce(&mut InitArgs)) -> (u8, String, String) {
-        let mut words = InitArgs { directory: Some("work".into()), force: false, print: false, json: false };
+        let mut words =
+            InitArgs { directory: Some("work".into()), force: false, print: false, schema: false, json: false };
         change(&mut words);
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut screen = Screen { out: &mut out, err: &mut err };
@@ -58,8 +59,8 @@ async fn a_file_that_is_there_is_kept_unless_forced() {
     assert_eq!(fs::read_to_string(scene.path()).unwrap(), "# mine\n");
     assert_eq!(scene.init(|words| words.force = true).await.0, 0);
     assert!(fs::read_to_string(scene.path()).unwrap().contains("max_iterations = 10"));
-    // Nothing temporary is left.
-    assert_eq!(fs::read_dir(scene.folder.path().join("work")).unwrap().count(), 1);
+    // Nothing temporary is left beside the file and the folder of the schema.
+    assert_eq!(fs::read_dir(scene.folder.path().join("work")).unwrap().count(), 2);
 }
 
 #[tokio::test]
@@ -69,6 +70,29 @@ async fn print_writes_nothing_at_all() {
     assert_eq!(code, 0);
     assert!(parse(Path::new("x"), &out).is_ok(), "{out}");
     assert!(!scene.path().exists() && !scene.dirs.state.exists());
+}
+
+#[tokio::test]
+async fn editors_find_the_schema_that_the_first_line_names() {
+    let scene = Scene::new();
+    scene.init(|_| ()).await;
+    let text = fs::read_to_string(scene.path()).unwrap();
+    let named = text.lines().next().unwrap().strip_prefix("#:schema ").unwrap();
+    let written = fs::read_to_string(scene.folder.path().join("work").join(named)).unwrap();
+    let (code, printed, _) = scene.init(|words| words.schema = true).await;
+    assert_eq!((code, printed.trim()), (0, written.trim()));
+    assert!(written.contains("max_iterations"), "{written}");
+}
+
+#[tokio::test]
+async fn a_link_in_the_place_of_the_folder_leads_nowhere() {
+    let scene = Scene::new();
+    let elsewhere = scene.folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, scene.folder.path().join("work/.ralph")).unwrap();
+    let (code, _, err) = scene.init(|_| ()).await;
+    assert!(code == 0 && err.contains("ralph.schema.json could not be written"), "{err}");
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
 
 #[tokio::test]

@@ -20,10 +20,9 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
     let date = args.date.map_or_else(|| now().utc_date(), |date| date.to_string());
     let since = args.since.map_or_else(|| date.clone(), |since: Date| since.to_string());
     if since > date {
-        let example = "ralph report --since 2026-11-01 --date 2026-11-15";
-        let rule =
-            ConfigError::new("--since", format!("{since} is after {date}"), "a day up to that of the report (--date)");
-        return Err(ConfigError { example, ..rule }.into());
+        let allowed =
+            "a day up to that of the report (--date)\n  example: ralph report --since 2026-11-01 --date 2026-11-15";
+        return Err(ConfigError::new("--since", format!("{since} is after {date}"), allowed).into());
     }
     let metrics = match args.metrics {
         Some(path) => around.current.join(path),

@@ -1,22 +1,20 @@
 //! `ralph resume`: goes on with a loop.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::bail;
 use ralph_engine::Limits;
-use ralph_model::{LoopConfig, PriceList, RunKind};
+use ralph_model::RunKind;
 use ralph_runtime::{Home, Resume};
 use ralph_store::{Broken, RunEntry, RunStatus, Seq, StoreHandle};
 
 use super::follow::{self, Following, Hints};
 use super::list::{is_interrupted, of_workspace};
-use super::run::missing_logins;
 use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
 use ralph_config::agents::{instead, prices, refuse_unpriced};
-use ralph_config::{Layer, caps, metrics_path};
-use ralph_host::{Host, HostOptions};
+use ralph_host::Host;
 
 /// Goes on with the loop that is meant and follows it to its end.
 ///
@@ -55,23 +53,17 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         }
         (config.agent, config.more_agents) = (first.clone(), more.to_vec());
     }
-    for caution in missing_logins(&config, around) {
+    for caution in around.missing_logins(&config) {
         screen.say(&format!("warning: {caution}"))?;
     }
-    let wants = options(config, &user, prices, around);
     let limits = Limits {
         max_iterations: args.max_iterations,
         max_cost: args.max_cost,
         unmetered: args.unmetered,
         agents: instead,
     };
-    follow::go_on(
-        Following { around, wants, args: args.screen, hints: Hints::Shown },
-        entry.id,
-        Resume { limits },
-        screen,
-    )
-    .await
+    let following = Following { around, args: args.screen, hints: Hints::Shown };
+    follow::go_on(following, entry.id, Resume { limits }, &config, &user, screen).await
 }
 
 /// Continues a race: its candidates keep their limits and agents.
@@ -96,27 +88,8 @@ async fn race(
     let config = ralph_runtime::read_race(store, entry.id).await?.config().clone();
     store.close().await?;
     let user = around.user_settings()?;
-    let prices = prices(&user)?;
-    let wants = options(config, &user, prices, around);
-    follow::go_on_race(Following { around, wants, args: args.screen, hints: Hints::Shown }, entry.id, screen).await
-}
-
-/// What a run with this configuration needs from the machine.
-fn options(config: LoopConfig, user: &Layer, prices: PriceList, around: &Host) -> HostOptions {
-    let agents = config.agents().cloned().collect();
-    let LoopConfig { env, workspace, origin, .. } = config;
-    // A loop in a worktree is counted where it was started.
-    let project = PathBuf::from(origin.unwrap_or(workspace));
-    HostOptions {
-        env,
-        caps: caps(user),
-        metrics: Some(metrics_path(user, &project)),
-        notify: user.notify.command.clone(),
-        level: Some(around.level()),
-        writable: None,
-        prices,
-        agents,
-    }
+    let following = Following { around, args: args.screen, hints: Hints::Shown };
+    follow::go_on(following, entry.id, Resume::default(), &config, &user, screen).await
 }
 
 /// Only what is broken may be set aside, and never under the hands of whoever works on it.

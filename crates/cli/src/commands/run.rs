@@ -1,342 +1,47 @@
-//! `ralph run`: from words to a finished loop.
+//! `ralph run`: from arguments to a finished loop.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use ralph_agents::{Kind, Program, foreign_code};
-use ralph_checks::first_word_missing;
-use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig, exit_code};
-use ralph_workspace::{Guard, Repository};
+use ralph_config::trust::Asking;
+use ralph_host::{Host, Prepared, RunRequest};
+use ralph_model::exit_code;
 
 use super::explain;
 use super::follow::{self, Following, Hints};
 use crate::args::RunArgs;
-use crate::input::{is_interactive, now};
+use crate::input::is_interactive;
 use crate::objective::objective;
 use crate::screen::{Screen, ask_at_terminal, told};
-use ralph_config::trust::Asking;
-use ralph_host::agents::{Readiness, advice};
-use ralph_host::{Context, Host, HostOptions, find_program, prepare};
 
 /// Starts a loop and follows it to its end.
 ///
 /// # Errors
 /// When nothing could be started; what was started has a result.
 pub(crate) async fn run(args: RunArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let resolved = match resolve(&args, around).await {
-        Ok(resolved) => resolved,
+    let Prepared { resolved, warnings } = match prepare(&args, around).await {
+        Ok(prepared) => prepared,
         Err(error) => {
             screen.say(&format!("error: {}", told(&error)))?;
-            return Ok(code_of(&error));
+            let code = error.downcast_ref::<ralph_host::Error>().map_or(exit_code::USAGE, ralph_host::Error::exit_code);
+            return Ok(code);
         }
-    };
-    let wants = HostOptions {
-        env: resolved.config.env.clone(),
-        caps: resolved.caps,
-        metrics: Some(resolved.metrics_path),
-        notify: resolved.notify,
-        level: Some(around.level()),
-        writable: None,
-        prices: resolved.prices,
-        agents: resolved.config.agents().cloned().collect(),
     };
     if args.explain {
-        return explain::explain(&resolved.config, &wants, around, args.screen, screen);
+        return explain::explain(&resolved.config, around, args.screen, screen);
     }
-    let cautions = cautions(&resolved.config, &around.git()?);
-    for caution in cautions.into_iter().chain(missing_logins(&resolved.config, around)) {
-        screen.say(&format!("warning: {caution}"))?;
+    for warning in warnings {
+        screen.say(&format!("warning: {warning}"))?;
     }
-    let following = Following { around, wants, args: args.screen, hints: Hints::Shown };
-    match args.race {
-        Some(candidates) => follow::start_race(following, resolved.config, candidates, screen).await,
-        None => follow::start(following, resolved.config, screen).await,
-    }
+    let following = Following { around, args: args.screen, hints: Hints::Shown };
+    follow::start(following, resolved, screen).await
 }
 
-/// Agents that nobody seems to be logged in to. They are started all the same: there are logins that cannot be seen from here.
-pub(super) fn missing_logins(config: &LoopConfig, around: &Host) -> Vec<String> {
-    let mut told = Vec::new();
-    for agent in config.agents().filter(|agent| around.readiness(agent) == Readiness::NoLogin) {
-        let login = advice(agent, Readiness::NoLogin).unwrap_or_default();
-        let caution = format!("{}: no login was found; {login}", agent.name);
-        if !told.contains(&caution) {
-            told.push(caution);
-        }
-    }
-    told
-}
-
-/// Whether the tool calls of an agent are seen.
-fn is_seen(agent: &AgentSpec) -> bool {
-    Kind::of(agent).is_some_and(|kind| kind.capabilities.streams_tool_calls)
-}
-
-/// What somebody should know before this loop runs.
-fn cautions(config: &LoopConfig, git: &Path) -> Vec<String> {
-    let mut cautions = Vec::new();
-    let workspace = Path::new(&config.workspace);
-    if config.agents().any(is_seen) {
-        for name in ["CLAUDE.md", "AGENTS.md", "GEMINI.md"] {
-            let real = workspace.join(name).canonicalize().ok().filter(|real| !real.starts_with(workspace));
-            if let Some(real) = real {
-                let real = real.display();
-                cautions.push(format!("{name} leads to {real}, which agents read and send to their service"));
-            }
-        }
-    }
-    // Nothing keeps the settings of a server that could be any program away from it.
-    for agent in config.agents().filter(|agent| is_seen(agent) && agent.shell_line().is_some()) {
-        let name = &agent.name;
-        cautions.push(format!("{name} is a server: it may follow the repository's settings for it, and most tell what they cost only when a prompt is over"));
-    }
-    if config.isolation == Isolation::Worktree {
-        let repository = Repository::find(workspace, git, &std::env::temp_dir());
-        if repository.is_some_and(|repository| repository.is_clean().is_ok_and(|clean| !clean)) {
-            cautions.push("what is not committed here is not in the worktree that the loop works in".to_owned());
-        }
-    }
-    cautions
-}
-
-/// Whose fault it is that nothing was started: the words' or the machine's.
-fn code_of(error: &anyhow::Error) -> u8 {
-    if let Some(error) = error.downcast_ref::<ralph_host::Error>() {
-        return error.exit_code();
-    }
-    let is_machine = error.is::<ralph_store::Error>()
-        || matches!(error.downcast_ref(), Some(ralph_runtime::Error::File { .. } | ralph_runtime::Error::Store(_)));
-    if is_machine { exit_code::ERROR } else { exit_code::USAGE }
-}
-
-async fn resolve(args: &RunArgs, around: &Host) -> anyhow::Result<ralph_config::Resolved> {
-    let workspace = ralph_host::workspace(args.workspace.as_deref(), &around.current)?;
-    refuse_state_inside(&workspace, &around.dirs.state)?;
-    let objective = objective(args, &mut std::io::stdin().lock())?;
-    let store = around.store().await?;
+async fn prepare(args: &RunArgs, around: &Host) -> anyhow::Result<Prepared> {
+    let request = RunRequest {
+        settings: args.into(),
+        objective: objective(args, &mut std::io::stdin().lock())?,
+        workspace: args.workspace.clone(),
+        race: args.race,
+    };
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-    let home = around.user_home();
-    let installed = |user: &ralph_config::Layer| around.usable_agents(user);
-    let context = Context {
-        dirs: &around.dirs,
-        home: &home,
-        current: &around.current,
-        store: &store,
-        asking,
-        now: now(),
-        installed: &installed,
-    };
-    let mut resolved = prepare(&args.into(), objective, &workspace, context).await?;
-    if let Some(candidates) = args.race {
-        refuse_impossible_race(candidates, &resolved.config)?;
-        resolved.config.isolation = Isolation::Worktree;
-        // The winner's work is to be found on its branch.
-        resolved.config.commit = true;
-    }
-    resolved.config.writable = existing(&resolved.config.writable, &home)?;
-    resolved.config.validate(&resolved.caps)?;
-    refuse_missing_programs(&resolved.config, &workspace, around)?;
-    refuse_plugins(&resolved.config, &workspace, &home)?;
-    refuse_broken_globs(&resolved.config)?;
-    refuse_broken_commands(&resolved.config, resolved.notify.as_deref())?;
-    refuse_missing_git(&resolved.config, &workspace, &around.git()?)?;
-    Ok(resolved)
-}
-
-/// Paths that may be written besides, without links in them. One that does not exist cannot be allowed, and whoever named it
-/// should know.
-fn existing(paths: &[String], home: &Path) -> Result<Vec<String>, ConfigError> {
-    let wrong = |problem: String| {
-        let allowed = "a file or folder that exists, and neither the root nor your whole home: make it first";
-        Err(ConfigError::new("--allow-write", problem, allowed))
-    };
-    let mut found = Vec::new();
-    for path in paths {
-        let Ok(real) = Path::new(path).canonicalize() else { return wrong(format!("{path} is not there")) };
-        if home.starts_with(&real) {
-            return wrong(format!("{path} would disable the sandbox"));
-        }
-        found.push(real.to_string_lossy().into_owned());
-    }
-    Ok(found)
-}
-
-/// Ralph's state must lie where the agent does not write; inside the workspace it would also be part of every snapshot.
-fn refuse_state_inside(workspace: &Path, state: &Path) -> Result<(), ConfigError> {
-    // The folder may not exist yet, and links lead where they lead.
-    let place = state.ancestors().find_map(|existing| {
-        let rest = state.strip_prefix(existing).ok()?;
-        existing.canonicalize().ok().map(|real| real.join(rest))
-    });
-    if place.is_some_and(|place| place.starts_with(workspace)) {
-        let problem = format!("{} is inside the workspace {}", state.display(), workspace.display());
-        return Err(ConfigError::new("RALPH_HOME", problem, "a folder that no agent works in: set RALPH_HOME to one"));
-    }
-    Ok(())
-}
-
-/// A misspelt program would fail in every iteration; it is refused before anything costs money.
-fn refuse_missing_programs(config: &LoopConfig, workspace: &Path, around: &Host) -> Result<(), ConfigError> {
-    let path = around.search_path();
-    let path = path.to_string_lossy();
-    for command in &config.verification_commands {
-        if let Some(program) = first_word_missing(command, &path, workspace) {
-            let problem = format!("{program} (in `{command}`)");
-            return Err(ConfigError::new("--criteria", problem, "a command that can be run in the workspace"));
-        }
-    }
-    for agent in config.agents() {
-        refuse_missing_agent(agent, workspace, &path)?;
-    }
-    Ok(())
-}
-
-fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Result<(), ConfigError> {
-    let command = match &agent.launch {
-        None => return Ok(()),
-        Some(Launch::Command(command)) => command.as_str(),
-        Some(Launch::Program(program)) => {
-            let missing = if program.contains('/') {
-                !workspace.join(program).exists()
-            } else {
-                find_program(program, &path.into()).is_none()
-            };
-            if !missing {
-                return Ok(());
-            }
-            let install = Program::of(agent).map(|known| known.install).unwrap_or_default();
-            let problem = format!("`{program}` is not installed");
-            let allowed =
-                format!("an agent that is installed: `{install}` gets this one, `ralph agents` shows them all");
-            return Err(ConfigError::new("--agent", problem, allowed));
-        }
-    };
-    let first = command.split_whitespace().next().unwrap_or_default();
-    let is_path = first.contains('/') && first.chars().all(|c| c.is_alphanumeric() || "/._-+@".contains(c));
-    let missing = first_word_missing(command, path, workspace).map(|missing| missing.to_string()).or_else(|| {
-        (is_path && !workspace.join(first).exists()).then(|| format!("`{first}` is not in {}", workspace.display()))
-    });
-    let Some(problem) = missing else { return Ok(()) };
-    let allowed = match is_seen(agent) {
-        true => "a program that speaks the Agent Client Protocol",
-        false => "a program that reads its prompt from standard input",
-    };
-    // Without a name of its own it is the command of the flag or of the key of that name.
-    if agent.name == "command" {
-        return Err(ConfigError::new("--agent-command", problem, allowed));
-    }
-    let key = format!("`command` in [agents.{}]", agent.name);
-    Err(ConfigError::new("--agent", format!("{key}: {problem}"), format!("{allowed}: mend {key}")))
-}
-
-/// OpenCode starts the plugins of a repository whatever it is told, so that they would run without anybody's approval. Looked for
-/// again before each of its runs; a worktree is looked at only then, because it is not there yet.
-fn refuse_plugins(config: &LoopConfig, workspace: &Path, home: &Path) -> Result<(), ConfigError> {
-    if config.isolation == Isolation::Worktree {
-        return Ok(());
-    }
-    for agent in config.agents() {
-        if let Some(place) = foreign_code(agent, workspace, Some(home)) {
-            let title = Program::of(agent).map_or(agent.name.as_str(), |program| program.title);
-            let problem = format!("{title} would run the code in {} without asking", place.display());
-            let allowed = format!(
-                "another agent; or, if you trust that code, `settings = \"user\"` in [agents.{}] of your configuration",
-                agent.name
-            );
-            return Err(ConfigError::new("--agent", problem, allowed));
-        }
-    }
-    Ok(())
-}
-
-/// The most candidates of one race: each is a worktree and a set of processes.
-const MAX_CANDIDATES: u32 = 8;
-
-fn refuse_impossible_race(candidates: u32, config: &LoopConfig) -> Result<(), ConfigError> {
-    let allowed = format!("2 to {MAX_CANDIDATES}");
-    let problem = match candidates {
-        0 | 1 => Some(format!("{candidates} is too few: a race needs at least 2 candidates")),
-        2..=MAX_CANDIDATES => None,
-        _ => Some(format!("{candidates} is too many: each candidate is a worktree and a set of processes")),
-    };
-    if let Some(problem) = problem {
-        return Err(ConfigError::new("--race", problem, allowed));
-    }
-    if config.verification_commands.is_empty() {
-        let problem = "needs a check: without one nobody can win";
-        return Err(ConfigError::new("--race", problem, "--race together with --criteria"));
-    }
-    Ok(())
-}
-
-fn refuse_broken_globs(config: &LoopConfig) -> Result<(), ConfigError> {
-    let expected: Vec<String> = config
-        .expects
-        .iter()
-        .filter_map(|expectation| match expectation {
-            Expectation::File(glob) => Some(glob.clone()),
-            Expectation::Tool(_) | Expectation::Commit | Expectation::Command(_) | Expectation::CleanTree => None,
-        })
-        .collect();
-    let lists = [
-        ("--prohibit", &config.prohibited_paths),
-        ("--protect", &config.protected_paths),
-        ("--allow-test-change", &config.allowed_test_changes),
-        ("--expect", &expected),
-        ("--junit", &config.junit),
-    ];
-    let allowed = "globs as in a .gitignore, such as infra/** or *.sql, relative to the workspace and without `..`";
-    for (flag, globs) in lists {
-        if let Err(error) = Guard::new(globs) {
-            return Err(ConfigError::new(flag, error.to_string(), allowed));
-        }
-        let leaves = |glob: &&String| glob.trim_start_matches('!').split('/').any(|part| part == "..");
-        if let Some(glob) = globs.iter().find(leaves) {
-            return Err(ConfigError::new(flag, format!("`{glob}` leads out of the workspace"), allowed));
-        }
-    }
-    Ok(())
-}
-
-/// A line that the shell cannot read would fail in every iteration. The shell itself is asked, and runs nothing.
-fn refuse_broken_commands(config: &LoopConfig, notify: Option<&str>) -> Result<(), ConfigError> {
-    let checks = config.verification_commands.iter().map(|command| ("--criteria", command.as_str()));
-    let setup = config.setup.iter().map(|command| ("--setup", command.as_str()));
-    let expects = config.expects.iter().filter_map(|expectation| match expectation {
-        Expectation::Command(command) => Some(("--expect", command.as_str())),
-        Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
-    });
-    let agents = config.agents().filter_map(|agent| Some(("--agent-command", agent.shell_line()?)));
-    let notify = notify.map(|command| ("notify.command", command));
-    for (flag, command) in checks.chain(setup).chain(expects).chain(agents).chain(notify) {
-        // Where the shell cannot be started at all, `ralph doctor` and the loop say so.
-        let Ok(read) = Command::new("sh").args(["-n", "-c", command]).stdin(Stdio::null()).output() else { continue };
-        if !read.status.success() {
-            let said = String::from_utf8_lossy(&read.stderr);
-            let problem = format!("the shell cannot read `{command}`: {}", said.lines().next().unwrap_or_default());
-            return Err(ConfigError::new(flag, problem, "a line for `sh -c`, with every quote and bracket closed"));
-        }
-    }
-    Ok(())
-}
-
-/// Said before anything is recorded: what these two options need cannot be had later.
-fn refuse_missing_git(config: &LoopConfig, workspace: &Path, git: &Path) -> anyhow::Result<()> {
-    let worktree = config.isolation == Isolation::Worktree;
-    let flag = match (worktree, config.commit) {
-        (true, _) => "--worktree",
-        (false, true) => "--commit",
-        (false, false) => return Ok(()),
-    };
-    let Some(repository) = Repository::find(workspace, git, &std::env::temp_dir()) else {
-        let problem = format!("{} is not in a git repository", workspace.display());
-        let allowed = "a folder in a git repository: run `git init` there, or leave the option out";
-        return Err(ConfigError::new(flag, problem, allowed).into());
-    };
-    if worktree && repository.head()?.commit.is_none() {
-        let allowed = "a repository with a commit: make a first one, or leave the option out";
-        return Err(ConfigError::new(flag, "the branch has no commit yet", allowed).into());
-    }
-    Ok(())
+    Ok(around.prepare(request, &around.store().await?, asking).await?)
 }

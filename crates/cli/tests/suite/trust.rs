@@ -91,6 +91,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("caps.daily_cost_usd", Never, "[caps]\ndaily_cost_usd = 5000"),
     ("notify.command", Never, "[notify]\ncommand = \"CANARY\""),
     ("metrics_path", Never, "metrics_path = \"../elsewhere.jsonl\""),
+    ("database_url", Never, "database_url = \"postgres://127.0.0.1:1/x\""),
 ];
 
 struct Place {

@@ -77,8 +77,7 @@ impl FrontMatter {
             "|" | "|-" | "|+" => Value::Text(block.join("\n").trim().to_owned()),
             "" | ">" | ">-" | ">+" => Value::Text(folded(block)),
             list if list.starts_with('[') && list.ends_with(']') => {
-                let inner = &list[1..list.len() - 1];
-                Value::List(inner.split(',').map(unquote).filter(|item| !item.is_empty()).collect())
+                Value::List(inline_items(&list[1..list.len() - 1]).filter(|item| !item.is_empty()).collect())
             }
             text if block.iter().all(|line| line.is_empty()) => Value::Text(unquote(text)),
             text => Value::Text(unquote(&format!("{text} {}", folded(block)))),
@@ -88,6 +87,22 @@ impl FrontMatter {
 
 fn folded(block: &[&str]) -> String {
     block.iter().filter(|line| !line.is_empty()).copied().collect::<Vec<_>>().join(" ")
+}
+
+/// The items of an inline list: a comma inside quotes belongs to its item.
+fn inline_items(list: &str) -> impl Iterator<Item = String> {
+    let (mut quote, mut is_start) = (None, true);
+    list.split(move |c: char| {
+        match quote {
+            None if is_start && matches!(c, '"' | '\'') => quote = Some(c),
+            Some(open) if c == open => quote = None,
+            _ => {}
+        }
+        let is_end = c == ',' && quote.is_none();
+        is_start = is_end || (is_start && c == ' ');
+        is_end
+    })
+    .map(unquote)
 }
 
 fn unquote(text: &str) -> String {

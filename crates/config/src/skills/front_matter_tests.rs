@@ -50,3 +50,9 @@ fn what_other_tools_put_there_is_passed_over() {
     let front = front("metadata:\n  name: inner\n  deep:\n    name: deeper\nallowed-tools: Bash(ls:*)\nname: outer");
     assert_eq!(front.text("name").as_deref(), Some("outer"));
 }
+
+#[test]
+fn a_comma_inside_quotes_separates_nothing() {
+    let (front, _) = FrontMatter::split("---\ntaskTypes: [a, \"b, c\", 'd, e', it's, f]\n---\nx").unwrap();
+    assert_eq!(front.list("taskTypes"), ["a", "b, c", "d, e", "it's", "f"]);
+}

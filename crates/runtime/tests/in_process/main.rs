@@ -98,7 +98,7 @@ impl Lab {
     }
 
     async fn open(&self, config: LoopConfig) -> Opened {
-        begin(self.services().await, config, stops().1).await.unwrap()
+        begin(self.services().await, config.validate(&Caps::default()).unwrap(), stops().1).await.unwrap()
     }
 
     async fn run(&self, config: LoopConfig) -> RunResult {
@@ -206,7 +206,7 @@ async fn used_up_iterations_and_money_abort() {
 async fn a_request_to_stop_reaches_the_agent_and_ends_the_loop() {
     let lab = Lab::new([Turn { waits: true, ..Turn::idle() }]);
     let (stopper, requests) = stops();
-    let opened = begin(lab.services().await, lab.config(), requests).await.unwrap();
+    let opened = begin(lab.services().await, lab.config().validate(&Caps::default()).unwrap(), requests).await.unwrap();
     let (result, ()) = tokio::join!(finished(opened), async {
         lab.script.waiting.notified().await;
         stopper.stop(StopWhen::Now, StopBy::Keyboard);

@@ -1,0 +1,135 @@
+//! The JSON schema of a configuration file, made from the table of keys, so that editors complete and check it.
+
+use serde_json::{Map, Value, json};
+
+use crate::{Class, Key};
+
+/// The schema of `ralph.toml`; keys that only the user's own file may set say so.
+#[must_use]
+pub fn schema() -> Value {
+    let mut root = table();
+    for key in Key::ALL {
+        insert(&mut root, &key.segments().collect::<Vec<_>>(), property(*key));
+    }
+    root["$schema"] = json!("http://json-schema.org/draft-07/schema#");
+    root["title"] = json!("ralph.toml");
+    root["description"] = json!("Configuration of Ralph for a repository, or of a user.");
+    root
+}
+
+fn table() -> Value {
+    json!({ "type": "object", "additionalProperties": false, "properties": {} })
+}
+
+/// Puts a property where its name says; below a name that the user chooses, every name has the same properties.
+fn insert(table: &mut Value, segments: &[&str], property: Value) {
+    match segments {
+        [] => {}
+        [name] => table["properties"][*name] = property,
+        ["*", rest @ ..] => {
+            if !table["additionalProperties"].is_object() {
+                table["additionalProperties"] = self::table();
+            }
+            insert(&mut table["additionalProperties"], rest, property);
+        }
+        [name, rest @ ..] => {
+            if table["properties"].get(*name).is_none() {
+                table["properties"][*name] = self::table();
+            }
+            insert(&mut table["properties"][*name], rest, property);
+        }
+    }
+}
+
+fn property(key: Key) -> Value {
+    let Value::Object(kind) = kind(key) else { return Value::Null };
+    let effect = key.effect();
+    let mut description: String =
+        effect.chars().take(1).flat_map(char::to_uppercase).chain(effect.chars().skip(1)).collect();
+    description += match key.class() {
+        Class::UserOnly => ". Only in your own configuration.",
+        Class::NarrowsOnly => ". Takes effect in a repository without approval.",
+        Class::NeedsApproval => ".",
+    };
+    if let Some(flag) = key.flag() {
+        description += &format!(" On the command line: {flag}.");
+    }
+    let mut property = Map::from_iter([("description".to_owned(), Value::String(description))]);
+    property.extend(kind);
+    Value::Object(property)
+}
+
+/// What a value may be.
+fn kind(key: Key) -> Value {
+    let text = || json!({ "type": "string" });
+    let texts = || json!({ "type": "array", "items": { "type": "string" } });
+    let one_or_more = || json!({ "anyOf": [text(), texts()] });
+    let count = |least: u32| json!({ "type": "integer", "minimum": least });
+    let dollars =
+        || json!({ "anyOf": [{ "type": "number", "minimum": 0 }, { "type": "string", "pattern": r"^\$?[0-9]" }] });
+    let span = || json!({ "type": "string", "pattern": "^[0-9]" });
+    let one_of = |names: &[&str]| json!({ "enum": names });
+    match key {
+        Key::MaxIterations
+        | Key::StallDetectionThreshold
+        | Key::SameErrorThreshold
+        | Key::EscalateAfter
+        | Key::CapsIterations => count(1),
+        Key::Retries | Key::LogLimit => count(0),
+        Key::MaxCostUsd
+        | Key::CapsLoopCostUsd
+        | Key::CapsDailyCostUsd
+        | Key::PricesInput
+        | Key::PricesOutput
+        | Key::PricesCacheRead
+        | Key::PricesCacheWrite => dollars(),
+        Key::MaxDuration
+        | Key::IterationTimeout
+        | Key::VerificationTimeout
+        | Key::IdleTimeout
+        | Key::MaxWait
+        | Key::Backoff => span(),
+        Key::PauseMs => json!({ "anyOf": [count(0), span()] }),
+        Key::EscalateToDeepDebug
+        | Key::Rotate
+        | Key::AgentsUnmetered
+        | Key::Unmetered
+        | Key::ContextInjection
+        | Key::Commit
+        | Key::Ratchet
+        | Key::Tripwire
+        | Key::AllowNetwork => json!({ "type": "boolean" }),
+        Key::VerificationCommand | Key::Agent | Key::Setup => one_or_more(),
+        Key::Expects
+        | Key::Junit
+        | Key::AgentArgs
+        | Key::AgentsArgs
+        | Key::ProhibitedPaths
+        | Key::ProtectedPaths
+        | Key::AllowTestChange
+        | Key::SandboxWritable
+        | Key::Env
+        | Key::AgentOrder => texts(),
+        Key::OnBlocked => one_of(&["stop", "continue"]),
+        Key::Isolation => one_of(&["in-place", "worktree"]),
+        Key::Keep => one_of(&["last", "best"]),
+        Key::Verify => one_of(&["guarded", "isolated"]),
+        Key::Sandbox => one_of(&["off", "on", "require"]),
+        Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command"]),
+        Key::AgentsSettings => one_of(&["own", "user"]),
+        Key::CompletionPromise
+        | Key::Model
+        | Key::AgentCommand
+        | Key::AgentsCommand
+        | Key::AgentsProgram
+        | Key::AgentsModel
+        | Key::Skill
+        | Key::NotifyCommand
+        | Key::MetricsPath
+        | Key::DatabaseUrl => text(),
+    }
+}
+
+#[cfg(test)]
+#[path = "schema_tests.rs"]
+mod tests;

@@ -1,0 +1,83 @@
+//! How a caller writes the name of a key: as a flag, in a file, or in JSON.
+
+use ralph_model::ConfigError;
+
+use crate::Key;
+
+/// How a caller writes the name of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spelling {
+    /// `--max`
+    Flag,
+    /// `max_iterations`
+    File,
+    /// `maxIterations`
+    Json,
+}
+
+/// What belongs to a request and to no file, as a flag.
+const REQUEST: [(&str, &str); 4] =
+    [("objective", "OBJECTIVE"), ("workspace", "--workspace"), ("race", "--race"), ("state_home", "RALPH_HOME")];
+
+impl Spelling {
+    /// The name of a key; none for what is no key.
+    #[must_use]
+    pub fn name(self, key: &str) -> Option<String> {
+        let (name, flag) = match REQUEST.iter().find(|(name, _)| *name == key) {
+            Some((name, flag)) => (*name, Some(*flag)),
+            None => Key::ALL.iter().find(|known| known.name() == key).map(|known| (known.name(), known.flag()))?,
+        };
+        Some(match (self, flag) {
+            (Self::Flag, Some(flag)) => flag.to_owned(),
+            (Self::Json, _) => camel_case(name),
+            (Self::Flag | Self::File, _) => name.to_owned(),
+        })
+    }
+
+    /// A text in which keys are named as `@key`.
+    #[must_use]
+    pub fn text(self, text: &str) -> String {
+        let mut spelled = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('@') {
+            let end = after.find(|c: char| !c.is_ascii_lowercase() && c != '_').unwrap_or(after.len());
+            spelled.push_str(before);
+            match self.name(&after[..end]) {
+                Some(name) => spelled.push_str(&name),
+                None => {
+                    spelled.push('@');
+                    spelled.push_str(&after[..end]);
+                }
+            }
+            rest = &after[end..];
+        }
+        spelled + rest
+    }
+
+    /// A broken rule, for whoever has to keep it.
+    #[must_use]
+    pub fn rule(self, error: &ConfigError) -> String {
+        let key = self.name(error.key).unwrap_or_else(|| self.text(error.key));
+        format!("{key}: {}\n  allowed: {}", self.text(&error.problem), self.text(&error.allowed))
+    }
+}
+
+/// `max_iterations` as `maxIterations`.
+pub(crate) fn camel_case(name: &str) -> String {
+    let mut upper = false;
+    let mut text = String::new();
+    for c in name.chars() {
+        if c == '_' {
+            upper = true;
+        } else if std::mem::take(&mut upper) {
+            text.push(c.to_ascii_uppercase());
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+#[path = "spelling_tests.rs"]
+mod tests;

@@ -1,0 +1,149 @@
+//! Starts a run: the one way in for the command line, the server, workers, MCP and hooks.
+
+use std::path::PathBuf;
+
+use ralph_config::trust::Asking;
+use ralph_config::{Layer, Resolved, RunSettings};
+use ralph_model::{LoopConfig, LoopId, RunKind};
+use ralph_runtime::{Opened as OpenedLoop, OpenedRace, Resume, Stops, Watcher, begin, begin_race, resume, resume_race};
+use ralph_store::StoreHandle;
+use ralph_view::RaceResult;
+
+use crate::prepare::{Context, prepare, workspace};
+use crate::{Error, Host, preflight};
+
+/// What a caller asks for.
+#[derive(Debug, Clone, Default)]
+pub struct RunRequest {
+    /// The settings that the caller gives: flags, an HTTP body, the arguments of an MCP call.
+    pub settings: Layer,
+    /// What the agent has to achieve, byte for byte.
+    pub objective: String,
+    /// The folder to work in; the current one where none is given.
+    pub workspace: Option<PathBuf>,
+    /// How many candidates race; none for one loop.
+    pub race: Option<u32>,
+}
+
+/// A run that can be started: resolved, approved, valid, and possible on this machine.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// Its configuration and what goes with it.
+    pub resolved: Resolved,
+    /// What somebody should know before it runs.
+    pub warnings: Vec<String>,
+}
+
+/// A run that holds its workspace and waits to be run.
+pub enum Opened {
+    /// One loop.
+    Loop(Box<OpenedLoop>),
+    /// Several that race.
+    Race(Box<OpenedRace>),
+}
+
+impl Opened {
+    /// The loop, where it is one.
+    #[must_use]
+    pub const fn loop_id(&self) -> Option<LoopId> {
+        match self {
+            Self::Loop(opened) => Some(opened.loop_id()),
+            Self::Race(_) => None,
+        }
+    }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// When it cannot be brought to its end.
+    pub async fn run(self) -> Result<RaceResult, ralph_runtime::Error> {
+        match self {
+            Self::Loop(opened) => opened.run().await.map(|result| RaceResult { result, race: Vec::new() }),
+            Self::Race(opened) => opened.run().await,
+        }
+    }
+}
+
+impl Host {
+    /// Reads the files, asks for approval where it is needed, resolves and checks. Starts nothing.
+    ///
+    /// # Errors
+    /// When the request is wrong, not approved, or impossible on this machine.
+    pub async fn prepare(
+        &self,
+        request: RunRequest,
+        store: &StoreHandle,
+        asking: Asking<'_>,
+    ) -> Result<Prepared, Error> {
+        let workspace = workspace(request.workspace.as_deref(), &self.current)?;
+        preflight::refuse_state_inside(&workspace, &self.dirs.state)?;
+        let home = self.user_home();
+        let installed = |user: &Layer| self.usable_agents(user);
+        let context = Context {
+            dirs: &self.dirs,
+            home: &home,
+            current: &self.current,
+            store,
+            asking,
+            now: self.now(),
+            installed: &installed,
+        };
+        let mut resolved = prepare(&request, &workspace, context).await?;
+        let writable = preflight::existing(&resolved.config.writable, &home)?;
+        resolved.config = resolved.config.with_writable(writable);
+        preflight::check(&resolved, self)?;
+        let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir());
+        warnings.extend(self.missing_logins(&resolved.config));
+        Ok(Prepared { resolved, warnings })
+    }
+
+    /// Takes the workspace and records the run. Nothing runs yet.
+    ///
+    /// # Errors
+    /// When another loop works there, or the state cannot be written.
+    pub async fn start(
+        &self,
+        resolved: Resolved,
+        store: StoreHandle,
+        watcher: Watcher,
+        stops: Stops,
+    ) -> Result<Opened, Error> {
+        let services = self.services(store, &resolved.config, &resolved.settings, watcher)?;
+        Ok(match resolved.race {
+            Some(candidates) => Opened::Race(Box::new(begin_race(services, resolved.config, candidates, stops).await?)),
+            None => Opened::Loop(Box::new(begin(services, resolved.config, stops).await?)),
+        })
+    }
+
+    /// Continues a loop or a race whose configuration is `config` by now, other agents included.
+    ///
+    /// # Errors
+    /// When the loop is complete, still runs, or would hit its limit again at once.
+    #[expect(clippy::too_many_arguments, reason = "three say which loop and how, three who watches and stops it")]
+    pub async fn resume(
+        &self,
+        loop_id: LoopId,
+        wanted: Resume,
+        config: &LoopConfig,
+        user: &Layer,
+        store: StoreHandle,
+        watcher: Watcher,
+        stops: Stops,
+    ) -> Result<Opened, Error> {
+        // A loop in a worktree is counted where it was started.
+        let project = PathBuf::from(config.origin.as_ref().unwrap_or(&config.workspace));
+        let settings = RunSettings::new(user, &project)?;
+        let kind = store.run(loop_id).await?.kind;
+        let services = self.services(store, config, &settings, watcher)?;
+        Ok(match kind {
+            RunKind::Race => Opened::Race(Box::new(resume_race(services, loop_id, stops).await?)),
+            RunKind::Loop | RunKind::Crew => Opened::Loop(Box::new(resume(services, loop_id, wanted, stops).await?)),
+        })
+    }
+
+    /// A warning for each agent that nobody seems to be logged in to.
+    #[must_use]
+    pub fn missing_logins(&self, config: &LoopConfig) -> Vec<String> {
+        preflight::missing_logins(config, self)
+    }
+}
