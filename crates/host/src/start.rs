@@ -69,21 +69,18 @@ impl Host {
     ///
     /// # Errors
     /// When the request is wrong, not approved, or impossible on this machine.
-    pub async fn prepare(
-        &self,
-        request: RunRequest,
-        store: &StoreHandle,
-        asking: Asking<'_>,
-    ) -> Result<Prepared, Error> {
+    pub async fn prepare(&self, request: RunRequest, asking: Asking<'_>) -> Result<Prepared, Error> {
         let workspace = workspace(request.workspace.as_deref(), &self.current)?;
+        // Before the store is opened, which would make files there.
         preflight::refuse_state_inside(&workspace, &self.dirs.state)?;
+        let store = self.store().await?;
         let home = self.user_home();
         let installed = |user: &Layer| self.usable_agents(user);
         let context = Context {
             dirs: &self.dirs,
             home: &home,
             current: &self.current,
-            store,
+            store: &store,
             asking,
             now: self.now(),
             installed: &installed,

@@ -43,5 +43,5 @@ async fn prepare(args: &RunArgs, around: &Host) -> anyhow::Result<Prepared> {
     };
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-    Ok(around.prepare(request, &around.store().await?, asking).await?)
+    Ok(around.prepare(request, asking).await?)
 }
