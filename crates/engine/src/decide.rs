@@ -137,10 +137,20 @@ pub(crate) fn completion_after(facts: &Facts, ended: &Outcome) -> Option<Outcome
     completion(facts).filter(|_| !was_tampered)
 }
 
-/// Whether the work is the tree of the start, so that nothing was done that a verdict could be about.
+/// Whether the work is the tree of the start, so that nothing was done that a verdict could be about. Work in files that the tree
+/// leaves out, because they are ignored, is something.
 fn is_untouched(facts: &Facts, record: &IterationRecord) -> bool {
     let start = &facts.start.tree;
+    let beside = |baseline: &Verdict, verdict: &Verdict| {
+        !verdict.beside.before.is_empty() && verdict.beside.before != baseline.beside.after
+    };
+    let has_other_work = facts
+        .baseline
+        .as_ref()
+        .zip(record.verdict.as_ref())
+        .is_some_and(|(baseline, verdict)| beside(baseline, verdict));
     facts.start.behaviour >= V4_COUNTED_RUNS
+        && !has_other_work
         && (facts.tree == *start || record.verdict.as_ref().is_some_and(|verdict| verdict.tree == *start))
 }
 
