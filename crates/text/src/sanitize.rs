@@ -18,7 +18,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// [`inert`] for bytes that come in pieces: decodes UTF-8 across their borders, and shows as `\u{FFFD}` what is none.
+/// [`sanitize`] for bytes that come in pieces: decodes UTF-8 across their borders, and shows as `\u{FFFD}` what is none.
 #[derive(Debug, Default)]
 pub struct SanitizeStream {
     /// The beginning of a character whose rest has not come yet.
