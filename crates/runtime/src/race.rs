@@ -112,9 +112,12 @@ pub async fn begin_race(
 /// When the race is over, or its journal cannot be followed.
 pub async fn resume_race(services: Services, id: RunId, stops: Stops) -> Result<OpenedRace, Error> {
     let recorded = services.store.journal(id).await?;
-    let lease = services.store.acquire(id, Some(std::process::id())).await?;
     let (end, head) = (End::of::<RaceRun>(&recorded), head_of(id, &recorded));
-    let mut race = Journaled::reopened(lease, replay::<RaceRun>(id, recorded)?, head, end);
+    let run = replay::<RaceRun>(id, recorded)?;
+    // Before the lease: taking it would end a race that is still running.
+    ensure_not_running(&services, &run).await?;
+    let lease = services.store.acquire(id, Some(std::process::id())).await?;
+    let mut race = Journaled::reopened(lease, run, head, end);
     if race.end == End::Written {
         return Err(Error::AlreadyComplete(id));
     }
@@ -124,6 +127,19 @@ pub async fn resume_race(services: Services, id: RunId, stops: Stops) -> Result<
         None => race.advance(&services, RaceEvent::Resumed).await?,
     };
     Ok(OpenedRace { services, race, effects, opened: HashMap::new(), stops })
+}
+
+/// Refuses a race of which a living process holds a candidate's workspace.
+async fn ensure_not_running(services: &Services, race: &RaceRun) -> Result<(), Error> {
+    for (candidate, _) in race.candidates() {
+        // A candidate that never began has no workspace.
+        let Ok(entry) = services.store.run(candidate.run).await else { continue };
+        let state = services.home.workspace(&PathBuf::from(entry.workspace));
+        if let Some(holder) = ralph_workspace::holder(&state)? {
+            return Err(ralph_workspace::LockError::Held { holder }.into());
+        }
+    }
+    Ok(())
 }
 
 /// A race as its journal tells it.

@@ -399,6 +399,8 @@ fn a_killed_race_is_resumed_as_a_race_and_finds_its_winner() {
     let names = ["one", "two", "three"];
     let child = scene.start(3, &names, 3, &CHECK);
     scene.wait_for(&names);
+    let running = scene.user.ralph(scene.repo.path(), ["resume"]);
+    assert!(running.code != 0 && running.stderr.contains("already running"), "{}", running.stderr);
     kill(child);
     scene.assert_gone(SOON);
     let refused = scene.user.ralph(scene.repo.path(), ["resume", "--max", "9"]).with_code(1);
