@@ -27,7 +27,10 @@ fn stopped_in_time(client: Client) {
     // The command never ends by itself, so the bound is only against a machine that stands still.
     assert!(took < Duration::from_secs(30), "{took:?}");
     let micros = (ended.json()["costUSD"].as_f64().unwrap() * 1e6).round();
-    assert_eq!(micros, client.price(&dear) as f64, "{run:#}");
+    let price = client.price(&dear) as f64;
+    // OpenCode reports an answer when it may already have sent the next request. Ralph charges that one as an answer of a usual size.
+    let open_request = if client == Client::Opencode { 100_000.0 } else { 0.0 };
+    assert!((price..=price + open_request).contains(&micros), "{micros} is not {price}: {run:#}");
     place.nothing_survives();
 }
 
