@@ -5,6 +5,7 @@
 mod history;
 mod layer;
 mod run;
+mod session;
 mod setup;
 
 use clap::{Parser, Subcommand};
@@ -14,6 +15,7 @@ pub(crate) use history::{
     VerifyRunArgs,
 };
 pub(crate) use run::{RunArgs, ScreenArgs};
+pub(crate) use session::{HookArgs, SessionAction, SessionArgs, SessionStartArgs};
 pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
 };
@@ -63,6 +65,10 @@ pub(crate) enum Command {
     Rewind(RewindArgs),
     /// Ask a running loop to stop
     Stop(StopArgs),
+    /// Run a loop in your own Claude Code session, which `ralph hook` verifies whenever the agent stops
+    Session(SessionArgs),
+    /// Answer a hook of Claude Code: reads the event on standard input
+    Hook(HookArgs),
     /// Summarise finished loops: completion rate, cost, stalls
     Report(ReportArgs),
     /// Check a loop's journal offline and show what its verdict depends on

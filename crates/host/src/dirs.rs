@@ -78,6 +78,11 @@ impl Dirs {
         self.config.join("skills")
     }
 
+    /// Checkpoints, where no other folder is named.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.state.join("checkpoints")
+    }
+
     /// The database of journals, budget and approvals, where no server is named.
     pub fn database(&self) -> PathBuf {
         self.state.join("ralph.db")

@@ -4,6 +4,7 @@
 //! Reads no environment variable, home directory or terminal: the program passes what it found as [`HostInput`].
 
 pub mod agents;
+mod checkpoint;
 pub mod database;
 mod dirs;
 mod environment;
@@ -12,8 +13,10 @@ mod host;
 mod preflight;
 mod prepare;
 mod sandbox;
+mod session;
 mod start;
 
+pub use checkpoint::Checkpoints;
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
 pub use host::{GUARD, Host, HostInput, REAPER, find_program};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ralph_config::trust::Asking;
 use ralph_config::{Layer, Resolved, RunSettings};
-use ralph_model::{LoopConfig, LoopId, RunKind};
+use ralph_model::{AgentSpec, LoopConfig, LoopId, RunKind};
 use ralph_runtime::{Opened as OpenedLoop, OpenedRace, Resume, Stops, Watcher, begin, begin_race, resume, resume_race};
 use ralph_store::StoreHandle;
 use ralph_view::RaceResult;
@@ -23,6 +23,8 @@ pub struct RunRequest {
     pub workspace: Option<PathBuf>,
     /// How many candidates race; none for one loop.
     pub race: Option<u32>,
+    /// The agent, where the caller does not choose one but is one.
+    pub agent: Option<AgentSpec>,
 }
 
 /// A run that can be started: resolved, approved, valid, and possible on this machine.

@@ -6,6 +6,7 @@
 mod agent;
 mod agent_event;
 mod cause;
+mod checkpoint;
 mod config;
 mod delegation;
 mod id;
@@ -23,6 +24,7 @@ pub use agent::{
 };
 pub use agent_event::AgentEvent;
 pub use cause::{AbortCause, ErrorCause, StopBy, UnknownCharge, UnknownCost, WaitLimit};
+pub use checkpoint::{Checkpoint, CheckpointReason};
 pub use config::{
     Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, OnBlocked, Race, Sandboxing,
     Skill, Turns, ValidLoopConfig, Verify,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ralph_engine::{Effect, Event, Stop, StopBy, StopWhen};
-use ralph_model::{ErrorCause, Outcome};
+use ralph_model::{Attempt, ErrorCause, Iteration, Outcome};
 use ralph_process::Stop as Cut;
 use ralph_store::StopMode;
 use ralph_view::{Progress, RunResult};
@@ -22,9 +22,17 @@ use crate::stops::Stops;
 /// How often another process's request to stop is looked for.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(400);
 
+/// Where a loop waits for something that no effect does.
+pub(crate) enum Pause {
+    /// Nothing is left to do but to say so.
+    Over { outcome: Outcome },
+    /// An agent in a session of the user's own has to work.
+    Session { iteration: Iteration, attempt: Attempt, prompt: String },
+}
+
 /// A loop, from here to its end.
 pub(crate) struct Driver {
-    context: Context,
+    pub(crate) context: Context,
     pub(crate) live: Live,
     inbox: Inbox,
     notifying: Notifying,
@@ -35,12 +43,25 @@ impl Driver {
         Self { context, live, inbox: Inbox::new(stops), notifying: Notifying::new() }
     }
 
+    /// Drives the loop to its end.
     pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<RunResult, Error> {
+        match self.advance(effects).await? {
+            Pause::Over { outcome } => self.finish(outcome).await,
+            // Whoever opens a loop of a session for this refuses it.
+            Pause::Session { .. } => self.finish(Outcome::Error { cause: ErrorCause::Idle }).await,
+        }
+    }
+
+    /// Drives the loop until it is over, or until an agent in a session has to work, which is not this process's to start.
+    pub(crate) async fn advance(&mut self, effects: Vec<Effect>) -> Result<Pause, Error> {
         let mut queue = VecDeque::from(effects);
         project::ledger(&self.context, &self.live.view());
         while let Some(effect) = queue.pop_front() {
             match effect {
-                Effect::Finish { outcome } => return self.finish(outcome).await,
+                Effect::Finish { outcome } => return Ok(Pause::Over { outcome }),
+                Effect::RunAgent { iteration, attempt, agent, prompt, .. } if agent.is_in_session() => {
+                    return Ok(Pause::Session { iteration, attempt, prompt });
+                }
                 Effect::RaiseAlert(alert) => {
                     notify::alert(&self.context, alert, &mut self.notifying);
                     queue.extend(self.live.record(&self.context.services, Event::AlertRaised { alert }, None).await?);
@@ -64,12 +85,12 @@ impl Driver {
         }
         // The engine always ends with `Finish`; a journal that was just finished by another process lands here.
         let ended = self.live.run.outcome().cloned();
-        self.finish(ended.unwrap_or(Outcome::Error { cause: ErrorCause::Idle })).await
+        Ok(Pause::Over { outcome: ended.unwrap_or(Outcome::Error { cause: ErrorCause::Idle }) })
     }
 
     /// Carries one task out while it listens for requests to stop. The task goes on while a request is written down: somebody
     /// has to watch the agent, however long the database is locked.
-    async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
+    pub(crate) async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
         let (cut, cuts) = watch::channel(None);
         let flag = self.inbox.stops.flag();
         let Self { context, live, inbox, .. } = self;
@@ -154,7 +175,7 @@ impl Driver {
     }
 
     /// Writes the record of the end and everything that people see of it.
-    async fn finish(mut self, outcome: Outcome) -> Result<RunResult, Error> {
+    pub(crate) async fn finish(mut self, outcome: Outcome) -> Result<RunResult, Error> {
         let services = self.context.services.clone();
         if self.live.end == End::Unwritten {
             self.live.record(&services, Event::LoopFinished { outcome: outcome.clone() }, None).await?;

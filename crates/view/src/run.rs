@@ -173,7 +173,12 @@ impl RunState {
     /// What it cost of what it may cost.
     #[must_use]
     pub fn money(&self) -> String {
-        if self.metered { format!("{} of {}", self.cost, self.max_cost) } else { "not metered".to_owned() }
+        match (self.metered, self.cost) {
+            (true, cost) => format!("{cost} of {}", self.max_cost),
+            (false, Money::ZERO) => "not metered".to_owned(),
+            // Of a session of the user's own.
+            (false, cost) => format!("{cost}, no limit"),
+        }
     }
 }
 

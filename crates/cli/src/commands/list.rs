@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_model::RunKind;
-use ralph_runtime::Home;
+use ralph_runtime::{Home, SessionRecord};
 use ralph_store::{Filter, RunEntry, RunStatus as StoredStatus, StoreHandle};
 use ralph_view::{ListEntry, RunStatus};
 use ralph_workspace::holder;
@@ -97,7 +97,13 @@ pub(crate) fn is_interrupted(entry: &RunEntry, home: &Home) -> bool {
         holder(&home.workspace(Path::new(&entry.workspace)))
             .map_or(true, |holder| holder.is_some_and(|h| h.loop_id == entry.id))
     };
-    entry.status == StoredStatus::Running && !works()
+    entry.status == StoredStatus::Running && !works() && in_session(entry, home).is_none()
+}
+
+/// The session that a loop lives in, which has no process between two hooks.
+pub(crate) fn in_session(entry: &RunEntry, home: &Home) -> Option<SessionRecord> {
+    let record = SessionRecord::read(home, Path::new(&entry.workspace)).ok().flatten();
+    record.filter(|record| record.loop_id == entry.id && entry.status == StoredStatus::Running)
 }
 
 /// A loop as a listing shows it.

@@ -3,7 +3,8 @@
 use ralph_store::{RunStatus, StopMode};
 use serde_json::json;
 
-use super::list::is_interrupted;
+use super::list::{in_session, is_interrupted};
+use super::session;
 use crate::args::StopArgs;
 use crate::input::now;
 use crate::journal::find_loop;
@@ -23,6 +24,11 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     }
     if is_interrupted(&entry, &around.home()) {
         anyhow::bail!("loop {short} does not run: its process is gone, `ralph resume {short}` goes on with it");
+    }
+    if let Some(record) = in_session(&entry, &around.home())
+        && !session::is_at_work(&record, around)
+    {
+        return session::cancel_loop(record, around, store, args.json, screen).await;
     }
     let (how, when) = if args.now { (StopMode::Now, "now") } else { (StopMode::AfterIteration, "after its iteration") };
     store.request_stop(entry.id, how, now()).await?;
