@@ -49,6 +49,9 @@ impl AgentSpec {
     /// The kind of an agent that works in a session of the user's own: Ralph starts nothing, and hooks report when it stops.
     pub const SESSION: &'static str = "session";
 
+    /// What people call such an agent.
+    pub const IN_SESSION: &'static str = "claude (in session)";
+
     /// An agent with the usual settings.
     pub fn new(name: impl Into<String>, kind: impl Into<String>, launch: impl Into<Option<Launch>>) -> Self {
         Self {
@@ -76,7 +79,7 @@ impl AgentSpec {
     /// Claude Code in a session of the user's own.
     #[must_use]
     pub fn in_session() -> Self {
-        Self::new("claude (in session)", Self::SESSION, None)
+        Self::new(Self::IN_SESSION, Self::SESSION, None)
     }
 
     /// Whether it works in a session of the user's own.

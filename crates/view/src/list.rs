@@ -1,6 +1,6 @@
 //! Runs in a listing, and the candidates of a race.
 
-use ralph_model::{LoopId, Money, Timestamp};
+use ralph_model::{AgentSpec, LoopId, Money, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,7 @@ impl ListEntry {
         match (self.status, &self.reason) {
             (RunStatus::Aborted, Some(reason)) => reason,
             (RunStatus::Completed, _) if !self.verified => "COMPLETED (unverified)",
+            (RunStatus::Running, _) if self.agent == AgentSpec::IN_SESSION => "RUNNING (in session)",
             (status, _) => status.name(),
         }
     }

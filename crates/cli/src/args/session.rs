@@ -115,16 +115,11 @@ pub(crate) struct SessionFolderArgs {
 
 /// The arguments of `ralph hook`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Name it in Claude Code's settings for the events Stop, PreCompact, SessionStart and PreToolUse:
-  {\"hooks\": {\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"ralph hook\", \"timeout\": 3600}]}]}}
+#[command(after_help = "Example, as a command hook for Stop, PreCompact, SessionStart and PreToolUse in Claude Code's settings:
+  ralph hook
 
-It never fails: whatever goes wrong is a message, with exit code 0. A folder without a loop and a process
-without RALPH_TASK_ID are left alone.
-
-Example:
-  ralph hook < event.json"
-)]
+It never fails: whatever goes wrong is a message, with exit code 0. Where no loop lives in the session and
+RALPH_TASK_ID names no task, it does nothing. docs/session.md has the settings.")]
 pub(crate) struct HookArgs {}
 
 impl From<&SessionStartArgs> for Layer {
