@@ -502,6 +502,7 @@ impl Facts {
             self.config.agent.unmetered = true;
             self.config.more_agents.iter_mut().for_each(|agent| agent.unmetered = true);
         }
+        self.config.cost_after_run |= limits.cost_after_run;
         // Whoever goes on wants to see whether it works now.
         self.wait = None;
         self.waits = 0;
