@@ -4,6 +4,7 @@
 //! event's meaning. Several Ralph processes share one database; every change is one transaction that is durable when the
 //! call returns.
 
+mod board;
 mod chain;
 mod changes;
 mod error;
@@ -15,6 +16,10 @@ mod store;
 #[cfg(test)]
 mod testing;
 
+pub use board::{
+    AgentEntry, Approval, ApprovalStatus, Board, Claim, Claimed, Progress, Renewed, Role, Schedule, StatusCount,
+    TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
+};
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
 pub use changes::{Change, Changes};
 pub use error::{Error, Result};
