@@ -167,6 +167,14 @@ pub enum Error {
         /// Which attempt.
         attempt: Attempt,
     },
+    /// What is recorded of an attempt needs a record of its start.
+    #[error("the start of attempt {attempt} of loop {run} is not recorded")]
+    UnknownAttempt {
+        /// Whose attempt.
+        run: RunId,
+        /// Which attempt.
+        attempt: Attempt,
+    },
     /// A stored value that no Ralph writes.
     #[error("{place} holds `{value}` as {column}, which Ralph does not write; another program changed it")]
     Malformed {
