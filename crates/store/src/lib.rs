@@ -6,6 +6,7 @@
 
 mod artifact;
 mod attempt;
+mod board;
 mod chain;
 mod changes;
 mod error;
@@ -19,6 +20,10 @@ mod testing;
 
 pub use artifact::{Artifact, ArtifactKind};
 pub use attempt::{AttemptEntry, Metering, NewAttempt};
+pub use board::{
+    AgentEntry, Approval, ApprovalStatus, Board, Claim, Claimed, Progress, Renewed, Role, Schedule, StatusCount,
+    TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
+};
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
 pub use changes::{Change, Changes};
 pub use error::{Error, Result};
