@@ -478,5 +478,5 @@ pub fn take_out_leftovers(home: &Home, workspace: &mut Workspace, root: &Path) -
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("the first look at the workspace"))?
+    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("reading the workspace"))?
 }

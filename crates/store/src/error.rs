@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// The file is there and cannot be opened.
     #[error(
-        "could not open {place}: {detail}; it and its folder have to be writable, because SQLite keeps two more files beside it"
+        "could not open {place}: {detail}; it and its folder must be writable, because SQLite keeps two more files next to it"
     )]
     Open {
         /// The database.
