@@ -163,7 +163,7 @@ fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Resu
         return Err(ConfigError::new("agent_command", problem, allowed));
     }
     let key = format!("`command` in [agents.{}]", agent.name);
-    Err(ConfigError::new("agent", format!("{key}: {problem}"), format!("{allowed}: mend {key}")))
+    Err(ConfigError::new("agent", format!("{key}: {problem}"), format!("{allowed}: fix {key}")))
 }
 
 /// OpenCode starts the plugins of a repository whatever it is told, so that they would run without anybody's approval. Looked for

@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// The file is there and cannot be opened.
     #[error(
-        "could not open {place}: {detail}; it and its folder have to be writable, because SQLite keeps two more files beside it"
+        "could not open {place}: {detail}; it and its folder must be writable, because SQLite keeps two more files next to it"
     )]
     Open {
         /// The database.
@@ -162,6 +162,14 @@ pub enum Error {
     /// An attempt is settled once it ended, and never reserves again.
     #[error("attempt {attempt} of loop {run} is settled already; a new attempt needs a new number")]
     AlreadySettled {
+        /// Whose attempt.
+        run: RunId,
+        /// Which attempt.
+        attempt: Attempt,
+    },
+    /// What is recorded of an attempt needs a record of its start.
+    #[error("the start of attempt {attempt} of loop {run} is not recorded")]
+    UnknownAttempt {
         /// Whose attempt.
         run: RunId,
         /// Which attempt.
