@@ -5,9 +5,8 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
-use ralph_model::{Checkpoint, Timestamp};
+use ralph_model::{Checkpoint, TaskId, Timestamp};
 use rustix::fs::OFlags;
-use uuid::Uuid;
 
 /// More than any checkpoint has.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -27,8 +26,8 @@ impl Checkpoints {
 
     /// The file of a task.
     #[must_use]
-    pub fn file(&self, task: Uuid) -> PathBuf {
-        self.folder.join(format!("{}.checkpoint.json", task.hyphenated()))
+    pub fn file(&self, task: TaskId) -> PathBuf {
+        self.folder.join(format!("{task}.checkpoint.json"))
     }
 
     /// Writes a checkpoint in the place of an earlier one.
@@ -48,7 +47,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// When the file cannot be read or is no checkpoint of that task.
-    pub fn read(&self, task: Uuid) -> io::Result<Option<Checkpoint>> {
+    pub fn read(&self, task: TaskId) -> io::Result<Option<Checkpoint>> {
         // No link: it would lead to a file that somebody else wrote.
         let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
         let file = match fs::OpenOptions::new().read(true).custom_flags(flags).open(self.file(task)) {
@@ -68,7 +67,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub fn clear(&self, task: Uuid) -> io::Result<bool> {
+    pub fn clear(&self, task: TaskId) -> io::Result<bool> {
         match fs::remove_file(self.file(task)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             removed => removed.map(|()| true),
@@ -79,7 +78,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// When it cannot be removed.
-    pub fn clear_stale(&self, task: Uuid, before: Timestamp) -> io::Result<bool> {
+    pub fn clear_stale(&self, task: TaskId, before: Timestamp) -> io::Result<bool> {
         match self.read(task) {
             Ok(None) => Ok(false),
             Ok(Some(checkpoint)) if checkpoint.timestamp >= before => Ok(false),

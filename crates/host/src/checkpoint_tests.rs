@@ -1,12 +1,13 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use ralph_model::CheckpointReason;
+use uuid::Uuid;
 
 use super::*;
 
 fn checkpoint(at: i64) -> Checkpoint {
     Checkpoint {
-        task_id: Uuid::from_u128(9),
+        task_id: TaskId::from_uuid(Uuid::from_u128(9)),
         iteration: 2,
         context_full: false,
         timestamp: Timestamp(at),
@@ -50,7 +51,7 @@ fn a_link_and_the_file_of_another_task_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let checkpoints = Checkpoints::new(folder.path().to_owned());
     checkpoints.write(&checkpoint(1)).unwrap();
-    let other = Uuid::from_u128(10);
+    let other = TaskId::from_uuid(Uuid::from_u128(10));
     fs::copy(checkpoints.file(checkpoint(1).task_id), checkpoints.file(other)).unwrap();
     assert!(checkpoints.read(other).is_err());
     fs::remove_file(checkpoints.file(other)).unwrap();

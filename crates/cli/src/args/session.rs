@@ -115,11 +115,13 @@ pub(crate) struct SessionFolderArgs {
 
 /// The arguments of `ralph hook`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example, as a command hook for Stop, PreCompact, SessionStart and PreToolUse in Claude Code's settings:
+#[command(
+    after_help = "Example, as a command hook for Stop, PreCompact, SessionStart and PreToolUse in Claude Code's settings:
   ralph hook
 
 It never fails: whatever goes wrong is a message, with exit code 0. Where no loop lives in the session and
-RALPH_TASK_ID names no task, it does nothing. docs/session.md has the settings.")]
+RALPH_TASK_ID names no task, it does nothing. docs/session.md has the settings."
+)]
 pub(crate) struct HookArgs {}
 
 impl From<&SessionStartArgs> for Layer {

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ralph_host::Host;
-use ralph_model::{Checkpoint, CheckpointReason};
+use ralph_model::{Checkpoint, CheckpointReason, TaskId};
 use ralph_runtime::SessionRecord;
 use serde_json::{Value, json};
 
@@ -170,17 +170,17 @@ impl Hook<'_> {
     fn before_compaction(&self, record: Option<&SessionRecord>, task: Option<&Task>) -> Answer {
         let mut lines = Vec::new();
         if let Some(task) = task {
-            let warning = task.checkpoint(self.host.dirs.checkpoints(), CheckpointReason::PreCompact);
+            let warning = task.checkpoint(self.host.dirs.checkpoints(), CheckpointReason::Precompact);
             lines.push(task.before_compaction());
             lines.extend(warning.map(|warning| format!("({warning})")));
         }
         if let Some(record) = record {
             let checkpoint = Checkpoint {
-                task_id: record.loop_id.uuid(),
+                task_id: TaskId::from_uuid(record.loop_id.uuid()),
                 iteration: record.iteration.0,
                 context_full: true,
                 timestamp: now(),
-                checkpoint_reason: CheckpointReason::PreCompact,
+                checkpoint_reason: CheckpointReason::Precompact,
             };
             let written = task::checkpoints(&self.host).write(&checkpoint);
             lines.push(format!(

@@ -51,6 +51,15 @@ impl Backend {
     }
 }
 
+/// What a committed write survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    PowerLoss,
+    /// SQLite does not wait for the disk then. A server has a disk of its own, and may be on another machine than the process
+    /// that dies: there every write survives a loss of power.
+    ProcessDeath,
+}
+
 /// A connection in use. One that writes and is dropped before [`Session::commit`] rolls everything back: after an error or a
 /// cancelled future nothing half-done can reach the next write.
 pub(crate) struct Session<'s> {
@@ -119,9 +128,9 @@ macro_rules! with_connection {
 }
 
 impl<'s> Session<'s> {
-    pub(super) async fn write(backend: &'s Backend, doing: &'static str) -> Result<Self> {
+    pub(super) async fn write(backend: &'s Backend, doing: &'static str, durability: Durability) -> Result<Self> {
         let connection = match backend {
-            Backend::Sqlite(sqlite) => sqlite.write().await.map(Connection::SqliteWriter),
+            Backend::Sqlite(sqlite) => sqlite.write(durability).await.map(Connection::SqliteWriter),
             Backend::Postgres(postgres) => postgres.pool().begin().await.map(Connection::PostgresTransaction),
         };
         Self::of(backend, doing, connection)
@@ -381,6 +390,10 @@ impl Row<'_> {
     /// The number of an attempt, or another small count.
     pub(crate) fn small(&self, column: &'static str) -> Result<u32> {
         self.parsed(column, |number: &i64| u32::try_from(*number).ok())
+    }
+
+    pub(crate) fn small_or_null(&self, column: &'static str) -> Result<Option<u32>> {
+        self.get::<Option<i64>>(column)?.map(|_| self.small(column)).transpose()
     }
 
     pub(crate) fn money(&self, column: &'static str) -> Result<Money> {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ralph_model::CheckpointReason;
+use ralph_model::{CheckpointReason, TaskId};
 use ralph_runtime::{NextTurn, SessionRecord, SessionStep, TurnReport, Watcher, stops};
 use ralph_view::{Delta, Progress, Update, What, iteration_found};
 use serde_json::json;
@@ -49,7 +49,7 @@ impl Hook<'_> {
             Ok(SessionStep::Next(next)) => block(&next, &notes),
             Ok(SessionStep::Over { result, unknown }) => {
                 // The journal says more.
-                let _ = task::checkpoints(&self.host).clear(loop_id.uuid());
+                let _ = task::checkpoints(&self.host).clear(TaskId::from_uuid(loop_id.uuid()));
                 let notes = if notes.is_empty() { notes } else { format!("\n{notes}") };
                 Answer::message(&format!("{}{notes}", ended(&result, unknown)))
             }

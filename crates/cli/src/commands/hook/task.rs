@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use ralph_host::{Checkpoints, Host};
-use ralph_model::{Checkpoint, CheckpointReason, RunId};
+use ralph_model::{Checkpoint, CheckpointReason, TaskId};
 
 use super::server;
 use crate::input::{now, variable};
@@ -15,7 +15,7 @@ const MAX_PROGRESS: u64 = 16 * 1024;
 /// The task, as the environment names it.
 #[derive(Debug)]
 pub(super) struct Task {
-    id: RunId,
+    id: TaskId,
     iteration: u32,
 }
 
@@ -36,9 +36,9 @@ impl Task {
     /// Writes a checkpoint, here and on the server where one is named; a warning where that failed.
     pub(super) fn checkpoint(&self, usual: PathBuf, reason: CheckpointReason) -> Option<String> {
         let checkpoint = Checkpoint {
-            task_id: self.id.uuid(),
+            task_id: self.id,
             iteration: self.iteration,
-            context_full: reason == CheckpointReason::PreCompact,
+            context_full: reason == CheckpointReason::Precompact,
             timestamp: now(),
             checkpoint_reason: reason,
         };

@@ -4,6 +4,7 @@ mod changes;
 mod journal;
 mod lease;
 mod money;
+mod records;
 mod runs;
 
 /// Runs every case of a module against each database: for SQLite each in a test of its own, for PostgreSQL all in one test,
