@@ -14,7 +14,8 @@ use ralph_config::{Dollars, Layer, OneOrMore, Pause, Span};
 #[command(
     arg_required_else_help = true,
     after_help = "Examples:
-  ralph session start \"Fix tests in src/utils\" --max 10 --criteria \"npm test src/utils\"
+  ralph session start \"Fix tests in src/utils\" --max 10 \\
+      --criteria \"npm test src/utils\"
   ralph session status
   ralph session cancel"
 )]
@@ -38,8 +39,10 @@ pub(crate) enum SessionAction {
 /// The arguments of `ralph session start`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph session start \"Fix tests in src/utils\" --max 10 --criteria \"npm test src/utils\"
-  ralph session start \"Add a --json flag\" --max 5 --max-cost 2 --criteria \"cargo test\" --promise DONE")]
+  ralph session start \"Fix tests in src/utils\" --max 10 \\
+      --criteria \"npm test src/utils\"
+  ralph session start \"Add a --json flag\" --max 5 --max-cost 2 \\
+      --criteria \"cargo test\" --promise DONE")]
 pub(crate) struct SessionStartArgs {
     /// What the agent should achieve
     #[arg(value_name = "OBJECTIVE")]
@@ -115,13 +118,11 @@ pub(crate) struct SessionFolderArgs {
 
 /// The arguments of `ralph hook`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example, as a command hook for Stop, PreCompact, SessionStart and PreToolUse in Claude Code's settings:
+#[command(after_help = "Example, as a command of the hooks Stop, PreCompact, SessionStart and PreToolUse:
   ralph hook
 
-It never fails: whatever goes wrong is a message, with exit code 0. Where no loop lives in the session and
-RALPH_TASK_ID names no task, it does nothing. docs/session.md has the settings."
-)]
+It never fails: whatever goes wrong is a message, with exit code 0. Where no loop
+lives in the session and RALPH_TASK_ID names no task, it does nothing.")]
 pub(crate) struct HookArgs {}
 
 impl From<&SessionStartArgs> for Layer {
@@ -129,6 +130,8 @@ impl From<&SessionStartArgs> for Layer {
         Self {
             max_iterations: args.max_iterations,
             max_cost_usd: args.max_cost.map(Dollars),
+            // Nobody can stop a turn of the user's own session.
+            cost_after_run: Some(true),
             verification_timeout: args.verification_timeout.map(Span),
             // The session waits for its hook.
             pause_ms: Some(Pause(Millis(0))),
