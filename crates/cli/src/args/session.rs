@@ -118,11 +118,11 @@ pub(crate) struct SessionFolderArgs {
 
 /// The arguments of `ralph hook`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example, as a command of the hooks Stop, PreCompact, SessionStart and PreToolUse:
+#[command(after_help = "Example, as a hook for Stop, PreCompact, SessionStart and PreToolUse:
   ralph hook
 
-It never fails: whatever goes wrong is a message, with exit code 0. Where no loop
-lives in the session and RALPH_TASK_ID names no task, it does nothing.")]
+It never fails: whatever goes wrong is a message, with exit code 0. Where no
+loop lives in the session and RALPH_TASK_ID names no task, it does nothing.")]
 pub(crate) struct HookArgs {}
 
 impl From<&SessionStartArgs> for Layer {
