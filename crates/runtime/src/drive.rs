@@ -11,6 +11,7 @@ use ralph_view::{Progress, RunResult};
 use tokio::sync::watch;
 use tokio::time::{Interval, MissedTickBehavior};
 
+use crate::attempts::Attempts;
 use crate::error::Error;
 use crate::journaled::End;
 use crate::live::Live;
@@ -43,7 +44,7 @@ impl Driver {
                 Effect::Finish { outcome } => return self.finish(outcome).await,
                 Effect::RaiseAlert(alert) => {
                     notify::alert(&self.context, alert, &mut self.notifying);
-                    queue.extend(self.live.record(&self.context.services, Event::AlertRaised { alert }, None).await?);
+                    queue.extend(self.live.record(&self.context.services, Event::AlertRaised { alert }).await?);
                 }
                 // Only an effect that is under way can be cut short, and none is.
                 Effect::StopRunning { .. } => {}
@@ -105,7 +106,7 @@ impl Driver {
                 };
                 let was_answered = answer.is_some();
                 let recorded = {
-                    let recording = live.record(&context.services, Event::StopRequested { stop }, None);
+                    let recording = live.record(&context.services, Event::StopRequested { stop });
                     tokio::pin!(recording);
                     loop {
                         tokio::select! {
@@ -137,15 +138,15 @@ impl Driver {
                 }
             }
         };
-        let Answer { mut event, money } = match answer {
+        let mut answer = match answer {
             Ok(answer) => answer,
-            Err(error) => fault(context, live, &error),
+            Err(error) => fault(context, live, &error).await?,
         };
-        if let Event::AgentFinished { run, claim, .. } = &mut event {
+        if let Event::AgentFinished { run, claim, .. } = &mut answer.event {
             // Now, by the prompt that the agent was given: a later version may build another one from the same journal.
             *claim = live.run.claim(&run.final_message);
         }
-        extra.extend(live.record(&context.services, event, money).await?);
+        extra.extend(live.record(&context.services, answer).await?);
         // An iteration whose checks are still to come is not worth a page of its own.
         if !self.live.run.has_open_iteration() {
             project::ledger(&self.context, &self.live.view());
@@ -157,25 +158,21 @@ impl Driver {
     async fn finish(mut self, outcome: Outcome) -> Result<RunResult, Error> {
         let services = self.context.services.clone();
         if self.live.end == End::Unwritten {
-            self.live.record(&services, Event::LoopFinished { outcome: outcome.clone() }, None).await?;
+            self.live.record(&services, Event::LoopFinished { outcome: outcome.clone() }).await?;
         }
-        self.tidy().await;
+        self.context.clear_scratch().await;
         let view = self.live.view();
         let result = self.live.result(&view, &outcome, &self.context.folder);
         project::ledger(&self.context, &view);
         project::metrics(&self.context, &view, &result);
-        // Last: a loop without its certificate was not told to its end, and `resume` makes up for that.
-        project::certificate(&self.context, &view, &self.live.head);
+        // Last: a loop without its certificate has projections that were not written, and `resume` writes them.
+        let certificate = project::certificate(&self.context, &view, &self.live.head);
+        // Takes back what is of no use any more: a request to stop that came too late, money for a pass that never began.
+        if let Err(error) = services.store.finish(self.live.lease, certificate.as_deref()).await {
+            services.warn(format!("the end of the loop could not be recorded: {error}"));
+        }
         notify::finished(&self.context, &result, self.notifying).await;
         Ok(result)
-    }
-
-    /// Takes back what nobody will use: a request to stop that came too late, money for a pass that never began.
-    async fn tidy(&self) {
-        self.context.clear_scratch().await;
-        if let Err(error) = self.context.services.store.finish(self.live.lease, None).await {
-            self.context.services.warn(format!("the end of the loop could not be tidied up: {error}"));
-        }
     }
 }
 
@@ -242,8 +239,9 @@ async fn requested(context: &Context, sight: &mut Sight) -> Option<Stop> {
 }
 
 /// Ralph's own machinery failed: the loop ends for now, and an agent that ran is charged for as if Ralph had died.
-fn fault(context: &Context, live: &Live, error: &Error) -> Answer {
-    let (lost, money) = live.lost(&context.folder).unzip();
+async fn fault(context: &Context, live: &Live, error: &Error) -> Result<Answer, Error> {
+    let (lost, money) = live.lost(&Attempts::read(&context.services, live.lease).await?).unzip();
     let stopped = matches!(error, Error::Workspace(ralph_workspace::Error::Stopped));
-    Answer { event: Event::Faulted { error: error.chain(), lost, stopped }, money: money.flatten() }
+    let event = Event::Faulted { error: error.chain(), lost, stopped };
+    Ok(Answer { money: money.flatten(), ..event.into() })
 }
