@@ -1,15 +1,12 @@
 //! The running loop: one ordered inbox, one journal, one effect at a time.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
-use ralph_engine::{Effect, Event, Stop, StopBy, StopWhen};
+use ralph_engine::{Effect, Event, Stop, StopWhen};
 use ralph_model::{ErrorCause, Outcome};
 use ralph_process::Stop as Cut;
-use ralph_store::StopMode;
 use ralph_view::{Progress, RunResult};
 use tokio::sync::watch;
-use tokio::time::{Interval, MissedTickBehavior};
 
 use crate::attempts::Attempts;
 use crate::error::Error;
@@ -18,10 +15,8 @@ use crate::live::Live;
 use crate::notify::{self, Notifying};
 use crate::perform::{Answer, Context, Task};
 use crate::project;
+use crate::requests::Requests;
 use crate::stops::Stops;
-
-/// How often another process's request to stop is looked for.
-const STOP_POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 /// A loop, from here to its end.
 pub(crate) struct Driver {
@@ -33,7 +28,8 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(context: Context, live: Live, stops: Stops) -> Self {
-        Self { context, live, inbox: Inbox::new(stops), notifying: Notifying::new() }
+        let requests = Requests::new(&context.services, live.lease);
+        Self { context, live, inbox: Inbox { stops, requests }, notifying: Notifying::new() }
     }
 
     pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<RunResult, Error> {
@@ -179,61 +175,16 @@ impl Driver {
 /// Everybody who can ask a running loop to stop.
 struct Inbox {
     stops: Stops,
-    /// One rhythm over all effects: a loop of quick ones would never come to look otherwise.
-    look: Interval,
-    sight: Sight,
-}
-
-/// Whether requests of other processes can be seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sight {
-    Clear,
-    Blind,
+    requests: Requests,
 }
 
 impl Inbox {
-    fn new(stops: Stops) -> Self {
-        let mut look = tokio::time::interval(STOP_POLL_INTERVAL);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { stops, look, sight: Sight::Clear }
-    }
-
     /// The next request, which may be known already. Loses nothing when it is dropped.
     async fn next(&mut self, context: &Context) -> Stop {
-        let Self { stops, look, sight } = self;
-        let requested = async {
-            loop {
-                look.tick().await;
-                if let Some(stop) = requested(context, sight).await {
-                    return stop;
-                }
-            }
-        };
         tokio::select! {
             // The keyboard does not wait for a look at the database.
-            stop = stops.next() => stop,
-            stop = requested => stop,
-        }
-    }
-}
-
-/// What another process asked for.
-async fn requested(context: &Context, sight: &mut Sight) -> Option<Stop> {
-    let asked = context.services.store.stop_requested(context.loop_id).await;
-    let before = std::mem::replace(sight, if asked.is_ok() { Sight::Clear } else { Sight::Blind });
-    match asked {
-        Ok(how) => {
-            let when = match how? {
-                StopMode::AfterIteration => StopWhen::AfterIteration,
-                StopMode::Now => StopWhen::Now,
-            };
-            Some(Stop { when, by: StopBy::Request })
-        }
-        Err(error) => {
-            if before == Sight::Clear {
-                context.services.warn(format!("requests to stop cannot be seen: {error}"));
-            }
-            None
+            stop = self.stops.next() => stop,
+            stop = self.requests.next(&context.services) => stop,
         }
     }
 }

@@ -18,6 +18,7 @@ mod pinned;
 mod project;
 mod proof;
 mod race;
+mod requests;
 mod services;
 mod settings_snapshot;
 mod stops;
