@@ -113,7 +113,12 @@ impl CostSoFar {
 
     /// Records every new figure in the store, the last one included, until this is dropped. A record that fails keeps the older
     /// figure, or that nothing is known.
-    pub(crate) fn record(&self, store: StoreHandle, lease: Lease, attempt: Attempt) -> impl Future<Output = ()> + use<> {
+    pub(crate) fn record(
+        &self,
+        store: StoreHandle,
+        lease: Lease,
+        attempt: Attempt,
+    ) -> impl Future<Output = ()> + use<> {
         let mut newest = self.newest.subscribe();
         async move {
             while newest.changed().await.is_ok() {

@@ -40,8 +40,7 @@ impl Context {
         let Pass { iteration, attempt, agent, task, before } = pass;
         let safe = self.services.redactor.text(&task.prompt);
         let about = self.about(Some(iteration), attempt);
-        let prompt =
-            self.files.write(ArtifactKind::Prompt, &self.folder.prompt(iteration), about, safe.as_bytes())?;
+        let prompt = self.files.write(ArtifactKind::Prompt, &self.folder.prompt(iteration), about, safe.as_bytes())?;
         let mut base = self.process_base(iteration, attempt, &agent)?;
         let log = base.log.clone();
         // Only a figure in the history, here and below; expectations look for themselves.

@@ -111,9 +111,7 @@ fn a_killed_ralph_leaves_what_was_answered_so_far_on_the_books() {
     let child = scene.user.spawn(scene.repo.path(), words(&["fake"], 2, &more));
     wait_for_file(&scene.fake.place(1, "hangs"));
     // What Ralph knows is what counts, and it reads on its own time.
-    wait_until("the cost so far", || {
-        query(&scene.user, "SELECT MAX(cost_micros) FROM attempts") == [["300000"]]
-    });
+    wait_until("the cost so far", || query(&scene.user, "SELECT MAX(cost_micros) FROM attempts") == [["300000"]]);
     kill(child);
     scene.fake.assert_gone(Duration::from_secs(5));
     let result = scene.user.ralph(scene.repo.path(), ["resume", "--json"]).ok().json();
