@@ -21,12 +21,13 @@ use ralph_workspace::{
 };
 use uuid::Uuid;
 
+use crate::attempts::Attempts;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 use crate::journaled::{End, head_of, replay};
-use crate::live::{Live, told};
-use crate::perform::{Context, WorkspaceState};
+use crate::live::Live;
+use crate::perform::{Answer, Context, WorkspaceState};
 use crate::pinned::Pinned;
 use crate::project;
 use crate::services::Services;
@@ -264,7 +265,8 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
     if found.run.facts().config.agent.is_in_session() {
         refuse_session(&found, &limits)?;
     }
-    let untold = found.run.outcome().filter(|_| !found.is_certified()).cloned();
+    let is_certified = found.is_certified().await?;
+    let untold = found.run.outcome().filter(|_| !is_certified).cloned();
     let way = match (ensure_resumable(&found.services, loop_id, &found.run, &limits), untold) {
         (Ok(()), _) => ResumeMode::Continue,
         // The former process decided and died before it could say so: nothing is left to do but that.
@@ -326,8 +328,9 @@ impl Found {
     }
 
     /// Whether everything was told of its end.
-    pub(crate) fn is_certified(&self) -> bool {
-        project::is_certified(&self.services.home.loop_folder(self.loop_id), &self.head)
+    pub(crate) async fn is_certified(&self) -> Result<bool, Error> {
+        let folder = self.services.home.loop_folder(self.loop_id);
+        Ok(project::is_certified(&self.services.store, self.loop_id, &folder, &self.head).await?)
     }
 
     /// Looks at the workspace and acquires the loop: from here on whatever another process still writes to it is refused.
@@ -376,7 +379,8 @@ pub(crate) async fn go_on(
         refuse_committed(context, live).await?;
     }
     let services = &context.services;
-    let (mut lost, money) = live.lost(&context.folder).unzip();
+    let attempts = Attempts::read(services, live.lease).await?;
+    let (mut lost, money) = live.lost(&attempts).unzip();
     let mut money = money.flatten();
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
     if let Some(attempt) = unanswered {
@@ -387,9 +391,9 @@ pub(crate) async fn go_on(
         if Some(open.attempt) == unanswered {
             continue;
         }
-        if context.folder.marker(open.attempt).exists() {
+        if attempts.may_have_run(open.attempt) {
             // Its events were set aside, and it ran all the same.
-            let amount = told(&context.folder, open.attempt).charge(open.amount);
+            let amount = attempts.cost(open.attempt).charge(open.amount);
             services.store.settle(live.lease, Settlement { attempt: open.attempt, amount }).await?;
         } else {
             // Money held for a pass that never began is nobody's.
@@ -408,9 +412,8 @@ pub(crate) async fn go_on(
         }
     }
     services.store.clear_stop(live.lease).await?;
-    let attempts = context.folder.highest_attempt();
-    let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree), settled };
-    live.record(services, resumed, money).await
+    let resumed = Event::Resumed { lost, limits, attempts: attempts.highest(), tree: Some(tree), settled };
+    live.record(services, Answer { money, ..resumed.into() }).await
 }
 
 /// Files were put back at the end, but history is the user's: work on top of a commit that must not be there is in vain.

@@ -192,7 +192,7 @@ pub async fn continue_session(
     stops: Stops,
 ) -> Result<SessionStep, Error> {
     let found = Found::find(services, record.loop_id, stops.flag()).await?;
-    if found.run.outcome().is_some() && found.is_certified() {
+    if found.run.outcome().is_some() && found.is_certified().await? {
         SessionRecord::remove(&found.services.home, &record.workspace, record.loop_id);
         return Ok(SessionStep::Gone);
     }
@@ -252,7 +252,7 @@ async fn answer(found: Found, record: &SessionRecord, turn: Turn, stops: Stops) 
     let mut driver = Driver::new(context, live, stops);
     if matches!(pass.turn, Turn::Cancelled) {
         let stop = Stop { when: StopWhen::Now, by: StopBy::Request };
-        driver.live.record(&driver.context.services, Event::StopRequested { stop }, None).await?;
+        driver.live.record(&driver.context.services, Event::StopRequested { stop }).await?;
     }
     let effects = driver.carry_out(Task::Turn(pass)).await?;
     Ok(Opened { driver, effects, _lock: lock })

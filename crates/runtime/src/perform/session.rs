@@ -6,6 +6,7 @@ use std::sync::Arc;
 use ralph_agents::{Observed, Offsets, SessionRecords, observe_turn};
 use ralph_model::{AgentSpec, Attempt, Cost, Ended, Iteration, Millis, Money, Timestamp, TreeHash};
 use ralph_process::{Log, Recorded};
+use ralph_store::ArtifactKind;
 use ralph_workspace::repository::{CommitId, Head};
 
 use super::agent::Seen;
@@ -65,7 +66,9 @@ impl Context {
         // Counted from the start of the loop: where the agent began its turn nobody looked at the repository.
         let head = head.as_deref().and_then(CommitId::parse);
         let head = head.map(|commit| Head { commit: Some(commit), branch: None });
-        self.seen(Seen { iteration, attempt, agent: &agent, log: &log, before, head, budget }, observed).await
+        let about = self.about(Some(iteration), attempt);
+        let prompt = self.files.find(ArtifactKind::Prompt, &self.folder.prompt(iteration), about)?;
+        self.seen(Seen { iteration, attempt, agent: &agent, log: &log, before, head, budget, prompt }, observed).await
     }
 }
 
