@@ -47,7 +47,9 @@ impl CostNote {
 
     /// A file that cannot be written keeps what it says: an older sum, or that nothing is known.
     fn write(&self, text: &str) {
-        let _ = Home::write_private(&self.path, text.as_bytes());
+        if let Err(error) = Home::write_private(&self.path, text.as_bytes()) {
+            tracing::warn!(error = error.chain(), path = ?self.path, "the cost so far could not be written");
+        }
     }
 
     /// What a note says, and whether there is one.

@@ -35,6 +35,7 @@ mod commands;
 mod completion;
 mod git_manners;
 mod json_keys;
+mod logging;
 mod prohibited;
 mod prompts;
 mod refusals;
