@@ -7,6 +7,7 @@ mod database;
 mod full;
 mod helper;
 mod race;
+mod remote;
 mod server;
 
 use std::ops::RangeInclusive;
