@@ -184,7 +184,9 @@ pub enum Error {
         place: String,
     },
     /// The lease on a task expired, or another worker claimed the task.
-    #[error("the lease on task {task} is stale (epoch {held}, now {newest}): nothing was written; stop working on it")]
+    #[error(
+        "the lease on task {task} ended or passed to another worker (epoch {held}, newest {newest}): nothing was written; stop working on it"
+    )]
     StaleTaskLease {
         /// The task.
         task: TaskId,

@@ -1,4 +1,5 @@
-//! What Ralph must not lose: journals, the list of runs, the day's money, stop requests and trusted content.
+//! What Ralph must not lose: journals, the list of runs, the day's money, stop requests, trusted content, and the board with
+//! its tasks.
 //!
 //! Knows an event as a kind, a version and JSON text. Decides nothing about a run, looks at no clock and never reads an
 //! event's meaning. Several Ralph processes share one database; every change is one transaction that is durable when the
@@ -21,8 +22,8 @@ mod testing;
 pub use artifact::{Artifact, ArtifactKind};
 pub use attempt::{AttemptEntry, Metering, NewAttempt};
 pub use board::{
-    AgentEntry, Approval, ApprovalStatus, Board, Claim, Claimed, Progress, Renewed, Role, Schedule, StatusCount,
-    TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
+    AgentEntry, Approval, ApprovalStatus, Board, BoardHandle, Claim, Claimed, Progress, Renewed, Role, Schedule,
+    StatusCount, TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
 };
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
 pub use changes::{Change, Changes};
@@ -32,6 +33,7 @@ pub use run::{
     Append, Epoch, Filter, Lease, LeaseHolder, Lookup, Machine, NewRun, ParseRunStatus, RunEntry, RunStatus,
     RunSummary, Settlement, StopMode,
 };
+pub use sql::Database;
 pub use sql::postgres::open_postgres;
 pub use sql::sqlite::{open_existing_sqlite, open_sqlite};
 pub use store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};

@@ -13,7 +13,7 @@ use super::list::of_workspace;
 use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
-use ralph_config::agents::{instead, prices, refuse_unpriced};
+use ralph_config::agents::{instead, prices, refuse_late_cost, refuse_unpriced};
 use ralph_host::Host;
 
 /// Goes on with the loop that is meant and follows it to its end.
@@ -53,13 +53,21 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         }
         (config.agent, config.more_agents) = (first.clone(), more.to_vec());
     }
-    for caution in around.missing_logins(&config) {
+    let cost_after_run = args.cost_after_run || user.cost_after_run.unwrap_or_default();
+    config.cost_after_run |= cost_after_run;
+    if args.unmetered {
+        config.agent.unmetered = true;
+        config.more_agents.iter_mut().for_each(|agent| agent.unmetered = true);
+    }
+    refuse_late_cost(&config)?;
+    for caution in around.agent_warnings(&config) {
         screen.say(&format!("warning: {caution}"))?;
     }
     let limits = Limits {
         max_iterations: args.max_iterations,
         max_cost: args.max_cost,
         unmetered: args.unmetered,
+        cost_after_run,
         agents: instead,
     };
     let following = Following { around, args: args.screen, hints: Hints::Shown };
@@ -77,6 +85,7 @@ async fn race(
     let has_changes = args.max_iterations.is_some()
         || args.max_cost.is_some()
         || args.unmetered
+        || args.cost_after_run
         || args.discard_after.is_some()
         || args.model.is_some()
         || !args.agent.is_empty();

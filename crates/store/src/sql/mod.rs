@@ -3,6 +3,7 @@
 
 mod artifacts;
 mod attempts;
+mod board;
 mod budget;
 mod journal;
 pub(crate) mod postgres;
@@ -14,23 +15,61 @@ mod stops;
 mod trust;
 mod watch;
 
+use std::path::Path;
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use ralph_model::{Attempt, Money, RunId, Timestamp};
 
 use crate::artifact::Artifact;
 use crate::attempt::AttemptEntry;
+use crate::board::BoardHandle;
 use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
 use crate::changes::Changes;
 use crate::error::{Error, Result};
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
 use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, Settlement, StopMode};
-use crate::store::{ChainReport, Quarantine, Store, Trusted};
+use crate::store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};
 use session::{Backend, Durability, Session};
 
 /// A store in a SQL database.
 #[derive(Debug)]
 pub(crate) struct SqlStore {
     backend: Backend,
+}
+
+/// A database: all that it holds, on the same connections.
+#[derive(Debug, Clone)]
+pub struct Database {
+    /// Runs.
+    pub store: StoreHandle,
+    /// Tasks.
+    pub board: BoardHandle,
+}
+
+impl Database {
+    /// Opens a SQLite database as [`crate::open_sqlite`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_sqlite(path: &Path) -> Result<Self> {
+        Ok(sqlite::open(path).await?.into())
+    }
+
+    /// Opens a PostgreSQL database as [`crate::open_postgres`] does, with enough connections for a server.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_postgres(url: &str) -> Result<Self> {
+        Ok(postgres::open(url, postgres::SERVER_CONNECTIONS).await?.into())
+    }
+}
+
+impl From<SqlStore> for Database {
+    fn from(store: SqlStore) -> Self {
+        let store = Arc::new(store);
+        Self { store: store.clone(), board: store }
+    }
 }
 
 impl SqlStore {

@@ -2,6 +2,7 @@
 
 use sqlx::{AssertSqlSafe, SqlSafeStr as _, SqlStr};
 
+use super::board::tables::TABLES;
 use crate::error::{Error, Result};
 
 /// Which SQL a database speaks.
@@ -170,6 +171,7 @@ pub(crate) const STEPS: &[Step] = &[
         ],
         rows: &[],
     },
+    Step { version: 7, statements: TABLES, rows: &[] },
 ];
 
 /// The newest schema.

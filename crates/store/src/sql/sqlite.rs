@@ -39,9 +39,13 @@ const NO_SYNC: &str = "PRAGMA synchronous = NORMAL";
 /// # Errors
 /// When the file cannot be made, read or written, is no database of Ralph's, or is of a newer Ralph.
 pub async fn open_sqlite(path: &Path) -> Result<StoreHandle> {
+    Ok(Arc::new(open(path).await?))
+}
+
+pub(super) async fn open(path: &Path) -> Result<SqlStore> {
     make(path)?;
     let connection = ready(path, schema::STEPS).await?;
-    Ok(Arc::new(SqliteBackend::new(path, Some(connection)).into_store()))
+    Ok(SqliteBackend::new(path, Some(connection)).into_store())
 }
 
 /// Opens the database when there is one. Makes nothing: `None` where no file is, for commands that only look.

@@ -1,5 +1,6 @@
 //! What every store does, whichever database it is in.
 
+mod board;
 mod changes;
 mod journal;
 mod lease;
