@@ -50,7 +50,11 @@ fn settings(arguments: &LoopArguments) -> Result<Layer, Refused> {
         ("maxCostUsd".to_owned(), json!(arguments.max_cost_usd)),
     ]);
     object.extend(arguments.agent.as_ref().map(|agent| ("agent".to_owned(), json!(agent))));
-    Layer::from_json(&object).map_err(|error| Refused::new(format!("bad arguments: {error}")))
+    Layer::from_json(&object).map_err(|error| {
+        let names = [("verificationCommand", "verification_command"), ("maxCostUsd", "max_cost_usd")];
+        let text = names.iter().fold(error.to_string(), |text, (key, argument)| text.replace(key, argument));
+        Refused::new(format!("bad arguments: {text}"))
+    })
 }
 
 /// Cancelled when the client cancels the call or goes away.

@@ -9,7 +9,7 @@ use ralph_testkit::{Repo, Script, Step};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::aid::{Agent, TIMEOUT, signal, unsettled, wait_for_file};
+use crate::aid::{Agent, TIMEOUT, signal, unsettled, wait_for_file, wait_until};
 use crate::harness::User;
 
 /// A client of one server.
@@ -206,7 +206,7 @@ fn stop_in_the_middle(how: GivesUp) {
         GivesUp::Cancels => {
             let params = json!({"requestId": 1, "reason": "the user pressed Escape"});
             client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
-            agent.assert_gone(&repo, Duration::from_secs(20));
+            wait_until("the end of the loop", || user.newest_loop()["status"] == "ABORTED");
             // The server is still there, and answers no cancelled request.
             let status = client.call(2, "ralph-status", json!({}));
             assert_eq!(status["isError"], false, "{status}");
