@@ -4,7 +4,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use rmcp::ServiceExt as _;
-use rmcp::service::ServerInitializeError;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::CancellationToken;
@@ -25,10 +24,9 @@ pub async fn serve(
     let input = Noticing { input, ended: tools.running.closing().clone() };
     let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(MAX_LINE);
     let serving = async {
-        match tools.clone().serve(transport).await {
-            Ok(service) => drop(service.waiting().await),
-            // The client went away, or spoke something else: there is nobody to answer.
-            Err(ServerInitializeError::ConnectionClosed(_)) | Err(_) => {}
+        // A client that goes away before the handshake, or speaks something else, cannot be answered.
+        if let Ok(service) = tools.clone().serve(transport).await {
+            let _ = service.waiting().await;
         }
     };
     tokio::select! {
