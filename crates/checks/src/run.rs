@@ -321,7 +321,6 @@ fn spec(request: &Request<'_>, command: &str, log: PathBuf) -> Spec {
         timeout: Some(request.timeout),
         idle: request.idle,
         grace: GRACE,
-        marker: None,
         hold: request.hold.clone(),
         sandbox: request.sandbox.clone(),
     }

@@ -1,6 +1,5 @@
 //! Owns a run from its start until nothing of it is left. Knows nothing about agents, checks or what an outcome means.
 
-use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -91,8 +90,8 @@ impl Supervisor {
         mut stop: watch::Receiver<Option<Stop>>,
         observe: &mut (dyn FnMut(Stream, &str) + Send),
     ) -> Result<Finished, Error> {
-        let log =
-            Log::create(&spec.log, spec.log_limit).map_err(|source| Error::Log { path: spec.log.clone(), source })?;
+        let log = Log::create(&spec.log, spec.log_limit)
+            .map_err(|source| Error::CreateLog { path: spec.log.clone(), source })?;
         let early = *stop.borrow_and_update();
         let mut run = Run {
             stdout: Output::new(Stream::Stdout, &self.redactor, spec.tail).in_pieces(spec.pieces, &self.redactor),
@@ -192,7 +191,7 @@ impl Run<'_> {
         };
         if let Over::ReaperLost = over {
             let reaped = live.reaped().await;
-            let status = reaped.map_err(|source| Error::System { what: "wait for a supervisor process", source })?;
+            let status = reaped.map_err(|error| Error::ReaperLost { how: error.to_string() })?;
             let swept = sweep::end(&Mark { tree, session: live.session() }).await;
             self.swept = swept.map_err(|processes| Error::StillRunning { processes })?;
             self.reaper_lost(status, live);
@@ -218,11 +217,6 @@ impl Run<'_> {
             Report::Signalled { signal } => self.program_ended(live, Ended::Signalled { signal }),
             Report::NotStarted { why } => {
                 self.program_ended(live, Ended::NotStarted { why });
-                return Ok(Some(Over::Gone));
-            }
-            Report::MarkerFailed { errno } => {
-                let (path, source) = (live.marker(), io::Error::from_raw_os_error(errno));
-                self.failure.get_or_insert(Error::Marker { path, source });
                 return Ok(Some(Over::Gone));
             }
             Report::Gone { swept } => {

@@ -21,12 +21,13 @@ use ralph_workspace::{
 };
 use uuid::Uuid;
 
+use crate::attempts::Attempts;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 use crate::journaled::{End, head_of, replay};
-use crate::live::{Live, told};
-use crate::perform::{Context, WorkspaceState};
+use crate::live::Live;
+use crate::perform::{Answer, Context, WorkspaceState};
 use crate::pinned::Pinned;
 use crate::project;
 use crate::services::Services;
@@ -263,7 +264,8 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
     let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
     let limits = wanted.limits;
     let folder = services.home.loop_folder(loop_id);
-    let untold = run.outcome().filter(|_| !project::is_certified(&folder, &head)).cloned();
+    let is_certified = project::is_certified(&services.store, loop_id, &folder, &head).await?;
+    let untold = run.outcome().filter(|_| !is_certified).cloned();
     let way = match (ensure_resumable(&services, loop_id, &run, &limits), untold) {
         (Ok(()), _) => ResumeMode::Continue,
         // The former process decided and died before it could say so: nothing is left to do but that.
@@ -314,7 +316,8 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
         refuse_committed(context, live).await?;
     }
     let services = &context.services;
-    let (mut lost, money) = live.lost(&context.folder).unzip();
+    let attempts = Attempts::read(services, live.lease).await?;
+    let (mut lost, money) = live.lost(&attempts).unzip();
     let mut money = money.flatten();
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
     if let Some(attempt) = unanswered {
@@ -325,9 +328,9 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
         if Some(open.attempt) == unanswered {
             continue;
         }
-        if context.folder.marker(open.attempt).exists() {
+        if attempts.may_have_run(open.attempt) {
             // Its events were set aside, and it ran all the same.
-            let amount = told(&context.folder, open.attempt).charge(open.amount);
+            let amount = attempts.cost(open.attempt).charge(open.amount);
             services.store.settle(live.lease, Settlement { attempt: open.attempt, amount }).await?;
         } else {
             // Money held for a pass that never began is nobody's.
@@ -346,9 +349,8 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
         }
     }
     services.store.clear_stop(live.lease).await?;
-    let attempts = context.folder.highest_attempt();
-    let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree), settled };
-    live.record(services, resumed, money).await
+    let resumed = Event::Resumed { lost, limits, attempts: attempts.highest(), tree: Some(tree), settled };
+    live.record(services, Answer { money, ..resumed.into() }).await
 }
 
 /// Files were put back at the end, but history is the user's: work on top of a commit that must not be there is in vain.

@@ -44,8 +44,7 @@ fn trial(reaper: &ReaperProgram, level: &Level) -> Result<(), String> {
     let (writable, hidden) = (Vec::new(), Vec::new());
     let sandbox = Sandbox { writable, hidden, network: Network::Loopback, level: level.clone() };
     let Some(jail) = sandbox.jail(reaper.arguments.clone()) else { return Ok(()) };
-    let request =
-        Request { program: Vec::new(), directory: "/".into(), environment: Vec::new(), marker: None, jail: None };
+    let request = Request { program: Vec::new(), directory: "/".into(), environment: Vec::new(), jail: None };
     let nowhere = || File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from);
     let outputs = [nowhere(), nowhere(), nowhere()].into_iter().collect::<io::Result<Vec<_>>>();
     let outputs = outputs.ok().and_then(|outputs| outputs.try_into().ok()).ok_or("/dev/null cannot be opened")?;

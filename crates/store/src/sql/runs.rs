@@ -70,7 +70,7 @@ pub(super) async fn noted_head(session: &mut Session<'_>, run: RunId) -> Result<
 }
 
 pub(super) async fn insert(session: &mut Session<'_>, new: &NewRun, head: Head) -> Result<Lease> {
-    let lease = Lease { run: new.id, epoch: Epoch(1) };
+    let lease = Lease { run: new.id, epoch: Epoch::FIRST };
     let row = "INSERT INTO loops (id, kind, parent, workspace, origin, objective, agent, skill, status, started_at, updated_at, \
          pid, host, boot, lease_until, epoch, head_seq, head_hash) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14, $15, 0, $16) ON CONFLICT (id) DO NOTHING";

@@ -23,7 +23,7 @@ use crate::store::StoreHandle;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often commits of other processes are looked for while somebody subscribes.
-const POLL_INTERVAL: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Takes the write lock at once: a transaction that reads first and writes later fails at the second step, whatever the
 /// timeout, when another process wrote in between.
