@@ -4,6 +4,7 @@
 
 mod history;
 mod layer;
+mod mcp;
 mod run;
 mod setup;
 
@@ -13,6 +14,7 @@ pub(crate) use history::{
     DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
     VerifyRunArgs,
 };
+pub(crate) use mcp::McpArgs;
 pub(crate) use run::{RunArgs, ScreenArgs};
 pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
@@ -85,6 +87,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Run a complete loop in a throwaway repository, with a scripted agent
     Demo(DemoArgs),
+    /// Serve Ralph's tools to an agent, over MCP on standard input and output
+    Mcp(McpArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),
 }

@@ -72,6 +72,12 @@ impl Host {
         read_user(&self.dirs.config_file())
     }
 
+    /// The version of the program.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.input.version
+    }
+
     /// Where state is kept.
     #[must_use]
     pub fn home(&self) -> Home {

@@ -36,6 +36,7 @@ mod completion;
 mod git_manners;
 mod json_keys;
 mod logging;
+mod mcp;
 mod prohibited;
 mod prompts;
 mod refusals;
