@@ -8,14 +8,13 @@ use ralph_config::Layer;
 use ralph_config::trust::Asking;
 use ralph_host::{Host, Prepared, RunRequest};
 use ralph_model::{AgentSpec, exit_code};
-use ralph_runtime::{SessionRecord, SessionStep, Watcher, stops};
+use ralph_runtime::{SessionRecord, SessionStep, Watcher, listed, stops};
 use ralph_store::{RunStatus, StopMode, StoreHandle};
 use ralph_view::{Progress, RunResult, RunView, Update, What};
 use ralph_workspace::holder;
 use serde_json::json;
 
 use super::follow::{Hints, summary};
-use super::list::listed;
 use crate::args::{SessionAction, SessionArgs, SessionStartArgs};
 use crate::input::{is_interactive, now, variable};
 use crate::journal::view;

@@ -38,6 +38,8 @@ mod commands;
 mod completion;
 mod git_manners;
 mod json_keys;
+mod logging;
+mod mcp;
 mod prohibited;
 mod prompts;
 mod refusals;
