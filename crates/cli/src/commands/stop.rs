@@ -3,7 +3,6 @@
 use ralph_store::{RunStatus, StopMode};
 use serde_json::json;
 
-use super::list::is_interrupted;
 use crate::args::StopArgs;
 use crate::input::now;
 use crate::journal::find_loop;
@@ -19,9 +18,9 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
     if entry.status != RunStatus::Running {
-        anyhow::bail!("loop {short} is over ({})", super::list::listed(&entry, &around.home()).state());
+        anyhow::bail!("loop {short} is over ({})", super::list::listed(&entry, around).state());
     }
-    if is_interrupted(&entry, &around.home()) {
+    if around.is_interrupted(&entry) {
         anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");
     }
     let (how, when) = if args.now { (StopMode::Now, "now") } else { (StopMode::AfterIteration, "after its iteration") };

@@ -29,14 +29,14 @@ pub(super) async fn follow(
     raw: bool,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    let (home, redactor) = (&around.home(), around.redactor());
-    let logs = home.loop_folder(loop_id).logs();
+    let redactor = around.redactor();
+    let logs = around.home().loop_folder(loop_id).logs();
     let mut page = Page { out: &mut *screen.out, at_start: true };
     let (mut seen, mut owing): (BTreeSet<String>, Vec<String>) = (BTreeSet::new(), Vec::new());
     let mut current: Option<Shown> = None;
     loop {
         // Before the files are looked for: a loop that is over writes no more of them.
-        let entry = listed(&store.run(loop_id).await?, home);
+        let entry = listed(&store.run(loop_id).await?, around);
         let over = entry.status != RunStatus::Running;
         for name in in_order(&logs) {
             if seen.contains(&name) {
