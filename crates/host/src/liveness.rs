@@ -1,9 +1,10 @@
-//! Whether a process works on a run.
+//! Whether a process works on a run, and what a listing shows of it.
 
 use std::path::Path;
 
 use ralph_model::RunKind;
-use ralph_store::{RunEntry, RunStatus};
+use ralph_store::{RunEntry, RunStatus as Stored};
+use ralph_view::{ListEntry, RunStatus};
 use ralph_workspace::holder;
 
 use crate::Host;
@@ -28,7 +29,7 @@ impl Host {
     /// Who works on a run. On this machine the lock of its workspace tells, on others its lease.
     #[must_use]
     pub fn liveness(&self, entry: &RunEntry) -> Liveness {
-        if entry.status != RunStatus::Running {
+        if entry.status != Stored::Running {
             return Liveness::Ended;
         }
         if let Some(machine) = entry.held_elsewhere(self.machine(), self.now()) {
@@ -52,5 +53,39 @@ impl Host {
     #[must_use]
     pub fn is_interrupted(&self, entry: &RunEntry) -> bool {
         self.liveness(entry) == Liveness::Interrupted
+    }
+
+    /// A loop as a listing shows it.
+    #[must_use]
+    pub fn listed(&self, entry: &RunEntry) -> ListEntry {
+        let liveness = self.liveness(entry);
+        ListEntry {
+            loop_id: entry.id,
+            short: entry.id.short(),
+            status: match entry.status {
+                Stored::Running if liveness == Liveness::Interrupted => RunStatus::Interrupted,
+                Stored::Running => RunStatus::Running,
+                Stored::Completed => RunStatus::Completed,
+                Stored::Aborted => RunStatus::Aborted,
+                Stored::Error => RunStatus::Error,
+            },
+            host: match liveness {
+                Liveness::Elsewhere { host } => Some(host),
+                Liveness::Ended | Liveness::Here | Liveness::Interrupted => None,
+            },
+            kind: entry.kind,
+            race: entry.parent,
+            reason: entry.reason.clone(),
+            objective: entry.objective.clone(),
+            workspace: entry.workspace.clone(),
+            agent: entry.agent.clone(),
+            skill: entry.skill.clone(),
+            iterations: entry.iterations,
+            cost: entry.cost,
+            verified: entry.verified,
+            started_at: entry.started_at,
+            updated_at: entry.updated_at,
+            finished_at: entry.finished_at,
+        }
     }
 }

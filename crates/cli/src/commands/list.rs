@@ -4,12 +4,12 @@ use std::path::Path;
 
 use ralph_model::{LoopId, RunKind};
 use ralph_store::{Filter, RunEntry, RunStatus as StoredStatus, StoreHandle};
-use ralph_view::{ListEntry, RunStatus};
+use ralph_view::ListEntry;
 
 use crate::args::{ListArgs, StatusWord};
 use crate::input::now;
 use crate::screen::Screen;
-use ralph_host::{Host, Liveness};
+use ralph_host::Host;
 
 /// Lists loops.
 ///
@@ -17,7 +17,7 @@ use ralph_host::{Host, Liveness};
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let entries = match ralph_host::database::open_existing(&around.dirs).await? {
-        Some(store) => chosen(&store, &args, around).await?.iter().map(|entry| listed(entry, around)).collect(),
+        Some(store) => chosen(&store, &args, around).await?.iter().map(|entry| around.listed(entry)).collect(),
         None => Vec::new(),
     };
     if args.json {
@@ -89,39 +89,6 @@ fn matches(word: StatusWord, entry: &RunEntry, around: &Host) -> bool {
         StatusWord::Running => !around.is_interrupted(entry),
         StatusWord::Interrupted => around.is_interrupted(entry),
         StatusWord::Completed | StatusWord::Aborted | StatusWord::Error => true,
-    }
-}
-
-/// A loop as a listing shows it.
-pub(crate) fn listed(entry: &RunEntry, around: &Host) -> ListEntry {
-    let liveness = around.liveness(entry);
-    ListEntry {
-        loop_id: entry.id,
-        short: entry.id.short(),
-        status: match entry.status {
-            StoredStatus::Running if liveness == Liveness::Interrupted => RunStatus::Interrupted,
-            StoredStatus::Running => RunStatus::Running,
-            StoredStatus::Completed => RunStatus::Completed,
-            StoredStatus::Aborted => RunStatus::Aborted,
-            StoredStatus::Error => RunStatus::Error,
-        },
-        host: match liveness {
-            Liveness::Elsewhere { host } => Some(host),
-            Liveness::Ended | Liveness::Here | Liveness::Interrupted => None,
-        },
-        kind: entry.kind,
-        race: entry.parent,
-        reason: entry.reason.clone(),
-        objective: entry.objective.clone(),
-        workspace: entry.workspace.clone(),
-        agent: entry.agent.clone(),
-        skill: entry.skill.clone(),
-        iterations: entry.iterations,
-        cost: entry.cost,
-        verified: entry.verified,
-        started_at: entry.started_at,
-        updated_at: entry.updated_at,
-        finished_at: entry.finished_at,
     }
 }
 

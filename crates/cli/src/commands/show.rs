@@ -7,7 +7,7 @@ use ralph_model::{Iteration, Millis, RunKind};
 use ralph_store::{Filter, RunEntry, StoreHandle};
 use ralph_view::{IterationView, ListEntry, RaceRunView, RaceView, RunStatus, RunView, VerdictView};
 
-use super::list::{columns, listed, of_race};
+use super::list::{columns, of_race};
 use crate::args::ShowArgs;
 use crate::journal::{find_loop, view};
 use crate::screen::Screen;
@@ -34,9 +34,9 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
     if entry.kind == RunKind::Race {
         return show_race(&store, &entry, args.json, around, screen).await;
     }
-    let candidates: Vec<ListEntry> = of_race(&store, &entry).await?.iter().map(|one| listed(one, around)).collect();
+    let candidates: Vec<ListEntry> = of_race(&store, &entry).await?.iter().map(|one| around.listed(one)).collect();
     let mut run = view(&store, entry.id).await?;
-    let listed = listed(&entry, around);
+    let listed = around.listed(&entry);
     // As the listing has it: in the words of the Ralph that wrote it.
     (run.state.status, run.state.reason) = (listed.status, listed.reason.clone());
     run.race = RaceView::new(&candidates);
@@ -62,8 +62,8 @@ async fn show_race(
 ) -> anyhow::Result<u8> {
     let race = ralph_runtime::read_race(store, entry.id).await?;
     let candidates = store.runs(&Filter { parent: Some(entry.id), ..Filter::default() }).await?;
-    let candidates: Vec<ListEntry> = candidates.iter().map(|one| listed(one, around)).collect();
-    let view = RaceRunView::new(listed(entry, around), &race, &candidates);
+    let candidates: Vec<ListEntry> = candidates.iter().map(|one| around.listed(one)).collect();
+    let view = RaceRunView::new(around.listed(entry), &race, &candidates);
     if as_json {
         screen.json(&serde_json::to_value(view)?)?;
     } else {

@@ -18,7 +18,7 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
     if entry.status != RunStatus::Running {
-        anyhow::bail!("loop {short} is over ({})", super::list::listed(&entry, around).state());
+        anyhow::bail!("loop {short} is over ({})", around.listed(&entry).state());
     }
     if around.is_interrupted(&entry) {
         anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");

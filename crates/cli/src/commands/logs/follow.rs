@@ -15,7 +15,6 @@ use ralph_view::{RunStatus, RunView};
 use super::journal::FollowedLoop;
 use super::output::Output;
 use super::{Shown, readable};
-use crate::commands::list::listed;
 use crate::screen::Screen;
 use ralph_host::Host;
 
@@ -39,7 +38,7 @@ pub(super) async fn follow(
     loop {
         followed.catch_up().await?;
         // Before the files are looked for: a loop that is over writes no more of them.
-        let entry = listed(followed.entry(), around);
+        let entry = around.listed(followed.entry());
         let over = entry.status != RunStatus::Running;
         for name in in_order(&logs) {
             if seen.contains(&name) {
