@@ -5,6 +5,7 @@
 mod history;
 mod layer;
 mod run;
+mod server;
 mod setup;
 
 use clap::{Parser, Subcommand};
@@ -14,6 +15,9 @@ pub(crate) use history::{
     VerifyRunArgs,
 };
 pub(crate) use run::{RunArgs, ScreenArgs};
+pub(crate) use server::{
+    ConnectionArgs, ServeArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TokenAction, TokenArgs,
+};
 pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
 };
@@ -77,6 +81,12 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Run a complete loop in a throwaway repository, with a scripted agent
     Demo(DemoArgs),
+    /// Serve tasks, loops and events to workers, scripts and people over HTTP
+    Serve(ServeArgs),
+    /// Queue tasks on a server and look at them
+    Task(TaskArgs),
+    /// Print, make and revoke the tokens that a server accepts
+    Token(TokenArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),
 }
