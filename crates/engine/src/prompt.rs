@@ -258,9 +258,9 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
     if previous.is_tampered() {
         let left = decide::MAX_TAMPERED.saturating_sub(facts.tampered());
         warnings.push(format!(
-            "you changed what the checks rest on ([TAMPERED] above). Changing it cannot help: it is put back for every check. \
-             Make those files again what they were, and mend the code instead; new tests are welcome in new files. The \
-             loop ends after {left} more such iterations"
+            "you changed files that the checks depend on ([TAMPERED] above). That cannot help: they are restored for every \
+             check. Restore those files and fix the code; put new tests into new files. The loop ends after {left} more \
+             such iterations"
         ));
     }
     if previous.verdict.as_ref().is_some_and(|verdict| verdict.checks.iter().any(|check| check.flaky)) {
@@ -271,7 +271,7 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
         );
     }
     if let Some(why) = &previous.blocked {
-        warnings.push(format!("you said that you are blocked ({why}); nobody can help now, find another way"));
+        warnings.push(format!("you said that you are blocked ({why}); no one can help now, find another way"));
     }
     if previous.undone {
         let files = match facts.best().map(|best| best.iteration) {
@@ -282,7 +282,7 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
     }
     if let Some(run) = previous.run.as_ref().filter(|run| !run.violations.is_empty()) {
         let paths: Vec<&str> = run.violations.iter().take(MAX_FILES).map(|violation| violation.path.as_str()).collect();
-        warnings.push(format!("you changed files that are prohibited, and they were put back: {}", paths.join(", ")));
+        warnings.push(format!("you changed prohibited files, and they were restored: {}", paths.join(", ")));
     }
     if let Some(run) = &previous.run
         && matches!(run.ended, Ended::TimedOut { .. } | Ended::Idle { .. })

@@ -11,7 +11,7 @@ use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
-use ralph_store::StoreHandle;
+use ralph_store::{Machine, StoreHandle};
 use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
@@ -34,6 +34,8 @@ pub struct HostInput {
     pub program: PathBuf,
     /// Its version.
     pub version: String,
+    /// The machine.
+    pub machine: Machine,
     /// The time.
     pub now: fn() -> Timestamp,
     /// Where a test makes the program die.
@@ -128,6 +130,7 @@ impl Host {
         Ok(Services {
             home: self.home(),
             store,
+            machine: self.input.machine.clone(),
             supervisor: Arc::new(Supervisor::new(self.reaper(), Arc::clone(&redactor))),
             build_agent: Arc::new(ralph_agents::build),
             redactor,
@@ -367,6 +370,13 @@ impl Host {
         };
         UserGit { excludes: named.or_else(usual).filter(|path| path.is_absolute() && path.is_file()), author }
     }
+}
+
+/// This machine, by what the kernel calls it.
+#[must_use]
+pub fn this_machine() -> Machine {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+    Machine { host: read("hostname").trim().to_owned(), boot: read("random/boot_id").trim().to_owned() }
 }
 
 struct UserGit {

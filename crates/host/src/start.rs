@@ -90,7 +90,7 @@ impl Host {
         resolved.config = resolved.config.with_writable(writable);
         preflight::check(&resolved, self)?;
         let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir());
-        warnings.extend(self.missing_logins(&resolved.config));
+        warnings.extend(self.agent_warnings(&resolved.config));
         Ok(Prepared { resolved, warnings })
     }
 
@@ -138,9 +138,9 @@ impl Host {
         })
     }
 
-    /// A warning for each agent that nobody seems to be logged in to.
+    /// A warning for each agent that nobody seems to be logged in to or that no spent budget stops.
     #[must_use]
-    pub fn missing_logins(&self, config: &LoopConfig) -> Vec<String> {
-        preflight::missing_logins(config, self)
+    pub fn agent_warnings(&self, config: &LoopConfig) -> Vec<String> {
+        preflight::agent_warnings(config, self)
     }
 }

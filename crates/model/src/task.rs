@@ -71,6 +71,33 @@ pub enum TaskType {
     Crew,
 }
 
+impl TaskType {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Ralph, Self::Single, Self::Crew];
+
+    /// The name that is stored and that callers see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ralph => "ralph",
+            Self::Single => "single",
+            Self::Crew => "crew",
+        }
+    }
+
+    /// From its name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|task_type| task_type.name() == name)
+    }
+}
+
+impl fmt::Display for TaskType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -307,6 +334,8 @@ impl TaskError {
 impl NewTask {
     /// Iterations of a task that names none.
     pub const DEFAULT_MAX_ITERATIONS: u32 = 50;
+    /// What a task that names no limit may cost.
+    pub const DEFAULT_MAX_COST: Money = Money::dollars(10);
     /// The most iterations that a task may ask for, whatever the cap of the installation.
     pub const MAX_ITERATIONS: u32 = 100;
     /// The longest request.

@@ -173,7 +173,7 @@ impl Driver {
     /// Takes back what nobody will use: a request to stop that came too late, money for a pass that never began.
     async fn tidy(&self) {
         self.context.clear_scratch().await;
-        if let Err(error) = self.context.services.store.finish(self.live.lease).await {
+        if let Err(error) = self.context.services.store.finish(self.live.lease, None).await {
             self.context.services.warn(format!("the end of the loop could not be tidied up: {error}"));
         }
     }

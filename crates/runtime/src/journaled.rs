@@ -81,7 +81,8 @@ impl<M: Listed> Journaled<M> {
         let end = if event.kind == M::FINISHED { End::Written } else { End::Unwritten };
         let number = self.appended + 1;
         crash_if(services.crash, number, CrashPoint::Before);
-        let append = Append { events: vec![event], summary: Some(next.summary(self.lease.run)), settle };
+        let append =
+            Append { events: vec![event], summary: Some(next.summary(self.lease.run)), settle, ..Append::default() };
         self.head = services.store.append(self.lease, self.head.seq, append).await?;
         crash_if(services.crash, number, CrashPoint::After);
         (self.appended, self.end, self.run) = (number, end, next);

@@ -144,7 +144,7 @@ pub(crate) async fn begin_as(
         objective: config.objective.clone(),
         agent: config.agent.name.clone(),
         skill: config.skill.as_ref().map(|skill| skill.name.clone()),
-        pid: Some(std::process::id()),
+        holder: Some(services.lease_holder()),
         at: (services.now)(),
     };
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
@@ -295,7 +295,7 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
     })
     .await?;
     // From here on whatever another process still writes to the run is refused.
-    let lease = services.store.acquire(loop_id, Some(std::process::id())).await?;
+    let lease = services.store.acquire(loop_id, Some(services.lease_holder())).await?;
     let mut context = Context::new(services, lease, config, ground, repository, &lock);
     let mut live = Live::reopened(lease, run, head, end);
     let effects = match way {
@@ -478,5 +478,5 @@ pub fn take_out_leftovers(home: &Home, workspace: &mut Workspace, root: &Path) -
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("the first look at the workspace"))?
+    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("reading the workspace"))?
 }

@@ -298,7 +298,7 @@ impl Context {
     ) -> Result<Option<T>, Error> {
         let Some(repository) = self.repository.clone() else { return Ok(None) };
         let asked = tokio::task::spawn_blocking(move || ask(&repository)).await;
-        asked.map(Some).map_err(|_| Error::Vanished("the look at the repository"))
+        asked.map(Some).map_err(|_| Error::Vanished("reading the repository"))
     }
 
     /// The environment of agent and checks.

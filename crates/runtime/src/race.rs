@@ -86,7 +86,7 @@ pub async fn begin_race(
         objective: config.objective.clone(),
         agent: config.agent.name.clone(),
         skill: config.skill.as_ref().map(|skill| skill.name.clone()),
-        pid: Some(std::process::id()),
+        holder: Some(services.lease_holder()),
         at: (services.now)(),
     };
     let first = RaceEvent::RaceStarted { config: Box::new(config), candidates: candidates.clone() };
@@ -116,7 +116,7 @@ pub async fn resume_race(services: Services, id: RunId, stops: Stops) -> Result<
     let run = replay::<RaceRun>(id, recorded)?;
     // Before the lease: taking it would end a race that is still running.
     ensure_not_running(&services, &run).await?;
-    let lease = services.store.acquire(id, Some(std::process::id())).await?;
+    let lease = services.store.acquire(id, Some(services.lease_holder())).await?;
     let mut race = Journaled::reopened(lease, run, head, end);
     if race.end == End::Written {
         return Err(Error::AlreadyComplete(id));
@@ -265,7 +265,7 @@ impl OpenedRace {
         let services = self.services.clone();
         let RaceOutcome { winner, counts } = outcome.clone();
         self.race.advance(&services, RaceEvent::RaceFinished { outcome }).await?;
-        services.store.finish(self.race.lease).await?;
+        services.store.finish(self.race.lease, None).await?;
         let mut race = Vec::new();
         for (candidate, standing) in self.race.run.candidates() {
             if standing.end().is_none() {
@@ -358,7 +358,7 @@ async fn withdraw(
     if let Some(outcome) = race.run.outcome().cloned() {
         let recorded = race.advance(services, RaceEvent::RaceFinished { outcome }).await;
         if recorded.is_ok() {
-            let _ = services.store.finish(race.lease).await;
+            let _ = services.store.finish(race.lease, None).await;
         }
     }
 }

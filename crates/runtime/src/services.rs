@@ -7,12 +7,15 @@ use std::sync::Arc;
 use ralph_agents::{Agent, AgentServices};
 use ralph_model::{AgentSpec, Caps, LoopId, PriceList, Timestamp};
 use ralph_process::{Level, Supervisor};
-use ralph_store::StoreHandle;
+use ralph_store::{LeaseHolder, Machine, StoreHandle};
 use ralph_text::Redactor;
 use ralph_view::{Progress, Update};
 use ralph_workspace::repository::Author;
 
 use crate::home::Home;
+
+/// How long other machines take the holder of a lease for alive that does not renew it.
+const LEASE_MILLIS: i64 = 30_000;
 
 /// Who watches. Called from the loop's own task: quick, and its panics are caught.
 pub type Watcher = Arc<dyn Fn(Update) + Send + Sync>;
@@ -34,6 +37,8 @@ pub struct Services {
     pub home: Home,
     /// Journals, listings, money.
     pub store: StoreHandle,
+    /// Where this process runs.
+    pub machine: Machine,
     /// Runs processes.
     pub supervisor: Arc<Supervisor>,
     /// Makes agents.
@@ -107,6 +112,16 @@ impl Services {
     /// The services of one run.
     pub(crate) fn of_run(self, loop_id: LoopId) -> Self {
         self.tagged(move |update| update.run = Some(loop_id))
+    }
+
+    /// This process, as the holder of a lease from now on.
+    pub(crate) fn lease_holder(&self) -> LeaseHolder {
+        LeaseHolder { machine: self.machine.clone(), pid: std::process::id(), until: self.lease_end() }
+    }
+
+    /// When a lease expires that is renewed now.
+    pub(crate) fn lease_end(&self) -> Timestamp {
+        Timestamp((self.now)().0.saturating_add(LEASE_MILLIS))
     }
 
     pub(crate) fn warn(&self, text: impl Into<String>) {

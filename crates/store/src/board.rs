@@ -3,6 +3,9 @@
 //! Every change of a task is one transaction that also records a task event and notifies subscribers. A worker's writes carry
 //! its lease and change nothing once the lease is stale.
 
+use std::fmt::Debug;
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use ralph_model::{Checkpoint, Millis, Money, NewTask, RunId, Task, TaskId, TaskStatus, TaskType, Timestamp};
 use schemars::JsonSchema;
@@ -126,8 +129,8 @@ pub struct TaskEvent {
     #[serde(with = "ralph_model::wire::moment")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub at: Timestamp,
-    /// What: `created`, `claimed`, `started`, `progress`, `checkpoint`, `cancelRequested`, `released`, `expired`,
-    /// `quarantined`, `changed`, `completed`, `failed`, `cancelled`.
+    /// What: `created`, `ready` (all that it depends on is completed), `claimed`, `started`, `progress`, `checkpoint`,
+    /// `cancelRequested`, `released`, `expired`, `quarantined`, `changed`, `completed`, `failed`, `cancelled`.
     pub kind: String,
     /// Its details as a JSON object.
     pub details: serde_json::Value,
@@ -175,6 +178,25 @@ pub enum ApprovalStatus {
     Refused,
     /// Nobody answered in time.
     Expired,
+}
+
+impl ApprovalStatus {
+    /// The name that is stored and that callers see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Refused => "refused",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// From its name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Pending, Self::Approved, Self::Refused, Self::Expired].into_iter().find(|status| status.name() == name)
+    }
 }
 
 /// Something that waits for a person's permission.
@@ -273,14 +295,19 @@ pub struct Token {
     pub created_at: Timestamp,
 }
 
+/// A board of whatever kind. Clones share their connections.
+pub type BoardHandle = Arc<dyn Board>;
+
 /// Tasks and what belongs to them.
 ///
 /// As with [`crate::Store`], a call that writes returns when its transaction is durable. `Error::UnknownTask`,
-/// `Error::StaleTaskLease` and `Error::TaskConflict` say why nothing was changed.
+/// `Error::StaleTaskLease` and `Error::TaskConflict` say why nothing was changed. [`crate::Store::subscribe`] of the same
+/// database notifies of changes. Ids of tasks are of UUID version 7: the order of the ids is the order of creation.
 #[async_trait]
-pub trait Board: Send + Sync {
-    /// Creates a task. A second call with the same idempotency key and the same content returns the task of the first one.
-    /// The flag says whether it was created now.
+pub trait Board: Debug + Send + Sync {
+    /// Creates a task. A second call with the same idempotency key and the same content within a day returns the task of the
+    /// first one. The flag says whether it was created now. A task that depends on one that failed or was cancelled fails at
+    /// once. Limits that `new` leaves out are the defaults of [`NewTask`]; the caps of an installation are the caller's.
     ///
     /// # Errors
     /// The key was used for other content, or a task that it depends on does not exist.
@@ -292,14 +319,14 @@ pub trait Board: Send + Sync {
     /// Lists tasks, newest first.
     async fn tasks(&self, filter: &TaskFilter) -> Result<Vec<Task>>;
 
-    /// How many tasks have each status.
+    /// How many tasks have each status, those with none included.
     async fn task_counts(&self) -> Result<Vec<StatusCount>>;
 
     /// Changes a task that has not ended.
     async fn change_task(&self, id: TaskId, change: &TaskChange, at: Timestamp) -> Result<Task>;
 
-    /// Ends a task that nobody works on, or asks the worker that holds it to end it. A task that has ended stays as it is,
-    /// and that is an error.
+    /// Ends a task that no worker holds, or asks the worker that holds it to end it: then the task is cancelled when the
+    /// worker finishes or releases it, or when its lease expires. A task that has ended stays as it is, and that is an error.
     async fn cancel_task(&self, id: TaskId, at: Timestamp) -> Result<Task>;
 
     /// Claims the most urgent task that this agent may work on: highest priority, then oldest, all that it depends on
@@ -307,7 +334,8 @@ pub trait Board: Send + Sync {
     /// again, and after the third death the task fails as quarantined.
     async fn claim_task(&self, claim: &Claim) -> Result<Option<Claimed>>;
 
-    /// Keeps a lease. Fails once it is stale.
+    /// Keeps a lease. Fails once it is stale: a lease past its time counts until [`Board::expire_leases`] or a claim of
+    /// another worker takes it away, because its worker lives after all.
     async fn renew_lease(&self, lease: TaskLease, for_span: Millis, at: Timestamp) -> Result<Renewed>;
 
     /// The lease that holds a task now, with its agent.
@@ -319,13 +347,14 @@ pub trait Board: Send + Sync {
     /// Records a checkpoint, or clears the one there is.
     async fn set_checkpoint(&self, lease: TaskLease, checkpoint: Option<&Checkpoint>, at: Timestamp) -> Result<Task>;
 
-    /// Ends the work on a task.
+    /// Ends the work on a task. Calling again with the same lease and status returns the task as it is, for a worker that did
+    /// not get the first answer. A completed task unblocks those that depend on it; any other end fails them.
     async fn finish_task(&self, lease: TaskLease, end: &TaskEnd, at: Timestamp) -> Result<Task>;
 
     /// Gives a task back unfinished; another worker continues its run. No death is counted.
     async fn release_task(&self, lease: TaskLease, at: Timestamp) -> Result<Task>;
 
-    /// Makes tasks whose lease expired claimable again, and returns how many there were.
+    /// Makes tasks whose lease expired claimable again, and returns how many there were. Also forgets old idempotency keys.
     async fn expire_leases(&self, at: Timestamp) -> Result<u64>;
 
     /// The events of a task after `seq`, at most `limit`.
@@ -355,7 +384,7 @@ pub trait Board: Send + Sync {
     /// Approvals, newest first; only pending ones if asked for.
     async fn approvals(&self, only_pending: bool, limit: u32, at: Timestamp) -> Result<Vec<Approval>>;
 
-    /// Writes a schedule, new or changed.
+    /// Writes a schedule, new or changed. What it created last stays: only [`Board::fire_schedule`] writes that.
     async fn put_schedule(&self, schedule: &Schedule) -> Result<()>;
 
     /// Removes a schedule, and returns whether there was one.
@@ -375,7 +404,7 @@ pub trait Board: Send + Sync {
         at: Timestamp,
     ) -> Result<Option<Task>>;
 
-    /// Records a token by the SHA-256 of its secret, in hexadecimal.
+    /// Records a token by the SHA-256 of its secret, in hexadecimal. That of a task ends with the lease it names.
     async fn add_token(&self, token: &Token, hash: &str) -> Result<()>;
 
     /// The token with this hash.

@@ -200,7 +200,7 @@ pub enum Break {
         head: Seq,
     },
     /// It stands after the end of the journal.
-    #[error("it stands after the journal's end, event {head}: somebody else added it")]
+    #[error("it comes after the journal's end, event {head}: another program added it")]
     BeyondHead {
         /// Where the journal ends.
         head: Seq,

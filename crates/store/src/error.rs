@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// The file is there and cannot be opened.
     #[error(
-        "could not open {place}: {detail}; it and its folder have to be writable, because SQLite keeps two more files beside it"
+        "could not open {place}: {detail}; it and its folder must be writable, because SQLite keeps two more files next to it"
     )]
     Open {
         /// The database.
@@ -167,6 +167,14 @@ pub enum Error {
         /// Which attempt.
         attempt: Attempt,
     },
+    /// What is recorded of an attempt needs a record of its start.
+    #[error("the start of attempt {attempt} of loop {run} is not recorded")]
+    UnknownAttempt {
+        /// Whose attempt.
+        run: RunId,
+        /// Which attempt.
+        attempt: Attempt,
+    },
     /// No such task.
     #[error("there is no task {task} in {place}")]
     UnknownTask {
@@ -176,7 +184,9 @@ pub enum Error {
         place: String,
     },
     /// The lease on a task expired, or another worker claimed the task.
-    #[error("the lease on task {task} is stale (epoch {held}, now {newest}): nothing was written; stop working on it")]
+    #[error(
+        "the lease on task {task} ended or passed to another worker (epoch {held}, newest {newest}): nothing was written; stop working on it"
+    )]
     StaleTaskLease {
         /// The task.
         task: TaskId,

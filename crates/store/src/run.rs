@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use ralph_model::{Attempt, Money, RunId, RunKind, Timestamp};
 
+use crate::artifact::Artifact;
+use crate::attempt::NewAttempt;
 use crate::chain::{Head, NewEvent};
 
 /// How often a run was taken over. Every process that opens a run gets an epoch of its own.
@@ -24,6 +26,26 @@ pub struct Lease {
     pub run: RunId,
     /// Which taking over of the run this is.
     pub epoch: Epoch,
+}
+
+/// A machine, from its start to its shutdown.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Machine {
+    /// Its name, for people.
+    pub host: String,
+    /// The kernel's id of this start: another one after each reboot.
+    pub boot: String,
+}
+
+/// The process that holds a lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseHolder {
+    /// Where it runs.
+    pub machine: Machine,
+    /// Its id there.
+    pub pid: u32,
+    /// When other machines take it for dead, unless it renews the lease before.
+    pub until: Timestamp,
 }
 
 /// A run that is to be recorded.
@@ -46,7 +68,7 @@ pub struct NewRun {
     /// The skill it follows.
     pub skill: Option<String>,
     /// The process that runs it.
-    pub pid: Option<u32>,
+    pub holder: Option<LeaseHolder>,
     /// When it started.
     pub at: Timestamp,
 }
@@ -135,6 +157,10 @@ pub struct Append {
     pub summary: Option<RunSummary>,
     /// Turns the reservation of an attempt into what it cost.
     pub settle: Option<Settlement>,
+    /// Records an attempt whose agent starts because of these events.
+    pub start: Option<NewAttempt>,
+    /// Files that the events are about.
+    pub artifacts: Vec<Artifact>,
 }
 
 impl From<NewEvent> for Append {
@@ -180,6 +206,10 @@ pub struct RunEntry {
     pub finished_at: Option<Timestamp>,
     /// The process that runs it, on whichever machine that is.
     pub pid: Option<u32>,
+    /// The machine that ran it last. Runs of earlier versions have none.
+    pub machine: Option<Machine>,
+    /// Until when its lease counts on other machines.
+    pub lease_until: Option<Timestamp>,
     /// The epoch of its newest lease.
     pub epoch: Epoch,
     /// Where its journal ends.

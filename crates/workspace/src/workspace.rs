@@ -100,7 +100,7 @@ impl Workspace {
         let repository = GitDir::find(&root);
         let outside = Outside::read(&root, repository.as_ref(), options.global_excludes.as_deref());
         let own_state = if state.starts_with(&root) {
-            let found = state.metadata().map_err(Error::io("look at", &state))?;
+            let found = state.metadata().map_err(Error::io("read", &state))?;
             Some((found.dev(), found.ino()))
         } else {
             None

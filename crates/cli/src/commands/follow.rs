@@ -330,7 +330,7 @@ fn summary(result: &RunResult, cost: Money, hints: Hints) -> String {
     if let Some(kept) = &result.kept {
         let state =
             if kept.iteration.0 == 0 { "the start".to_owned() } else { format!("iteration {}", kept.iteration) };
-        lines.push(format!("  the workspace was put back to {state}"));
+        lines.push(format!("  the workspace was restored to {state}"));
     }
     if let Some(commit) = &result.commit {
         lines.push(format!("  committed as {}", commit.get(..12).unwrap_or(commit)));

@@ -54,7 +54,7 @@ fn race(race: &RaceView, run: &RunView, candidates: &[ListEntry]) -> String {
     let standing = match race.winner {
         Some(winner) if winner == id => "won".to_owned(),
         Some(winner) => format!("lost against {}", winner.short()),
-        None => "nobody has won".to_owned(),
+        None => "no winner yet".to_owned(),
     };
     let gone = if Path::new(&run.workspace).is_dir() { "" } else { "; its worktree is gone" };
     let others = candidates.iter().filter(|candidate| candidate.loop_id != id);

@@ -22,7 +22,7 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
         anyhow::bail!("loop {short} is over ({})", super::list::listed(&entry, &around.home()).state());
     }
     if is_interrupted(&entry, &around.home()) {
-        anyhow::bail!("loop {short} does not run: its process is gone, `ralph resume {short}` goes on with it");
+        anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");
     }
     let (how, when) = if args.now { (StopMode::Now, "now") } else { (StopMode::AfterIteration, "after its iteration") };
     store.request_stop(entry.id, how, now()).await?;

@@ -16,7 +16,7 @@ use ralph_model::{
 };
 use ralph_process::{Level, ReaperProgram, Supervisor};
 use ralph_runtime::{Home, Opened, Resume, Services, begin, resume, stops, verify_run};
-use ralph_store::open_sqlite;
+use ralph_store::{Machine, open_sqlite};
 use ralph_view::{Delta, Progress, RunResult, RunStatus, Update, What};
 use tempfile::TempDir;
 
@@ -70,6 +70,7 @@ impl Lab {
         Services {
             store: open_sqlite(&home.database()).await.unwrap(),
             home,
+            machine: Machine { host: "here".into(), boot: "1".into() },
             supervisor: Arc::new(Supervisor::new(reaper, Arc::default())),
             build_agent: Arc::new(move |spec: &AgentSpec, services: AgentServices| match spec.kind.as_str() {
                 "scripted" => Ok(script.build(services)),

@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::SqlStore;
 use super::schema::{self, Dialect, Step};
-use super::session::Backend;
+use super::session::{Backend, Durability};
 use super::watch::Watch;
 use crate::changes::Change;
 use crate::error::{Error, Result};
@@ -29,15 +29,23 @@ const POLL_INTERVAL: Duration = Duration::from_millis(150);
 /// timeout, when another process wrote in between.
 const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
 
+/// The switch between commits that wait for the disk and commits that do not. Later commits that wait make earlier ones durable too.
+const SYNC: &str = "PRAGMA synchronous = FULL";
+const NO_SYNC: &str = "PRAGMA synchronous = NORMAL";
+
 /// Opens the database, making the file (0600) and its folder (0700) where they are missing, and brings an older schema up to
 /// date.
 ///
 /// # Errors
 /// When the file cannot be made, read or written, is no database of Ralph's, or is of a newer Ralph.
 pub async fn open_sqlite(path: &Path) -> Result<StoreHandle> {
+    Ok(Arc::new(open(path).await?))
+}
+
+pub(super) async fn open(path: &Path) -> Result<SqlStore> {
     make(path)?;
     let connection = ready(path, schema::STEPS).await?;
-    Ok(Arc::new(SqliteBackend::new(path, Some(connection)).into_store()))
+    Ok(SqliteBackend::new(path, Some(connection)).into_store())
 }
 
 /// Opens the database when there is one. Makes nothing: `None` where no file is, for commands that only look.
@@ -121,14 +129,18 @@ impl SqliteBackend {
     }
 
     /// Begins a write that no other process can interleave with.
-    pub(super) async fn write(&self) -> sqlx::Result<Writer<'_>> {
+    pub(super) async fn write(&self, durability: Durability) -> sqlx::Result<Writer<'_>> {
         let mut slot = self.writer.lock().await;
         let mut connection = match slot.take() {
             Some(connection) => connection,
             None => connect_writer(&self.path).await?,
         };
+        if durability == Durability::ProcessDeath {
+            // Prepared anew each time: the pragma acts when it is prepared.
+            sqlx::raw_sql(NO_SYNC).execute(&mut connection).await?;
+        }
         sqlx::query(BEGIN_WRITE).execute(&mut connection).await?;
-        Ok(Writer { connection, slot })
+        Ok(Writer { connection, slot, durability })
     }
 }
 
@@ -136,6 +148,7 @@ impl SqliteBackend {
 pub(super) struct Writer<'s> {
     connection: SqliteConnection,
     slot: MutexGuard<'s, Option<SqliteConnection>>,
+    durability: Durability,
 }
 
 impl Writer<'_> {
@@ -145,6 +158,9 @@ impl Writer<'_> {
 
     pub(super) async fn commit(mut self) -> sqlx::Result<()> {
         sqlx::query("COMMIT").execute(&mut self.connection).await?;
+        if self.durability == Durability::ProcessDeath {
+            sqlx::raw_sql(SYNC).execute(&mut self.connection).await?;
+        }
         *self.slot = Some(self.connection);
         Ok(())
     }

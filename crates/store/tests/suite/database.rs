@@ -40,6 +40,14 @@ impl Database {
         open(&self.address()).await
     }
 
+    /// Opens the database for tasks too, as one more server would.
+    pub(crate) async fn open_all(&self) -> ralph_store::Database {
+        match self {
+            Self::Sqlite { path, .. } => ralph_store::Database::open_sqlite(path).await.unwrap(),
+            Self::Postgres { url } => ralph_store::Database::open_postgres(url).await.unwrap(),
+        }
+    }
+
     /// Whether a column of one type can hold a value of another.
     pub(crate) const fn has_loose_types(&self) -> bool {
         match self {

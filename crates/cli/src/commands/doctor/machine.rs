@@ -179,7 +179,7 @@ pub(super) fn configuration(subject: &Subject<'_>) -> Finding {
     let path = subject.dirs.config_file();
     let user = match read_user(&subject.dirs.config_file()) {
         Ok(user) => user,
-        Err(error) => return Finding::fail("configuration", error.to_string(), "mend that line"),
+        Err(error) => return Finding::fail("configuration", error.to_string(), "fix that line"),
     };
     // What no loop has asked for yet is looked at all the same.
     if let Err(ConfigError { problem, allowed, .. }) =
@@ -200,7 +200,7 @@ pub(super) fn terminal(subject: &Subject<'_>) -> Finding {
         "terminal",
         match subject.terminal {
             Terminal::Whole => "live view and questions",
-            Terminal::OutputOnly => "live view; nobody can be asked for approval",
+            Terminal::OutputOnly => "live view; no terminal to prompt on",
             Terminal::None => "none: plain lines, and what needs approval is refused",
         },
     )

@@ -57,7 +57,7 @@ async fn file(workspace: &Path, store: Option<&StoreHandle>) -> Finding {
     let file = match RepositoryFile::read(workspace) {
         Ok(Some(file)) => file,
         Ok(None) => return Finding::ok(name, "none; `ralph init` writes one"),
-        Err(error) => return Finding::fail(name, error.to_string(), "mend it or move it away"),
+        Err(error) => return Finding::fail(name, error.to_string(), "fix it or move it away"),
     };
     let Some(question) = Question::about_file(&file, workspace) else {
         return Finding::ok(name, "only narrows, so it needs no approval");

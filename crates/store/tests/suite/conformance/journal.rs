@@ -114,7 +114,7 @@ async fn ids_are_used_once_and_unknown_runs_are_named(database: &Database) {
         store.quarantine_after(id(2), Seq(0)).await.map(drop),
         store.run(id(2)).await.map(drop),
         store.acquire(id(2), None).await.map(drop),
-        store.finish(lease).await,
+        store.finish(lease, None).await,
         store.settle(lease, settlement).await,
         store.release(lease, Attempt(1)).await,
         store.clear_stop(lease).await,

@@ -1,9 +1,11 @@
 //! What every store does, whichever database it is in.
 
+mod board;
 mod changes;
 mod journal;
 mod lease;
 mod money;
+mod records;
 mod runs;
 
 /// Runs every case of a module against each database: for SQLite each in a test of its own, for PostgreSQL all in one test,
