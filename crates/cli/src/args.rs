@@ -17,6 +17,7 @@ pub(crate) use history::{
 pub(crate) use run::{RunArgs, ScreenArgs};
 pub(crate) use server::{
     ConnectionArgs, ServeArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TokenAction, TokenArgs,
+    TypeWord,
 };
 pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,

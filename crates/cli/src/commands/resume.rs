@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::bail;
 use ralph_engine::Limits;
 use ralph_model::RunKind;
-use ralph_runtime::{Home, Resume};
+use ralph_runtime::{Home, Resume, is_interrupted};
 use ralph_store::{Broken, RunEntry, RunStatus, Seq, StoreHandle};
 
 use super::follow::{self, Following, Hints};
-use super::list::{is_interrupted, of_workspace};
+use super::list::of_workspace;
 use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use ralph_model::{Iteration, Millis};
+use ralph_runtime::listed;
 use ralph_view::{IterationView, ListEntry, RaceView, RunStatus, RunView, VerdictView};
 
-use super::list::{columns, listed, of_race};
+use super::list::{columns, of_race};
 use crate::args::ShowArgs;
 use crate::journal::{find_loop, view};
 use crate::screen::Screen;

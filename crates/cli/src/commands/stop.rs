@@ -1,9 +1,9 @@
 //! `ralph stop`: asks a running loop to end.
 
+use ralph_runtime::{is_interrupted, listed};
 use ralph_store::{RunStatus, StopMode};
 use serde_json::json;
 
-use super::list::is_interrupted;
 use crate::args::StopArgs;
 use crate::input::now;
 use crate::journal::find_loop;
@@ -19,7 +19,7 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
     if entry.status != RunStatus::Running {
-        anyhow::bail!("loop {short} is over ({})", super::list::listed(&entry, &around.home()).state());
+        anyhow::bail!("loop {short} is over ({})", listed(&entry, &around.home()).state());
     }
     if is_interrupted(&entry, &around.home()) {
         anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");

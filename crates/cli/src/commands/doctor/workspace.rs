@@ -4,13 +4,12 @@ use std::path::Path;
 
 use ralph_checks::{detect, first_word_missing};
 use ralph_model::{AgentSpec, LoopConfig, Money};
-use ralph_runtime::{Home, plan};
+use ralph_runtime::{Home, is_interrupted, plan};
 use ralph_store::{Filter, RunStatus, StoreHandle};
 use ralph_workspace::{Repository, holder};
 
 use super::{Finding, Subject};
 use crate::commands::explain;
-use crate::commands::list::is_interrupted;
 use ralph_config::RepositoryFile;
 use ralph_config::trust::Question;
 use ralph_config::trust::shell_word;
