@@ -40,7 +40,6 @@ pub(crate) fn base(directory: &Path, environment: &[(&str, &str)]) -> ProcessBas
         log: directory.join("log"),
         log_limit: 1024,
         idle: None,
-        marker: None,
         sandbox: None,
         hold: Vec::new(),
         redactor: Arc::default(),

@@ -12,6 +12,7 @@ pub(crate) mod guard;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod logs;
+pub(crate) mod mcp;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod rewind;

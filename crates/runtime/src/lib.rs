@@ -3,7 +3,8 @@
 //! Decides nothing that the engine decides. The order is always the same: an event is written down, the engine steps,
 //! then its effects are carried out; what people see is derived from the journal and can fail without harm.
 
-mod cost_note;
+mod artifacts;
+mod attempts;
 mod disk;
 mod drive;
 mod error;
@@ -18,6 +19,7 @@ mod pinned;
 mod project;
 mod proof;
 mod race;
+mod requests;
 mod services;
 mod settings_snapshot;
 mod stops;

@@ -1,9 +1,10 @@
 //! Files that belong to a run, by their hash: values only. The content is wherever the run keeps its files.
 
 use ralph_model::{Attempt, Iteration, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// What a file of a run holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ArtifactKind {
     /// The output of an agent or a check.
     Log,
@@ -30,7 +31,7 @@ impl ArtifactKind {
 }
 
 /// A file that belongs to a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
     /// What it holds.
     pub kind: ArtifactKind,

@@ -1,11 +1,12 @@
 //! Attempts of agents, as a resume sees them: values only.
 
 use ralph_model::{Attempt, Money, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::run::Machine;
 
 /// An attempt whose agent will start once the transaction that records it is durable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewAttempt {
     /// Which attempt.
     pub attempt: Attempt,
@@ -18,7 +19,7 @@ pub struct NewAttempt {
 }
 
 /// Who reports what an attempt costs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Metering {
     /// Ralph watches the agent and records the cost so far.
     Watched,
@@ -40,7 +41,7 @@ impl Metering {
 }
 
 /// An attempt as it is recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptEntry {
     /// Which attempt.
     pub attempt: Attempt,

@@ -146,7 +146,7 @@ pub struct StatusCount {
     pub tasks: u64,
 }
 
-/// An agent that registered or claimed something.
+/// An agent that was noted by [`Board::touch_agent`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentEntry {
@@ -360,7 +360,7 @@ pub trait Board: Debug + Send + Sync {
     /// The events of a task after `seq`, at most `limit`.
     async fn task_events(&self, id: TaskId, seq: u64, limit: u32) -> Result<Vec<TaskEvent>>;
 
-    /// Notes that an agent is there.
+    /// Notes that an agent is there. A claim does not, so that it stays small.
     async fn touch_agent(&self, id: &str, at: Timestamp) -> Result<AgentEntry>;
 
     /// All agents, the last heard of first.

@@ -12,6 +12,7 @@ mod chain;
 mod changes;
 mod error;
 mod money;
+pub mod remote;
 mod run;
 mod sql;
 mod store;

@@ -4,14 +4,20 @@ use std::fmt;
 use std::str::FromStr;
 
 use ralph_model::{Attempt, Money, RunId, RunKind, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
 use crate::attempt::NewAttempt;
 use crate::chain::{Head, NewEvent};
 
 /// How often a run was taken over. Every process that opens a run gets an epoch of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Epoch(pub u64);
+
+impl Epoch {
+    /// The one of the process that recorded the run.
+    pub const FIRST: Self = Self(1);
+}
 
 impl fmt::Display for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -20,7 +26,7 @@ impl fmt::Display for Epoch {
 }
 
 /// The right to write to a run, until another process acquires it. Every write names its lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// The run.
     pub run: RunId,
@@ -29,7 +35,7 @@ pub struct Lease {
 }
 
 /// A machine, from its start to its shutdown.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Machine {
     /// Its name, for people.
     pub host: String,
@@ -38,7 +44,7 @@ pub struct Machine {
 }
 
 /// The process that holds a lease.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseHolder {
     /// Where it runs.
     pub machine: Machine,
@@ -49,7 +55,7 @@ pub struct LeaseHolder {
 }
 
 /// A run that is to be recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewRun {
     /// Its id, never used before.
     pub id: RunId,
@@ -74,7 +80,7 @@ pub struct NewRun {
 }
 
 /// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RunStatus {
     /// Not ended. Without a living process of that pid it was interrupted and can be resumed.
     Running,
@@ -123,7 +129,7 @@ impl FromStr for RunStatus {
 }
 
 /// What changes in a listing while a run goes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// How far it is. Any other than running also clears the pid.
     pub status: RunStatus,
@@ -140,7 +146,7 @@ pub struct RunSummary {
 }
 
 /// What an attempt cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settlement {
     /// Which attempt.
     pub attempt: Attempt,
@@ -149,7 +155,7 @@ pub struct Settlement {
 }
 
 /// What is written to a run in one transaction.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Append {
     /// New events, in their order.
     pub events: Vec<NewEvent>,
@@ -170,7 +176,7 @@ impl From<NewEvent> for Append {
 }
 
 /// A run as listings show it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEntry {
     /// Its id.
     pub id: RunId,
@@ -217,7 +223,7 @@ pub struct RunEntry {
 }
 
 /// Which runs to list. The default is all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
     /// Only those that work in this folder, or in a worktree that was made for it.
     pub workspace: Option<String>,
@@ -234,7 +240,7 @@ pub struct Filter {
 }
 
 /// Which runs match a text that a person typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lookup {
     /// Exactly this one.
     One(Box<RunEntry>),
@@ -245,7 +251,7 @@ pub enum Lookup {
 }
 
 /// How a run is to be ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StopMode {
     /// When the current iteration is over.
     AfterIteration,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ralph_model::{Attempt, Money, RunId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
 use crate::attempt::AttemptEntry;
@@ -15,7 +16,7 @@ use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
 use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode};
 
 /// What following a journal's chain showed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainReport {
     /// How many events are as they were written, from the first on.
     pub events: u64,
@@ -26,7 +27,7 @@ pub struct ChainReport {
 }
 
 /// What was set aside, and where the journal ends now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantine {
     /// Which quarantine of this run's events it was, counted from 1. Rows of table `quarantined` carry it.
     pub batch: u32,
@@ -37,7 +38,7 @@ pub struct Quarantine {
 }
 
 /// Content that the user approved.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trusted {
     /// The hash of exactly that content.
     pub hash: String,

@@ -57,7 +57,7 @@ pub(super) async fn after(session: &mut Session<'_>, run: RunId, seq: Seq, limit
         let row = session.row("SELECT hash FROM events WHERE loop = $1 AND seq = $2", values![run, seq]).await?;
         let row = row.ok_or_else(|| broken(Broken { seq, why: Break::Missing }))?;
         let hash = row.read::<String>("hash").and_then(|hash| hash.parse().ok());
-        let hash = hash.ok_or_else(|| broken(Broken { seq, why: Break::Unreadable { column: "hash" } }))?;
+        let hash = hash.ok_or_else(|| broken(Broken { seq, why: Break::Unreadable { column: "hash".to_owned() } }))?;
         from = Head { seq, hash };
     }
     let some =

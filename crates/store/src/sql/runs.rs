@@ -19,6 +19,7 @@ const NEWEST_FIRST: &str = " ORDER BY started_at DESC, id DESC";
 pub(super) async fn fence(session: &mut Session<'_>, lease: Lease) -> Result<Head> {
     let (epoch, head) = lock(session, lease.run).await?;
     if epoch != lease.epoch {
+        tracing::warn!(run = %lease.run, held = lease.epoch.0, newest = epoch.0, "a write with an old lease was refused");
         return Err(Error::StaleLease { run: lease.run, held: lease.epoch, newest: epoch });
     }
     Ok(head)
@@ -45,6 +46,7 @@ pub(super) async fn acquire(session: &mut Session<'_>, run: RunId, holder: Optio
     let boot = holder.map(|holder| holder.machine.boot.as_str());
     let (pid, until) = (holder.map(|holder| holder.pid), holder.map(|holder| holder.until));
     session.execute(row, values![run, epoch.0, pid, host, boot, until]).await?;
+    tracing::debug!(%run, epoch = epoch.0, "lease acquired");
     Ok(Lease { run, epoch })
 }
 
@@ -70,7 +72,7 @@ pub(super) async fn noted_head(session: &mut Session<'_>, run: RunId) -> Result<
 }
 
 pub(super) async fn insert(session: &mut Session<'_>, new: &NewRun, head: Head) -> Result<Lease> {
-    let lease = Lease { run: new.id, epoch: Epoch(1) };
+    let lease = Lease { run: new.id, epoch: Epoch::FIRST };
     let row = "INSERT INTO loops (id, kind, parent, workspace, origin, objective, agent, skill, status, started_at, updated_at, \
          pid, host, boot, lease_until, epoch, head_seq, head_hash) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14, $15, 0, $16) ON CONFLICT (id) DO NOTHING";

@@ -23,7 +23,7 @@ use crate::store::StoreHandle;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often commits of other processes are looked for while somebody subscribes.
-const POLL_INTERVAL: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Takes the write lock at once: a transaction that reads first and writes later fails at the second step, whatever the
 /// timeout, when another process wrote in between.
@@ -117,7 +117,9 @@ impl SqliteBackend {
         tokio::spawn(async move {
             let (mut connection, mut seen) = (None, None);
             while watch.is_wanted() && !readers.is_closed() {
-                let version = data_version(&path, &mut connection).await.ok();
+                let version = data_version(&path, &mut connection).await;
+                let version = version.inspect_err(|error| tracing::warn!(%error, "changes of others cannot be seen"));
+                let version = version.ok();
                 // What was written before the first look is unknown too.
                 if version.is_none() || seen != version {
                     watch.send(Change::Any);

@@ -144,7 +144,6 @@ pub(super) async fn reaper(subject: &Subject<'_>) -> Finding {
         timeout: Some(Millis::secs(20)),
         idle: None,
         grace: Millis::secs(1),
-        marker: None,
         hold: Vec::new(),
         sandbox: None,
     };

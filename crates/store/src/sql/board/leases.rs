@@ -5,7 +5,7 @@ use serde_json::{Map, json};
 use sqlx::AssertSqlSafe;
 
 use super::row::{TaskRow, columns};
-use super::{agents, ends, row};
+use super::{ends, row};
 use crate::board::{Claim, Claimed, Progress, Renewed, TaskEnd, TaskLease};
 use crate::error::{Error, Result};
 use crate::sql::schema::Dialect;
@@ -82,8 +82,7 @@ pub(super) async fn claim_from(session: &mut Session<'_>, queue: &str, claim: &C
     let values = values![queue, claim.agent.as_str(), expires_at, claim.at];
     let Some(found) = session.row(update, values).await? else { return Ok(None) };
     let task = row::parse(&found)?;
-    row::note(session, &task, claim.at, "claimed", json!({ "agentId": claim.agent, "epoch": task.epoch.0 })).await?;
-    agents::touch(session, &claim.agent, claim.at).await?;
+    row::note(session, &task, claim.at, "claimed", json!({ "agentId": claim.agent })).await?;
     let lease = TaskLease { task: task.task.id, epoch: task.epoch };
     Ok(Some(Claimed { task: task.task, lease, expires_at }))
 }

@@ -161,9 +161,22 @@ pub(super) async fn note(
     kind: &'static str,
     details: Json,
 ) -> Result<()> {
-    let insert = "INSERT INTO task_events (task, seq, at, kind, details) VALUES ($1, $2, $3, $4, $5)";
-    session.execute(insert, values![row.task.id, row.events, at, kind, details.to_string()]).await?;
-    session.announce(Change::Task { task: row.task.id, status: row.task.status }).await
+    let change = Change::Task { task: row.task.id, status: row.task.status };
+    let mut values = values![row.task.id, row.events, at, kind, details.to_string()];
+    match session.dialect() {
+        Dialect::Sqlite => {
+            let insert = "INSERT INTO task_events (task, seq, at, kind, details) VALUES ($1, $2, $3, $4, $5)";
+            session.execute(insert, values).await?;
+            session.announce(change).await
+        }
+        // In one statement: a server may be far away.
+        Dialect::Postgres => {
+            let insert = "WITH noted AS (INSERT INTO task_events (task, seq, at, kind, details) VALUES ($1, $2, $3, $4, $5)) \
+                 SELECT pg_notify('ralph', $6)";
+            values.push(change.encode().into());
+            session.rows(insert, values).await.map(drop)
+        }
+    }
 }
 
 pub(super) fn parse(row: &Row<'_>) -> Result<TaskRow> {

@@ -3,11 +3,11 @@
 use ralph_model::{Attempt, Money, Timestamp};
 use ralph_store::{Epoch, Error, LeaseHolder, Seq, Settlement, StopMode};
 
-use super::for_every_database;
+use super::for_every_store;
 use crate::database::Database;
 use crate::{holder, id, machine, numbered, reserve, started};
 
-for_every_database!(
+for_every_store!(
     a_stale_lease_writes_nothing,
     epochs_count_up_and_the_holder_follows,
     a_renewed_lease_counts_longer_until_the_run_ends,

@@ -3,11 +3,11 @@
 use ralph_model::{Attempt, Iteration, Money, Timestamp};
 use ralph_store::{Append, Artifact, ArtifactKind, AttemptEntry, Error, Machine, Metering, NewAttempt, Seq};
 
-use super::for_every_database;
+use super::for_every_store;
 use crate::database::Database;
 use crate::{id, machine, numbered, started};
 
-for_every_database!(
+for_every_store!(
     an_attempt_is_recorded_with_the_events_that_start_it,
     a_refused_append_records_no_attempt_and_no_artifact,
     the_cost_so_far_is_what_was_noted_last,

@@ -31,6 +31,7 @@ async fn agents_are_noted_with_what_they_hold(database: &Database) {
     create(&board, 2, &new_task()).await;
     let one = claim(&board, "bob", 2).await;
     claim(&board, "bob", 3).await;
+    assert_eq!(board.touch_agent("bob", Timestamp(3000)).await.unwrap().tasks, [task_id(1), task_id(2)]);
     let amy = board.touch_agent("amy", Timestamp(4000)).await.unwrap();
     assert_eq!((amy.created_at, amy.last_seen_at), (Timestamp(1000), Timestamp(4000)));
     // A clock that is behind does not take it back.
