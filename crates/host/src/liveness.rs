@@ -55,37 +55,16 @@ impl Host {
         self.liveness(entry) == Liveness::Interrupted
     }
 
-    /// A loop as a listing shows it.
+    /// A run as a listing shows it.
     #[must_use]
     pub fn listed(&self, entry: &RunEntry) -> ListEntry {
-        let liveness = self.liveness(entry);
-        ListEntry {
-            loop_id: entry.id,
-            short: entry.id.short(),
-            status: match entry.status {
-                Stored::Running if liveness == Liveness::Interrupted => RunStatus::Interrupted,
-                Stored::Running => RunStatus::Running,
-                Stored::Completed => RunStatus::Completed,
-                Stored::Aborted => RunStatus::Aborted,
-                Stored::Error => RunStatus::Error,
-            },
-            host: match liveness {
-                Liveness::Elsewhere { host } => Some(host),
-                Liveness::Ended | Liveness::Here | Liveness::Interrupted => None,
-            },
-            kind: entry.kind,
-            race: entry.parent,
-            reason: entry.reason.clone(),
-            objective: entry.objective.clone(),
-            workspace: entry.workspace.clone(),
-            agent: entry.agent.clone(),
-            skill: entry.skill.clone(),
-            iterations: entry.iterations,
-            cost: entry.cost,
-            verified: entry.verified,
-            started_at: entry.started_at,
-            updated_at: entry.updated_at,
-            finished_at: entry.finished_at,
-        }
+        let listed = ralph_runtime::listed(entry, &self.home());
+        let (status, host) = match self.liveness(entry) {
+            Liveness::Ended => (listed.status, None),
+            Liveness::Here => (RunStatus::Running, None),
+            Liveness::Elsewhere { host } => (RunStatus::Running, Some(host)),
+            Liveness::Interrupted => (RunStatus::Interrupted, None),
+        };
+        ListEntry { status, host, ..listed }
     }
 }

@@ -10,6 +10,7 @@ mod drive;
 mod error;
 mod home;
 mod journaled;
+mod listing;
 mod live;
 mod notify;
 mod open;
@@ -26,6 +27,7 @@ mod untracked_digest;
 
 pub use error::Error;
 pub use home::{Home, LoopFolder};
+pub use listing::{changed_trees, listed};
 pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};

@@ -306,6 +306,8 @@ async fn after_a_reboot_an_agent_may_have_run_whose_start_was_not_recorded() {
     let mut lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
     let loop_id = lab.crash_while_the_agent_waits().await;
     lab.forget_that_the_agent_began(loop_id).await;
+    // A reboot takes longer than a lease lasts.
+    lab.execute("UPDATE loops SET lease_until = 0").await;
     lab.boot = "2";
     let result = lab.resumed(loop_id).await;
     assert_eq!((result.status, result.iterations), (RunStatus::Completed, 2), "{result:?}");
