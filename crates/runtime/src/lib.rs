@@ -20,7 +20,6 @@ mod race;
 mod services;
 mod settings_snapshot;
 mod stops;
-mod untracked_digest;
 
 pub use error::Error;
 pub use home::{Home, LoopFolder};
