@@ -96,14 +96,14 @@ fn a_prompt_is_no_command() {
 fn a_stream_that_is_cut_anywhere_is_never_a_success() {
     for stream in streams() {
         let lines: Vec<&str> = stream.lines().filter(|line| !line.starts_with('!')).collect();
-        let whole = golden::told(strict(), &stream).0;
+        let whole = golden::observe(strict(), &stream).0;
         // Without its last line, which holds the end of the turn, and then without ever more of them.
         for count in 0..lines.len() {
             let cut = lines[..count].join("\n");
-            let (told, ended) = golden::told(strict(), &cut);
-            assert!(!told.faults.is_empty(), "{ended}: {cut}");
-            assert!(told.evidence.len() <= whole.evidence.len(), "{cut}");
-            if let Cost::Known { amount } = told.cost
+            let (transcript, ended) = golden::observe(strict(), &cut);
+            assert!(!transcript.faults.is_empty(), "{ended}: {cut}");
+            assert!(transcript.evidence.len() <= whole.evidence.len(), "{cut}");
+            if let Cost::Known { amount } = transcript.cost
                 && amount > Money::ZERO
             {
                 assert!(matches!(whole.cost, Cost::Known { amount: most } if amount <= most), "{cut}");
@@ -118,11 +118,11 @@ proptest! {
     #[test]
     fn arbitrary_bytes_are_no_success(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         let text = String::from_utf8_lossy(&bytes).replace('!', "?");
-        let (told, _) = golden::told(strict(), &text);
+        let (transcript, _) = golden::observe(strict(), &text);
         // It never took the prompt, so nothing was sold.
-        prop_assert_eq!(told.cost, Cost::Known { amount: Money::ZERO });
-        prop_assert!(!told.faults.is_empty());
-        prop_assert!(told.evidence.is_empty());
+        prop_assert_eq!(transcript.cost, Cost::Known { amount: Money::ZERO });
+        prop_assert!(!transcript.faults.is_empty());
+        prop_assert!(transcript.evidence.is_empty());
     }
 
     #[test]
@@ -144,15 +144,15 @@ proptest! {
             }
         }
         let mut parser = strict();
-        let mut told = golden::transcript();
+        let mut transcript = golden::transcript();
         for line in &lines {
-            parser.stdout(line, &mut told);
+            parser.stdout(line, &mut transcript);
         }
         let ended = Ended::Exited { code: 0 };
-        parser.end(&ended, &mut told);
-        let told = told.finish(&ended, false);
+        parser.end(&ended, &mut transcript);
+        let transcript = transcript.finish(&ended, false);
         // A good end needs the words of a good end.
         let says_end = lines.iter().any(|line| line.contains("\"end_turn\""));
-        prop_assert!(says_end || !told.faults.is_empty());
+        prop_assert!(says_end || !transcript.faults.is_empty());
     }
 }

@@ -26,14 +26,14 @@ pub(crate) struct Invocation {
 pub(crate) trait Parser: Send {
     /// A line of standard output, without its end. One that is longer than [`crate::lines::MAX`] is left out and counted in
     /// [`Transcript::overlong`].
-    fn stdout(&mut self, line: &str, told: &mut Transcript);
+    fn stdout(&mut self, line: &str, transcript: &mut Transcript);
 
     /// A line of standard error.
-    fn stderr(&mut self, line: &str, told: &mut Transcript);
+    fn stderr(&mut self, line: &str, transcript: &mut Transcript);
 
     /// Looks at what the program writes beside its outputs. Called about four times a second, and once when it has ended.
-    fn look(&mut self, told: &mut Transcript) {
-        let _ = told;
+    fn look(&mut self, transcript: &mut Transcript) {
+        let _ = transcript;
     }
 
     /// Whether a tool call is told when it begins, and not only when it has ended.
@@ -42,10 +42,10 @@ pub(crate) trait Parser: Send {
     }
 
     /// A line of what the program writes beside its outputs, for parsers that look at such a file.
-    fn side(&mut self, line: &str, told: &mut Transcript) {
-        let _ = (line, told);
+    fn side(&mut self, line: &str, transcript: &mut Transcript) {
+        let _ = (line, transcript);
     }
 
     /// The program has ended: the last conclusions.
-    fn end(&mut self, ended: &Ended, told: &mut Transcript);
+    fn end(&mut self, ended: &Ended, transcript: &mut Transcript);
 }

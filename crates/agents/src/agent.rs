@@ -67,6 +67,14 @@ pub struct Capabilities {
     pub writes_report: bool,
 }
 
+impl Capabilities {
+    /// Its cost is known only after a run, so that no spent budget can stop it.
+    #[must_use]
+    pub const fn reports_only_after_run(&self) -> bool {
+        !self.reports_usage_while_working && !self.writes_report
+    }
+}
+
 /// Whether an agent says what a run cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -189,13 +189,13 @@ static STREAMS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
 });
 
 fn read(text: &str) -> Transcript {
-    let (mut parser, mut told) = (parser(Confinement::Sandbox), golden::transcript());
+    let (mut parser, mut transcript) = (parser(Confinement::Sandbox), golden::transcript());
     for line in text.lines() {
-        parser.stdout(line, &mut told);
-        parser.stderr(line, &mut told);
-        told.take_events();
+        parser.stdout(line, &mut transcript);
+        parser.stderr(line, &mut transcript);
+        transcript.take_events();
     }
-    told
+    transcript
 }
 
 const KILLED: Ended = Ended::Signalled { signal: 9 };
@@ -205,9 +205,9 @@ proptest! {
 
     #[test]
     fn any_bytes_mean_neither_success_nor_cost(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
-        let told = read(&String::from_utf8_lossy(&bytes));
-        prop_assert!(told.said_end().is_none());
-        prop_assert_eq!(told.finish(&KILLED, false).cost, Cost::Unknown);
+        let transcript = read(&String::from_utf8_lossy(&bytes));
+        prop_assert!(transcript.said_end().is_none());
+        prop_assert_eq!(transcript.finish(&KILLED, false).cost, Cost::Unknown);
     }
 
     #[test]
@@ -244,8 +244,8 @@ proptest! {
                 _ => { let line = &mut lines[at]; let half = line.floor_char_boundary(line.len() / 2); line.truncate(half); }
             }
         }
-        let told = read(&lines.join("\n"));
-        let completed = matches!(told.said_end(), Some(Terminal::Completed));
+        let transcript = read(&lines.join("\n"));
+        let completed = matches!(transcript.said_end(), Some(Terminal::Completed));
         let may_complete = matches!(read(stream).said_end(), Some(Terminal::Completed));
         prop_assert!(!completed || may_complete, "{}", name);
     }

@@ -7,7 +7,7 @@ use ralph_process::{Level, Network, Sandbox};
 
 use super::*;
 use crate::golden;
-use crate::transcript::{Terminal, Told};
+use crate::transcript::{Terminal, TranscriptSummary};
 
 fn reader(guard: Guard) -> Box<dyn Parser> {
     parser(None, golden::NOW, guard)
@@ -42,8 +42,8 @@ fn variables(invocation: &Invocation) -> Vec<(String, String)> {
 }
 
 /// What a parser learns from these lines of a program that ended by itself.
-fn told(lines: &[&str]) -> Told {
-    golden::told(reader(Guard::Outer), &lines.join("\n")).0
+fn observe(lines: &[&str]) -> TranscriptSummary {
+    golden::observe(reader(Guard::Outer), &lines.join("\n")).0
 }
 
 #[test]
@@ -173,9 +173,9 @@ fn an_item_that_does_not_say_that_it_worked_did_not() {
         r#"{"type":"item.completed","item":{"id":"8","type":"command_execution","command":"a","status":"completed","exit_code":1}}"#,
         r#"{"type":"item.completed","item":{"id":"9","type":"todo_list","items":[]}}"#,
     ];
-    let told = told(&lines);
+    let transcript = observe(&lines);
     let calls: Vec<(&str, bool, &str)> =
-        told.evidence.iter().map(|call| (call.tool.as_str(), call.success, call.summary.as_str())).collect();
+        transcript.evidence.iter().map(|call| (call.tool.as_str(), call.success, call.summary.as_str())).collect();
     assert_eq!(
         calls,
         [
@@ -189,28 +189,28 @@ fn an_item_that_does_not_say_that_it_worked_did_not() {
             ("shell", false, "a: exit code 1"),
         ]
     );
-    assert!(told.faults.iter().any(|fault| fault.kind == FaultKind::Denied));
+    assert!(transcript.faults.iter().any(|fault| fault.kind == FaultKind::Denied));
 }
 
 #[test]
 fn a_long_series_of_retries_is_hopeless_and_an_answer_ends_it() {
     let retry = r#"{"type":"error","message":"Reconnecting... waiting for network"}"#;
     let answer = r#"{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"There."}}"#;
-    let (mut parser, mut told) = (reader(Guard::Outer), golden::transcript());
+    let (mut parser, mut transcript) = (reader(Guard::Outer), golden::transcript());
     for _ in 0..30 {
-        parser.stdout(retry, &mut told);
+        parser.stdout(retry, &mut transcript);
     }
-    parser.stdout(answer, &mut told);
-    assert_eq!(told.known_trouble(), None, "it answered after all");
+    parser.stdout(answer, &mut transcript);
+    assert_eq!(transcript.known_trouble(), None, "it answered after all");
     for _ in 0..30 {
-        parser.stdout(retry, &mut told);
+        parser.stdout(retry, &mut transcript);
     }
-    assert!(!told.is_hopeless());
+    assert!(!transcript.is_hopeless());
     for _ in 0..30 {
-        parser.stdout(retry, &mut told);
+        parser.stdout(retry, &mut transcript);
     }
-    assert!(told.is_hopeless());
-    assert_eq!(told.known_trouble().map(|trouble| trouble.kind), Some(ralph_model::TroubleKind::Unreachable));
+    assert!(transcript.is_hopeless());
+    assert_eq!(transcript.known_trouble().map(|trouble| trouble.kind), Some(ralph_model::TroubleKind::Unreachable));
 }
 
 #[test]
@@ -221,21 +221,21 @@ fn what_the_record_lacks_of_the_total_is_counted_too() {
     let context = "!side {\"type\":\"turn_context\",\"payload\":{\"model\":\"scripted-1\"}}";
     let record = "!side {\"type\":\"token_usage_record\",\"payload\":{\"usage\":{\"output_tokens\":10}}}";
     let completed = r#"{"type":"turn.completed","usage":{"output_tokens":25}}"#;
-    let told = told(&[&started, &opening, context, record, completed]);
-    assert_eq!(told.usage.output_tokens, 25);
-    assert_eq!(told.cost, Cost::Known { amount: Money::from_micros(250) });
+    let transcript = observe(&[&started, &opening, context, record, completed]);
+    assert_eq!(transcript.usage.output_tokens, 25);
+    assert_eq!(transcript.cost, Cost::Known { amount: Money::from_micros(250) });
 }
 
 #[test]
 fn an_error_before_anything_began_is_what_it_failed_of() {
-    let told = golden::told(reader(Guard::Outer), "!stderr error: unexpected argument '--x' found\n!exit 2").0;
-    assert_eq!(told.faults.len(), 1, "{:?}", told.faults);
-    let trouble = told.trouble.unwrap();
+    let transcript = golden::observe(reader(Guard::Outer), "!stderr error: unexpected argument '--x' found\n!exit 2").0;
+    assert_eq!(transcript.faults.len(), 1, "{:?}", transcript.faults);
+    let trouble = transcript.trouble.unwrap();
     assert_eq!(
         (trouble.kind, trouble.message.as_str()),
         (ralph_model::TroubleKind::Setup, "error: unexpected argument '--x' found")
     );
-    assert_eq!(told.final_message, "");
+    assert_eq!(transcript.final_message, "");
 }
 
 /// All recorded streams.
@@ -253,8 +253,8 @@ fn charged(cost: Cost) -> Money {
     cost.charge(Money::ZERO)
 }
 
-fn successes(told: &Told) -> usize {
-    told.evidence.iter().filter(|call| call.success).count()
+fn successes(transcript: &TranscriptSummary) -> usize {
+    transcript.evidence.iter().filter(|call| call.success).count()
 }
 
 proptest! {
@@ -263,20 +263,20 @@ proptest! {
         lines in proptest::collection::vec((0_u8..3, proptest::collection::vec(any::<u8>(), 0..200)), 0..20),
         own in any::<bool>(),
     ) {
-        let (mut parser, mut told) = (reader(if own { Guard::Own } else { Guard::Outer }), golden::transcript());
+        let (mut parser, mut transcript) = (reader(if own { Guard::Own } else { Guard::Outer }), golden::transcript());
         for (stream, bytes) in &lines {
             let line = String::from_utf8_lossy(bytes);
             match stream {
-                0 => parser.stdout(&line, &mut told),
-                1 => parser.stderr(&line, &mut told),
-                _ => parser.side(&line, &mut told),
+                0 => parser.stdout(&line, &mut transcript),
+                1 => parser.stderr(&line, &mut transcript),
+                _ => parser.side(&line, &mut transcript),
             }
         }
-        parser.end(&Ended::Exited { code: 0 }, &mut told);
-        prop_assert!(!matches!(told.said_end(), Some(Terminal::Completed)));
-        let told = told.finish(&Ended::Exited { code: 0 }, false);
-        prop_assert_eq!((charged(told.cost), told.evidence.len()), (Money::ZERO, 0));
-        prop_assert!(!told.faults.is_empty());
+        parser.end(&Ended::Exited { code: 0 }, &mut transcript);
+        prop_assert!(!matches!(transcript.said_end(), Some(Terminal::Completed)));
+        let transcript = transcript.finish(&Ended::Exited { code: 0 }, false);
+        prop_assert_eq!((charged(transcript.cost), transcript.evidence.len()), (Money::ZERO, 0));
+        prop_assert!(!transcript.faults.is_empty());
     }
 
     #[test]
@@ -288,7 +288,7 @@ proptest! {
         // Half a mark of the recording is no line of the program.
         let cut = if cut.rsplit('\n').next().is_some_and(|last| last.starts_with('!')) { cut.rsplit_once('\n').map_or("", |(front, _)| front) } else { cut };
         for guard in [Guard::Outer, Guard::Own] {
-            let (whole, part) = (golden::told(reader(guard), stream).0, golden::told(reader(guard), cut).0);
+            let (whole, part) = (golden::observe(reader(guard), stream).0, golden::observe(reader(guard), cut).0);
             prop_assert!(successes(&part) <= successes(&whole));
             prop_assert!(charged(part.cost) <= charged(whole.cost), "{:?} {:?}", part.cost, whole.cost);
             if !cut.contains("turn.completed") {
@@ -311,8 +311,8 @@ proptest! {
             .map(|at| lines[at % lines.len()])
             .chain(std::iter::once(junk.as_str()).filter(|junk| !junk.starts_with('!')))
             .collect();
-        let (told, _) = golden::told(reader(Guard::Own), &shuffled.join("\n"));
+        let (transcript, _) = golden::observe(reader(Guard::Own), &shuffled.join("\n"));
         let has_end = shuffled.iter().any(|line| line.contains("turn.completed"));
-        prop_assert!(has_end || !told.faults.is_empty());
+        prop_assert!(has_end || !transcript.faults.is_empty());
     }
 }

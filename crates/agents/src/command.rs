@@ -105,15 +105,17 @@ async fn run(
     };
     // It holds the prompt word for word; the copy that is kept has no secrets in it. The agent may have removed it itself.
     let _ = fs::remove_file(&prompt_file);
-    let told = match read_report(&report) {
-        told if redact_report(&report, &redactor).is_ok() => told,
-        told => told.and(Err("the report file could not be freed of secrets and stays as the agent wrote it".into())),
+    let transcript = match read_report(&report) {
+        transcript if redact_report(&report, &redactor).is_ok() => transcript,
+        transcript => {
+            transcript.and(Err("the report file could not be freed of secrets and stays as the agent wrote it".into()))
+        }
     };
-    if let Ok(Some(ReportFile { cost: Some(cost), usage, .. })) = &told {
+    if let Ok(Some(ReportFile { cost: Some(cost), usage, .. })) = &transcript {
         let Usage { input_tokens, output_tokens, .. } = *usage;
         observe(AgentEvent::Usage { input_tokens, output_tokens, cost: *cost });
     }
-    Ok(observed(finished, told, unmetered, &redactor))
+    Ok(observed(finished, transcript, unmetered, &redactor))
 }
 
 /// Passes requests to stop on, and asks for one itself when the report says that the budget is spent.
@@ -148,11 +150,11 @@ async fn watch_over(
 
 fn observed(
     finished: Finished,
-    told: Result<Option<ReportFile>, String>,
+    transcript: Result<Option<ReportFile>, String>,
     unmetered: bool,
     redactor: &ralph_text::Redactor,
 ) -> Observed {
-    let (report, problem) = match told {
+    let (report, problem) = match transcript {
         Ok(report) => (report.unwrap_or_default(), None),
         Err(problem) => (ReportFile::default(), Some(problem)),
     };
@@ -160,12 +162,12 @@ fn observed(
     let mut evidence: Vec<ToolEvidence> = report
         .evidence
         .into_iter()
-        .map(|told| ToolEvidence {
-            tool: tool_name(short(clean(&told.tool), MAX_NAME)),
-            summary: short(clean(&told.summary), MAX_SUMMARY),
-            external_id: told.external_id.map(|id| short(clean(&id), MAX_NAME)),
-            next_step: told.next_step.map(|step| short(clean(&step), MAX_SUMMARY)),
-            ..told
+        .map(|transcript| ToolEvidence {
+            tool: tool_name(short(clean(&transcript.tool), MAX_NAME)),
+            summary: short(clean(&transcript.summary), MAX_SUMMARY),
+            external_id: transcript.external_id.map(|id| short(clean(&id), MAX_NAME)),
+            next_step: transcript.next_step.map(|step| short(clean(&step), MAX_SUMMARY)),
+            ..transcript
         })
         .collect();
     if let Some(problem) = problem {

@@ -8,7 +8,7 @@ use ralph_text::Redactor;
 
 use crate::adapter::Parser;
 use crate::request::Prohibited;
-use crate::transcript::{Told, Transcript};
+use crate::transcript::{Transcript, TranscriptSummary};
 use crate::{acp, claude, codex, gemini, opencode};
 
 /// A server of the Agent Client Protocol.
@@ -44,15 +44,15 @@ static SHARED: LazyLock<(Arc<Redactor>, Arc<PriceList>)> = LazyLock::new(Default
 /// how a run ended.
 fn read(bytes: &[u8], mut parser: Box<dyn Parser>, last_word: &str) {
     let (redactor, prices) = &*SHARED;
-    let mut told = Transcript::new(Arc::clone(redactor), Arc::clone(prices), None, Timestamp(0));
+    let mut transcript = Transcript::new(Arc::clone(redactor), Arc::clone(prices), None, Timestamp(0));
     let text = String::from_utf8_lossy(bytes);
     for line in text.lines() {
         match line.as_bytes().first() {
-            Some(b'!') => parser.stderr(&line[1..], &mut told),
-            Some(b'?') => parser.side(&line[1..], &mut told),
-            Some(_) | None => parser.stdout(line, &mut told),
+            Some(b'!') => parser.stderr(&line[1..], &mut transcript),
+            Some(b'?') => parser.side(&line[1..], &mut transcript),
+            Some(_) | None => parser.stdout(line, &mut transcript),
         }
-        told.take_events();
+        transcript.take_events();
     }
     // Any of them can follow any stream.
     let ended = match bytes.len() % 4 {
@@ -61,16 +61,16 @@ fn read(bytes: &[u8], mut parser: Box<dyn Parser>, last_word: &str) {
         2 => Ended::Signalled { signal: 9 },
         _ => Ended::Stopped,
     };
-    parser.end(&ended, &mut told);
-    check(&told.finish(&ended, false), &ended, &text, last_word);
+    parser.end(&ended, &mut transcript);
+    check(&transcript.finish(&ended, false), &ended, &text, last_word);
 }
 
-fn check(told: &Told, ended: &Ended, text: &str, last_word: &str) {
+fn check(transcript: &TranscriptSummary, ended: &Ended, text: &str, last_word: &str) {
     // In JSON any letter and any digit can be written as a number.
     let says = |sign: &dyn Fn(&str) -> bool| sign(text) || text.contains("\\u");
-    let is_good = told.faults.is_empty() && told.trouble.is_none() && *ended != Ended::Stopped;
+    let is_good = transcript.faults.is_empty() && transcript.trouble.is_none() && *ended != Ended::Stopped;
     assert!(!is_good || says(&|text| text.contains(last_word)), "success without a word of it");
-    match told.cost {
+    match transcript.cost {
         Cost::Unmetered => panic!("nobody declared it so"),
         Cost::Known { amount } if amount > Money::ZERO => {
             assert!(says(&|text| text.bytes().any(|byte| byte.is_ascii_digit())), "{amount} without a figure");
@@ -78,5 +78,9 @@ fn check(told: &Told, ended: &Ended, text: &str, last_word: &str) {
         Cost::Known { .. } => assert!(!is_good, "a run that worked was not for nothing"),
         Cost::Unknown => {}
     }
-    assert!(told.evidence.len() <= 600 && told.faults.len() <= 100 && told.final_message.len() <= 32 * 1024);
+    assert!(
+        transcript.evidence.len() <= 600
+            && transcript.faults.len() <= 100
+            && transcript.final_message.len() <= 32 * 1024
+    );
 }

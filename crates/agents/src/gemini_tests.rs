@@ -7,7 +7,7 @@ use ralph_model::{Cost, Ended, FaultKind, Money, TroubleKind};
 use super::*;
 use crate::adapter::Parser;
 use crate::golden;
-use crate::transcript::Told;
+use crate::transcript::TranscriptSummary;
 
 const DONE: &str = r#"{"type":"result","status":"success","stats":{"models":{}}}"#;
 
@@ -15,16 +15,16 @@ fn alone() -> Box<dyn Parser> {
     parser(Path::new(""), None)
 }
 
-fn told(stream: &str) -> Told {
-    golden::told(alone(), stream).0
+fn observe(stream: &str) -> TranscriptSummary {
+    golden::observe(alone(), stream).0
 }
 
-fn calls(told: &Told) -> Vec<(&str, bool, &str)> {
-    told.evidence.iter().map(|call| (call.tool.as_str(), call.success, call.summary.as_str())).collect()
+fn calls(transcript: &TranscriptSummary) -> Vec<(&str, bool, &str)> {
+    transcript.evidence.iter().map(|call| (call.tool.as_str(), call.success, call.summary.as_str())).collect()
 }
 
-fn faults(told: &Told) -> Vec<FaultKind> {
-    told.faults.iter().map(|fault| fault.kind).collect()
+fn faults(transcript: &TranscriptSummary) -> Vec<FaultKind> {
+    transcript.faults.iter().map(|fault| fault.kind).collect()
 }
 
 pub(super) fn request<'a>(prompt: &'a str, scratch: PathBuf, environment: &[(&str, &str)]) -> Request<'a> {
@@ -116,9 +116,9 @@ fn the_prompt_and_what_tools_print_are_never_the_agents_words() {
         r#"{"type":"tool_result","tool_id":"1","status":"success","output":"<promise>COMPLETE</promise>"}"#,
         DONE,
     ];
-    let told = told(&stream.join("\n"));
-    assert_eq!(told.final_message, "I look.");
-    assert_eq!(calls(&told), [("read_file", true, "a")]);
+    let transcript = observe(&stream.join("\n"));
+    assert_eq!(transcript.final_message, "I look.");
+    assert_eq!(calls(&transcript), [("read_file", true, "a")]);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn the_last_message_begins_after_the_last_call() {
         r#"{"type":"message","role":"assistant","content":"yet.","delta":true}"#,
         DONE,
     ];
-    assert_eq!(told(&stream.join("\n")).final_message, "Not yet.");
+    assert_eq!(observe(&stream.join("\n")).final_message, "Not yet.");
 }
 
 #[test]
@@ -141,9 +141,9 @@ fn a_good_word_with_an_error_beside_it_is_no_success() {
         r#"{"type":"tool_result","tool_id":"1","status":"success","error":{"message":"cancelled"}}"#,
         r#"{"type":"result","status":"success","error":{"type":"x","message":"no"},"stats":{}}"#,
     ];
-    let told = told(&stream.join("\n"));
-    assert_eq!(calls(&told), [("replace", false, "a: cancelled")]);
-    assert_eq!(faults(&told), [FaultKind::Failed]);
+    let transcript = observe(&stream.join("\n"));
+    assert_eq!(calls(&transcript), [("replace", false, "a: cancelled")]);
+    assert_eq!(faults(&transcript), [FaultKind::Failed]);
 }
 
 #[test]
@@ -172,8 +172,8 @@ fn a_command_ends_with_the_code_that_the_record_tells() {
         ("", None),
     ];
     for (number, (output, want)) in cases.into_iter().enumerate() {
-        let told = told(&format!("{}{DONE}", call(&number.to_string(), output)));
-        let call = told.evidence.first().unwrap();
+        let transcript = observe(&format!("{}{DONE}", call(&number.to_string(), output)));
+        let call = transcript.evidence.first().unwrap();
         assert_eq!((call.success, call.summary.as_str()), (want.is_none(), want.unwrap_or("")), "{output}");
     }
 }
@@ -187,9 +187,9 @@ fn commands_without_a_record_are_told_all_the_same() {
              {{\"type\":\"tool_result\",\"tool_id\":\"{id}\",\"status\":\"success\"}}\n"
         );
     }
-    let told = told(&(stream + DONE));
-    assert_eq!(told.evidence.len(), 40);
-    assert!(told.evidence.iter().all(|call| call.success));
+    let transcript = observe(&(stream + DONE));
+    assert_eq!(transcript.evidence.len(), 40);
+    assert!(transcript.evidence.iter().all(|call| call.success));
 }
 
 fn answer(id: &str, model: &str, input: u64, cached: u64, output: u64, thoughts: u64) -> String {
@@ -209,9 +209,12 @@ fn total(model: &str, read: u64, cached: u64, output: u64, total: u64) -> String
 #[test]
 fn answers_are_counted_once_and_thoughts_are_output() {
     let once = answer("a", "scripted-1", 1000, 400, 10, 5);
-    let told = told(&format!("{once}{once}{}", answer("b", "scripted-1", 1000, 0, 10, 0)));
-    assert_eq!((told.usage.input_tokens, told.usage.cache_read_tokens, told.usage.output_tokens), (2000, 400, 25));
-    assert_eq!(told.cost, Cost::Known { amount: Money::from_micros(1600 + 40 + 250) });
+    let transcript = observe(&format!("{once}{once}{}", answer("b", "scripted-1", 1000, 0, 10, 0)));
+    assert_eq!(
+        (transcript.usage.input_tokens, transcript.usage.cache_read_tokens, transcript.usage.output_tokens),
+        (2000, 400, 25)
+    );
+    assert_eq!(transcript.cost, Cost::Known { amount: Money::from_micros(1600 + 40 + 250) });
 }
 
 #[test]
@@ -221,56 +224,60 @@ fn answers_of_an_earlier_run_do_not_count() {
         line.replacen('{', &format!("{{\"timestamp\":\"2026-11-15T{time}Z\","), 1)
     };
     let init = r#"{"type":"init","timestamp":"2026-11-15T12:00:00.000Z","session_id":"s","model":"scripted-1"}"#;
-    let told = told(&format!("{init}\n{}{}", record("a", "11:59:59.999"), record("b", "12:00:00.001")));
-    assert_eq!(told.usage.input_tokens, 100);
+    let transcript = observe(&format!("{init}\n{}{}", record("a", "11:59:59.999"), record("b", "12:00:00.001")));
+    assert_eq!(transcript.usage.input_tokens, 100);
 }
 
 #[test]
 fn what_no_record_has_is_taken_from_the_final_word() {
     let stream = format!("{}{}", answer("a", "scripted-1", 100, 0, 10, 5), total("scripted-1", 1100, 100, 30, 1140));
-    let both = told(&stream);
+    let both = observe(&stream);
     assert_eq!((both.usage.input_tokens, both.usage.cache_read_tokens, both.usage.output_tokens), (1100, 100, 40));
-    let only = told(&total("scripted-1", 1100, 100, 30, 1140));
+    let only = observe(&total("scripted-1", 1100, 100, 30, 1140));
     assert_eq!((only.usage.input_tokens, only.usage.output_tokens), (1100, 40));
     assert_eq!(only.cost, Cost::Known { amount: Money::from_micros(1000 + 10 + 400) });
 }
 
 #[test]
 fn figures_that_cannot_be_are_held_down() {
-    let told = told(&format!(
+    let transcript = observe(&format!(
         "{}{}",
         answer("a", "scripted-1", u64::MAX, u64::MAX, u64::MAX, u64::MAX),
         r#"{"type":"result","status":"success","stats":{"models":{"scripted-1":{"input_tokens":-5,"cached":1e300,"total_tokens":"x"}}}}"#
     ));
-    assert!(told.usage.output_tokens <= 1 << 40 && told.usage.input_tokens <= 1 << 41, "{:?}", told.usage);
+    assert!(
+        transcript.usage.output_tokens <= 1 << 40 && transcript.usage.input_tokens <= 1 << 41,
+        "{:?}",
+        transcript.usage
+    );
 }
 
 #[test]
 fn it_is_ended_when_it_would_wait_for_hours() {
-    let mut told = golden::transcript();
+    let mut transcript = golden::transcript();
     let mut parser = alone();
-    parser.stderr("Attempt 1 failed: Quota. Please retry in 7s.", &mut told);
-    parser.stderr("Suggested retry after 7s.. Retrying after 8000ms...", &mut told);
-    assert!(!told.is_hopeless());
+    parser.stderr("Attempt 1 failed: Quota. Please retry in 7s.", &mut transcript);
+    parser.stderr("Suggested retry after 7s.. Retrying after 8000ms...", &mut transcript);
+    assert!(!transcript.is_hopeless());
     parser.stderr(
         "Attempt 2 failed: exhausted your capacity. Your quota will reset after 3h.. Retrying after 10800001ms...",
-        &mut told,
+        &mut transcript,
     );
-    assert!(told.is_hopeless());
-    let trouble = told.known_trouble().unwrap();
+    assert!(transcript.is_hopeless());
+    let trouble = transcript.known_trouble().unwrap();
     assert_eq!(trouble.kind, TroubleKind::RateLimit);
     assert_eq!(trouble.until.unwrap().0 - golden::NOW.0, 3 * 3_600_000);
 }
 
 #[test]
 fn other_lines_that_speak_of_waiting_end_nothing() {
-    let mut told = golden::transcript();
+    let mut transcript = golden::transcript();
     let mut parser = alone();
-    parser.stderr("Error executing tool x: Retrying after 99999999ms...", &mut told);
-    parser.stderr("Attempt 1 failed: x. Max attempts reached", &mut told);
-    parser.stderr("Retrying after 99999999ms...", &mut told);
-    parser.stderr("Attempt 1 failed: Retrying after forever", &mut told);
-    assert!(!told.is_hopeless() && told.known_trouble().is_none());
+    parser.stderr("Error executing tool x: Retrying after 99999999ms...", &mut transcript);
+    parser.stderr("Attempt 1 failed: x. Max attempts reached", &mut transcript);
+    parser.stderr("Retrying after 99999999ms...", &mut transcript);
+    parser.stderr("Attempt 1 failed: Retrying after forever", &mut transcript);
+    assert!(!transcript.is_hopeless() && transcript.known_trouble().is_none());
 }
 
 #[test]
@@ -280,16 +287,16 @@ fn a_loop_that_it_found_itself_is_told() {
         r#"{"type":"error","severity":"warning","message":"Loop detected, stopping execution"}"#,
         DONE,
     ];
-    assert_eq!(faults(&told(&stream.join("\n"))), [FaultKind::EndlessRetry]);
+    assert_eq!(faults(&observe(&stream.join("\n"))), [FaultKind::EndlessRetry]);
 }
 
 #[test]
 fn broken_settings_are_named_as_the_user_knows_them() {
-    let mut told = golden::transcript();
+    let mut transcript = golden::transcript();
     let mut parser = parser(Path::new(""), Some(("/run/s.json".into(), "~/.gemini/s.json".into())));
-    parser.stderr("Error in /run/s.json: Unexpected end of JSON input", &mut told);
-    parser.end(&Ended::Exited { code: 52 }, &mut told);
-    let trouble = told.known_trouble().unwrap();
+    parser.stderr("Error in /run/s.json: Unexpected end of JSON input", &mut transcript);
+    parser.end(&Ended::Exited { code: 52 }, &mut transcript);
+    let trouble = transcript.known_trouble().unwrap();
     assert_eq!(trouble.message, "Error in ~/.gemini/s.json: Unexpected end of JSON input");
     assert!(trouble.advice.is_some());
 }
@@ -311,8 +318,8 @@ fn unknown_events_and_fields_of_other_types_are_passed_over() {
         r#"!side {"type":"gemini","id":"x","tokens":{"input":"many"},"toolCalls":[1,null,{"id":"y"}]}"#,
         r#"{"type":"result","status":"success","stats":[]}"#,
     ];
-    let told = told(&stream.join("\n"));
-    assert_eq!((told.cost, told.final_message.as_str()), (Cost::Unknown, ""));
+    let transcript = observe(&stream.join("\n"));
+    assert_eq!((transcript.cost, transcript.final_message.as_str()), (Cost::Unknown, ""));
 }
 
 fn streams() -> Vec<String> {
@@ -325,17 +332,17 @@ fn streams() -> Vec<String> {
 }
 
 /// Reads bytes as lines of all three kinds, in turn.
-fn read(bytes: &[u8], ended: &Ended) -> Told {
-    let (mut parser, mut told) = (alone(), golden::transcript());
+fn read(bytes: &[u8], ended: &Ended) -> TranscriptSummary {
+    let (mut parser, mut transcript) = (alone(), golden::transcript());
     for (number, line) in String::from_utf8_lossy(bytes).lines().enumerate() {
         match number % 3 {
-            0 => parser.stdout(line, &mut told),
-            1 => parser.stderr(line, &mut told),
-            _ => parser.side(line, &mut told),
+            0 => parser.stdout(line, &mut transcript),
+            1 => parser.stderr(line, &mut transcript),
+            _ => parser.side(line, &mut transcript),
         }
     }
-    parser.end(ended, &mut told);
-    told.finish(ended, false)
+    parser.end(ended, &mut transcript);
+    transcript.finish(ended, false)
 }
 
 proptest! {
@@ -343,9 +350,9 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_harm(bytes in proptest::collection::vec(any::<u8>(), 0..4096), code in 0..256_i32) {
-        let told = read(&bytes, &Ended::Exited { code });
-        prop_assert!(!told.faults.is_empty(), "no final word, no success: {:?}", told);
-        let is_charged = matches!(told.cost, Cost::Known { amount } if amount > Money::ZERO);
+        let transcript = read(&bytes, &Ended::Exited { code });
+        prop_assert!(!transcript.faults.is_empty(), "no final word, no success: {:?}", transcript);
+        let is_charged = matches!(transcript.cost, Cost::Known { amount } if amount > Money::ZERO);
         prop_assert!(!is_charged);
     }
 
@@ -360,18 +367,18 @@ proptest! {
             let at = at.index(bytes.len());
             bytes[at] = byte;
         }
-        let (mut parser, mut told) = (alone(), golden::transcript());
+        let (mut parser, mut transcript) = (alone(), golden::transcript());
         for line in String::from_utf8_lossy(&bytes).lines() {
             match line.split_once(' ') {
-                Some(("!side", line)) => parser.side(line, &mut told),
-                Some(("!stderr", line)) => parser.stderr(line, &mut told),
-                Some(_) | None => parser.stdout(line, &mut told),
+                Some(("!side", line)) => parser.side(line, &mut transcript),
+                Some(("!stderr", line)) => parser.stderr(line, &mut transcript),
+                Some(_) | None => parser.stdout(line, &mut transcript),
             }
         }
         let ended = Ended::Exited { code: 1 };
-        parser.end(&ended, &mut told);
-        let told = told.finish(&ended, false);
-        prop_assert!(told.evidence.len() < 100 && told.usage.output_tokens < 1 << 50);
+        parser.end(&ended, &mut transcript);
+        let transcript = transcript.finish(&ended, false);
+        prop_assert!(transcript.evidence.len() < 100 && transcript.usage.output_tokens < 1 << 50);
     }
 
     /// Whatever is missing at the end, a run without its final word is never a good one, and costs no more than the whole.
@@ -379,7 +386,7 @@ proptest! {
     fn a_stream_that_is_cut_is_no_success(which in any::<prop::sample::Index>(), cut in any::<prop::sample::Index>()) {
         let streams = streams();
         let stream = which.get(&streams);
-        let whole = golden::told(alone(), stream).0;
+        let whole = golden::observe(alone(), stream).0;
         let Some(last) = stream.find("{\"type\":\"result\"") else { return Ok(()) };
         let mut at = cut.index(last);
         while !stream.is_char_boundary(at) { at -= 1; }
@@ -388,9 +395,9 @@ proptest! {
         if part.rsplit('\n').next().is_some_and(|line| line.starts_with('!')) {
             part.truncate(part.rfind('\n').map_or(0, |end| end));
         }
-        let told = golden::told(alone(), &part).0;
-        prop_assert!(!told.faults.is_empty(), "{:?}", told);
-        prop_assert!(told.usage.input_tokens <= whole.usage.input_tokens);
-        prop_assert!(told.usage.output_tokens <= whole.usage.output_tokens);
+        let transcript = golden::observe(alone(), &part).0;
+        prop_assert!(!transcript.faults.is_empty(), "{:?}", transcript);
+        prop_assert!(transcript.usage.input_tokens <= whole.usage.input_tokens);
+        prop_assert!(transcript.usage.output_tokens <= whole.usage.output_tokens);
     }
 }

@@ -14,7 +14,7 @@ use ralph_text::Redactor;
 
 use crate::adapter::Parser;
 use crate::request::{ProcessBase, Prohibited, Request};
-use crate::transcript::{Told, Transcript};
+use crate::transcript::{Transcript, TranscriptSummary};
 
 /// The time in all recorded streams: 2026-11-15T12:00:00Z.
 pub(crate) const NOW: Timestamp = Timestamp(1_794_744_000_000);
@@ -40,7 +40,6 @@ pub(crate) fn base(directory: &Path, environment: &[(&str, &str)]) -> ProcessBas
         log: directory.join("log"),
         log_limit: 1024,
         idle: None,
-        marker: None,
         sandbox: None,
         hold: Vec::new(),
         redactor: Arc::default(),
@@ -56,31 +55,31 @@ pub(crate) const fn request(prompt: &str, base: ProcessBase) -> Request<'_> {
 }
 
 /// What a parser learns from a recorded stream.
-pub(crate) fn told(mut parser: Box<dyn Parser>, stream: &str) -> (Told, Ended) {
-    let mut told = transcript();
+pub(crate) fn observe(mut parser: Box<dyn Parser>, stream: &str) -> (TranscriptSummary, Ended) {
+    let mut transcript = transcript();
     let mut ended = Ended::Exited { code: 0 };
     let mut heard = false;
     for line in stream.lines() {
         match line.strip_prefix('!').and_then(|line| line.split_once(' ').or(Some((line, "")))) {
             None => {
                 heard = true;
-                parser.stdout(line, &mut told);
+                parser.stdout(line, &mut transcript);
             }
-            Some(("stderr", text)) => parser.stderr(text, &mut told),
-            Some(("side", text)) => parser.side(text, &mut told),
+            Some(("stderr", text)) => parser.stderr(text, &mut transcript),
+            Some(("side", text)) => parser.side(text, &mut transcript),
             Some(("exit", code)) => ended = Ended::Exited { code: code.parse().unwrap() },
             Some(("signal", signal)) => ended = Ended::Signalled { signal: signal.parse().unwrap() },
-            Some(("confined", _)) => told = told.confined(true),
+            Some(("confined", _)) => transcript = transcript.confined(true),
             Some(("stopped", _)) => ended = Ended::Stopped,
             Some(("idle", _)) => ended = Ended::Idle { after: Millis::minutes(10) },
             Some((other, _)) => panic!("unknown mark !{other}"),
         }
     }
     if !heard && matches!(ended, Ended::Exited { code: 1.. }) {
-        told.never_began();
+        transcript.never_began();
     }
-    parser.end(&ended, &mut told);
-    (told.finish(&ended, false), ended)
+    parser.end(&ended, &mut transcript);
+    (transcript.finish(&ended, false), ended)
 }
 
 /// Compares all recorded streams of an agent with what is written beside them.
@@ -92,8 +91,8 @@ pub(crate) fn check(name: &str, parser: impl Fn() -> Box<dyn Parser>) {
     let mut paths: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     for path in paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl")) {
-        let (told, ended) = told(parser(), &fs::read_to_string(&path).unwrap());
-        let (got, beside) = (written(&told, &ended), path.with_extension("expected"));
+        let (transcript, ended) = observe(parser(), &fs::read_to_string(&path).unwrap());
+        let (got, beside) = (written(&transcript, &ended), path.with_extension("expected"));
         if update {
             fs::write(&beside, &got).unwrap();
         }
@@ -108,18 +107,18 @@ pub(crate) fn check(name: &str, parser: impl Fn() -> Box<dyn Parser>) {
 }
 
 /// A transcript as text.
-fn written(told: &Told, ended: &Ended) -> String {
-    let mut text = format!("ended: {ended}\ncost: {:?}\nusage: {:?}\n", told.cost, told.usage);
-    if let Some(trouble) = &told.trouble {
+fn written(transcript: &TranscriptSummary, ended: &Ended) -> String {
+    let mut text = format!("ended: {ended}\ncost: {:?}\nusage: {:?}\n", transcript.cost, transcript.usage);
+    if let Some(trouble) = &transcript.trouble {
         let _ = writeln!(text, "trouble: {:?} {trouble}\nadvice: {:?}", trouble.kind, trouble.advice);
     }
-    for fault in &told.faults {
+    for fault in &transcript.faults {
         let _ = writeln!(text, "fault: {:?} {fault}", fault.kind);
     }
-    for call in &told.evidence {
+    for call in &transcript.evidence {
         let mark = if call.success { "ok" } else { "failed" };
         let _ = writeln!(text, "call: {mark} {}: {}", call.tool, call.summary);
     }
-    let _ = writeln!(text, "message: {:?}", told.final_message);
+    let _ = writeln!(text, "message: {:?}", transcript.final_message);
     text
 }

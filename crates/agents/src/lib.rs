@@ -66,7 +66,6 @@ pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
         log: folder.path().join("log"),
         log_limit: 0,
         idle: None,
-        marker: None,
         // As it is called where Ralph keeps it inside, which is the rule.
         sandbox: Some(Sandbox {
             writable: Vec::new(),

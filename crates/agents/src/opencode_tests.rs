@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::golden;
-use crate::transcript::{Told, Transcript};
+use crate::transcript::{Transcript, TranscriptSummary};
 
 #[test]
 fn recorded_streams_are_understood() {
@@ -19,14 +19,14 @@ fn recorded_streams_are_understood() {
 fn a_message_of_several_parts_is_shown_part_by_part_and_kept_whole() {
     let mut run = Run::new();
     run.says("m1", "First.").says("m1", "Second.").says("m1", " ").says("m1", "Third.").says("m2", "Other.");
-    let shown = run.told.take_events().into_iter().filter_map(|event| match event {
+    let shown = run.transcript.take_events().into_iter().filter_map(|event| match event {
         AgentEvent::Message { text } => Some(text),
         _ => None,
     });
     assert_eq!(shown.collect::<Vec<_>>(), ["First.", "Second.", "Third.", "Other."]);
     let mut run = Run::new();
     run.says("m1", "First.").says("m1", "Second.");
-    assert_eq!(run.told.finish(&DONE, false).final_message, "First.\nSecond.");
+    assert_eq!(run.transcript.finish(&DONE, false).final_message, "First.\nSecond.");
 }
 
 const DONE: Ended = Ended::Exited { code: 0 };
@@ -34,28 +34,28 @@ const DONE: Ended = Ended::Exited { code: 0 };
 /// A run that is told step by step.
 struct Run {
     reader: Box<dyn Parser>,
-    told: Transcript,
+    transcript: Transcript,
 }
 
 impl Run {
     fn new() -> Self {
-        Self { reader: parser(), told: golden::transcript() }
+        Self { reader: parser(), transcript: golden::transcript() }
     }
 
     fn event(&mut self, kind: &str, part: &Value) -> &mut Self {
         let event = json!({"type": kind, "timestamp": 1, "sessionID": "ses_1", "part": part});
-        self.reader.stdout(&event.to_string(), &mut self.told);
+        self.reader.stdout(&event.to_string(), &mut self.transcript);
         self
     }
 
     fn error(&mut self, error: &Value) -> &mut Self {
         let event = json!({"type": "error", "sessionID": "ses_1", "error": error});
-        self.reader.stdout(&event.to_string(), &mut self.told);
+        self.reader.stdout(&event.to_string(), &mut self.transcript);
         self
     }
 
     fn log(&mut self, rest: &str) -> &mut Self {
-        self.reader.stderr(&format!("timestamp=1 level=INFO {rest}"), &mut self.told);
+        self.reader.stderr(&format!("timestamp=1 level=INFO {rest}"), &mut self.transcript);
         self
     }
 
@@ -91,25 +91,25 @@ impl Run {
     }
 
     fn later(&mut self, seconds: i64) -> &mut Self {
-        let now = self.told.now();
-        self.told.tick(Timestamp(now.0 + seconds * 1000));
-        self.reader.look(&mut self.told);
+        let now = self.transcript.now();
+        self.transcript.tick(Timestamp(now.0 + seconds * 1000));
+        self.reader.look(&mut self.transcript);
         self
     }
 
     fn is_hopeless(&self) -> bool {
-        self.told.is_hopeless()
+        self.transcript.is_hopeless()
     }
 
-    fn ends(mut self, ended: &Ended) -> Told {
-        self.reader.look(&mut self.told);
-        self.reader.end(ended, &mut self.told);
-        self.told.finish(ended, false)
+    fn ends(mut self, ended: &Ended) -> TranscriptSummary {
+        self.reader.look(&mut self.transcript);
+        self.reader.end(ended, &mut self.transcript);
+        self.transcript.finish(ended, false)
     }
 }
 
-fn faults(told: &Told) -> Vec<FaultKind> {
-    told.faults.iter().map(|fault| fault.kind).collect()
+fn faults(transcript: &TranscriptSummary) -> Vec<FaultKind> {
+    transcript.faults.iter().map(|fault| fault.kind).collect()
 }
 
 fn known(micros: i64) -> Cost {
@@ -145,10 +145,10 @@ fn an_answer_before_a_signal_is_no_end() {
 fn an_answer_after_a_refused_one_ends_the_trouble() {
     let mut run = Run::new();
     run.asks("m1", "build", "scripted-1").refused("Overloaded");
-    assert_eq!(run.told.known_trouble().unwrap().kind, TroubleKind::Overload);
+    assert_eq!(run.transcript.known_trouble().unwrap().kind, TroubleKind::Overload);
     run.asks_again("build", "scripted-1").says("m1", "Here").finishes("m1", "stop", 10, 0.0);
-    let told = run.ends(&DONE);
-    assert_eq!((faults(&told), told.trouble), (vec![], None));
+    let transcript = run.ends(&DONE);
+    assert_eq!((faults(&transcript), transcript.trouble), (vec![], None));
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn own_prices_count_where_every_request_has_one() {
 
     let mut nowhere = Run::new();
     nowhere.asks("m1", "build", "mystery").says("m1", "x").finishes("m1", "stop", 100, 0.0);
-    let told = nowhere.ends(&DONE);
-    assert_eq!((told.cost, told.unpriced), (Cost::Unknown, vec!["p/mystery".to_owned()]));
+    let transcript = nowhere.ends(&DONE);
+    assert_eq!((transcript.cost, transcript.unpriced), (Cost::Unknown, vec!["p/mystery".to_owned()]));
 
     let mut uncounted = Run::new();
     uncounted.asks("m1", "build", "scripted-1").says("m1", "x").finishes("m1", "stop", 0, 0.0);
@@ -208,9 +208,9 @@ fn neither_a_summary_nor_words_in_the_users_place_are_the_agents() {
         .finishes("m2", "stop", 10, 0.0);
     let synthetic = json!({"messageID": "m3", "type": "text", "synthetic": true, "text": "Continue"});
     run.event("text", &synthetic);
-    let told = run.ends(&DONE);
-    assert_eq!(told.final_message, "Working.");
-    assert_eq!(faults(&told), [FaultKind::CutStream], "work was to go on after the summary");
+    let transcript = run.ends(&DONE);
+    assert_eq!(transcript.final_message, "Working.");
+    assert_eq!(faults(&transcript), [FaultKind::CutStream], "work was to go on after the summary");
 }
 
 #[test]
@@ -230,9 +230,9 @@ fn a_context_that_stays_too_long_is_hopeless() {
         run.asks(&format!("s{round}"), "compaction", "scripted-1").finishes(&format!("s{round}"), "stop", 10, 0.0);
     }
     assert!(run.is_hopeless());
-    let told = run.ends(&Ended::Hopeless);
-    assert_eq!(faults(&told), [FaultKind::EndlessRetry, FaultKind::Service]);
-    assert_eq!(told.trouble.unwrap().kind, TroubleKind::ContextOverflow);
+    let transcript = run.ends(&Ended::Hopeless);
+    assert_eq!(faults(&transcript), [FaultKind::EndlessRetry, FaultKind::Service]);
+    assert_eq!(transcript.trouble.unwrap().kind, TroubleKind::ContextOverflow);
 
     let mut works = Run::new();
     for _ in 0..3 {
@@ -253,9 +253,9 @@ fn answers_that_break_off_again_and_again_are_hopeless() {
         run.says("m", "I have begun").finishes("m", "unknown", 0, 0.0);
     }
     assert!(run.is_hopeless());
-    let told = run.ends(&Ended::Hopeless);
-    assert_eq!(faults(&told), [FaultKind::EndlessRetry, FaultKind::Service]);
-    assert_eq!((told.trouble.unwrap().kind, told.cost), (TroubleKind::Overload, Cost::Unknown));
+    let transcript = run.ends(&Ended::Hopeless);
+    assert_eq!(faults(&transcript), [FaultKind::EndlessRetry, FaultKind::Service]);
+    assert_eq!((transcript.trouble.unwrap().kind, transcript.cost), (TroubleKind::Overload, Cost::Unknown));
 
     let mut works = Run::new();
     for _ in 0..20 {
@@ -274,9 +274,9 @@ fn five_refused_requests_are_enough() {
     assert!(!run.is_hopeless());
     run.refused("Internal server error");
     assert!(run.is_hopeless());
-    let told = run.ends(&Ended::Hopeless);
-    assert_eq!(faults(&told), [FaultKind::EndlessRetry, FaultKind::Service]);
-    assert_eq!((told.trouble.unwrap().kind, told.cost), (TroubleKind::Overload, known(0)));
+    let transcript = run.ends(&Ended::Hopeless);
+    assert_eq!(faults(&transcript), [FaultKind::EndlessRetry, FaultKind::Service]);
+    assert_eq!((transcript.trouble.unwrap().kind, transcript.cost), (TroubleKind::Overload, known(0)));
 }
 
 #[test]
@@ -302,9 +302,9 @@ fn a_long_wait_for_the_service_is_left_to_ralph() {
     assert!(!run.is_hopeless(), "it tries again by itself within that");
     run.later(1);
     assert!(run.is_hopeless());
-    let told = run.ends(&Ended::Hopeless);
-    assert_eq!(faults(&told), [FaultKind::EndlessRetry, FaultKind::Service]);
-    assert_eq!((told.trouble.unwrap().kind, told.cost), (TroubleKind::RateLimit, known(0)));
+    let transcript = run.ends(&Ended::Hopeless);
+    assert_eq!(faults(&transcript), [FaultKind::EndlessRetry, FaultKind::Service]);
+    assert_eq!((transcript.trouble.unwrap().kind, transcript.cost), (TroubleKind::RateLimit, known(0)));
 
     let mut asks_again = Run::new();
     asks_again.asks("m1", "build", "scripted-1").refused("Overloaded").later(20).asks_again("build", "scripted-1");
@@ -349,7 +349,7 @@ fn troubles_that_a_person_can_end_come_with_advice() {
     model.log("message=failed ref=e error=x");
     model.reader.stderr(
         "timestamp=1 level=ERROR message=failed ref=e error=\"ProviderModelNotFoundError: Model not found: a/b.\"",
-        &mut model.told,
+        &mut model.transcript,
     );
     model.error(&json!({"name": "UnknownError", "data": {"message": "Unexpected server error."}}));
     let trouble = model.ends(&Ended::Exited { code: 1 }).trouble.unwrap();
@@ -361,10 +361,10 @@ fn troubles_that_a_person_can_end_come_with_advice() {
 #[test]
 fn a_program_that_only_complains_failed() {
     let mut run = Run::new();
-    run.reader.stderr("Error: something is off", &mut run.told);
-    let told = run.ends(&Ended::Exited { code: 1 });
-    assert_eq!(told.faults[0].to_string(), "failed: Error: something is off");
-    assert_eq!(told.cost, Cost::Known { amount: Money::ZERO });
+    run.reader.stderr("Error: something is off", &mut run.transcript);
+    let transcript = run.ends(&Ended::Exited { code: 1 });
+    assert_eq!(transcript.faults[0].to_string(), "failed: Error: something is off");
+    assert_eq!(transcript.cost, Cost::Known { amount: Money::ZERO });
 }
 
 #[test]
@@ -373,9 +373,9 @@ fn memory_is_bounded() {
     for round in 0..2000 {
         run.asks(&format!("m{round}"), "build", "scripted-1");
         run.says("same", &"x".repeat(1000));
-        run.reader.stderr(&"y".repeat(5000), &mut run.told);
+        run.reader.stderr(&"y".repeat(5000), &mut run.transcript);
         run.finishes(&format!("other{round}"), "tool-calls", 1, 0.0);
-        run.told.take_events();
+        run.transcript.take_events();
     }
     let mut shown = String::new();
     write!(shown, "{:?}", run.ends(&DONE)).unwrap();
@@ -392,13 +392,13 @@ fn streams() -> Vec<String> {
 }
 
 /// What came of lines, each of which is standard output or, after `!stderr `, standard error; any other mark is skipped.
-fn read(lines: &str, ended: &Ended) -> Told {
+fn read(lines: &str, ended: &Ended) -> TranscriptSummary {
     let mut run = Run::new();
     for line in lines.lines() {
         match line.strip_prefix("!stderr ") {
-            Some(line) => run.reader.stderr(line, &mut run.told),
+            Some(line) => run.reader.stderr(line, &mut run.transcript),
             None if line.starts_with('!') => {}
-            None => run.reader.stdout(line, &mut run.told),
+            None => run.reader.stdout(line, &mut run.transcript),
         }
     }
     run.ends(ended)
@@ -412,10 +412,10 @@ proptest! {
     #[test]
     fn arbitrary_bytes_are_no_success_and_cost_nothing_known(bytes in proptest::collection::vec(any::<u8>(), 0..2000)) {
         let text = String::from_utf8_lossy(&bytes);
-        let told = read(&text, &DONE);
-        prop_assert!(told.faults.iter().any(|fault| fault.kind != FaultKind::SandboxRefused));
-        prop_assert_eq!(told.cost, Cost::Unknown);
-        prop_assert!(told.evidence.is_empty());
+        let transcript = read(&text, &DONE);
+        prop_assert!(transcript.faults.iter().any(|fault| fault.kind != FaultKind::SandboxRefused));
+        prop_assert_eq!(transcript.cost, Cost::Unknown);
+        prop_assert!(transcript.evidence.is_empty());
     }
 
     #[test]
@@ -424,11 +424,11 @@ proptest! {
         let whole = which.get(&streams);
         let end = (0..=at.index(whole.len())).rev().find(|end| whole.is_char_boundary(*end)).unwrap_or(0);
         let cut = &whole[..end];
-        let told = read(cut, &DONE);
+        let transcript = read(cut, &DONE);
         if !says_done(cut) {
-            prop_assert!(!told.faults.is_empty(), "{:?}", told);
+            prop_assert!(!transcript.faults.is_empty(), "{:?}", transcript);
         }
-        if let Cost::Known { amount } = told.cost {
+        if let Cost::Known { amount } = transcript.cost {
             let full = read(whole, &DONE).cost;
             // An answer that broke off before anybody counted it is charged as one of a usual size.
             let most = full.charge(Money::ZERO) + Money::from_micros(60_000);
@@ -444,7 +444,7 @@ proptest! {
         let streams = streams();
         let lines: Vec<&str> = which.get(&streams).lines().collect();
         let mixed: Vec<&str> = seed.iter().map(|index| *index.get(&lines)).collect();
-        let told = read(&mixed.join("\n"), &Ended::Idle { after: Millis::minutes(1) });
-        prop_assert!(told.evidence.len() <= 60);
+        let transcript = read(&mixed.join("\n"), &Ended::Idle { after: Millis::minutes(1) });
+        prop_assert!(transcript.evidence.len() <= 60);
     }
 }

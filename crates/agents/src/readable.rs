@@ -13,7 +13,7 @@ use crate::transcript::Transcript;
 /// Reads a log on its way to the screen.
 pub struct Readable {
     parser: Box<dyn Parser>,
-    told: Transcript,
+    transcript: Transcript,
     lines: Lines,
 }
 
@@ -23,29 +23,29 @@ impl Readable {
     #[must_use]
     pub fn of(spec: &AgentSpec, redactor: Arc<Redactor>) -> Option<Self> {
         let parser = Kind::of(spec)?.log_parser?();
-        let told = Transcript::new(redactor, Arc::default(), None, Timestamp(0));
-        Some(Self { parser, told, lines: Lines::default() })
+        let transcript = Transcript::new(redactor, Arc::default(), None, Timestamp(0));
+        Some(Self { parser, transcript, lines: Lines::default() })
     }
 
     /// Takes a piece of the log and gives what happened in it. Messages come whole as well as in pieces.
     pub fn push(&mut self, piece: &str) -> Vec<AgentEvent> {
-        let Self { parser, told, lines } = self;
+        let Self { parser, transcript, lines } = self;
         lines.push(piece, |line| match line {
-            Some(line) if line.starts_with('{') => parser.stdout(line, told),
-            Some(line) => parser.stderr(line, told),
-            None => told.overlong(),
+            Some(line) if line.starts_with('{') => parser.stdout(line, transcript),
+            Some(line) => parser.stderr(line, transcript),
+            None => transcript.overlong(),
         });
-        self.told.take_events()
+        self.transcript.take_events()
     }
 
     /// Takes the end of the log and gives what was still being said.
     pub fn finish(&mut self) -> Vec<AgentEvent> {
         if let Some(line) = self.lines.rest() {
-            self.parser.stdout(&line, &mut self.told);
+            self.parser.stdout(&line, &mut self.transcript);
         }
         // As good as any end that is nobody's fault: how it ended stands in the history.
-        self.parser.end(&Ended::Stopped, &mut self.told);
-        self.told.take_events()
+        self.parser.end(&Ended::Stopped, &mut self.transcript);
+        self.transcript.take_events()
     }
 }
 

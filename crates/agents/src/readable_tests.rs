@@ -75,8 +75,8 @@ fn a_server_that_was_asked_for_a_model_is_heard() {
 #[test]
 fn what_a_server_refuses_is_told() {
     let refusal = r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32603,"message":"429 Too Many Requests"}}"#;
-    let told = shown(acp(Redactor::default()).push(&format!("{refusal}\n")));
-    assert!(told.starts_with("  > ") && told.contains("429"), "{told}");
+    let transcript = shown(acp(Redactor::default()).push(&format!("{refusal}\n")));
+    assert!(transcript.starts_with("  > ") && transcript.contains("429"), "{transcript}");
 }
 
 #[test]
@@ -90,6 +90,6 @@ fn words_that_lie_in_pieces_are_redacted_when_they_are_joined() {
     let mut readable = Readable::of(&AgentSpec::program("gemini", "gemini"), Arc::new(redactor())).unwrap();
     let piece =
         |words: &str| format!(r#"{{"type":"message","role":"assistant","content":"{words}","delta":true}}"#) + "\n";
-    let told = shown(readable.push(&(piece("It is hunter2-very-") + &piece("long-secret-value."))));
-    assert_eq!(told + &shown(readable.finish()), "It is [redacted:MY_API_KEY].\n");
+    let transcript = shown(readable.push(&(piece("It is hunter2-very-") + &piece("long-secret-value."))));
+    assert_eq!(transcript + &shown(readable.finish()), "It is [redacted:MY_API_KEY].\n");
 }

@@ -36,8 +36,6 @@ pub struct ProcessBase {
     pub log_limit: u64,
     /// How long it may neither print nor work.
     pub idle: Option<Millis>,
-    /// Created durably just before the agent starts.
-    pub marker: Option<PathBuf>,
     /// How it is kept inside, where it is.
     pub sandbox: Option<Sandbox>,
     /// Descriptors that live as long as the agent's tree.
@@ -137,7 +135,6 @@ impl<'a> Request<'a> {
             timeout: Some(self.timeout),
             idle: self.base.idle,
             grace: GRACE,
-            marker: self.base.marker,
             hold: self.base.hold,
             sandbox: self.base.sandbox,
         }
@@ -220,4 +217,19 @@ pub enum Error {
         /// The agent's name.
         agent: String,
     },
+}
+
+impl Error {
+    /// Whether the agent did not run at all.
+    #[must_use]
+    pub const fn is_before_start(&self) -> bool {
+        match self {
+            Self::Process(error) => error.is_before_start(),
+            Self::Scratch { .. }
+            | Self::Unreadable { .. }
+            | Self::ForeignCode { .. }
+            | Self::UnknownKind { .. }
+            | Self::NothingToStart { .. } => true,
+        }
+    }
 }

@@ -30,7 +30,7 @@ pub(crate) async fn run(
 ) -> Result<Observed, Error> {
     let Invocation { program, environment, stdin, pieces, parser } = invocation;
     let (redactor, prices) = (Arc::clone(&request.base.redactor), Arc::clone(&request.base.prices));
-    let told = Transcript::new(redactor, prices, agent.model.clone(), (request.base.now)())
+    let transcript = Transcript::new(redactor, prices, agent.model.clone(), (request.base.now)())
         .prompted(request.prompt.len())
         .confined(request.base.is_confined());
     let (idle, budget, now) = (request.base.idle, request.budget, request.base.now);
@@ -39,7 +39,7 @@ pub(crate) async fn run(
     let (ended_by, stops) = watch::channel(*stop.borrow());
     let reading = std::sync::Mutex::new(Reading {
         parser,
-        told,
+        transcript,
         stdout: Lines::default(),
         stderr: Lines::default(),
         heard: false,
@@ -79,7 +79,7 @@ pub(crate) async fn run(
 /// What reads a program's outputs, and for whom.
 struct Reading<'a> {
     parser: Box<dyn Parser>,
-    told: Transcript,
+    transcript: Transcript,
     stdout: Lines,
     stderr: Lines,
     heard: bool,
@@ -97,27 +97,27 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// What a program writes beside its stream is a sign of life too, where it means something.
     fn note_life(&mut self, before: u64) {
-        if self.told.pulse() != before {
+        if self.transcript.pulse() != before {
             self.last = Instant::now();
         }
     }
 
     fn read(&mut self, stream: Stream, text: &str) -> Option<Stop> {
-        self.told.tick((self.now)());
-        let before = self.told.pulse();
+        self.transcript.tick((self.now)());
+        let before = self.transcript.pulse();
         let now = Instant::now();
-        let Self { parser, told, heard, last, .. } = self;
+        let Self { parser, transcript, heard, last, .. } = self;
         match stream {
             Stream::Stdout => self.stdout.push(text, |line| match line {
                 Some(line) => {
                     (*heard, *last) = (true, now);
-                    parser.stdout(line, told);
+                    parser.stdout(line, transcript);
                 }
-                None => told.overlong(),
+                None => transcript.overlong(),
             }),
             Stream::Stderr => self.stderr.push(text, |line| match line {
-                Some(line) => parser.stderr(line, told),
-                None => told.overlong(),
+                Some(line) => parser.stderr(line, transcript),
+                None => transcript.overlong(),
             }),
         }
         self.note_life(before);
@@ -126,18 +126,18 @@ impl Reading<'_> {
     }
 
     fn look(&mut self) -> Option<Stop> {
-        self.told.tick((self.now)());
-        let before = self.told.pulse();
-        self.parser.look(&mut self.told);
-        self.told.admit_uncounted();
-        self.told.tell_stake();
+        self.transcript.tick((self.now)());
+        let before = self.transcript.pulse();
+        self.parser.look(&mut self.transcript);
+        self.transcript.admit_uncounted();
+        self.transcript.tell_stake();
         self.note_life(before);
         self.show();
         self.wanted()
     }
 
     fn show(&mut self) {
-        for event in self.told.take_events() {
+        for event in self.transcript.take_events() {
             (self.observe)(event);
         }
         // The observer writes it to disk, and it changes with every other line.
@@ -147,7 +147,7 @@ impl Reading<'_> {
     }
 
     fn show_usage(&mut self) {
-        if let Some(usage) = self.told.take_usage() {
+        if let Some(usage) = self.transcript.take_usage() {
             self.cost_told = Some(Instant::now());
             (self.observe)(usage);
         }
@@ -158,77 +158,89 @@ impl Reading<'_> {
         // With a budget and without a price nobody could stop it in time; sooner where nobody else will tell the cost.
         let Capabilities { reports_cost, reports_usage_while_working: reports_usage, .. } = self.capabilities;
         if self.budget.is_some() && reports_cost != ReportsCost::Always {
-            let named = if reports_cost == ReportsCost::Never { self.told.unpriced_model() } else { None };
-            if let Some(model) = named.or_else(|| self.told.blind()) {
-                self.told.has_no_price(&model);
+            let named = if reports_cost == ReportsCost::Never { self.transcript.unpriced_model() } else { None };
+            if let Some(model) = named.or_else(|| self.transcript.blind()) {
+                self.transcript.has_no_price(&model);
             }
         }
         if self.budget.is_some() {
             let unseen = "it works but reports no usage";
-            let why = self.told.why_lost_count().or((reports_usage && self.told.shows_no_usage()).then_some(unseen));
+            let why = self
+                .transcript
+                .why_lost_count()
+                .or((reports_usage && self.transcript.shows_no_usage()).then_some(unseen));
             if let Some(why) = why {
-                self.told.cannot_be_watched(why);
+                self.transcript.cannot_be_watched(why);
             }
         }
-        if self.budget.is_some_and(|budget| self.told.spent() >= budget) {
+        if self.budget.is_some_and(|budget| self.transcript.spent() >= budget) {
             return Some(Stop::BudgetSpent);
         }
         // Some wait for hours when a service tells them to, and say nothing meanwhile. Ralph waits as well, and shows it.
-        if self.told.is_refused() && !self.told.has_open_calls() && self.last.elapsed() >= SILENT_WAIT {
-            self.told.hopeless("it waits for the service without any output");
+        if self.transcript.is_refused() && !self.transcript.has_open_calls() && self.last.elapsed() >= SILENT_WAIT {
+            self.transcript.hopeless("it waits for the service without any output");
         }
-        if self.told.is_hopeless() {
+        if self.transcript.is_hopeless() {
             return Some(Stop::Hopeless);
         }
         // Some of them are never at rest while they wait for a service. A command that they run may be silent: whether that
         // stands still is told by the processor time of the whole tree.
         let patience = if self.parser.tells_beginnings() { 1 } else { 3 };
         let is_over = |idle: &Millis| self.last.elapsed() >= idle.as_std() * patience;
-        let after = self.idle.filter(|idle| is_over(idle) && !self.told.has_open_calls())?;
+        let after = self.idle.filter(|idle| is_over(idle) && !self.transcript.has_open_calls())?;
         Some(Stop::Silent { after })
     }
 
     fn finish(mut self, finished: Finished, unmetered: bool) -> Observed {
         if let Some(line) = self.stdout.rest() {
             self.heard = true;
-            self.parser.stdout(&line, &mut self.told);
+            self.parser.stdout(&line, &mut self.transcript);
         }
         if let Some(line) = self.stderr.rest() {
-            self.parser.stderr(&line, &mut self.told);
+            self.parser.stderr(&line, &mut self.transcript);
         }
-        self.parser.look(&mut self.told);
+        self.parser.look(&mut self.transcript);
         match finished.ended {
-            Ended::Exited { code: 1.. } if !self.heard => self.told.never_began(),
+            Ended::Exited { code: 1.. } if !self.heard => self.transcript.never_began(),
             Ended::Stopped | Ended::TimedOut { .. } if !self.heard && self.capabilities.announces_start => {
-                self.told.asked_nobody()
+                self.transcript.asked_nobody()
             }
             _ => {}
         }
-        self.parser.end(&finished.ended, &mut self.told);
+        self.parser.end(&finished.ended, &mut self.transcript);
         self.show();
         self.show_usage();
-        let seen = self.told.spent();
-        let mut told = self.told.finish(&finished.ended, unmetered);
-        if told.cost == Cost::Unknown && self.budget.is_some_and(|budget| seen > budget) {
+        let seen = self.transcript.spent();
+        let mut transcript = self.transcript.finish(&finished.ended, unmetered);
+        if transcript.cost == Cost::Unknown && self.budget.is_some_and(|budget| seen > budget) {
             // What nobody knows takes the whole reservation, and this is more.
-            told.cost = Cost::Known { amount: seen };
+            transcript.cost = Cost::Known { amount: seen };
         }
-        let used_up = told.faults.iter().any(|fault| fault.kind == FaultKind::BudgetLimit);
-        if let (Cost::Known { amount }, Some(budget), true) = (&mut told.cost, self.budget, used_up) {
+        tracing::debug!(
+            ended = %finished.ended,
+            cost = ?transcript.cost,
+            unpriced = ?transcript.unpriced,
+            trouble = ?transcript.trouble.as_ref().map(|trouble| trouble.kind),
+            faults = ?transcript.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>(),
+            calls = transcript.evidence.len(),
+            "the agent's output is read"
+        );
+        let used_up = transcript.faults.iter().any(|fault| fault.kind == FaultKind::BudgetLimit);
+        if let (Cost::Known { amount }, Some(budget), true) = (&mut transcript.cost, self.budget, used_up) {
             // It was given no other budget than this one.
             *amount = (*amount).max(budget);
         }
         Observed {
             ended: finished.ended,
-            evidence: told.evidence,
+            evidence: transcript.evidence,
             opaque: false,
-            final_message: told.final_message,
+            final_message: transcript.final_message,
             escalation: None,
-            faults: told.faults,
-            trouble: told.trouble,
-            usage: told.usage,
-            cost: told.cost,
-            unpriced: told.unpriced,
+            faults: transcript.faults,
+            trouble: transcript.trouble,
+            usage: transcript.usage,
+            cost: transcript.cost,
+            unpriced: transcript.unpriced,
             duration: finished.duration,
             output: finished.output,
             swept: finished.swept,
@@ -246,6 +258,7 @@ pub(crate) fn ask(ended_by: &watch::Sender<Option<Stop>>, wanted: Option<Stop>) 
     ended_by.send_if_modified(|asked| {
         let is_news = asked.is_none() || (why == Stop::BudgetSpent && *asked != wanted);
         if is_news {
+            tracing::debug!(?why, "the agent has to end");
             *asked = wanted;
         }
         is_news

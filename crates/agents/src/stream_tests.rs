@@ -45,11 +45,11 @@ fn a_request_to_stop_does_not_take_the_place_of_spent_money() {
 }
 
 /// Why a run with this transcript is ended that was heard last so long ago.
-fn wanted(told: Transcript, silent: Duration, budget: Option<Money>) -> Option<Stop> {
+fn wanted(transcript: Transcript, silent: Duration, budget: Option<Money>) -> Option<Stop> {
     let mut observe = |_: AgentEvent| {};
     let mut reading = Reading {
         parser: crate::codex::parser(None, crate::golden::NOW, crate::codex::Guard::Outer),
-        told,
+        transcript,
         stdout: Lines::default(),
         stderr: Lines::default(),
         heard: true,
@@ -67,9 +67,9 @@ fn wanted(told: Transcript, silent: Duration, budget: Option<Money>) -> Option<S
 #[test]
 fn a_program_that_waits_in_silence_is_ended_unless_it_works() {
     let refused = || {
-        let mut told = crate::golden::transcript();
-        told.trouble(Trouble { kind: TroubleKind::RateLimit, until: None, message: "429".into(), advice: None });
-        told
+        let mut transcript = crate::golden::transcript();
+        transcript.trouble(Trouble { kind: TroubleKind::RateLimit, until: None, message: "429".into(), advice: None });
+        transcript
     };
     assert_eq!(wanted(refused(), SILENT_WAIT, None), Some(Stop::Hopeless));
     assert_eq!(wanted(refused(), Duration::ZERO, None), None, "it may try again soon");
@@ -85,9 +85,9 @@ fn a_program_that_waits_in_silence_is_ended_unless_it_works() {
 #[test]
 fn what_cannot_be_counted_ends_a_run_that_has_a_budget() {
     let lost = || {
-        let mut told = crate::golden::transcript();
-        told.lost_count("its record was cut");
-        told
+        let mut transcript = crate::golden::transcript();
+        transcript.lost_count("its record was cut");
+        transcript
     };
     assert_eq!(wanted(lost(), Duration::ZERO, Some(Money::dollars(1))), Some(Stop::Hopeless));
     assert_eq!(wanted(lost(), Duration::ZERO, None), None, "nobody counts its money");

@@ -66,7 +66,7 @@ pub(crate) struct Transcript {
 
 /// All that came of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct TranscriptSummary {
     pub(crate) evidence: Vec<ToolEvidence>,
     pub(crate) final_message: String,
     pub(crate) faults: Vec<Fault>,
@@ -338,7 +338,7 @@ impl Transcript {
     }
 
     /// Draws the last conclusions that are the same for all programs.
-    pub(crate) fn finish(mut self, ended: &Ended, unmetered: bool) -> Told {
+    pub(crate) fn finish(mut self, ended: &Ended, unmetered: bool) -> TranscriptSummary {
         // No answer that came afterwards makes it watched again.
         self.health.trouble = self.health.unwatched.take().or(self.health.trouble);
         let stopped = matches!(ended, Ended::BudgetSpent | Ended::Stopped | Ended::TimedOut { .. } | Ended::Hopeless);
@@ -372,7 +372,7 @@ impl Transcript {
             && (self.health.trouble.is_some() || failed || self.health.silent || self.health.unheard);
         let cost = if unmetered { Cost::Unmetered } else { self.cost(ended, refused) };
         let unpriced = if cost == Cost::Unknown { self.spending.meter.unpriced() } else { Vec::new() };
-        Told {
+        TranscriptSummary {
             evidence: self.calls.into_evidence(self.health.overlong),
             final_message: self.message,
             faults: self.health.faults,

@@ -11,8 +11,8 @@ impl Transcript {
     }
 }
 
-fn faults(told: &Told) -> Vec<FaultKind> {
-    told.faults.iter().map(|fault| fault.kind).collect()
+fn faults(transcript: &TranscriptSummary) -> Vec<FaultKind> {
+    transcript.faults.iter().map(|fault| fault.kind).collect()
 }
 
 fn trouble(kind: TroubleKind) -> Trouble {
@@ -21,17 +21,17 @@ fn trouble(kind: TroubleKind) -> Trouble {
 
 #[test]
 fn calls_become_evidence_in_the_order_in_which_they_ended() {
-    let mut told = golden::transcript();
-    told.call("1", "Bash", "npm test");
-    told.call("2", "Write", "a.txt");
-    told.call_ended("2", "", CallEnd::Done);
-    told.call_ended("1", "", CallEnd::Failed("exit code 1\nmore".into()));
-    told.call_ended("3", "Read", CallEnd::Done);
-    told.call("4", "Verify", "x");
-    told.terminal(Terminal::Completed);
-    let told = told.finish(&DONE, false);
+    let mut transcript = golden::transcript();
+    transcript.call("1", "Bash", "npm test");
+    transcript.call("2", "Write", "a.txt");
+    transcript.call_ended("2", "", CallEnd::Done);
+    transcript.call_ended("1", "", CallEnd::Failed("exit code 1\nmore".into()));
+    transcript.call_ended("3", "Read", CallEnd::Done);
+    transcript.call("4", "Verify", "x");
+    transcript.terminal(Terminal::Completed);
+    let transcript = transcript.finish(&DONE, false);
     let lines: Vec<(&str, bool, &str)> =
-        told.evidence.iter().map(|e| (e.tool.as_str(), e.success, e.summary.as_str())).collect();
+        transcript.evidence.iter().map(|e| (e.tool.as_str(), e.success, e.summary.as_str())).collect();
     assert_eq!(
         lines,
         [
@@ -41,7 +41,7 @@ fn calls_become_evidence_in_the_order_in_which_they_ended() {
             ("agent's Verify", false, "no result was seen: x"),
         ]
     );
-    assert_eq!(told.faults, []);
+    assert_eq!(transcript.faults, []);
 }
 
 #[test]
@@ -92,23 +92,23 @@ fn what_is_wrong_with_a_run_is_told_apart() {
 
 #[test]
 fn an_answer_in_between_makes_retries_count_anew() {
-    let mut told = golden::transcript();
+    let mut transcript = golden::transcript();
     for _ in 0..10 {
         for _ in 0..MAX_RETRIES - 1 {
-            told.retries("500");
+            transcript.retries("500");
         }
-        told.words("ok");
+        transcript.words("ok");
     }
-    assert!(!told.is_hopeless());
+    assert!(!transcript.is_hopeless());
 }
 
 #[test]
 fn a_trouble_that_needs_a_person_stays() {
-    let mut told = golden::transcript();
-    told.trouble(trouble(TroubleKind::RateLimit));
-    told.trouble(trouble(TroubleKind::Authentication));
-    told.trouble(trouble(TroubleKind::Overload));
-    assert_eq!(told.known_trouble().unwrap().kind, TroubleKind::Authentication);
+    let mut transcript = golden::transcript();
+    transcript.trouble(trouble(TroubleKind::RateLimit));
+    transcript.trouble(trouble(TroubleKind::Authentication));
+    transcript.trouble(trouble(TroubleKind::Overload));
+    assert_eq!(transcript.known_trouble().unwrap().kind, TroubleKind::Authentication);
     let mut named = golden::transcript();
     named.trouble(Trouble { until: Some(golden::NOW), ..trouble(TroubleKind::RateLimit) });
     named.trouble(trouble(TroubleKind::RateLimit));
@@ -120,9 +120,9 @@ fn a_trouble_that_needs_a_person_stays() {
 #[test]
 fn a_choice_of_the_programs_own_is_no_model_to_price() {
     let advice = |model: &str| {
-        let mut told = golden::transcript();
-        told.has_no_price(model);
-        told.known_trouble().unwrap().advice.clone().unwrap()
+        let mut transcript = golden::transcript();
+        transcript.has_no_price(model);
+        transcript.known_trouble().unwrap().advice.clone().unwrap()
     };
     assert!(advice("mystery-1").contains("[prices.\"mystery-1\"]"));
     for choice in ["auto", "default", "Auto"] {
@@ -133,56 +133,56 @@ fn a_choice_of_the_programs_own_is_no_model_to_price() {
 
 #[test]
 fn memory_is_bounded() {
-    let mut told = golden::transcript();
+    let mut transcript = golden::transcript();
     for number in 0..5000 {
-        told.call(&number.to_string(), "Bash", "x");
+        transcript.call(&number.to_string(), "Bash", "x");
         if number % 2 == 0 {
-            told.call_ended(&number.to_string(), "", CallEnd::Done);
+            transcript.call_ended(&number.to_string(), "", CallEnd::Done);
         }
-        told.fault(FaultKind::Denied, &number.to_string());
-        told.take_events();
+        transcript.fault(FaultKind::Denied, &number.to_string());
+        transcript.take_events();
     }
-    told.message(&"é".repeat(MAX_MESSAGE));
-    told.terminal(Terminal::Completed);
-    let told = told.finish(&DONE, false);
-    assert_eq!(told.evidence.len(), calls::MAX_CALLS + 1);
-    assert!(told.evidence.last().unwrap().summary.starts_with("4500 more calls, "));
-    assert_eq!(told.faults.len(), health::MAX_FAULTS);
-    assert!(told.final_message.len() <= MAX_MESSAGE);
+    transcript.message(&"é".repeat(MAX_MESSAGE));
+    transcript.terminal(Terminal::Completed);
+    let transcript = transcript.finish(&DONE, false);
+    assert_eq!(transcript.evidence.len(), calls::MAX_CALLS + 1);
+    assert!(transcript.evidence.last().unwrap().summary.starts_with("4500 more calls, "));
+    assert_eq!(transcript.faults.len(), health::MAX_FAULTS);
+    assert!(transcript.final_message.len() <= MAX_MESSAGE);
 }
 
 #[test]
 fn whatever_is_shown_is_inert() {
-    let mut told = golden::transcript();
-    told.words("\u{1b}[31mred");
-    told.call("1", "Ba\u{1b}[2Jsh", "a\u{7}b");
-    told.message("\u{1b}]0;title\u{7}done");
-    told.call_ended("1", "", CallEnd::Failed("\u{1b}[0m".into()));
-    for event in told.take_events() {
+    let mut transcript = golden::transcript();
+    transcript.words("\u{1b}[31mred");
+    transcript.call("1", "Ba\u{1b}[2Jsh", "a\u{7}b");
+    transcript.message("\u{1b}]0;title\u{7}done");
+    transcript.call_ended("1", "", CallEnd::Failed("\u{1b}[0m".into()));
+    for event in transcript.take_events() {
         let text = format!("{event:?}");
         assert!(!text.contains("\\u{1b}") && !text.contains("\\u{7}"), "{text}");
     }
-    let told = told.finish(&DONE, false);
-    assert!(!format!("{told:?}").contains("\\u{1b}"));
+    let transcript = transcript.finish(&DONE, false);
+    assert!(!format!("{transcript:?}").contains("\\u{1b}"));
 }
 
 #[test]
 fn a_long_id_is_known_again() {
-    let (mut told, id) = (golden::transcript(), "x".repeat(500));
-    told.call(&id, "Bash", "a");
-    told.call(&id, "Bash", "ab");
-    told.call_ended(&id, "", CallEnd::Done);
-    told.terminal(Terminal::Completed);
-    let told = told.finish(&DONE, false);
-    assert_eq!(told.evidence, [ToolEvidence::ok("Bash", "ab")]);
+    let (mut transcript, id) = (golden::transcript(), "x".repeat(500));
+    transcript.call(&id, "Bash", "a");
+    transcript.call(&id, "Bash", "ab");
+    transcript.call_ended(&id, "", CallEnd::Done);
+    transcript.terminal(Terminal::Completed);
+    let transcript = transcript.finish(&DONE, false);
+    assert_eq!(transcript.evidence, [ToolEvidence::ok("Bash", "ab")]);
 }
 
 #[test]
 fn a_sandbox_is_blamed_only_where_there_is_one() {
-    let run = |mut told: Transcript| {
-        told.call_ended("1", "Bash", CallEnd::Failed("exit code 1:\n sh: /etc/x: Permission denied".into()));
-        told.terminal(Terminal::Completed);
-        told.finish(&DONE, false).faults
+    let run = |mut transcript: Transcript| {
+        transcript.call_ended("1", "Bash", CallEnd::Failed("exit code 1:\n sh: /etc/x: Permission denied".into()));
+        transcript.terminal(Terminal::Completed);
+        transcript.finish(&DONE, false).faults
     };
     assert_eq!(run(golden::transcript()), []);
     let detail = "sh: /etc/x: Permission denied".to_owned();
@@ -191,10 +191,10 @@ fn a_sandbox_is_blamed_only_where_there_is_one() {
 
 #[test]
 fn a_call_is_an_event_when_it_begins_and_when_it_ends() {
-    let mut told = golden::transcript();
-    told.call("1", "Bash", "npm test");
-    told.call_ended("1", "", CallEnd::Failed("exit code 1".into()));
-    told.call_ended("2", "Edit", CallEnd::Done);
+    let mut transcript = golden::transcript();
+    transcript.call("1", "Bash", "npm test");
+    transcript.call_ended("1", "", CallEnd::Failed("exit code 1".into()));
+    transcript.call_ended("2", "Edit", CallEnd::Done);
     let started = |id: &str, tool: &str, summary: &str| AgentEvent::ToolStarted {
         id: id.into(),
         tool: tool.into(),
@@ -207,7 +207,7 @@ fn a_call_is_an_event_when_it_begins_and_when_it_ends() {
         summary: summary.into(),
     };
     assert_eq!(
-        told.take_events(),
+        transcript.take_events(),
         [
             started("1", "Bash", "npm test"),
             finished("1", "Bash", false, "npm test: exit code 1"),
@@ -218,12 +218,12 @@ fn a_call_is_an_event_when_it_begins_and_when_it_ends() {
 
 #[test]
 fn usage_is_an_event_only_when_it_grew() {
-    let mut told = golden::transcript();
-    assert_eq!(told.take_usage(), None);
+    let mut transcript = golden::transcript();
+    assert_eq!(transcript.take_usage(), None);
     let tokens = Tokens { input: 1_000_000, output: 5, ..Tokens::default() };
-    told.request("1", Some("scripted-1"), tokens);
+    transcript.request("1", Some("scripted-1"), tokens);
     let cost = Money::from_micros(1_000_050);
-    assert_eq!(told.take_usage(), Some(AgentEvent::Usage { input_tokens: 1_000_000, output_tokens: 5, cost }));
-    told.request("1", Some("scripted-1"), tokens);
-    assert_eq!(told.take_usage(), None);
+    assert_eq!(transcript.take_usage(), Some(AgentEvent::Usage { input_tokens: 1_000_000, output_tokens: 5, cost }));
+    transcript.request("1", Some("scripted-1"), tokens);
+    assert_eq!(transcript.take_usage(), None);
 }

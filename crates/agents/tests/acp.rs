@@ -81,7 +81,6 @@ impl Lab {
             log: self.path("log"),
             log_limit: 1 << 20,
             idle: self.idle,
-            marker: None,
             sandbox: None,
             hold: Vec::new(),
             redactor: Arc::clone(&self.redactor),

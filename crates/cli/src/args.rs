@@ -4,7 +4,9 @@
 
 mod history;
 mod layer;
+mod mcp;
 mod run;
+mod server;
 mod setup;
 
 use clap::{Parser, Subcommand};
@@ -13,7 +15,12 @@ pub(crate) use history::{
     DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
     VerifyRunArgs,
 };
+pub(crate) use mcp::McpArgs;
 pub(crate) use run::{RunArgs, ScreenArgs};
+pub(crate) use server::{
+    ConnectionArgs, ServeArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TokenAction, TokenArgs,
+    TypeWord,
+};
 pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
 };
@@ -36,12 +43,20 @@ Exit codes of `run` and `resume`:
   0 completed, 1 error, 2 usage or configuration, 10 MAX_ITERATIONS,
   11 COST_LIMIT, 12 DAILY_BUDGET, 13 MAX_DURATION, 14 STALL, 15 SAME_ERROR_5X,
   16 PROHIBITED_PATH, 17 TAMPERED, 18 BLOCKED, 19 CANCELLED,
-  130 cancelled from the keyboard"
+  130 cancelled from the keyboard
+
+Environment:
+  RALPH_LOG  what to log on standard error: a level (error, warn, info, debug,
+             trace), TARGET=LEVEL, or several with commas between them"
 )]
 pub(crate) struct Cli {
     /// The command to run.
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Log what Ralph does, on standard error
+    #[arg(long, short, global = true)]
+    pub(crate) verbose: bool,
 }
 
 /// The commands.
@@ -77,6 +92,14 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Run a complete loop in a throwaway repository, with a scripted agent
     Demo(DemoArgs),
+    /// Serve tasks, loops and events to workers, scripts and people over HTTP
+    Serve(ServeArgs),
+    /// Queue tasks on a server and look at them
+    Task(TaskArgs),
+    /// Print, make and revoke the tokens that a server accepts
+    Token(TokenArgs),
+    /// Serve Ralph's tools to an agent, over MCP on standard input and output
+    Mcp(McpArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),
 }

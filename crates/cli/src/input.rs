@@ -5,9 +5,10 @@ use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use ralph_host::{Host, HostInput};
+use ralph_host::{Host, HostInput, this_machine};
 use ralph_model::Timestamp;
 use ralph_runtime::CrashPoint;
+use ralph_store::Machine;
 
 /// Looks around once.
 ///
@@ -19,6 +20,7 @@ pub(crate) fn host() -> anyhow::Result<Host> {
         current: std::env::current_dir().context("the current folder is gone: change to one that exists")?,
         program: std::env::current_exe().context("the ralph program cannot find its own file")?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: machine(),
         now,
         crash: crash_point(),
     })?)
@@ -44,6 +46,12 @@ fn clock_offset(now: i64) -> i64 {
     }
     let wanted = || std::env::var("RALPH_TEST_CLOCK").ok()?.parse::<i64>().ok();
     *OFFSET.get_or_init(|| wanted().map_or(0, |start| start.saturating_sub(now)))
+}
+
+/// Tests of several machines name the one that the program believes to be on. Not in a released program.
+fn machine() -> Machine {
+    let wanted = std::env::var("RALPH_TEST_HOST").ok().filter(|_| cfg!(feature = "test-hooks"));
+    wanted.map_or_else(this_machine, |host| Machine { boot: format!("boot of {host}"), host })
 }
 
 /// Tests of durability name the append at which the program dies. Not in a released program.

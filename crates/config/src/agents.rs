@@ -336,6 +336,29 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
     Ok(())
 }
 
+/// Whether the cost of an agent counts and is known only after a run.
+#[must_use]
+pub fn reports_cost_late(agent: &AgentSpec) -> bool {
+    !agent.unmetered && Kind::of(agent).is_some_and(|kind| kind.capabilities.reports_only_after_run())
+}
+
+/// An agent that no spent budget can stop is refused unless the user permits it.
+///
+/// # Errors
+/// Names the agent and what to do.
+pub fn refuse_late_cost(config: &LoopConfig) -> Result<(), ConfigError> {
+    let Some(agent) = config.agents().find(|agent| !config.cost_after_run && reports_cost_late(agent)) else {
+        return Ok(());
+    };
+    let problem = format!(
+        "`{}` reports its cost only after a run, so @max_cost_usd can be checked only between runs, and a single run can exceed it",
+        agent.name
+    );
+    let native = Program::of(agent).map(|program| format!("@agent {} instead; ", program.name)).unwrap_or_default();
+    let allowed = format!("{native}@cost_after_run, to accept this; or @unmetered, if the agent costs nothing");
+    Err(ConfigError::new("agent", problem, allowed))
+}
+
 /// What is wrong with the order in which the user prefers agents: a name that nobody has.
 pub fn unknown_in_order(user: &Layer) -> Option<String> {
     let names = || usual_order().into_iter().chain(user.agents.keys().map(String::as_str));

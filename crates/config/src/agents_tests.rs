@@ -152,6 +152,26 @@ fn a_model_without_a_price_is_refused_where_nobody_else_says_what_it_costs() {
 }
 
 #[test]
+fn an_agent_that_reports_its_cost_after_a_run_needs_a_permission() {
+    let server = |command: &str| AgentSpec::new("server", "acp", Launch::Command(command.to_owned()));
+    let of = |agent: AgentSpec, cost_after_run: bool| {
+        let config =
+            LoopConfig::new("x".into(), 3, Money::dollars(1), AgentSpec::program("claude", "claude"), "/w".into());
+        refuse_late_cost(&LoopConfig { more_agents: vec![agent], cost_after_run, ..config })
+    };
+    let said = |command: &str| Spelling::Flag.rule(&of(server(command), false).unwrap_err());
+    let known = said("opencode acp");
+    assert!(known.contains("--max-cost") && known.contains("--agent opencode instead"), "{known}");
+    let unknown = said("./mine --acp");
+    assert!(unknown.contains("--cost-after-run") && !unknown.contains("instead"), "{unknown}");
+    of(server("opencode acp"), true).unwrap();
+    of(AgentSpec { unmetered: true, ..server("opencode acp") }, false).unwrap();
+    for agent in [AgentSpec::command("own", "./own"), AgentSpec::program("codex", "codex")] {
+        of(agent, false).unwrap();
+    }
+}
+
+#[test]
 fn an_order_names_agents_that_exist() {
     let said = |file: &str| unknown_in_order(&layer(file));
     assert_eq!(said("agent_order = ['codex', 'helper']\n[agents.helper]\ncommand = 'x'"), None);

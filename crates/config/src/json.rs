@@ -47,7 +47,7 @@ fn known(name: &str) -> Result<Key, Error> {
         return Ok(key);
     }
     if NEVER_IN_A_FILE.iter().any(|(never, _)| *never == name) {
-        return Err(Error::RequestValue { name: name.to_owned(), message: "belongs beside the settings".to_owned() });
+        return Err(Error::RequestValue { name: name.to_owned(), message: "belongs next to the settings".to_owned() });
     }
     let nearest = camel_case(Key::nearest(&[], name));
     Err(Error::UnknownName { name: name.to_owned(), nearest })

@@ -101,6 +101,8 @@ keys! {
         "agents.helper.unmetered = true", "does not count the cost of an agent";
     Unmetered "unmetered", Some("--unmetered"), NeedsApproval,
         "unmetered = true", "does not count the cost of the agent";
+    CostAfterRun "cost_after_run", Some("--cost-after-run"), UserOnly,
+        "cost_after_run = true", "permits agents that report their cost only after a run";
     Skill "skill", Some("--skill"), NeedsApproval,
         "skill = \"tdd\"", "adds instructions for the agent";
     ContextInjection "context_injection", Some("--no-context"), NeedsApproval,

@@ -38,6 +38,7 @@ pub struct Layer {
     pub agent_command: Option<String>,
     pub agents: BTreeMap<String, NamedAgent>,
     pub unmetered: Option<bool>,
+    pub cost_after_run: Option<bool>,
     pub skill: Option<String>,
     pub context_injection: Option<bool>,
     pub on_blocked: Option<OnBlocked>,

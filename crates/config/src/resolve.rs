@@ -115,7 +115,8 @@ impl fmt::Display for Origin {
 }
 
 /// The caps of the installation: only the user's own file moves them.
-fn caps(user: &Layer) -> Caps {
+#[must_use]
+pub fn caps(user: &Layer) -> Caps {
     let default = Caps::default();
     Caps {
         iterations: user.caps.iterations.unwrap_or(default.iterations),
@@ -180,6 +181,7 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
     let mut config = LoopConfig {
         more_agents: more,
         turns,
+        cost_after_run: from.required(Key::CostAfterRun, |layer| layer.cost_after_run, usual.cost_after_run),
         max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), usual.max_wait),
         backoff: from.required(Key::Backoff, |layer| layer.backoff.map(|span| span.0), usual.backoff),
         completion_promise,
@@ -251,6 +253,7 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
     let config = config.validate(&caps)?;
     let settings = RunSettings::new(user, inputs.workspace)?;
     agents::refuse_unpriced(&config.agents().collect::<Vec<_>>(), &settings.prices)?;
+    agents::refuse_late_cost(&config)?;
     let mut sources = from.sources;
     sources.sort_by_key(|source| source.key);
     Ok(Resolved { config, race: inputs.race, settings, sources })

@@ -94,6 +94,7 @@ fn kind(key: Key) -> Value {
         | Key::Rotate
         | Key::AgentsUnmetered
         | Key::Unmetered
+        | Key::CostAfterRun
         | Key::ContextInjection
         | Key::Commit
         | Key::Ratchet

@@ -27,7 +27,8 @@ pub const EVENT_VERSION: u32 = 4;
 /// - 4: a run that could not be counted is worse than any that could; tampering counts when it happens and not for as long as it
 ///   stays; a loop that was ended for tampering does not complete by a resume alone; a tree that is the start's is not verified;
 ///   an agent that cannot be started ends the loop at once; the alert about iterations counts those that are over.
-pub const BEHAVIOUR: u32 = 4;
+/// - 5: a resume that finds the workspace at an earlier state does not check it as the work of the last pass.
+pub const BEHAVIOUR: u32 = 5;
 
 /// The first behaviour that knows of flakes and of tampering.
 pub(crate) const V2_FLAKES_AND_TAMPERING: u32 = 2;
@@ -37,6 +38,9 @@ pub(crate) const V3_SERVICE_BACKOFF: u32 = 3;
 
 /// The first behaviour that asks whether a run could be counted: see 4 above.
 pub(crate) const V4_COUNTED_RUNS: u32 = 4;
+
+/// The first behaviour that notices a workspace that was rewound: see 5 above.
+pub(crate) const V5_REWINDS: u32 = 5;
 
 /// Where a loop began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -177,6 +181,9 @@ pub struct Limits {
     /// The agent costs nothing that is counted, from here on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unmetered: bool,
+    /// Agents may report their cost only after a run, from here on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_after_run: bool,
     /// Who works from here on; nobody else than before where it is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentSpec>,

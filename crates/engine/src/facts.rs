@@ -9,7 +9,7 @@ use ralph_model::{
 
 use crate::event::{
     Alert, DayBudget, Limits, StartPoint, Stop, StopWhen, V2_FLAKES_AND_TAMPERING, V3_SERVICE_BACKOFF, V4_COUNTED_RUNS,
-    Wait,
+    V5_REWINDS, Wait,
 };
 use crate::rank::Rank;
 
@@ -420,6 +420,17 @@ impl Facts {
             })
     }
 
+    /// Whether the workspace as found is an earlier state of the loop: then the work of the last pass is not there, and a verdict
+    /// would be about other work.
+    pub(crate) fn is_rewound(&self, found: Option<&TreeHash>) -> bool {
+        let Some(found) = found.filter(|found| **found != self.tree && self.start.behaviour >= V5_REWINDS) else {
+            return false;
+        };
+        let left = |record: &IterationRecord| record.run.as_ref().is_some_and(|run| run.tree == *found);
+        let is_state = |record: &IterationRecord| record.before == *found || left(record);
+        !self.last_iteration().is_some_and(left) && (self.start.tree == *found || self.iterations.iter().any(is_state))
+    }
+
     /// Whether the checks passed before the first iteration, so that they prove nothing by themselves.
     #[must_use]
     pub fn is_baseline_green(&self) -> bool {
@@ -502,6 +513,7 @@ impl Facts {
             self.config.agent.unmetered = true;
             self.config.more_agents.iter_mut().for_each(|agent| agent.unmetered = true);
         }
+        self.config.cost_after_run |= limits.cost_after_run;
         // Whoever goes on wants to see whether it works now.
         self.wait = None;
         self.waits = 0;

@@ -187,12 +187,17 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn start(config: LoopConfig) -> Self {
+        Self::with_behaviour(config, BEHAVIOUR)
+    }
+
+    /// A loop that decides as an earlier version did.
+    pub(crate) fn with_behaviour(config: LoopConfig, behaviour: u32) -> Self {
         let start = StartPoint {
             tree: tree("start"),
             head: Some("c0ffee".into()),
             branch: Some("main".into()),
             ralph: "0.1.0".into(),
-            behaviour: BEHAVIOUR,
+            behaviour,
             pins: vec![],
             sandbox: String::new(),
         };

@@ -87,9 +87,18 @@ fn patience() -> Scene {
     scene
 }
 
+fn rewound() -> Scene {
+    let mut scene = Scene::red(config());
+    scene.pass(run("b"), red(&["b"])).pass(run("c"), red(&["c"]));
+    scene.begin().stop(crate::StopWhen::Now).agent(run("d")).resume_finding("b", None);
+    scene.pass(run("e"), green());
+    scene
+}
+
 #[test]
 fn the_golden_scenes_end_as_their_names_say() {
     assert_eq!(patience().reason(), AbortReason::Cancelled);
+    assert_eq!(rewound().outcome(), &Outcome::Completed { verified: true });
     assert!(matches!(limited().outcome(), Outcome::Error { .. }));
     assert_eq!(completed().outcome(), &Outcome::Completed { verified: true });
     assert_eq!(stall().reason(), AbortReason::Stall);
@@ -114,6 +123,7 @@ fn every_golden_scene_has_its_journal() {
         ("tripwire", tripwire()),
         ("limited", limited()),
         ("patience", patience()),
+        ("rewound", rewound()),
     ] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/journals");
         let path = format!("{folder}/v{EVENT_VERSION}-b{BEHAVIOUR}-{name}.jsonl");

@@ -330,6 +330,69 @@ fn what_is_checked_after_a_resume_is_the_workspace_as_it_was_found() {
     }
 }
 
+/// A loop of four passes; the work of the last one was not checked.
+fn unseen(name: &str) -> Scene {
+    let mut scene = Scene::red(if name == "confirming" { wired() } else { config() });
+    for state in ["b", "c", "d"] {
+        scene.pass(run(state), red(&[state]));
+    }
+    scene.begin();
+    match name {
+        "agent stopped" => scene.stop(StopWhen::Now).agent(run("e")),
+        "checks stopped" => scene.agent(run("e")).stop(StopWhen::Now).checks(red(&["e"])),
+        "faulted" => scene.agent(run("e")).fault(),
+        "prohibited" => {
+            let run = AgentRun { violations: vec![touched(".env")], ..run("e") };
+            scene.agent(run).guard(vec![touched(".env")])
+        }
+        "verifying" => scene.agent(run("e")),
+        "confirming" => scene.agent(run("e")).checks(green()),
+        other => panic!("{other}"),
+    };
+    scene
+}
+
+const UNSEEN: [&str; 6] = ["agent stopped", "checks stopped", "faulted", "prohibited", "verifying", "confirming"];
+
+#[test]
+fn a_rewound_workspace_is_not_checked_as_the_work_of_the_last_pass() {
+    for name in UNSEEN {
+        for state in ["start", "b", "c", "d"] {
+            let mut scene = unseen(name);
+            scene.resume_finding(state, None);
+            assert_eq!((scene.phase(), &scene.run.facts().tree), ("pausing", &tree(state)), "{name}, {state}");
+            let before = scene.run.facts().iterations.clone();
+            let last = before.last().unwrap();
+            assert_eq!((&last.run.as_ref().unwrap().tree, &last.verdict), (&tree("e"), &None), "{name}, {state}");
+            scene.pass(run("f"), green());
+            let now = &scene.run.facts().iterations;
+            assert_eq!((now.len(), &now[..4]), (5, &before[..]), "{name}, {state}: earlier passes stay as they were");
+            scene.replay();
+        }
+    }
+}
+
+#[test]
+fn work_that_is_back_or_still_there_is_checked() {
+    for name in UNSEEN.into_iter().filter(|name| *name != "prohibited") {
+        let mut scene = unseen(name);
+        scene.resume_finding("e", None);
+        assert!(["verifying", "confirming"].contains(&scene.phase()), "{name}");
+    }
+    // An iteration that undoes the work of others leaves an earlier state, and that is its work.
+    let mut scene = Scene::red(config());
+    scene.pass(run("b"), red(&["b"])).begin().agent(run("start")).resume_finding("start", None);
+    assert_eq!(scene.phase(), "verifying");
+}
+
+#[test]
+fn a_journal_from_before_rewinds_were_noticed_replays_as_it_was() {
+    let mut scene = Scene::with_behaviour(config(), crate::event::V5_REWINDS - 1);
+    scene.baseline(red(&["a"])).pass(run("b"), red(&["b"])).begin().agent(run("c")).fault();
+    scene.resume_finding("b", None);
+    assert_eq!(scene.phase(), "verifying");
+}
+
 #[test]
 fn work_that_was_verified_is_what_is_committed_whatever_came_since() {
     for faulted in [false, true] {

@@ -112,9 +112,7 @@ fn a_trespasser_is_told_when_the_loop_is_resumed_and_its_tree_is_never_handed_ba
     scene.begin().agent(trespassing("b")).guard(vec![touched(".env")]);
     assert_eq!(scene.puts_back().map(|best| best.iteration), Some(Iteration(0)));
     scene.restore("start").resume().begin();
-    assert!(
-        scene.prompt().contains("- Warning: you changed files that are prohibited, and they were put back: .env\n")
-    );
+    assert!(scene.prompt().contains("- Warning: you changed prohibited files, and they were restored: .env\n"));
 
     let mut scene = Scene::start(LoopConfig { ratchet: true, ..config() });
     scene.baseline(red(&["a", "b"])).begin().agent(trespassing("b")).guard(vec![touched(".env")]);

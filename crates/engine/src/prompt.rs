@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use ralph_model::{AgentRun, CheckOutcome, Ended, FaultKind, Iteration, Status, ToolEvidence, Tripwire, Verdict};
+use ralph_model::{AgentRun, CheckOutcome, Ended, Iteration, ToolEvidence, Tripwire, Verdict};
 
 use crate::decide;
-use crate::delegation::expected_outcome;
+use crate::delegation::{expected_outcome, observed};
 use crate::envelope::{Envelope, EvidenceLine, Mark};
 use crate::facts::{Facts, IterationRecord};
-use crate::status::{Conduct, Judged, derive_status};
 use crate::text;
 
 const MAX_FILES: usize = 40;
@@ -88,44 +87,24 @@ fn context(facts: &Facts, iteration: Iteration, response: Response) -> String {
 
 /// The envelope over one decided pass.
 pub(crate) fn envelope(facts: &Facts, record: &IterationRecord, response: Response) -> String {
-    let agent = record.agent.as_str();
-    let (evidence, missing) = evidence(agent, record, facts.baseline.as_ref());
-    let mut lines: Vec<EvidenceLine> = evidence.iter().map(EvidenceLine::from).collect();
-    lines.extend(missing);
-    let tampering = record.tampering().iter();
-    lines.extend(tampering.map(|tamper| EvidenceLine::new(Mark::Tampered, tamper.path.clone(), tamper.sentence())));
+    let (result, unmet) = observed(record, facts.baseline.as_ref());
+    let evidence = result.tool_evidence.iter().map(EvidenceLine::from).chain(unmet).collect();
     let expected = expected_outcome(&facts.config);
     Envelope {
-        agent,
+        agent: &record.agent,
         objective: &facts.config.objective,
         expected_outcome: expected.as_deref(),
-        status: status(record, agent),
-        evidence: lines,
-        escalation: record.run.as_ref().and_then(|run| run.escalation.as_deref()),
-        recommendations: &[],
+        status: result.status,
+        evidence,
+        escalation: result.escalation.as_deref(),
+        recommendations: result.findings.as_ref().map(|findings| &findings.recommendations[..]).unwrap_or_default(),
         summary: match (&record.run, response) {
-            (Some(run), Response::Shown) => &run.final_message,
+            (Some(_), Response::Shown) => &result.summary,
             (Some(_), Response::LeftOut) => "",
             (None, _) => "(interrupted before it could answer)",
         },
     }
     .render()
-}
-
-/// What the evidence of one pass allows.
-pub(crate) fn status(record: &IterationRecord, agent: &str) -> Status {
-    let (evidence, missing) = evidence(agent, record, None);
-    let run = record.run.as_ref();
-    derive_status(&Judged {
-        conduct: if run.is_none_or(|run| run.opaque) { Conduct::Opaque } else { Conduct::Acting },
-        escalated: run.is_some_and(|run| run.escalation.is_some()),
-        has_content: run.is_some_and(|run| !run.final_message.trim().is_empty()),
-        evidence: &evidence,
-        tool_calls: run.map_or(0, |run| run.evidence.len()),
-        unmet: missing.len() + record.tampering().len(),
-        confidence: None,
-        out_of_turns: run.is_some_and(|run| run.faults.iter().any(|fault| fault.kind == FaultKind::TurnLimit)),
-    })
 }
 
 /// What was seen of one pass: the agent's tool calls, how it ended, the checks; and apart from it what was not seen.
@@ -258,9 +237,9 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
     if previous.is_tampered() {
         let left = decide::MAX_TAMPERED.saturating_sub(facts.tampered());
         warnings.push(format!(
-            "you changed what the checks rest on ([TAMPERED] above). Changing it cannot help: it is put back for every check. \
-             Make those files again what they were, and mend the code instead; new tests are welcome in new files. The \
-             loop ends after {left} more such iterations"
+            "you changed files that the checks depend on ([TAMPERED] above). That cannot help: they are restored for every \
+             check. Restore those files and fix the code; put new tests into new files. The loop ends after {left} more \
+             such iterations"
         ));
     }
     if previous.verdict.as_ref().is_some_and(|verdict| verdict.checks.iter().any(|check| check.flaky)) {
@@ -271,7 +250,7 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
         );
     }
     if let Some(why) = &previous.blocked {
-        warnings.push(format!("you said that you are blocked ({why}); nobody can help now, find another way"));
+        warnings.push(format!("you said that you are blocked ({why}); no one can help now, find another way"));
     }
     if previous.undone {
         let files = match facts.best().map(|best| best.iteration) {
@@ -282,7 +261,7 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
     }
     if let Some(run) = previous.run.as_ref().filter(|run| !run.violations.is_empty()) {
         let paths: Vec<&str> = run.violations.iter().take(MAX_FILES).map(|violation| violation.path.as_str()).collect();
-        warnings.push(format!("you changed files that are prohibited, and they were put back: {}", paths.join(", ")));
+        warnings.push(format!("you changed prohibited files, and they were restored: {}", paths.join(", ")));
     }
     if let Some(run) = &previous.run
         && matches!(run.ended, Ended::TimedOut { .. } | Ended::Idle { .. })

@@ -128,7 +128,7 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
                 named.join("; ")
             )
         }
-        AbortCause::Blocked { why } => format!("the agent needs a person: {why}; then, {}", next.plain()),
+        AbortCause::Blocked { why } => format!("the agent needs help: {why}; then, {}", next.plain()),
         AbortCause::Cancelled { by: StopBy::Race { winner } } => {
             let winner = winner.short();
             match next {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use ralph_agents::Program;
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
-use ralph_model::{AgentSpec, ConfigError, Launch, LoopConfig, Timestamp};
+use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
-use ralph_store::StoreHandle;
+use ralph_store::{Machine, StoreHandle};
 use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
@@ -34,6 +34,8 @@ pub struct HostInput {
     pub program: PathBuf,
     /// Its version.
     pub version: String,
+    /// The machine.
+    pub machine: Machine,
     /// The time.
     pub now: fn() -> Timestamp,
     /// Where a test makes the program die.
@@ -68,6 +70,20 @@ impl Host {
     /// When it cannot be read or understood.
     pub fn user_settings(&self) -> Result<Layer, ralph_config::Error> {
         read_user(&self.dirs.config_file())
+    }
+
+    /// The caps of the installation.
+    ///
+    /// # Errors
+    /// When the user's configuration cannot be read or understood.
+    pub fn caps(&self) -> Result<Caps, ralph_config::Error> {
+        self.user_settings().map(|user| ralph_config::caps(&user))
+    }
+
+    /// The version of the program.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.input.version
     }
 
     /// Where state is kept.
@@ -120,6 +136,7 @@ impl Host {
         Ok(Services {
             home: self.home(),
             store,
+            machine: self.input.machine.clone(),
             supervisor: Arc::new(Supervisor::new(self.reaper(), Arc::clone(&redactor))),
             build_agent: Arc::new(ralph_agents::build),
             redactor,
@@ -173,7 +190,12 @@ impl Host {
         let home = self.user_home();
         let is_home = home.is_absolute() && home.parent().is_some() && home.is_dir();
         for name in sandbox::MADE_BEFORE.iter().filter(|_| is_home) {
-            let _ = std::fs::create_dir(home.join(name));
+            match std::fs::create_dir(home.join(name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    tracing::debug!(%error, name, "a cache could not be made");
+                }
+                Ok(()) | Err(_) => {}
+            }
         }
     }
 
@@ -186,7 +208,9 @@ impl Host {
         }
         let folders = agents.filter_map(Program::of).flat_map(|program| program.made);
         for folder in folders {
-            let _ = std::fs::create_dir_all(home.join(folder));
+            if let Err(error) = std::fs::create_dir_all(home.join(folder)) {
+                tracing::debug!(%error, folder, "a folder for an agent's settings could not be made");
+            }
         }
     }
 
@@ -317,7 +341,9 @@ impl Host {
         self.variable("PATH").unwrap_or_default()
     }
 
-    fn variable(&self, name: &str) -> Option<OsString> {
+    /// An environment variable.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<OsString> {
         value_of(&self.input.variables, name)
     }
 
@@ -357,6 +383,13 @@ impl Host {
         };
         UserGit { excludes: named.or_else(usual).filter(|path| path.is_absolute() && path.is_file()), author }
     }
+}
+
+/// This machine, by what the kernel calls it.
+#[must_use]
+pub fn this_machine() -> Machine {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+    Machine { host: read("hostname").trim().to_owned(), boot: read("random/boot_id").trim().to_owned() }
 }
 
 struct UserGit {

@@ -16,6 +16,6 @@ mod start;
 
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
-pub use host::{GUARD, Host, HostInput, REAPER, find_program};
+pub use host::{GUARD, Host, HostInput, REAPER, find_program, this_machine};
 pub use prepare::workspace;
 pub use start::{Opened, Prepared, RunRequest};

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use ralph_agents::{Kind, Program, foreign_code};
 use ralph_checks::first_word_missing;
 use ralph_config::Resolved;
+use ralph_config::agents::reports_cost_late;
 use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig};
 use ralph_workspace::{Guard, Repository};
 
@@ -23,9 +24,16 @@ pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     refuse_missing_git(config, workspace, &host.git()?, &host.temp_dir())
 }
 
-/// Agents that nobody seems to be logged in to. They are started all the same: there are logins that cannot be seen from here.
-pub(crate) fn missing_logins(config: &LoopConfig, host: &Host) -> Vec<String> {
+/// Agents that nobody seems to be logged in to, and those that no spent budget stops. They are started all the same: there are
+/// logins that cannot be seen from here, and the user permitted the others.
+pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
     let mut warnings = Vec::new();
+    for agent in config.agents().filter(|agent| reports_cost_late(agent)) {
+        let caution = format!("{} reports its cost only after a run: --max-cost is checked between runs", agent.name);
+        if !warnings.contains(&caution) {
+            warnings.push(caution);
+        }
+    }
     for agent in config.agents().filter(|agent| host.readiness(agent) == Readiness::NoLogin) {
         let login = advice(agent, Readiness::NoLogin).unwrap_or_default();
         let caution = format!("{}: no login was found; {login}", agent.name);
@@ -57,7 +65,7 @@ pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<S
     // Nothing keeps the settings of a server that could be any program away from it.
     for agent in config.agents().filter(|agent| is_seen(agent) && agent.shell_line().is_some()) {
         let name = &agent.name;
-        cautions.push(format!("{name} is a server: it may follow the repository's settings for it, and most tell what they cost only when a prompt is over"));
+        cautions.push(format!("{name} is a server: it may follow the repository's settings for it"));
     }
     if config.isolation == Isolation::Worktree {
         let repository = Repository::find(workspace, git, scratch);
@@ -155,7 +163,7 @@ fn refuse_missing_agent(agent: &AgentSpec, workspace: &Path, path: &str) -> Resu
         return Err(ConfigError::new("agent_command", problem, allowed));
     }
     let key = format!("`command` in [agents.{}]", agent.name);
-    Err(ConfigError::new("agent", format!("{key}: {problem}"), format!("{allowed}: mend {key}")))
+    Err(ConfigError::new("agent", format!("{key}: {problem}"), format!("{allowed}: fix {key}")))
 }
 
 /// OpenCode starts the plugins of a repository whatever it is told, so that they would run without anybody's approval. Looked for

@@ -27,7 +27,7 @@ pub(crate) struct Context<'a, 'b> {
     /// The time.
     pub(crate) now: Timestamp,
     /// The agents that are found on this computer, in the user's order.
-    pub(crate) installed: &'a dyn Fn(&Layer) -> Vec<String>,
+    pub(crate) installed: &'a (dyn Fn(&Layer) -> Vec<String> + Sync),
 }
 
 /// The folder to work in, absolute and without links, so that approvals and locks mean the same folder by any name.

@@ -77,6 +77,9 @@ pub struct LoopConfig {
     /// Whose turn it is, where there are several.
     #[serde(default)]
     pub turns: Turns,
+    /// Agents may report their cost only after a run: the limit on it is checked between runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_after_run: bool,
     /// How long to wait for a service that refuses and does not say how long: the first time; twice as long each time after.
     #[serde(default = "usual_backoff")]
     pub backoff: Millis,
@@ -347,6 +350,7 @@ impl LoopConfig {
             agent,
             more_agents: Vec::new(),
             turns: Turns::default(),
+            cost_after_run: false,
             backoff: usual_backoff(),
             max_wait: usual_max_wait(),
             race: None,

@@ -14,9 +14,11 @@ mod outcome;
 mod pin;
 mod price;
 mod runner;
+mod task;
 mod time;
 mod trouble;
 mod verdict;
+pub mod wire;
 
 pub use agent::{
     AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, Fault, FaultKind, Launch, OutputRef, Usage, Violation,
@@ -37,6 +39,7 @@ pub use outcome::{AbortReason, Best, Outcome, exit_code};
 pub use pin::{Pin, PinKind, Tamper, TamperKind, Tripwire};
 pub use price::{LongPrice, Price, PriceList, Rates, Tokens};
 pub use runner::Runner;
+pub use task::{Checkpoint, CheckpointReason, NewTask, ParseTaskId, Task, TaskError, TaskId, TaskStatus, TaskType};
 pub use time::{Millis, ParseDuration, Timestamp};
 pub use trouble::{Remedy, Trouble, TroubleKind};
 pub use verdict::{CheckOutcome, Missing, Shrunk, Signature, TestTally, UntrackedDigest, Verdict};

@@ -78,7 +78,6 @@ fn spec(folder: &Path, sandbox: Option<(&Level, Network)>) -> Spec {
         timeout: None,
         idle: None,
         grace: Millis(100),
-        marker: None,
         hold: Vec::new(),
         sandbox: sandbox.map(|(level, network)| Sandbox {
             writable: vec![folder.to_owned(), "/tmp".into()],

@@ -14,10 +14,12 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// The marker could not be made durable, so the program was not started.
-    #[error("could not create {path}, so the program was not started: check the free space and the permissions there")]
-    Marker {
-        /// The marker.
+    /// The log could not be created, so the program was not started.
+    #[error(
+        "could not create the log {path}, so the program was not started: check the free space and the permissions there"
+    )]
+    CreateLog {
+        /// The log.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -39,7 +41,7 @@ pub enum Error {
     /// Something sent a message that the other side does not know.
     #[error("the supervisor process sent an unexpected message: is the installed program older than the running one?")]
     Protocol,
-    /// The system refused something that a run needs.
+    /// The system refused something that a run needs, so the program was not started.
     #[error("could not {what}: too many files or processes may be open")]
     System {
         /// What was refused.
@@ -53,6 +55,17 @@ pub enum Error {
         /// Their process ids.
         processes: Vec<i32>,
     },
+}
+
+impl Error {
+    /// Whether the program did not run at all.
+    #[must_use]
+    pub const fn is_before_start(&self) -> bool {
+        match self {
+            Self::CreateLog { .. } | Self::Reaper { .. } | Self::System { .. } => true,
+            Self::Log { .. } | Self::ReaperLost { .. } | Self::Protocol | Self::StillRunning { .. } => false,
+        }
+    }
 }
 
 fn list(processes: &[i32]) -> String {

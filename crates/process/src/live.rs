@@ -2,7 +2,6 @@
 
 use std::future::pending;
 use std::io;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -52,7 +51,6 @@ pub(crate) struct Live {
     grace: Millis,
     /// What was asked for last: each wish is told once.
     heard: Option<Stop>,
-    marker: PathBuf,
     timer: Pin<Box<Sleep>>,
 }
 
@@ -78,7 +76,6 @@ impl Live {
             },
             grace: spec.grace,
             heard: None,
-            marker: spec.marker.unwrap_or_default(),
             timer: Box::pin(sleep_until(now + FAR)),
         }
     }
@@ -181,10 +178,6 @@ impl Live {
 
     pub(crate) fn session(&self) -> Option<i32> {
         self.session
-    }
-
-    pub(crate) fn marker(&self) -> PathBuf {
-        self.marker.clone()
     }
 
     fn deadline(&self) -> Instant {

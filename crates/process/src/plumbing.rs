@@ -102,7 +102,6 @@ fn request(spec: &Spec, tree: &str, arguments: Vec<OsString>) -> Vec<u8> {
         program: spec.program.clone(),
         directory: spec.directory.clone(),
         environment,
-        marker: spec.marker.clone(),
         jail: spec.sandbox.as_ref().and_then(|sandbox| sandbox.jail(arguments)),
     }
     .encode()

@@ -13,12 +13,9 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -126,10 +123,6 @@ fn reap(stage: NextStage) -> io::Result<()> {
         return socket.write_all(&Report::NotStarted { why }.encode());
     }
 
-    if let Some(Err(error)) = request.marker.as_deref().map(create_marker) {
-        let errno = error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
-        return socket.write_all(&Report::MarkerFailed { errno }.encode());
-    }
     let program = match launch::start(&request, outputs, waiting) {
         Ok(program) => program,
         Err(why) => return socket.write_all(&Report::NotStarted { why }.encode()),
@@ -143,16 +136,6 @@ fn reap(stage: NextStage) -> io::Result<()> {
     drop(held);
     reaping.tell(&Report::Gone { swept: u32::try_from(reaping.swept.len()).unwrap_or(u32::MAX) });
     Ok(())
-}
-
-/// Makes it durable that the program may have run.
-fn create_marker(path: &Path) -> io::Result<()> {
-    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    // It is empty, so that its name is all that has to reach the disk.
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => File::open(folder)?.sync_all(),
-        _ => File::open(".")?.sync_all(),
-    }
 }
 
 /// Turns what arrives on the socket into messages, and its end into the last one.

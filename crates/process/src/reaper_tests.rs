@@ -25,11 +25,3 @@ fn a_listener_takes_nonsense_for_the_end() {
     listen(theirs, &sender);
     assert!(matches!(inbox.recv(), Ok(Inbox::SupervisorGone)));
 }
-
-#[test]
-fn a_marker_needs_its_folder() {
-    let folder = tempfile::tempdir().unwrap();
-    create_marker(&folder.path().join("marker")).unwrap();
-    assert!(folder.path().join("marker").exists());
-    assert!(create_marker(&folder.path().join("no/marker")).is_err());
-}

@@ -36,8 +36,6 @@ pub struct Spec {
     pub idle: Option<Millis>,
     /// How long the tree has between being asked to end and being killed.
     pub grace: Millis,
-    /// A file that is created, durably, immediately before the program starts: whoever finds it knows that the program may have run.
-    pub marker: Option<PathBuf>,
     /// Descriptors that stay open until the tree is gone, even when Ralph dies first. The program never gets them.
     pub hold: Vec<Arc<OwnedFd>>,
     /// What it may write and reach; everything that its user may, without one.

@@ -29,7 +29,6 @@ pub(crate) struct Request {
     pub(crate) program: Vec<OsString>,
     pub(crate) directory: PathBuf,
     pub(crate) environment: Vec<(OsString, OsString)>,
-    pub(crate) marker: Option<PathBuf>,
     pub(crate) jail: Option<Jail>,
 }
 
@@ -60,8 +59,6 @@ pub(crate) enum Report {
     Started { pid: i32 },
     /// The program could not be started.
     NotStarted { why: String },
-    /// The marker could not be created, for the reason that this error number stands for.
-    MarkerFailed { errno: i32 },
     /// The program exited.
     Exited { code: i32 },
     /// The program was ended by a signal.
@@ -82,10 +79,6 @@ impl Request {
             put(&mut out, name.as_bytes());
             put(&mut out, value.as_bytes());
         }
-        put_count(&mut out, usize::from(self.marker.is_some()));
-        if let Some(marker) = &self.marker {
-            put(&mut out, marker.as_os_str().as_bytes());
-        }
         put_count(&mut out, usize::from(self.jail.is_some()));
         if let Some(jail) = &self.jail {
             jail.encode(&mut out);
@@ -99,15 +92,11 @@ impl Request {
         let directory = take_text(from)?.into();
         let variables = take_count(from)?;
         let environment = (0..variables).map(|_| Some((take_text(from)?, take_text(from)?))).collect::<Option<_>>()?;
-        let marker = match take_count(from)? {
-            0 => None,
-            _ => Some(take_text(from)?.into()),
-        };
         let jail = match take_count(from)? {
             0 => None,
             _ => Some(Jail::decode(from)?),
         };
-        from.is_empty().then_some(Self { program, directory, environment, marker, jail })
+        from.is_empty().then_some(Self { program, directory, environment, jail })
     }
 }
 
@@ -154,7 +143,6 @@ impl Report {
                 out.push(2);
                 out.extend_from_slice(why.as_bytes());
             }
-            Self::MarkerFailed { errno } => put_number(&mut out, 3, *errno),
             Self::Exited { code } => put_number(&mut out, 4, *code),
             Self::Signalled { signal } => put_number(&mut out, 5, *signal),
             Self::Gone { swept } => {
@@ -175,7 +163,6 @@ impl Report {
         Some(match kind {
             1 => Self::Started { pid: number()? },
             2 => Self::NotStarted { why: String::from_utf8_lossy(rest).into_owned() },
-            3 => Self::MarkerFailed { errno: number()? },
             4 => Self::Exited { code: number()? },
             5 => Self::Signalled { signal: number()? },
             6 => Self::Gone { swept: u32::from_le_bytes(rest.try_into().ok()?) },

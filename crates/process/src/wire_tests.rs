@@ -8,7 +8,6 @@ fn request() -> Request {
         program: vec!["sh".into(), OsString::from_vec(vec![0xFF, b'x']), "".into()],
         directory: "/some/where".into(),
         environment: vec![("A".into(), "b=c\n".into()), ("B".into(), "".into())],
-        marker: Some("marker".into()),
         jail: Some(Jail {
             arguments: vec!["__reaper".into()],
             bubblewrap: Some("/usr/bin/bwrap".into()),
@@ -22,7 +21,7 @@ fn request() -> Request {
 
 #[test]
 fn requests_survive_the_journey() {
-    let without = Request { marker: None, program: vec![], environment: vec![], jail: None, ..request() };
+    let without = Request { program: vec![], environment: vec![], jail: None, ..request() };
     let open = request().jail.map(|jail| Jail { bubblewrap: None, landlock: None, network: Network::Allowed, ..jail });
     for request in [request(), without, Request { jail: open, ..request() }] {
         assert_eq!(Request::decode(&request.encode()), Some(request));
@@ -43,7 +42,6 @@ fn reports_and_orders_survive_being_cut_anywhere() {
     let reports = [
         Report::Started { pid: 77 },
         Report::NotStarted { why: "för ingen".into() },
-        Report::MarkerFailed { errno: 28 },
         Report::Exited { code: -1 },
         Report::Signalled { signal: 9 },
         Report::Gone { swept: u32::MAX },

@@ -86,7 +86,7 @@ fn open(path: &Path, options: &mut OpenOptions) -> Result<File> {
     let not_a_file = || Error::NotAFile { path: path.to_owned() };
     match opened {
         Ok(file) => {
-            let is_file = file.metadata().map_err(Error::file("look at", path))?.is_file();
+            let is_file = file.metadata().map_err(Error::file("read", path))?.is_file();
             if is_file { Ok(file) } else { Err(not_a_file()) }
         }
         // The first for a link, the second for a pipe without a reader.

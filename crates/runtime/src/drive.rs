@@ -1,26 +1,23 @@
 //! The running loop: one ordered inbox, one journal, one effect at a time.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::Instant;
 
-use ralph_engine::{Effect, Event, Stop, StopBy, StopWhen};
+use ralph_engine::{Effect, Event, Stop, StopWhen};
 use ralph_model::{ErrorCause, Outcome};
 use ralph_process::Stop as Cut;
-use ralph_store::StopMode;
 use ralph_view::{Progress, RunResult};
 use tokio::sync::watch;
-use tokio::time::{Interval, MissedTickBehavior};
 
+use crate::attempts::Attempts;
 use crate::error::Error;
 use crate::journaled::End;
 use crate::live::Live;
 use crate::notify::{self, Notifying};
 use crate::perform::{Answer, Context, Task};
 use crate::project;
+use crate::requests::Requests;
 use crate::stops::Stops;
-
-/// How often another process's request to stop is looked for.
-const STOP_POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 /// A loop, from here to its end.
 pub(crate) struct Driver {
@@ -32,7 +29,8 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(context: Context, live: Live, stops: Stops) -> Self {
-        Self { context, live, inbox: Inbox::new(stops), notifying: Notifying::new() }
+        let requests = Requests::new(&context.services, live.lease);
+        Self { context, live, inbox: Inbox { stops, requests }, notifying: Notifying::new() }
     }
 
     pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<RunResult, Error> {
@@ -43,7 +41,7 @@ impl Driver {
                 Effect::Finish { outcome } => return self.finish(outcome).await,
                 Effect::RaiseAlert(alert) => {
                     notify::alert(&self.context, alert, &mut self.notifying);
-                    queue.extend(self.live.record(&self.context.services, Event::AlertRaised { alert }, None).await?);
+                    queue.extend(self.live.record(&self.context.services, Event::AlertRaised { alert }).await?);
                 }
                 // Only an effect that is under way can be cut short, and none is.
                 Effect::StopRunning { .. } => {}
@@ -70,12 +68,15 @@ impl Driver {
     /// Carries one task out while it listens for requests to stop. The task goes on while a request is written down: somebody
     /// has to watch the agent, however long the database is locked.
     async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
+        let (name, started) = (task.name(), Instant::now());
+        tracing::debug!(effect = name, phase = self.live.run.phase().name(), "effect started");
         let (cut, cuts) = watch::channel(None);
         let flag = self.inbox.stops.flag();
         let Self { context, live, inbox, .. } = self;
         let context = &*context;
         let mut extra = Vec::new();
         let hear = |stop: Stop| {
+            tracing::info!(?stop, "a stop was requested");
             context.services.tell(Progress::StopHeard { stop });
             // Before it is written down: nothing is decided by it, and whatever is under way may cost money.
             if stop.when == StopWhen::Now {
@@ -105,7 +106,7 @@ impl Driver {
                 };
                 let was_answered = answer.is_some();
                 let recorded = {
-                    let recording = live.record(&context.services, Event::StopRequested { stop }, None);
+                    let recording = live.record(&context.services, Event::StopRequested { stop });
                     tokio::pin!(recording);
                     loop {
                         tokio::select! {
@@ -137,15 +138,16 @@ impl Driver {
                 }
             }
         };
-        let Answer { mut event, money } = match answer {
+        let mut answer = match answer {
             Ok(answer) => answer,
-            Err(error) => fault(context, live, &error),
+            Err(error) => fault(context, live, &error).await?,
         };
-        if let Event::AgentFinished { run, claim, .. } = &mut event {
+        if let Event::AgentFinished { run, claim, .. } = &mut answer.event {
             // Now, by the prompt that the agent was given: a later version may build another one from the same journal.
             *claim = live.run.claim(&run.final_message);
         }
-        extra.extend(live.record(&context.services, event, money).await?);
+        tracing::debug!(effect = name, answer = answer.event.kind(), elapsed = ?started.elapsed(), "effect answered");
+        extra.extend(live.record(&context.services, answer).await?);
         // An iteration whose checks are still to come is not worth a page of its own.
         if !self.live.run.has_open_iteration() {
             project::ledger(&self.context, &self.live.view());
@@ -157,93 +159,47 @@ impl Driver {
     async fn finish(mut self, outcome: Outcome) -> Result<RunResult, Error> {
         let services = self.context.services.clone();
         if self.live.end == End::Unwritten {
-            self.live.record(&services, Event::LoopFinished { outcome: outcome.clone() }, None).await?;
+            self.live.record(&services, Event::LoopFinished { outcome: outcome.clone() }).await?;
         }
-        self.tidy().await;
+        tracing::info!(?outcome, "the loop ended");
+        self.context.clear_scratch().await;
         let view = self.live.view();
         let result = self.live.result(&view, &outcome, &self.context.folder);
         project::ledger(&self.context, &view);
         project::metrics(&self.context, &view, &result);
-        // Last: a loop without its certificate was not told to its end, and `resume` makes up for that.
-        project::certificate(&self.context, &view, &self.live.head);
+        // Last: a loop without its certificate has projections that were not written, and `resume` writes them.
+        let certificate = project::certificate(&self.context, &view, &self.live.head);
+        // Takes back what is of no use any more: a request to stop that came too late, money for a pass that never began.
+        if let Err(error) = services.store.finish(self.live.lease, certificate.as_deref()).await {
+            services.warn(format!("the end of the loop could not be recorded: {error}"));
+        }
         notify::finished(&self.context, &result, self.notifying).await;
         Ok(result)
-    }
-
-    /// Takes back what nobody will use: a request to stop that came too late, money for a pass that never began.
-    async fn tidy(&self) {
-        self.context.clear_scratch().await;
-        if let Err(error) = self.context.services.store.finish(self.live.lease).await {
-            self.context.services.warn(format!("the end of the loop could not be tidied up: {error}"));
-        }
     }
 }
 
 /// Everybody who can ask a running loop to stop.
 struct Inbox {
     stops: Stops,
-    /// One rhythm over all effects: a loop of quick ones would never come to look otherwise.
-    look: Interval,
-    sight: Sight,
-}
-
-/// Whether requests of other processes can be seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sight {
-    Clear,
-    Blind,
+    requests: Requests,
 }
 
 impl Inbox {
-    fn new(stops: Stops) -> Self {
-        let mut look = tokio::time::interval(STOP_POLL_INTERVAL);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { stops, look, sight: Sight::Clear }
-    }
-
     /// The next request, which may be known already. Loses nothing when it is dropped.
     async fn next(&mut self, context: &Context) -> Stop {
-        let Self { stops, look, sight } = self;
-        let requested = async {
-            loop {
-                look.tick().await;
-                if let Some(stop) = requested(context, sight).await {
-                    return stop;
-                }
-            }
-        };
         tokio::select! {
             // The keyboard does not wait for a look at the database.
-            stop = stops.next() => stop,
-            stop = requested => stop,
-        }
-    }
-}
-
-/// What another process asked for.
-async fn requested(context: &Context, sight: &mut Sight) -> Option<Stop> {
-    let asked = context.services.store.stop_requested(context.loop_id).await;
-    let before = std::mem::replace(sight, if asked.is_ok() { Sight::Clear } else { Sight::Blind });
-    match asked {
-        Ok(how) => {
-            let when = match how? {
-                StopMode::AfterIteration => StopWhen::AfterIteration,
-                StopMode::Now => StopWhen::Now,
-            };
-            Some(Stop { when, by: StopBy::Request })
-        }
-        Err(error) => {
-            if before == Sight::Clear {
-                context.services.warn(format!("requests to stop cannot be seen: {error}"));
-            }
-            None
+            stop = self.stops.next() => stop,
+            stop = self.requests.next(&context.services) => stop,
         }
     }
 }
 
 /// Ralph's own machinery failed: the loop ends for now, and an agent that ran is charged for as if Ralph had died.
-fn fault(context: &Context, live: &Live, error: &Error) -> Answer {
-    let (lost, money) = live.lost(&context.folder).unzip();
+async fn fault(context: &Context, live: &Live, error: &Error) -> Result<Answer, Error> {
+    tracing::warn!(error = error.chain(), "an effect failed");
+    let (lost, money) = live.lost(&Attempts::read(&context.services, live.lease).await?).unzip();
     let stopped = matches!(error, Error::Workspace(ralph_workspace::Error::Stopped));
-    Answer { event: Event::Faulted { error: error.chain(), lost, stopped }, money: money.flatten() }
+    let event = Event::Faulted { error: error.chain(), lost, stopped };
+    Ok(Answer { money: money.flatten(), ..event.into() })
 }

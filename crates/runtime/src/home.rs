@@ -166,13 +166,13 @@ impl LoopFolder {
         clear(&self.attempt(attempt))
     }
 
-    /// Exists when the agent of an attempt may have run.
+    /// Exists when the agent of an attempt may have run under an earlier version, which recorded that here.
     #[must_use]
-    pub fn marker(&self, attempt: Attempt) -> PathBuf {
+    pub(crate) fn marker(&self, attempt: Attempt) -> PathBuf {
         self.root.join("attempts").join(format!("{attempt}.started"))
     }
 
-    /// What the agent of an attempt has cost so far, in micro-dollars.
+    /// What the agent of an attempt has cost so far, in micro-dollars, where an earlier version recorded that.
     #[must_use]
     pub(crate) fn so_far(&self, attempt: Attempt) -> PathBuf {
         self.root.join("attempts").join(format!("{attempt}.cost"))

@@ -2,7 +2,7 @@
 
 use ralph_engine::{JournalEvent, Machine, ReplayError};
 use ralph_model::{RunId, Timestamp};
-use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Recorded, RunSummary, Settlement};
+use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Recorded, RunSummary};
 
 use crate::error::Error;
 use crate::services::{CrashPoint, Services};
@@ -66,23 +66,26 @@ impl<M: Listed> Journaled<M> {
         // Stepping a copy tells what the listing has to show in the same transaction; only a commit makes it real.
         let mut next = self.run.clone();
         let effects = next.step(at, event);
-        self.commit(services, encoded, next, None).await?;
+        self.commit(services, encoded, next, Append::default()).await?;
         Ok(effects)
     }
 
-    /// Writes an event down that leads to `next`. A failed write leaves the run as it was: the journal is the truth.
+    /// Writes an event down that leads to `next`, and what goes with it. A failed write leaves the run as it was: the journal is
+    /// the truth.
     pub(crate) async fn commit(
         &mut self,
         services: &Services,
         event: NewEvent,
         next: M,
-        settle: Option<Settlement>,
+        with: Append,
     ) -> Result<(), Error> {
+        let kind = event.kind.clone();
         let end = if event.kind == M::FINISHED { End::Written } else { End::Unwritten };
         let number = self.appended + 1;
         crash_if(services.crash, number, CrashPoint::Before);
-        let append = Append { events: vec![event], summary: Some(next.summary(self.lease.run)), settle };
+        let append = Append { events: vec![event], summary: Some(next.summary(self.lease.run)), ..with };
         self.head = services.store.append(self.lease, self.head.seq, append).await?;
+        tracing::trace!(run = %self.lease.run.short(), seq = self.head.seq.0, kind, "event recorded");
         crash_if(services.crash, number, CrashPoint::After);
         (self.appended, self.end, self.run) = (number, end, next);
         Ok(())

@@ -3,12 +3,14 @@
 //! Decides nothing that the engine decides. The order is always the same: an event is written down, the engine steps,
 //! then its effects are carried out; what people see is derived from the journal and can fail without harm.
 
-mod cost_note;
+mod artifacts;
+mod attempts;
 mod disk;
 mod drive;
 mod error;
 mod home;
 mod journaled;
+mod listing;
 mod live;
 mod notify;
 mod open;
@@ -17,12 +19,14 @@ mod pinned;
 mod project;
 mod proof;
 mod race;
+mod requests;
 mod services;
 mod settings_snapshot;
 mod stops;
 
 pub use error::Error;
 pub use home::{Home, LoopFolder};
+pub use listing::{changed_trees, is_interrupted, listed};
 pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};

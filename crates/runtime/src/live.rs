@@ -1,15 +1,17 @@
 //! A loop in step with its journal, and what others see of it.
 
-use ralph_agents::read_report;
+use ralph_agents::Kind;
 use ralph_engine::{Effect, Event, Loop, Lost, Phase};
-use ralph_model::{Attempt, Cost, Money, Outcome, RunId, Timestamp};
-use ralph_store::{NewRun, RunStatus as StoredStatus, RunSummary, Settlement};
+use ralph_model::{AgentSpec, Attempt, Cost, Money, Outcome, RunId, Timestamp};
+use ralph_store::{Append, Metering, NewAttempt, NewRun, RunStatus as StoredStatus, RunSummary, Settlement};
 use ralph_view::{Delta, Folded, OutcomeView, RunResult, RunState, RunStatus, RunView, Update, What};
 
-use crate::cost_note::CostNote;
+use crate::artifacts::logs;
+use crate::attempts::Attempts;
 use crate::error::Error;
 use crate::home::LoopFolder;
 use crate::journaled::{Journaled, Listed, encode};
+use crate::perform::Answer;
 use crate::services::Services;
 
 /// A loop that this process works on.
@@ -46,13 +48,13 @@ impl Live {
     }
 
     /// What is known of an agent whose run nobody answered for, and what that does to the money.
-    pub(crate) fn lost(&self, folder: &LoopFolder) -> Option<(Lost, Option<Settlement>)> {
+    pub(crate) fn lost(&self, attempts: &Attempts) -> Option<(Lost, Option<Settlement>)> {
         let Phase::Working(working) = self.run.phase() else { return None };
-        let ran = folder.marker(working.attempt).exists();
+        let ran = attempts.may_have_run(working.attempt);
         let cost = match (working.unmetered, ran) {
             (true, _) => Cost::Unmetered,
             (false, false) => Cost::Known { amount: Money::ZERO },
-            (false, true) => told(folder, working.attempt),
+            (false, true) => attempts.cost(working.attempt),
         };
         let money = settlement(working.attempt, working.reserved, cost.charge(working.reserved));
         Some((Lost { attempt: working.attempt, ran, cost }, money))
@@ -62,13 +64,20 @@ impl Live {
     pub(crate) async fn record(
         &mut self,
         services: &Services,
-        event: Event,
-        money: Option<Settlement>,
+        answer: impl Into<Answer>,
     ) -> Result<Vec<Effect>, Error> {
         let at = (services.now)();
+        let Answer { event, money, mut artifacts } = answer.into();
         let encoded = encode(at, &event)?;
+        artifacts.extend(logs(&event, self.run.facts().last_iteration().map(|record| record.iteration), at));
         let Folded { run: next, effects, deltas } = ralph_view::fold(self.lease.run, &self.run, at, event);
-        self.commit(services, encoded, next, money).await?;
+        // In the same commit: once it is durable, the agent may start.
+        let start = effects.iter().find_map(|effect| match effect {
+            Effect::RunAgent { attempt, agent, .. } => Some(started(services, at, *attempt, agent)),
+            _ => None,
+        });
+        let with = Append { settle: money, start, artifacts, ..Append::default() };
+        self.commit(services, encoded, next, with).await?;
         self.tell(services, at, deltas);
         Ok(effects)
     }
@@ -91,13 +100,11 @@ impl Live {
     }
 }
 
-/// What the agent of an attempt that nobody answered for cost, as far as anybody knows.
-pub(crate) fn told(folder: &LoopFolder, attempt: Attempt) -> Cost {
-    CostNote::read(&folder.so_far(attempt)).unwrap_or_else(|| {
-        // Nobody watched it: it tells in a report of its own.
-        let report = read_report(&folder.attempt(attempt).join("result.json")).ok().flatten();
-        report.and_then(|report| report.cost).map_or(Cost::Unknown, |amount| Cost::Known { amount })
-    })
+/// An attempt whose agent is about to start here.
+fn started(services: &Services, at: Timestamp, attempt: Attempt, agent: &AgentSpec) -> NewAttempt {
+    let writes_report = Kind::of(agent).is_some_and(|kind| kind.capabilities.writes_report);
+    let metering = if writes_report { Metering::Reported } else { Metering::Watched };
+    NewAttempt { attempt, at, machine: services.machine.clone(), metering }
 }
 
 /// The settlement that goes with an event, when money was reserved for its attempt.

@@ -68,7 +68,6 @@ impl Notification {
             timeout: Some(TIMEOUT),
             idle: None,
             grace: Millis(500),
-            marker: None,
             hold: Vec::new(),
             sandbox: None,
         };

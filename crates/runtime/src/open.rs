@@ -19,14 +19,16 @@ use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
     Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, StopFlag, Workspace, exclude_ralph_folder,
 };
+use tracing::Instrument as _;
 use uuid::Uuid;
 
+use crate::attempts::Attempts;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 use crate::journaled::{End, head_of, replay};
-use crate::live::{Live, told};
-use crate::perform::{Context, WorkspaceState};
+use crate::live::Live;
+use crate::perform::{Answer, Context, WorkspaceState};
 use crate::pinned::Pinned;
 use crate::project;
 use crate::services::Services;
@@ -55,7 +57,8 @@ impl Opened {
     /// # Errors
     /// When the journal can no longer be written; the loop can be resumed.
     pub async fn run(self) -> Result<RunResult, Error> {
-        self.driver.run(self.effects).await
+        let span = tracing::info_span!("loop", id = %self.loop_id().short());
+        self.driver.run(self.effects).instrument(span).await
     }
 }
 
@@ -123,7 +126,9 @@ pub(crate) async fn begin_as(
     });
     let (ground, tree) = looked.await.inspect_err(|_| {
         // No loop came of it, so nobody would ever look there or clean up.
-        let _ = fs::remove_dir_all(folder.root());
+        if let Err(error) = fs::remove_dir_all(folder.root()) {
+            tracing::warn!(%error, folder = ?folder.root(), "the folder of a loop that did not begin stays");
+        }
     })?;
     let pins = ground.pinned.as_ref().map(|pinned| pinned.list().to_vec()).unwrap_or_default();
     let start = StartPoint {
@@ -144,7 +149,7 @@ pub(crate) async fn begin_as(
         objective: config.objective.clone(),
         agent: config.agent.name.clone(),
         skill: config.skill.as_ref().map(|skill| skill.name.clone()),
-        pid: Some(std::process::id()),
+        holder: Some(services.lease_holder()),
         at: (services.now)(),
     };
     let first = Event::LoopStarted { config: Box::new(config.clone()), start };
@@ -263,7 +268,8 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
     let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
     let limits = wanted.limits;
     let folder = services.home.loop_folder(loop_id);
-    let untold = run.outcome().filter(|_| !project::is_certified(&folder, &head)).cloned();
+    let is_certified = project::is_certified(&services.store, loop_id, &folder, &head).await?;
+    let untold = run.outcome().filter(|_| !is_certified).cloned();
     let way = match (ensure_resumable(&services, loop_id, &run, &limits), untold) {
         (Ok(()), _) => ResumeMode::Continue,
         // The former process decided and died before it could say so: nothing is left to do but that.
@@ -295,7 +301,7 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
     })
     .await?;
     // From here on whatever another process still writes to the run is refused.
-    let lease = services.store.acquire(loop_id, Some(std::process::id())).await?;
+    let lease = services.store.acquire(loop_id, Some(services.lease_holder())).await?;
     let mut context = Context::new(services, lease, config, ground, repository, &lock);
     let mut live = Live::reopened(lease, run, head, end);
     let effects = match way {
@@ -314,20 +320,23 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
         refuse_committed(context, live).await?;
     }
     let services = &context.services;
-    let (mut lost, money) = live.lost(&context.folder).unzip();
+    let attempts = Attempts::read(services, live.lease).await?;
+    let (mut lost, money) = live.lost(&attempts).unzip();
     let mut money = money.flatten();
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
     if let Some(attempt) = unanswered {
         // The process that would have done it is gone. What the report says is read.
-        let _ = redact_report(&context.folder.attempt(attempt).join("result.json"), &services.redactor);
+        if let Err(error) = redact_report(&context.folder.attempt(attempt).join("result.json"), &services.redactor) {
+            tracing::warn!(%error, %attempt, "the report of a lost attempt could not be redacted");
+        }
     }
     for open in services.store.open_reservations(live.lease.run).await? {
         if Some(open.attempt) == unanswered {
             continue;
         }
-        if context.folder.marker(open.attempt).exists() {
+        if attempts.may_have_run(open.attempt) {
             // Its events were set aside, and it ran all the same.
-            let amount = told(&context.folder, open.attempt).charge(open.amount);
+            let amount = attempts.cost(open.attempt).charge(open.amount);
             services.store.settle(live.lease, Settlement { attempt: open.attempt, amount }).await?;
         } else {
             // Money held for a pass that never began is nobody's.
@@ -346,9 +355,8 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
         }
     }
     services.store.clear_stop(live.lease).await?;
-    let attempts = context.folder.highest_attempt();
-    let resumed = Event::Resumed { lost, limits, attempts, tree: Some(tree), settled };
-    live.record(services, resumed, money).await
+    let resumed = Event::Resumed { lost, limits, attempts: attempts.highest(), tree: Some(tree), settled };
+    live.record(services, Answer { money, ..resumed.into() }).await
 }
 
 /// Files were put back at the end, but history is the user's: work on top of a commit that must not be there is in vain.
@@ -478,5 +486,7 @@ pub fn take_out_leftovers(home: &Home, workspace: &mut Workspace, root: &Path) -
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("the first look at the workspace"))?
+    let span = tracing::Span::current();
+    let work = tokio::task::spawn_blocking(move || span.in_scope(work));
+    work.await.map_err(|_| Error::Vanished("reading the workspace"))?
 }

@@ -19,11 +19,12 @@ use ralph_engine::{DayBudget, Effect, Event, Facts};
 use ralph_model::Runner;
 use ralph_model::{Attempt, Iteration, LoopConfig, LoopId, Sandboxing, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
-use ralph_store::{Lease, Settlement};
+use ralph_store::{Artifact, Lease, Settlement};
 use ralph_workspace::repository::CommitWatch;
 use ralph_workspace::{Baseline, Checkout, Guard, Lock, Repository, Workspace};
 use tokio::sync::watch;
 
+use crate::artifacts::{About, ArtifactFiles};
 use crate::error::Error;
 use crate::home::LoopFolder;
 use crate::pinned::Pinned;
@@ -39,6 +40,7 @@ pub(crate) struct Context {
     /// What this process may write to the run with.
     pub(crate) lease: Lease,
     pub(crate) folder: LoopFolder,
+    pub(crate) files: ArtifactFiles,
     pub(crate) config: LoopConfig,
     pub(crate) root: PathBuf,
     pub(crate) repository: Option<Repository>,
@@ -122,15 +124,32 @@ pub(crate) struct Start {
 pub(crate) struct Answer {
     pub(crate) event: Event,
     pub(crate) money: Option<Settlement>,
+    /// Files that were written for it, besides the outputs that the event names.
+    pub(crate) artifacts: Vec<Artifact>,
 }
 
 impl From<Event> for Answer {
     fn from(event: Event) -> Self {
-        Self { event, money: None }
+        Self { event, money: None, artifacts: Vec::new() }
     }
 }
 
 impl Task {
+    /// Its name, for logs.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Baseline { .. } => "RunBaseline",
+            Self::Begin(_) => "BeginIteration",
+            Self::Agent(_) => "RunAgent",
+            Self::RestoreProhibited { .. } => "RestoreProhibited",
+            Self::Checks { .. } => "RunChecks",
+            Self::Tripwire { .. } => "TripWire",
+            Self::RestorePinned { .. } => "RestorePinned",
+            Self::RestoreTree { .. } => "RestoreTree",
+            Self::Commit { .. } => "CommitWork",
+        }
+    }
+
     /// The task behind an effect; none for effects that nobody answers.
     pub(crate) fn of(effect: Effect, facts: &Facts) -> Option<Self> {
         Some(match effect {
@@ -204,12 +223,14 @@ impl Context {
     ) -> Self {
         let (writable, hidden) = kept_inside(&services, &config);
         let loop_id = lease.run;
+        let folder = services.home.loop_folder(loop_id);
         Self {
             lease,
             writable,
             hidden,
             runners: ground.pinned.as_ref().map(|pinned| pinned.runners().to_vec()).unwrap_or_default(),
-            folder: services.home.loop_folder(loop_id),
+            files: ArtifactFiles::new(&folder),
+            folder,
             root: ground.workspace.root().to_owned(),
             ground: Arc::new(Mutex::new(ground)),
             hold: lock.descriptors(),
@@ -268,7 +289,9 @@ impl Context {
         work: impl FnOnce(&mut WorkspaceState) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let ground = Arc::clone(&self.ground);
+        let span = tracing::Span::current();
         let work = tokio::task::spawn_blocking(move || {
+            let _in_loop = span.entered();
             let mut ground = lock(&ground);
             let done = work(&mut ground);
             (done, ground.workspace.large_files())
@@ -298,7 +321,7 @@ impl Context {
     ) -> Result<Option<T>, Error> {
         let Some(repository) = self.repository.clone() else { return Ok(None) };
         let asked = tokio::task::spawn_blocking(move || ask(&repository)).await;
-        asked.map(Some).map_err(|_| Error::Vanished("the look at the repository"))
+        asked.map(Some).map_err(|_| Error::Vanished("reading the repository"))
     }
 
     /// The environment of agent and checks.
@@ -321,6 +344,10 @@ impl Context {
     pub(crate) async fn day(&self, day: &str) -> Result<DayBudget, Error> {
         let totals = self.services.store.day_totals(day).await?;
         Ok(DayBudget { spent: totals.settled, cap: self.services.caps.daily_cost })
+    }
+
+    pub(crate) fn about(&self, iteration: Option<Iteration>, attempt: Attempt) -> About {
+        About { iteration, attempt, at: (self.services.now)() }
     }
 
     pub(crate) fn relative_log(&self, log: &std::path::Path) -> String {

@@ -6,7 +6,8 @@ mod metrics;
 use std::io;
 use std::path::Path;
 
-use ralph_store::Head;
+use ralph_model::LoopId;
+use ralph_store::{Head, StoreHandle};
 use ralph_view::{RunResult, RunView};
 use ralph_workspace::OwnFolder;
 
@@ -24,14 +25,26 @@ pub(crate) fn ledger(context: &Context, view: &RunView) {
     });
 }
 
-/// Writes what the end of a loop rests on.
-pub(crate) fn certificate(context: &Context, view: &RunView, head: &Head) {
-    harmless(context, "the certificate", || certificate::write(context, view, head));
+/// What the end of a loop is based on, for the store. Also writes it to a file that can be kept apart from the journal.
+pub(crate) fn certificate(context: &Context, view: &RunView, head: &Head) -> Option<String> {
+    let mut text = None;
+    harmless(context, "the certificate", || certificate::write(context, view, head, &mut text));
+    text
 }
 
-/// Whether everything was told of an end of which this is the last event.
-pub(crate) fn is_certified(folder: &LoopFolder, head: &Head) -> bool {
-    Certificate::read(&folder.certificate()).is_ok_and(|certificate| certificate.chain_head == head.hash.to_string())
+/// Whether everything was written about an end of which this is the last event.
+pub(crate) async fn is_certified(
+    store: &StoreHandle,
+    loop_id: LoopId,
+    folder: &LoopFolder,
+    head: &Head,
+) -> Result<bool, ralph_store::Error> {
+    let certificate = match store.certificate(loop_id).await? {
+        Some(text) => Certificate::parse(&text),
+        // An earlier version kept it in the file alone.
+        None => Certificate::read(&folder.certificate()),
+    };
+    Ok(certificate.is_ok_and(|certificate| certificate.chain_head == head.hash.to_string()))
 }
 
 /// Counts the finished loop.

@@ -1,17 +1,13 @@
 //! Checks a finished loop offline: its chain, its decisions, its outputs, its certificate.
 
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::Path;
-
 use ralph_engine::{Event, Loop};
 use ralph_model::{LoopId, OutputRef, TreeHash};
 use ralph_view::RunView;
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
+use crate::artifacts::ArtifactFiles;
 use crate::error::Error;
-use crate::home::Home;
+use crate::home::{Home, LoopFolder};
 use crate::journaled::replay;
 use crate::project::Certificate;
 use ralph_store::StoreHandle;
@@ -80,7 +76,7 @@ pub async fn verify_run(home: &Home, store: &StoreHandle, loop_id: LoopId) -> Re
             let recorded = store.journal(loop_id).await?;
             let told = recorded.last().and_then(|last| Event::decode(last.version, &last.payload).ok());
             match replay::<Loop>(loop_id, recorded) {
-                Ok(run) => proof.look_at(home, &run, told),
+                Ok(run) => proof.look_at(home, &run, told, store.certificate(loop_id).await?.as_deref()),
                 Err(error) => proof.note("decisions", false, error.chain()),
             }
         }
@@ -94,8 +90,9 @@ impl Proof {
         self.findings.push(Finding { what: what.into(), holds, detail: detail.into() });
     }
 
-    /// `told` is the last event: the record of an end has to be the end that the events before it lead to.
-    fn look_at(&mut self, home: &Home, run: &Loop, told: Option<Event>) {
+    /// `told` is the last event: the record of an end has to be the end that the events before it lead to. `certificate` is the one
+    /// in the store.
+    fn look_at(&mut self, home: &Home, run: &Loop, told: Option<Event>, certificate: Option<&str>) {
         let view = RunView::new(self.loop_id, run);
         let expected = Certificate::new(&view, self.events, self.chain_head.clone());
         self.status.clone_from(&expected.status);
@@ -113,21 +110,33 @@ impl Proof {
             _ => self.note("decisions", true, format!("the events replay to {}", self.status)),
         }
         let folder = home.loop_folder(self.loop_id);
+        let files = ArtifactFiles::new(&folder);
         for output in outputs(&view) {
-            match file_sha256(&folder.root().join(&output.file)) {
+            match files.sha256(&output.file) {
                 Ok(found) if found == output.sha256 => {}
                 Ok(_) => self.note(&output.file, false, "the output was changed after it was written"),
                 Err(error) => self.note(&output.file, false, format!("the output cannot be read: {error}")),
             }
         }
         if run.outcome().is_some() {
-            let path = folder.certificate();
-            match Certificate::read(&path) {
-                Err(problem) => self.note("certificate", false, format!("{}: {problem}", path.display())),
-                Ok(found) if expected.agrees_with(&found) => self.note("certificate", true, "agrees with the journal"),
-                Ok(_) => self.note("certificate", false, "does not agree with the journal"),
+            self.compare(&expected, &folder, certificate);
+        }
+    }
+
+    /// Compares the certificate with the one that the journal leads to: that in the store, and the file. A file that is missing
+    /// matters only for a loop of an earlier version, which has nothing else.
+    fn compare(&mut self, expected: &Certificate, folder: &LoopFolder, stored: Option<&str>) {
+        let path = folder.certificate();
+        let file = (stored.is_none() || path.symlink_metadata().is_ok())
+            .then(|| Certificate::read(&path).map_err(|problem| format!("{}: {problem}", path.display())));
+        for found in stored.map(Certificate::parse).into_iter().chain(file) {
+            match found {
+                Err(problem) => return self.note("certificate", false, problem),
+                Ok(found) if expected.agrees_with(&found) => {}
+                Ok(_) => return self.note("certificate", false, "does not agree with the journal"),
             }
         }
+        self.note("certificate", true, "agrees with the journal");
     }
 }
 
@@ -150,19 +159,6 @@ fn rests_on(view: &RunView, certificate: &Certificate) -> Vec<String> {
         sentences.push(format!("sandbox: {}", view.start.sandbox));
     }
     sentences
-}
-
-/// In pieces: an output may be larger than the memory that a look at it is worth.
-fn file_sha256(path: &Path) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut file = File::open(path)?;
-    let mut piece = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
-            count => hasher.update(&piece[..count]),
-        }
-    }
 }
 
 fn outputs(view: &RunView) -> Vec<&OutputRef> {

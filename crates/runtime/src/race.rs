@@ -3,14 +3,13 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ralph_engine::text::{self, Continuation};
 use ralph_engine::{
-    CandidateEnd, Machine as _, RaceCandidate, RaceEffect, RaceEvent, RaceOutcome, RaceRun, Stop, StopBy, StopWhen,
+    CandidateEnd, Machine as _, RaceCandidate, RaceEffect, RaceEvent, RaceOutcome, RaceRun, StopBy, StopWhen,
 };
 use ralph_model::{Isolation, LoopConfig, LoopId, Money, Outcome, Race, RunId, RunKind, ValidLoopConfig};
-use ralph_store::{NewRun, RunStatus, RunSummary, StopMode, StoreHandle};
+use ralph_store::{NewRun, RunStatus, RunSummary, StoreHandle};
 use ralph_view::{CandidateView, CauseView, OutcomeView, RaceResult, RunResult, RunView};
 use ralph_workspace::Repository;
 use tokio::task::{self, JoinSet};
@@ -19,11 +18,9 @@ use uuid::Uuid;
 use crate::error::Error;
 use crate::journaled::{End, Journaled, Listed, head_of, replay};
 use crate::open::{Opened, Resume, begin_as, read_loop, resume};
+use crate::requests::Requests;
 use crate::services::Services;
 use crate::stops::{Stopper, Stops, stops};
-
-/// How often another process's request to stop is looked for.
-const STOP_POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 impl Listed for RaceRun {
     const FINISHED: &'static str = "raceFinished";
@@ -86,7 +83,7 @@ pub async fn begin_race(
         objective: config.objective.clone(),
         agent: config.agent.name.clone(),
         skill: config.skill.as_ref().map(|skill| skill.name.clone()),
-        pid: Some(std::process::id()),
+        holder: Some(services.lease_holder()),
         at: (services.now)(),
     };
     let first = RaceEvent::RaceStarted { config: Box::new(config), candidates: candidates.clone() };
@@ -116,7 +113,7 @@ pub async fn resume_race(services: Services, id: RunId, stops: Stops) -> Result<
     let run = replay::<RaceRun>(id, recorded)?;
     // Before the lease: taking it would end a race that is still running.
     ensure_not_running(&services, &run).await?;
-    let lease = services.store.acquire(id, Some(std::process::id())).await?;
+    let lease = services.store.acquire(id, Some(services.lease_holder())).await?;
     let mut race = Journaled::reopened(lease, run, head, end);
     if race.end == End::Written {
         return Err(Error::AlreadyComplete(id));
@@ -164,7 +161,7 @@ impl OpenedRace {
         let mut results: HashMap<LoopId, RunResult> = HashMap::new();
         let mut failure = None;
         let mut queue = VecDeque::from(std::mem::take(&mut self.effects));
-        let mut look = tokio::time::interval(STOP_POLL_INTERVAL);
+        let mut requests = Requests::new(&self.services, self.race.lease);
         loop {
             let Some(effect) = queue.pop_front() else {
                 let event = tokio::select! {
@@ -188,7 +185,7 @@ impl OpenedRace {
                         }
                     }
                     stop = self.stops.next() => RaceEvent::StopRequested { stop },
-                    stop = requested(&self.services, self.race.lease.run, &mut look) => RaceEvent::StopRequested { stop },
+                    stop = requests.next(&self.services) => RaceEvent::StopRequested { stop },
                 };
                 queue.extend(self.race.advance(&self.services, event).await?);
                 continue;
@@ -265,7 +262,7 @@ impl OpenedRace {
         let services = self.services.clone();
         let RaceOutcome { winner, counts } = outcome.clone();
         self.race.advance(&services, RaceEvent::RaceFinished { outcome }).await?;
-        services.store.finish(self.race.lease).await?;
+        services.store.finish(self.race.lease, None).await?;
         let mut race = Vec::new();
         for (candidate, standing) in self.race.run.candidates() {
             if standing.end().is_none() {
@@ -342,8 +339,11 @@ async fn withdraw(
     for (run, (opened, stopper)) in opened {
         stopper.stop(StopWhen::Now, StopBy::Request);
         // The caller is told why the race cannot begin; a fault here adds nothing.
-        if opened.run().await.is_ok() {
-            withdrawn.push(run);
+        match opened.run().await {
+            Ok(_) => withdrawn.push(run),
+            Err(error) => {
+                tracing::warn!(error = error.chain(), run = %run.short(), "a candidate could not be withdrawn")
+            }
         }
     }
     let workspace = race.run.config().workspace.clone();
@@ -351,29 +351,17 @@ async fn withdraw(
     let runs: Vec<LoopId> = race.run.candidates().map(|(candidate, _)| candidate.run).collect();
     for run in runs {
         let event = RaceEvent::CandidateBroke { run, error: error.chain() };
-        if race.advance(services, event).await.is_err() {
+        if let Err(error) = race.advance(services, event).await {
+            tracing::warn!(error = error.chain(), "the end of the race could not be recorded");
             return;
         }
     }
     if let Some(outcome) = race.run.outcome().cloned() {
         let recorded = race.advance(services, RaceEvent::RaceFinished { outcome }).await;
-        if recorded.is_ok() {
-            let _ = services.store.finish(race.lease).await;
-        }
-    }
-}
-
-/// What another process asked for.
-async fn requested(services: &Services, run: RunId, look: &mut tokio::time::Interval) -> Stop {
-    loop {
-        look.tick().await;
-        // A database that does not answer is reported by the candidates, which look there too.
-        if let Ok(Some(mode)) = services.store.stop_requested(run).await {
-            let when = match mode {
-                StopMode::AfterIteration => StopWhen::AfterIteration,
-                StopMode::Now => StopWhen::Now,
-            };
-            return Stop { when, by: StopBy::Request };
+        if recorded.is_ok()
+            && let Err(error) = services.store.finish(race.lease, None).await
+        {
+            tracing::warn!(%error, "the lease of the race could not be ended");
         }
     }
 }

@@ -7,12 +7,15 @@ use std::sync::Arc;
 use ralph_agents::{Agent, AgentServices};
 use ralph_model::{AgentSpec, Caps, LoopId, PriceList, Timestamp};
 use ralph_process::{Level, Supervisor};
-use ralph_store::StoreHandle;
+use ralph_store::{LeaseHolder, Machine, StoreHandle};
 use ralph_text::Redactor;
 use ralph_view::{Progress, Update};
 use ralph_workspace::repository::Author;
 
 use crate::home::Home;
+
+/// How long other machines take the holder of a lease for alive that does not renew it.
+const LEASE_MILLIS: i64 = 30_000;
 
 /// Who watches. Called from the loop's own task: quick, and its panics are caught.
 pub type Watcher = Arc<dyn Fn(Update) + Send + Sync>;
@@ -34,6 +37,8 @@ pub struct Services {
     pub home: Home,
     /// Journals, listings, money.
     pub store: StoreHandle,
+    /// Where this process runs.
+    pub machine: Machine,
     /// Runs processes.
     pub supervisor: Arc<Supervisor>,
     /// Makes agents.
@@ -91,7 +96,9 @@ impl Services {
     /// Tells the watcher. A watcher that panics harms nobody but itself.
     pub(crate) fn tell(&self, update: impl Into<Update>) {
         let (watcher, update) = (Arc::clone(&self.watcher), update.into());
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || watcher(update)));
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || watcher(update))).is_err() {
+            tracing::warn!("the watcher panicked");
+        }
     }
 
     /// The same services, with updates that are completed first: they say which run or candidate they are about.
@@ -109,7 +116,19 @@ impl Services {
         self.tagged(move |update| update.run = Some(loop_id))
     }
 
+    /// This process, as the holder of a lease from now on.
+    pub(crate) fn lease_holder(&self) -> LeaseHolder {
+        LeaseHolder { machine: self.machine.clone(), pid: std::process::id(), until: self.lease_end() }
+    }
+
+    /// When a lease expires that is renewed now.
+    pub(crate) fn lease_end(&self) -> Timestamp {
+        Timestamp((self.now)().0.saturating_add(LEASE_MILLIS))
+    }
+
     pub(crate) fn warn(&self, text: impl Into<String>) {
-        self.tell(Progress::Warning { text: text.into() });
+        let text = text.into();
+        tracing::warn!("{text}");
+        self.tell(Progress::Warning { text });
     }
 }

@@ -41,7 +41,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         objective: text("o"),
         agent: text("a"),
         skill: None,
-        pid: None,
+        holder: None,
         at: Timestamp(1),
     };
     let (lease, mut head) = store.create_run(new, event()).await?;

@@ -7,10 +7,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use ralph_model::{RunId, Timestamp};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 /// The place of an event in its journal, counted from 1. Zero is the place before the first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Seq(pub u64);
 
 impl Seq {
@@ -28,7 +29,8 @@ impl fmt::Display for Seq {
 }
 
 /// A SHA-256 over an event and all before it. Shown and stored as 64 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Hash([u8; 32]);
 
 impl Hash {
@@ -99,8 +101,22 @@ impl FromStr for Hash {
     }
 }
 
+impl From<Hash> for String {
+    fn from(hash: Hash) -> Self {
+        hash.to_string()
+    }
+}
+
+impl TryFrom<String> for Hash {
+    type Error = ParseHash;
+
+    fn try_from(text: String) -> Result<Self, ParseHash> {
+        text.parse()
+    }
+}
+
 /// Where a journal ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The place of its last event.
     pub seq: Seq,
@@ -123,7 +139,7 @@ impl Head {
 }
 
 /// An event that is to be recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEvent {
     /// When it happened.
     pub at: Timestamp,
@@ -142,7 +158,7 @@ impl NewEvent {
 }
 
 /// An event as it was recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
     /// Its place in the journal.
     pub seq: Seq,
@@ -159,6 +175,11 @@ pub struct Recorded {
 }
 
 impl Recorded {
+    /// Whether it is this event.
+    pub(crate) fn is(&self, event: &NewEvent) -> bool {
+        (self.at, self.version, &self.kind, &self.payload) == (event.at, event.version, &event.kind, &event.payload)
+    }
+
     fn content(&self) -> Content<'_> {
         Content { at: self.at, version: self.version, kind: &self.kind, payload: &self.payload }
     }
@@ -173,7 +194,7 @@ struct Content<'e> {
 }
 
 /// In what way an event is not as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Break {
     /// Its hash is not that of its content.
     #[error("it was changed after it was written")]
@@ -191,7 +212,7 @@ pub enum Break {
     #[error("its column `{column}` cannot be read")]
     Unreadable {
         /// Which column.
-        column: &'static str,
+        column: String,
     },
     /// The journal ends here, and once went on.
     #[error("it and all after it are missing: the journal went up to event {head}")]
@@ -200,7 +221,7 @@ pub enum Break {
         head: Seq,
     },
     /// It stands after the end of the journal.
-    #[error("it stands after the journal's end, event {head}: somebody else added it")]
+    #[error("it comes after the journal's end, event {head}: another program added it")]
     BeyondHead {
         /// Where the journal ends.
         head: Seq,
@@ -211,7 +232,7 @@ pub enum Break {
 }
 
 /// The first event that is not as it was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken {
     /// Its place.
     pub seq: Seq,
@@ -239,7 +260,7 @@ pub(crate) fn walk(run: RunId, from: Head, noted: Head, rows: Vec<Result<Recorde
     for (index, row) in rows.iter().enumerate() {
         let seq = reached.seq.next();
         let why = match row {
-            Err(Unreadable(column)) => Some(Break::Unreadable { column }),
+            Err(Unreadable(column)) => Some(Break::Unreadable { column: (*column).to_owned() }),
             Ok(event) if event.seq != seq => Some(displaced(run, reached, &rows[index..]).unwrap_or(Break::Missing)),
             Ok(event) if reached.hash.link(run, seq, event.content()) != event.hash => {
                 Some(displaced(run, reached, &rows[index..]).unwrap_or(Break::Changed))

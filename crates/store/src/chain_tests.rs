@@ -115,7 +115,7 @@ fn an_unreadable_row_is_named_and_what_comes_before_it_kept() {
     let mut rows: Vec<Result<Recorded, Unreadable>> = rows.into_iter().map(Ok).collect();
     rows[1] = Err(Unreadable("at"));
     let walk = walk(id(1), Head::genesis(id(1)), head, rows);
-    assert_eq!(walk.broken, Some(Broken { seq: Seq(2), why: Break::Unreadable { column: "at" } }));
+    assert_eq!(walk.broken, Some(Broken { seq: Seq(2), why: Break::Unreadable { column: "at".to_owned() } }));
     assert_eq!((walk.intact.len(), walk.head.seq), (1, Seq(1)));
 }
 

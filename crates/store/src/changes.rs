@@ -1,6 +1,6 @@
 //! Notifications about what other tasks, processes and machines wrote.
 
-use ralph_model::RunId;
+use ralph_model::{RunId, TaskId, TaskStatus};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -21,6 +21,17 @@ pub enum Change {
         /// The run.
         run: RunId,
     },
+    /// A task was created or changed. Workers that wait for a task look again when it can be claimed.
+    Task {
+        /// The task.
+        task: TaskId,
+        /// Its status now.
+        status: TaskStatus,
+    },
+    /// An approval was asked for or answered.
+    Approvals,
+    /// A schedule was written, removed or has created a task.
+    Schedules,
     /// Anything may have changed: look again at whatever you follow. Sent where the database does not say what changed, and
     /// where notifications may have been lost.
     Any,
@@ -32,13 +43,25 @@ impl Change {
         match self {
             Self::Events { run, head } => format!("{run} {head}"),
             Self::Stop { run } => format!("{run} stop"),
+            Self::Task { task, status } => format!("task {task} {status}"),
+            Self::Approvals => "approvals".to_owned(),
+            Self::Schedules => "schedules".to_owned(),
             Self::Any => "any".to_owned(),
         }
     }
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (run, what) = text.split_once(' ')?;
-        let run = run.parse().ok()?;
+        match text {
+            "approvals" => return Some(Self::Approvals),
+            "schedules" => return Some(Self::Schedules),
+            _ => {}
+        }
+        let (first, what) = text.split_once(' ')?;
+        if first == "task" {
+            let (task, status) = what.split_once(' ')?;
+            return Some(Self::Task { task: task.parse().ok()?, status: TaskStatus::parse(status)? });
+        }
+        let run = first.parse().ok()?;
         match what {
             "stop" => Some(Self::Stop { run }),
             head => Some(Self::Events { run, head: Seq(head.parse().ok()?) }),
@@ -75,10 +98,17 @@ mod tests {
 
     #[test]
     fn changes_are_read_back() {
-        for change in [Change::Events { run: id(1), head: Seq(7) }, Change::Stop { run: id(2) }] {
+        let task = id(3).to_string().parse().unwrap();
+        for change in [
+            Change::Events { run: id(1), head: Seq(7) },
+            Change::Stop { run: id(2) },
+            Change::Task { task, status: TaskStatus::InProgress },
+            Change::Approvals,
+            Change::Schedules,
+        ] {
             assert_eq!(Change::parse(&change.encode()), Some(change));
         }
-        for text in ["any", "", "x 7", "01900000-0000-7000-8000-000000000001 many"] {
+        for text in ["any", "", "x 7", "01900000-0000-7000-8000-000000000001 many", "task x pending"] {
             assert_eq!(Change::parse(text), None, "{text}");
         }
     }

@@ -1,7 +1,7 @@
 //! What can go wrong with the store, with the place and what to do in each message. Holds no type of a driver, so that a store
 //! on another machine can report the same.
 
-use ralph_model::{Attempt, RunId};
+use ralph_model::{Attempt, RunId, TaskId};
 
 use crate::chain::{Break, Seq};
 use crate::run::Epoch;
@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// The file is there and cannot be opened.
     #[error(
-        "could not open {place}: {detail}; it and its folder have to be writable, because SQLite keeps two more files beside it"
+        "could not open {place}: {detail}; it and its folder must be writable, because SQLite keeps two more files next to it"
     )]
     Open {
         /// The database.
@@ -166,6 +166,66 @@ pub enum Error {
         run: RunId,
         /// Which attempt.
         attempt: Attempt,
+    },
+    /// What is recorded of an attempt needs a record of its start.
+    #[error("the start of attempt {attempt} of loop {run} is not recorded")]
+    UnknownAttempt {
+        /// Whose attempt.
+        run: RunId,
+        /// Which attempt.
+        attempt: Attempt,
+    },
+    /// No such task.
+    #[error("there is no task {task} in {place}")]
+    UnknownTask {
+        /// The id that was asked for.
+        task: TaskId,
+        /// The database.
+        place: String,
+    },
+    /// The lease on a task expired, or another worker claimed the task.
+    #[error(
+        "the lease on task {task} ended or passed to another worker (epoch {held}, newest {newest}): nothing was written; stop working on it"
+    )]
+    StaleTaskLease {
+        /// The task.
+        task: TaskId,
+        /// The epoch of the caller.
+        held: Epoch,
+        /// The epoch that counts.
+        newest: Epoch,
+    },
+    /// The call does not fit the state that the task is in.
+    #[error("task {task} {detail}")]
+    TaskConflict {
+        /// The task.
+        task: TaskId,
+        /// What stands against it.
+        detail: String,
+    },
+    /// An idempotency key came with other content than before.
+    #[error("the idempotency key `{key}` was used for another request; send a new key")]
+    KeyReused {
+        /// The key.
+        key: String,
+    },
+    /// No such approval, schedule, agent or token.
+    #[error("there is no {what} `{id}`")]
+    UnknownEntry {
+        /// What was asked for.
+        what: &'static str,
+        /// Its id or name.
+        id: String,
+    },
+    /// An approval that was answered or expired, or a name that is in use.
+    #[error("{what} `{id}` {detail}")]
+    EntryConflict {
+        /// What was asked for.
+        what: &'static str,
+        /// Its id or name.
+        id: String,
+        /// What stands against it.
+        detail: String,
     },
     /// A stored value that no Ralph writes.
     #[error("{place} holds `{value}` as {column}, which Ralph does not write; another program changed it")]

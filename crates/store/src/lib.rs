@@ -1,13 +1,18 @@
-//! What Ralph must not lose: journals, the list of runs, the day's money, stop requests and trusted content.
+//! What Ralph must not lose: journals, the list of runs, the day's money, stop requests, trusted content, and the board with
+//! its tasks.
 //!
 //! Knows an event as a kind, a version and JSON text. Decides nothing about a run, looks at no clock and never reads an
 //! event's meaning. Several Ralph processes share one database; every change is one transaction that is durable when the
 //! call returns.
 
+mod artifact;
+mod attempt;
+mod board;
 mod chain;
 mod changes;
 mod error;
 mod money;
+pub mod remote;
 mod run;
 mod sql;
 mod store;
@@ -15,13 +20,21 @@ mod store;
 #[cfg(test)]
 mod testing;
 
+pub use artifact::{Artifact, ArtifactKind};
+pub use attempt::{AttemptEntry, Metering, NewAttempt};
+pub use board::{
+    AgentEntry, Approval, ApprovalStatus, Board, BoardHandle, Claim, Claimed, Progress, Renewed, Role, Schedule,
+    StatusCount, TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
+};
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
 pub use changes::{Change, Changes};
 pub use error::{Error, Result};
 pub use money::{DayTotals, OpenReservation, Pool, Reservation, Reserve};
 pub use run::{
-    Append, Epoch, Filter, Lease, Lookup, NewRun, ParseRunStatus, RunEntry, RunStatus, RunSummary, Settlement, StopMode,
+    Append, Epoch, Filter, Lease, LeaseHolder, Lookup, Machine, NewRun, ParseRunStatus, RunEntry, RunStatus,
+    RunSummary, Settlement, StopMode,
 };
+pub use sql::Database;
 pub use sql::postgres::open_postgres;
 pub use sql::sqlite::{open_existing_sqlite, open_sqlite};
 pub use store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};

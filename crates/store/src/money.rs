@@ -1,9 +1,10 @@
 //! Reservations against the day's budget and against pools: values only.
 
 use ralph_model::{Attempt, Money};
+use serde::{Deserialize, Serialize};
 
 /// A budget that several runs share.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
     /// The name that they have in common.
     pub id: String,
@@ -12,7 +13,7 @@ pub struct Pool {
 }
 
 /// What an attempt wants to reserve.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reserve {
     /// The day in UTC, as `2026-11-15`.
     pub day: String,
@@ -27,7 +28,7 @@ pub struct Reserve {
 }
 
 /// The money of one day, or of one pool, over all runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayTotals {
     /// Spent by attempts that ended.
     pub settled: Money,
@@ -36,7 +37,7 @@ pub struct DayTotals {
 }
 
 /// What was reserved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reservation {
     /// What is held for the attempt, possibly nothing.
     pub granted: Money,
@@ -47,7 +48,7 @@ pub struct Reservation {
 }
 
 /// Money that is held for an attempt that was never settled.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenReservation {
     /// The day whose budget it counts against.
     pub day: String,

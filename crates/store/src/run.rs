@@ -4,12 +4,20 @@ use std::fmt;
 use std::str::FromStr;
 
 use ralph_model::{Attempt, Money, RunId, RunKind, Timestamp};
+use serde::{Deserialize, Serialize};
 
+use crate::artifact::Artifact;
+use crate::attempt::NewAttempt;
 use crate::chain::{Head, NewEvent};
 
 /// How often a run was taken over. Every process that opens a run gets an epoch of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Epoch(pub u64);
+
+impl Epoch {
+    /// The one of the process that recorded the run.
+    pub const FIRST: Self = Self(1);
+}
 
 impl fmt::Display for Epoch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -18,7 +26,7 @@ impl fmt::Display for Epoch {
 }
 
 /// The right to write to a run, until another process acquires it. Every write names its lease.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// The run.
     pub run: RunId,
@@ -26,8 +34,28 @@ pub struct Lease {
     pub epoch: Epoch,
 }
 
+/// A machine, from its start to its shutdown.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Machine {
+    /// Its name, for people.
+    pub host: String,
+    /// The kernel's id of this start: another one after each reboot.
+    pub boot: String,
+}
+
+/// The process that holds a lease.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseHolder {
+    /// Where it runs.
+    pub machine: Machine,
+    /// Its id there.
+    pub pid: u32,
+    /// When other machines take it for dead, unless it renews the lease before.
+    pub until: Timestamp,
+}
+
 /// A run that is to be recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewRun {
     /// Its id, never used before.
     pub id: RunId,
@@ -46,13 +74,13 @@ pub struct NewRun {
     /// The skill it follows.
     pub skill: Option<String>,
     /// The process that runs it.
-    pub pid: Option<u32>,
+    pub holder: Option<LeaseHolder>,
     /// When it started.
     pub at: Timestamp,
 }
 
 /// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum RunStatus {
     /// Not ended. Without a living process of that pid it was interrupted and can be resumed.
     Running,
@@ -101,7 +129,7 @@ impl FromStr for RunStatus {
 }
 
 /// What changes in a listing while a run goes on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
     /// How far it is. Any other than running also clears the pid.
     pub status: RunStatus,
@@ -118,7 +146,7 @@ pub struct RunSummary {
 }
 
 /// What an attempt cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settlement {
     /// Which attempt.
     pub attempt: Attempt,
@@ -127,7 +155,7 @@ pub struct Settlement {
 }
 
 /// What is written to a run in one transaction.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Append {
     /// New events, in their order.
     pub events: Vec<NewEvent>,
@@ -135,6 +163,10 @@ pub struct Append {
     pub summary: Option<RunSummary>,
     /// Turns the reservation of an attempt into what it cost.
     pub settle: Option<Settlement>,
+    /// Records an attempt whose agent starts because of these events.
+    pub start: Option<NewAttempt>,
+    /// Files that the events are about.
+    pub artifacts: Vec<Artifact>,
 }
 
 impl From<NewEvent> for Append {
@@ -144,7 +176,7 @@ impl From<NewEvent> for Append {
 }
 
 /// A run as listings show it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEntry {
     /// Its id.
     pub id: RunId,
@@ -180,6 +212,10 @@ pub struct RunEntry {
     pub finished_at: Option<Timestamp>,
     /// The process that runs it, on whichever machine that is.
     pub pid: Option<u32>,
+    /// The machine that ran it last. Runs of earlier versions have none.
+    pub machine: Option<Machine>,
+    /// Until when its lease counts on other machines.
+    pub lease_until: Option<Timestamp>,
     /// The epoch of its newest lease.
     pub epoch: Epoch,
     /// Where its journal ends.
@@ -187,7 +223,7 @@ pub struct RunEntry {
 }
 
 /// Which runs to list. The default is all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
     /// Only those that work in this folder, or in a worktree that was made for it.
     pub workspace: Option<String>,
@@ -197,12 +233,14 @@ pub struct Filter {
     pub kind: Option<RunKind>,
     /// Only those that are part of this run.
     pub parent: Option<RunId>,
+    /// Only those that are older than this one, which was the last of the page before.
+    pub before: Option<RunId>,
     /// At most so many.
     pub limit: Option<u32>,
 }
 
 /// Which runs match a text that a person typed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lookup {
     /// Exactly this one.
     One(Box<RunEntry>),
@@ -213,7 +251,7 @@ pub enum Lookup {
 }
 
 /// How a run is to be ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StopMode {
     /// When the current iteration is over.
     AfterIteration,

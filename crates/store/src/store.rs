@@ -5,15 +5,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ralph_model::{Attempt, Money, RunId, Timestamp};
+use serde::{Deserialize, Serialize};
 
+use crate::artifact::Artifact;
+use crate::attempt::AttemptEntry;
 use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
 use crate::changes::Changes;
 use crate::error::Result;
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
-use crate::run::{Append, Filter, Lease, Lookup, NewRun, RunEntry, Settlement, StopMode};
+use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode};
 
 /// What following a journal's chain showed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainReport {
     /// How many events are as they were written, from the first on.
     pub events: u64,
@@ -24,7 +27,7 @@ pub struct ChainReport {
 }
 
 /// What was set aside, and where the journal ends now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quarantine {
     /// Which quarantine of this run's events it was, counted from 1. Rows of table `quarantined` carry it.
     pub batch: u32,
@@ -35,7 +38,7 @@ pub struct Quarantine {
 }
 
 /// Content that the user approved.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trusted {
     /// The hash of exactly that content.
     pub hash: String,
@@ -54,6 +57,9 @@ pub type StoreHandle = Arc<dyn Store>;
 /// drops the future while it waits does not know whether the transaction happened and has to read again. Writes to a run carry
 /// its lease, and fail with [`crate::Error::StaleLease`] once another process acquired the run. Every call fails with
 /// [`crate::Error::UnknownRun`] for a run that does not exist.
+///
+/// `renew`, `note_began` and `note_cost` are written often and are worth no wait for the disk: in SQLite they survive the death
+/// of the process, and a loss of power may take them back.
 #[async_trait]
 pub trait Store: Debug + Send + Sync {
     /// Where the data is, for messages. Holds no password.
@@ -69,16 +75,45 @@ pub trait Store: Debug + Send + Sync {
     async fn create_run(&self, new: NewRun, first: NewEvent) -> Result<(Lease, Head)>;
 
     /// Takes a run over: leases that were given out before become stale.
-    async fn acquire(&self, run: RunId, pid: Option<u32>) -> Result<Lease>;
+    async fn acquire(&self, run: RunId, holder: Option<LeaseHolder>) -> Result<Lease>;
 
-    /// Appends to a journal that ends at `after`, together with what listings show and a settlement.
+    /// Tells other machines that the holder of a lease lives.
+    async fn renew(&self, lease: Lease, until: Timestamp) -> Result<()>;
+
+    /// Appends to a journal that ends at `after`, together with what listings show, a settlement, an attempt that
+    /// starts and artifacts.
     ///
     /// # Errors
     /// [`crate::Error::Conflict`] when the journal does not end at `after`, [`crate::Error::NoReservation`].
     async fn append(&self, lease: Lease, after: Seq, append: Append) -> Result<Head>;
 
     /// Clears what a finished run leaves behind: its pid, a request to stop, and reservations of attempts that never began.
-    async fn finish(&self, lease: Lease) -> Result<()>;
+    /// Keeps its certificate.
+    async fn finish(&self, lease: Lease, certificate: Option<&str>) -> Result<()>;
+
+    /// What the end of a run is based on, as [`crate::Store::finish`] got it.
+    async fn certificate(&self, run: RunId) -> Result<Option<String>>;
+
+    /// Records that the agent of an attempt is about to start; none where it could not start after all.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownAttempt`].
+    async fn note_began(&self, lease: Lease, attempt: Attempt, at: Option<Timestamp>) -> Result<()>;
+
+    /// Records what an attempt cost so far; none where that is not known.
+    ///
+    /// # Errors
+    /// [`crate::Error::UnknownAttempt`].
+    async fn note_cost(&self, lease: Lease, attempt: Attempt, cost: Option<Money>) -> Result<()>;
+
+    /// The attempts of a run whose start is recorded, also those whose events were set aside.
+    async fn attempts(&self, run: RunId) -> Result<Vec<AttemptEntry>>;
+
+    /// Records files of a run.
+    async fn record_artifacts(&self, lease: Lease, artifacts: &[Artifact]) -> Result<()>;
+
+    /// The files of a run, by name.
+    async fn artifacts(&self, run: RunId) -> Result<Vec<Artifact>>;
 
     /// The whole journal of a run, proven to be the one that was written.
     ///
@@ -108,6 +143,9 @@ pub trait Store: Debug + Send + Sync {
 
     /// Lists runs, newest first.
     async fn runs(&self, filter: &Filter) -> Result<Vec<RunEntry>>;
+
+    /// How many loops have each status. One that has none may be left out.
+    async fn run_counts(&self) -> Result<Vec<(RunStatus, u64)>>;
 
     /// One run, by its whole id.
     async fn run(&self, run: RunId) -> Result<RunEntry>;

@@ -37,7 +37,7 @@ pub(crate) fn new_run(id: RunId) -> NewRun {
         objective: "make the tests pass".to_owned(),
         agent: "command".to_owned(),
         skill: None,
-        pid: Some(4711),
+        holder: None,
         at: Timestamp(1_000),
     }
 }

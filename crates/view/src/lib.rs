@@ -11,7 +11,7 @@ mod render;
 mod result;
 mod run;
 mod update;
-pub mod wire;
+pub use ralph_model::wire;
 
 pub use fold::{Folded, RunFold, fold, opened};
 pub use ledger::ledger;

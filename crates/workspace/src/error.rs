@@ -19,7 +19,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Somebody asked to stop while the workspace was looked at or changed.
-    #[error("stopped while the workspace was looked at; `ralph resume` looks at it again")]
+    #[error("stopped while reading the workspace; `ralph resume` reads it again")]
     Stopped,
     /// Another folder, or a link to one, has taken the place of the workspace.
     #[error(

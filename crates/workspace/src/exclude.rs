@@ -35,7 +35,7 @@ pub fn exclude_ralph_folder(root: &Path) -> Result<Excluded, Error> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
         }
-        Err(error) => return Err(Error::io("look at", folder)(error)),
+        Err(error) => return Err(Error::io("read", folder)(error)),
     }
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
     let opened = fs::OpenOptions::new().read(true).append(true).create(true).custom_flags(flags).open(&path);

@@ -64,7 +64,7 @@ impl Calls {
     }
 
     /// Takes what the server tells of a call: `tool_call` and `tool_call_update` alike, because servers leave out either.
-    pub(super) fn told(&mut self, update: &Value, prohibited: &Prohibited, told: &mut Transcript) {
+    pub(super) fn observe(&mut self, update: &Value, prohibited: &Prohibited, transcript: &mut Transcript) {
         let confinement = self.confinement;
         let Some((call, news)) = self.learn(update, prohibited) else { return };
         let status = text(update, "status");
@@ -79,27 +79,32 @@ impl Calls {
         if news == News::Call && status == Some("pending") {
             return;
         }
-        call.begins(news, told);
+        call.begins(news, transcript);
         if let Some(end) = end {
             if let CallEnd::Failed(why) = &end
                 && call.state != State::Ended
                 && is_sandbox(why, confinement)
             {
-                told.fault(FaultKind::SandboxRefused, why);
+                transcript.fault(FaultKind::SandboxRefused, why);
             }
-            call.ends(end, told);
+            call.ends(end, transcript);
         }
     }
 
     /// Takes the call of a request for permission; gives why it may not happen, if it may not. The call has ended then, whatever
     /// the server tells of it afterwards.
-    pub(super) fn judged(&mut self, call: &Value, prohibited: &Prohibited, told: &mut Transcript) -> Option<String> {
+    pub(super) fn judged(
+        &mut self,
+        call: &Value,
+        prohibited: &Prohibited,
+        transcript: &mut Transcript,
+    ) -> Option<String> {
         let Some((call, news)) = self.learn(call, prohibited) else {
             return Some("the server asks for permission without naming the call".to_owned());
         };
-        call.begins(news, told);
+        call.begins(news, transcript);
         let why = call.prohibited.clone().filter(|_| !permission::is_harmless(call.kind.as_deref()))?;
-        call.ends(CallEnd::Denied(why.clone()), told);
+        call.ends(CallEnd::Denied(why.clone()), transcript);
         Some(why)
     }
 
@@ -162,7 +167,7 @@ enum News {
 }
 
 impl Call {
-    fn begins(&mut self, news: News, told: &mut Transcript) {
+    fn begins(&mut self, news: News, transcript: &mut Transcript) {
         let is_told = match self.state {
             State::Pending => false,
             State::Begun => news != News::Title,
@@ -170,16 +175,16 @@ impl Call {
         };
         if !is_told {
             self.state = State::Begun;
-            told.call(&self.number, &self.tool, &self.title);
+            transcript.call(&self.number, &self.tool, &self.title);
         }
     }
 
-    fn ends(&mut self, end: CallEnd, told: &mut Transcript) {
+    fn ends(&mut self, end: CallEnd, transcript: &mut Transcript) {
         if self.state == State::Ended {
             return;
         }
         self.state = State::Ended;
-        told.call_ended(&self.number, &self.tool, end);
+        transcript.call_ended(&self.number, &self.tool, end);
     }
 }
 

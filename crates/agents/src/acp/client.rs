@@ -144,25 +144,25 @@ impl Client {
     }
 
     /// Sends, or gives up a server that does not read what it is sent.
-    fn tell(&mut self, line: String, told: &mut Transcript) {
+    fn tell(&mut self, line: String, transcript: &mut Transcript) {
         match self.send(line) {
             // A server that closed its input may still say how it ended; if not, its end says enough.
             Ok(()) | Err(FeedError::Closed) => {}
-            Err(FeedError::Full) => self.fail("it sends requests but does not read the answers", told),
+            Err(FeedError::Full) => self.fail("it sends requests but does not read the answers", transcript),
         }
     }
 
-    fn asked(&mut self, step: Step, method: &str, params: &Value, told: &mut Transcript) {
+    fn asked(&mut self, step: Step, method: &str, params: &Value, transcript: &mut Transcript) {
         if let Err(FeedError::Full) = self.ask(step, method, params) {
-            self.fail("it does not read its input", told);
+            self.fail("it does not read its input", transcript);
         }
     }
 
-    fn fail(&mut self, why: &str, told: &mut Transcript) {
-        if self.step == Step::Prompt && told.known_trouble().is_none() {
-            spent(told);
+    fn fail(&mut self, why: &str, transcript: &mut Transcript) {
+        if self.step == Step::Prompt && transcript.known_trouble().is_none() {
+            spent(transcript);
         }
-        told.terminal(Terminal::Failed(why.to_owned()));
+        transcript.terminal(Terminal::Failed(why.to_owned()));
         self.over();
     }
 
@@ -172,77 +172,77 @@ impl Client {
         self.talk.is_over();
     }
 
-    fn answered(&mut self, id: &Value, outcome: Result<Value, Refusal>, told: &mut Transcript) {
+    fn answered(&mut self, id: &Value, outcome: Result<Value, Refusal>, transcript: &mut Transcript) {
         if id.as_u64() != Some(self.number) {
             return;
         }
         match (self.step.clone(), outcome) {
             (Step::Over, _) => {}
-            (Step::Initialize, Ok(result)) => self.initialized(&result, told),
-            (Step::Open, Ok(result)) => self.opened(&result, told),
-            (Step::Choose(_), Ok(_)) => self.next_wish(told),
-            (Step::Prompt, Ok(result)) => self.finished(&result, told),
+            (Step::Initialize, Ok(result)) => self.initialized(&result, transcript),
+            (Step::Open, Ok(result)) => self.opened(&result, transcript),
+            (Step::Choose(_), Ok(_)) => self.next_wish(transcript),
+            (Step::Prompt, Ok(result)) => self.finished(&result, transcript),
             (Step::Choose(session_option), Err(refusal)) => {
                 match session_option.trouble(&self.offered, &refused::words(&refusal)) {
-                    Some(trouble) => self.trouble(trouble, told),
+                    Some(trouble) => self.trouble(trouble, transcript),
                     // A mode is a session_option: the server asks for permission or does not.
-                    None => self.next_wish(told),
+                    None => self.next_wish(transcript),
                 }
             }
-            (Step::Initialize | Step::Open | Step::Prompt, Err(refusal)) => self.refused(&refusal, told),
+            (Step::Initialize | Step::Open | Step::Prompt, Err(refusal)) => self.refused(&refusal, transcript),
         }
     }
 
-    fn initialized(&mut self, result: &Value, told: &mut Transcript) {
+    fn initialized(&mut self, result: &Value, transcript: &mut Transcript) {
         let version = result.get("protocolVersion").and_then(Value::as_u64);
         if version.is_some_and(|version| version != VERSION) {
             let version = version.unwrap_or_default();
             let why = format!("it speaks version {version} of the protocol, but Ralph speaks version {VERSION}");
-            return self.no_server(&why, told);
+            return self.no_server(&why, transcript);
         }
         let name = result.pointer("/agentInfo/name").and_then(Value::as_str).unwrap_or_default();
         self.server = Server { name: short(name.to_owned(), MAX_NAME), logins: refused::logins(result) };
         let params = json!({"cwd": self.task.directory.to_string_lossy(), "mcpServers": []});
-        self.asked(Step::Open, "session/new", &params, told);
+        self.asked(Step::Open, "session/new", &params, transcript);
     }
 
-    fn opened(&mut self, result: &Value, told: &mut Transcript) {
+    fn opened(&mut self, result: &Value, transcript: &mut Transcript) {
         let Some(session) = text(result, "sessionId").filter(|id| id.len() <= 4096) else {
-            return self.fail("it opened a session without a name", told);
+            return self.fail("it opened a session without a name", transcript);
         };
         session.clone_into(&mut self.session);
         if let Some(model) = session_option::current_model(result) {
-            told.model(&model);
+            transcript.model(&model);
         }
         self.offered = session_option::offered(result);
         match session_option::of(result, self.task.model.as_deref(), self.task.confinement) {
             Ok(wishes) => self.wishes = wishes.into(),
-            Err(trouble) => return self.trouble(trouble, told),
+            Err(trouble) => return self.trouble(trouble, transcript),
         }
-        self.next_wish(told);
+        self.next_wish(transcript);
     }
 
-    fn next_wish(&mut self, told: &mut Transcript) {
+    fn next_wish(&mut self, transcript: &mut Transcript) {
         match self.wishes.pop_front() {
             Some(session_option) => {
                 if let SessionOption::Model { model, .. } = &session_option {
-                    told.model(model);
+                    transcript.model(model);
                 }
                 let (method, params) = session_option.request(&self.session);
-                self.asked(Step::Choose(session_option), method, &params, told);
+                self.asked(Step::Choose(session_option), method, &params, transcript);
             }
             None => {
                 let prompt = std::mem::take(&mut self.task.prompt);
                 let params = json!({"sessionId": self.session, "prompt": [{"type": "text", "text": prompt}]});
-                self.asked(Step::Prompt, "session/prompt", &params, told);
+                self.asked(Step::Prompt, "session/prompt", &params, transcript);
             }
         }
     }
 
-    fn finished(&mut self, result: &Value, told: &mut Transcript) {
-        self.voice.ends(told);
-        self.count(result, told);
-        spent(told);
+    fn finished(&mut self, result: &Value, transcript: &mut Transcript) {
+        self.voice.ends(transcript);
+        self.count(result, transcript);
+        spent(transcript);
         let terminal = match text(result, "stopReason") {
             Some("end_turn") => Terminal::Completed,
             Some("max_turn_requests") => Terminal::TurnLimit,
@@ -254,11 +254,11 @@ impl Client {
             Some(other) => Terminal::Failed(format!("it stopped for an unknown reason: {other}")),
             None => Terminal::Failed("it ended the turn without a reason".into()),
         };
-        told.terminal(terminal);
+        transcript.terminal(terminal);
         self.over();
     }
 
-    fn count(&self, result: &Value, told: &mut Transcript) {
+    fn count(&self, result: &Value, transcript: &mut Transcript) {
         let (used, thoughts) = usage::of_result(result);
         // Of too few tokens comes too low a cost, and no figure is better. OpenCode counts its last step only.
         let is_part = self.server.name.eq_ignore_ascii_case("opencode")
@@ -266,72 +266,73 @@ impl Client {
         if is_part || used.is_empty() {
             return;
         }
-        if told.has_answer() && used.iter().all(|used| used.tokens.is_none()) {
+        if transcript.has_answer() && used.iter().all(|used| used.tokens.is_none()) {
             // The count comes with the end of an answer.
-            told.fault(FaultKind::CutStream, "it answered but reported no tokens: the answer may have been cut off");
+            transcript
+                .fault(FaultKind::CutStream, "it answered but reported no tokens: the answer may have been cut off");
         }
         for used in used {
-            told.total(used.model.as_deref(), used.tokens);
+            transcript.total(used.model.as_deref(), used.tokens);
         }
     }
 
-    fn refused(&mut self, refusal: &Refusal, told: &mut Transcript) {
-        self.voice.ends(told);
+    fn refused(&mut self, refusal: &Refusal, transcript: &mut Transcript) {
+        self.voice.ends(transcript);
         let words = refused::words(refusal);
-        if let Some(mut trouble) = refused::trouble(refusal, &words, &self.server.logins, told.now()) {
+        if let Some(mut trouble) = refused::trouble(refusal, &words, &self.server.logins, transcript.now()) {
             if trouble.kind == TroubleKind::ModelNotFound {
                 trouble.advice = Some(session_option::other_model(&self.offered));
             }
-            told.trouble(trouble);
+            transcript.trouble(trouble);
         }
-        self.fail(&words, told);
+        self.fail(&words, transcript);
     }
 
-    fn trouble(&mut self, trouble: Trouble, told: &mut Transcript) {
+    fn trouble(&mut self, trouble: Trouble, transcript: &mut Transcript) {
         let why = trouble.message.clone();
-        told.trouble(trouble);
-        self.fail(&why, told);
+        transcript.trouble(trouble);
+        self.fail(&why, transcript);
     }
 
-    fn requested(&mut self, id: &Value, method: &str, params: &Value, told: &mut Transcript) {
+    fn requested(&mut self, id: &Value, method: &str, params: &Value, transcript: &mut Transcript) {
         if method != "session/request_permission" {
-            return self.tell(rpc::method_not_found(id), told);
+            return self.tell(rpc::method_not_found(id), transcript);
         }
-        self.voice.pauses(told);
+        self.voice.pauses(transcript);
         let call = params.get("toolCall").unwrap_or(&Value::Null);
         let options = params.get("options").unwrap_or(&Value::Null);
-        let decision = match self.calls.judged(call, &self.task.prohibited, told) {
+        let decision = match self.calls.judged(call, &self.task.prohibited, transcript) {
             Some(_) => Decision::Reject,
             None if self.cancel == Cancel::Sent => Decision::Cancelled,
             None => Decision::Allow,
         };
-        self.tell(rpc::answer(id, &permission::outcome(options, decision)), told);
+        self.tell(rpc::answer(id, &permission::outcome(options, decision)), transcript);
     }
 
-    fn notified(&mut self, method: &str, params: &Value, told: &mut Transcript) {
+    fn notified(&mut self, method: &str, params: &Value, transcript: &mut Transcript) {
         let (true, Some(update)) = (method == "session/update", params.get("update")) else { return };
         // What a server repeats before the prompt is no work of this run.
         if self.step != Step::Prompt {
             return;
         }
         match text(update, "sessionUpdate") {
-            Some("agent_message_chunk") => self.voice.told(update, told),
+            Some("agent_message_chunk") => self.voice.observe(update, transcript),
             Some("tool_call" | "tool_call_update") => {
-                self.voice.pauses(told);
-                self.calls.told(update, &self.task.prohibited, told);
+                self.voice.pauses(transcript);
+                self.calls.observe(update, &self.task.prohibited, transcript);
             }
             Some("usage_update") => {
                 if let Some(dollars) = usage::dollars(update) {
-                    told.own_cost(dollars);
+                    transcript.own_cost(dollars);
                 }
             }
             Some("agent_thought_chunk") if self.thought == Thought::NotSeen => {
                 self.thought = Thought::Seen;
-                spent(told);
+                spent(transcript);
             }
             Some("plan") => {
                 if let Some(line) = plan(update) {
-                    told.words(&line);
+                    transcript.words(&line);
                 }
             }
             // Commands, modes and whatever comes to be: nothing of it is evidence.
@@ -341,19 +342,19 @@ impl Client {
 }
 
 impl Parser for Client {
-    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+    fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
         if self.step == Step::Over {
             // A flood that is given up is not read any more either.
             return;
         }
         match rpc::read(line) {
-            Some(Message::Answer { id, outcome }) => self.answered(&id, outcome, told),
-            Some(Message::Request { id, method, params }) => self.requested(&id, &method, &params, told),
-            Some(Message::Notification { method, params }) => self.notified(&method, &params, told),
+            Some(Message::Answer { id, outcome }) => self.answered(&id, outcome, transcript),
+            Some(Message::Request { id, method, params }) => self.requested(&id, &method, &params, transcript),
+            Some(Message::Notification { method, params }) => self.notified(&method, &params, transcript),
             None if line.trim().is_empty() => {}
             None => {
                 if self.garbage.printed(line) == Amount::Flood && self.step == Step::Initialize {
-                    self.no_server(&self.garbage.instead("it prints output but does not answer"), told);
+                    self.no_server(&self.garbage.instead("it prints output but does not answer"), transcript);
                 }
             }
         }
@@ -363,34 +364,34 @@ impl Parser for Client {
         self.garbage.complained(line);
     }
 
-    fn look(&mut self, told: &mut Transcript) {
-        let since = *self.since.get_or_insert(told.now());
+    fn look(&mut self, transcript: &mut Transcript) {
+        let since = *self.since.get_or_insert(transcript.now());
         if self.talk.shall_cancel() && self.cancel == Cancel::No {
             self.cancel = Cancel::Sent;
             match self.step {
                 Step::Prompt => {
-                    self.tell(rpc::notification("session/cancel", &json!({"sessionId": self.session})), told);
+                    self.tell(rpc::notification("session/cancel", &json!({"sessionId": self.session})), transcript);
                 }
                 // There is no turn that could be cancelled.
                 Step::Initialize | Step::Open | Step::Choose(_) | Step::Over => self.talk.is_over(),
             }
         }
         let waits = !matches!(self.step, Step::Prompt | Step::Over);
-        if waits && told.now().0.saturating_sub(since.0) > MAX_HANDSHAKE {
+        if waits && transcript.now().0.saturating_sub(since.0) > MAX_HANDSHAKE {
             let why = self.garbage.instead("it did not answer the request for a session");
-            told.fault(FaultKind::Hang, &why);
-            self.fail(&why, told);
+            transcript.fault(FaultKind::Hang, &why);
+            self.fail(&why, transcript);
         }
     }
 
-    fn end(&mut self, ended: &Ended, told: &mut Transcript) {
-        self.voice.ends(told);
-        if told.said_end().is_none() && !matches!(self.step, Step::Prompt | Step::Over) {
+    fn end(&mut self, ended: &Ended, transcript: &mut Transcript) {
+        self.voice.ends(transcript);
+        if transcript.said_end().is_none() && !matches!(self.step, Step::Prompt | Step::Over) {
             // It said nothing about how it ended, and did not come as far as the prompt.
             let why = self.garbage.instead(&format!("it ended before it accepted a prompt ({ended})"));
             match ended {
-                Ended::Exited { .. } => self.no_server(&why, told),
-                Ended::Signalled { .. } => self.fail(&why, told),
+                Ended::Exited { .. } => self.no_server(&why, transcript),
+                Ended::Signalled { .. } => self.fail(&why, transcript),
                 // Somebody ended it, or it never began.
                 Ended::TimedOut { .. }
                 | Ended::Idle { .. }
@@ -406,11 +407,11 @@ impl Parser for Client {
 
 impl Client {
     /// Gives up a program that will be no server the next time either.
-    fn no_server(&mut self, why: &str, told: &mut Transcript) {
+    fn no_server(&mut self, why: &str, transcript: &mut Transcript) {
         let advice =
             "check that the command starts a server that speaks the Agent Client Protocol on standard input and output";
         let (message, advice) = (why.to_owned(), Some(advice.to_owned()));
-        self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice }, told);
+        self.trouble(Trouble { kind: TroubleKind::Setup, until: None, message, advice }, transcript);
     }
 }
 
@@ -424,8 +425,8 @@ fn plan(update: &Value) -> Option<String> {
 }
 
 /// From here on nobody can say that nothing was used: the model thought, or the server had the prompt.
-fn spent(told: &mut Transcript) {
-    told.words("");
+fn spent(transcript: &mut Transcript) {
+    transcript.words("");
 }
 
 #[cfg(test)]

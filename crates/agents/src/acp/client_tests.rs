@@ -5,12 +5,12 @@ use ralph_model::{AgentEvent, Cost, Money, ToolEvidence};
 
 use super::*;
 use crate::golden;
-use crate::transcript::Told;
+use crate::transcript::TranscriptSummary;
 
 /// A client whose lines for the server are kept.
 struct Lab {
     client: Client,
-    told: Transcript,
+    transcript: Transcript,
     sent: Arc<Mutex<Vec<Value>>>,
     talk: Talk,
 }
@@ -29,11 +29,11 @@ impl Lab {
         });
         let talk = Talk::new();
         let client = Client::new(task(model), sink, talk.clone());
-        Self { client, told: golden::transcript(), sent, talk }
+        Self { client, transcript: golden::transcript(), sent, talk }
     }
 
     fn hears(&mut self, message: Value) -> &mut Self {
-        self.client.stdout(&message.to_string(), &mut self.told);
+        self.client.stdout(&message.to_string(), &mut self.transcript);
         self
     }
 
@@ -68,8 +68,8 @@ impl Lab {
     }
 
     fn looks(&mut self, minutes: i64) -> &mut Self {
-        self.told.tick(Timestamp(golden::NOW.0 + minutes * 60_000));
-        self.client.look(&mut self.told);
+        self.transcript.tick(Timestamp(golden::NOW.0 + minutes * 60_000));
+        self.client.look(&mut self.transcript);
         self
     }
 
@@ -77,13 +77,13 @@ impl Lab {
         self.client.sink.is_none()
     }
 
-    fn ends(mut self, ended: &Ended) -> Told {
-        self.client.end(ended, &mut self.told);
+    fn ends(mut self, ended: &Ended) -> TranscriptSummary {
+        self.client.end(ended, &mut self.transcript);
         assert!(self.is_closed());
-        self.told.finish(ended, false)
+        self.transcript.finish(ended, false)
     }
 
-    fn exits(self) -> Told {
+    fn exits(self) -> TranscriptSummary {
         self.ends(&Ended::Exited { code: 0 })
     }
 }
@@ -99,8 +99,8 @@ fn task(model: Option<&str>) -> PromptTask {
     }
 }
 
-fn faults(told: &Told) -> Vec<(FaultKind, &str)> {
-    told.faults.iter().map(|fault| (fault.kind, fault.detail.as_str())).collect()
+fn faults(transcript: &TranscriptSummary) -> Vec<(FaultKind, &str)> {
+    transcript.faults.iter().map(|fault| (fault.kind, fault.detail.as_str())).collect()
 }
 
 fn chunk(text: &str) -> Value {
@@ -120,8 +120,8 @@ fn a_session_is_opened_in_the_workspace_and_gets_the_prompt() {
     assert!(!lab.is_closed());
     lab.hears(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
     assert!(lab.is_closed());
-    let told = lab.exits();
-    assert_eq!((told.final_message.as_str(), told.faults.as_slice()), ("All done.", &[][..]));
+    let transcript = lab.exits();
+    assert_eq!((transcript.final_message.as_str(), transcript.faults.as_slice()), ("All done.", &[][..]));
 }
 
 #[test]
@@ -165,20 +165,20 @@ fn permission_is_given_once_and_never_for_a_prohibited_path() {
     lab.updated(json!({"sessionUpdate": "tool_call_update", "toolCallId": "2", "status": "completed"}));
     lab.updated(json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed"}));
     lab.hears(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
-    let told = lab.exits();
+    let transcript = lab.exits();
     let why = "/w/src/auth/key is prohibited by src/auth/**";
     assert_eq!(
-        told.evidence,
+        transcript.evidence,
         [ToolEvidence::error("Write", format!("not permitted: {why}")), ToolEvidence::ok("Write", "")]
     );
-    assert_eq!(faults(&told), [(FaultKind::Denied, format!("Write: {why}").as_str())]);
+    assert_eq!(faults(&transcript), [(FaultKind::Denied, format!("Write: {why}").as_str())]);
 }
 
 #[test]
 fn a_path_counts_although_the_request_for_permission_leaves_it_out() {
     let mut lab = Lab::prompted();
-    let told = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "kind": "edit", "rawInput": {"path": "/w/src/auth/key"}});
-    lab.updated(told);
+    let transcript = json!({"sessionUpdate": "tool_call", "toolCallId": "1", "kind": "edit", "rawInput": {"path": "/w/src/auth/key"}});
+    lab.updated(transcript);
     assert_eq!(lab.asked(json!({"toolCallId": "1"}))["optionId"], "no");
 }
 
@@ -202,7 +202,7 @@ fn a_call_that_was_never_more_than_pending_did_not_happen() {
     lab.updated(json!({"sessionUpdate": "tool_call_update", "toolCallId": "2", "title": "run it"}));
     lab.updated(pending("3"))
         .updated(json!({"sessionUpdate": "tool_call_update", "toolCallId": "3", "status": "completed"}));
-    let started = lab.told.take_events().into_iter().filter_map(|event| match event {
+    let started = lab.transcript.take_events().into_iter().filter_map(|event| match event {
         AgentEvent::ToolStarted { tool, summary, .. } => Some((tool, summary)),
         _ => None,
     });
@@ -218,10 +218,10 @@ fn a_plan_is_shown_and_is_no_evidence() {
     let entries = [entry("completed"), entry("in_progress"), entry("pending")];
     lab.updated(json!({"sessionUpdate": "plan", "entries": entries})).updated(json!({"sessionUpdate": "plan"}));
     let shown = AgentEvent::Output { text: "plan, 1 of 3 done: in_progress\n".into() };
-    assert_eq!(lab.told.take_events(), [shown]);
+    assert_eq!(lab.transcript.take_events(), [shown]);
     lab.hears(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
-    let told = lab.exits();
-    assert_eq!((told.evidence.len(), told.final_message.as_str()), (0, ""));
+    let transcript = lab.exits();
+    assert_eq!((transcript.evidence.len(), transcript.final_message.as_str()), (0, ""));
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn calls_end_as_the_server_tells_it_and_as_the_command_did() {
     lab.updated(end("1", "failed", json!({})));
     lab.updated(end("5", "completed", json!({"kind": "read"})));
     lab.hears(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
-    let told = lab.exits();
+    let transcript = lab.exits();
     let expected = [
         ToolEvidence::ok("bash", "run it"),
         ToolEvidence::error("bash", "run it: exit code 1: no file"),
@@ -267,8 +267,8 @@ fn calls_end_as_the_server_tells_it_and_as_the_command_did() {
         ToolEvidence::ok("read", ""),
         ToolEvidence::error("bash", "no result was seen: run it"),
     ];
-    assert_eq!(told.evidence, expected);
-    assert_eq!(faults(&told), [(FaultKind::SandboxRefused, "EROFS: no")]);
+    assert_eq!(transcript.evidence, expected);
+    assert_eq!(faults(&transcript), [(FaultKind::SandboxRefused, "EROFS: no")]);
 }
 
 #[test]
@@ -283,9 +283,9 @@ fn reasons_to_stop_are_told_apart() {
     ] {
         let mut lab = Lab::prompted();
         lab.updated(chunk("words")).hears(json!({"id": 3, "result": {"stopReason": reason}}));
-        let told = lab.exits();
-        let [(kind, detail)] = faults(&told)[..] else { panic!("{told:?}") };
-        assert!(kind == expected.0 && detail.contains(expected.1), "{told:?}");
+        let transcript = lab.exits();
+        let [(kind, detail)] = faults(&transcript)[..] else { panic!("{transcript:?}") };
+        assert!(kind == expected.0 && detail.contains(expected.1), "{transcript:?}");
     }
     let mut lab = Lab::prompted();
     lab.hears(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
@@ -338,12 +338,12 @@ fn a_login_that_is_missing_says_what_to_do() {
     lab.hears(json!({"id": 1, "result": {"protocolVersion": 1, "authMethods": logins}}));
     lab.hears(json!({"id": 2, "error": {"code": -32000, "message": "Authentication required"}}));
     assert!(lab.is_closed());
-    let told = lab.exits();
-    let trouble = told.trouble.unwrap();
+    let transcript = lab.exits();
+    let trouble = transcript.trouble.unwrap();
     assert_eq!(trouble.kind, TroubleKind::Authentication);
     assert!(trouble.advice.unwrap().ends_with("Run `x login`; Key"));
     // No request was answered, so nothing was sold.
-    assert_eq!(told.cost, Cost::Known { amount: Money::ZERO });
+    assert_eq!(transcript.cost, Cost::Known { amount: Money::ZERO });
 }
 
 #[test]
@@ -359,34 +359,34 @@ fn another_version_ends_the_talk() {
 #[test]
 fn a_program_that_is_no_server_is_told_by_what_it_printed() {
     let mut lab = Lab::new();
-    lab.client.stdout("Usage: thing [options]", &mut lab.told);
-    lab.client.stdout("", &mut lab.told);
-    lab.client.stderr("thing: unknown option", &mut lab.told);
-    let told = lab.ends(&Ended::Exited { code: 2 });
+    lab.client.stdout("Usage: thing [options]", &mut lab.transcript);
+    lab.client.stdout("", &mut lab.transcript);
+    lab.client.stderr("thing: unknown option", &mut lab.transcript);
+    let transcript = lab.ends(&Ended::Exited { code: 2 });
     let expected = "it ended before it accepted a prompt (exit code 2), and printed 1 lines that are not messages: Usage: thing [options]; thing: unknown option";
-    let trouble = told.trouble.unwrap();
+    let trouble = transcript.trouble.unwrap();
     assert_eq!((trouble.kind, trouble.message.as_str()), (TroubleKind::Setup, expected));
     assert!(trouble.advice.unwrap().contains("Agent Client Protocol"));
 
     let mut lab = Lab::new();
     for _ in 0..crate::acp::garbage::MAX {
-        lab.client.stdout("flood", &mut lab.told);
+        lab.client.stdout("flood", &mut lab.transcript);
     }
     assert!(lab.is_closed());
     let trouble = lab.exits().trouble.unwrap();
     assert!(trouble.kind == TroubleKind::Setup && trouble.message.contains("10000 lines that are not messages: flood"));
 
     // What was killed may be a server all the same.
-    let told = Lab::new().ends(&Ended::Signalled { signal: 9 });
-    assert_eq!((told.trouble, told.faults[0].kind), (None, FaultKind::Failed));
+    let transcript = Lab::new().ends(&Ended::Signalled { signal: 9 });
+    assert_eq!((transcript.trouble, transcript.faults[0].kind), (None, FaultKind::Failed));
     assert_eq!(Lab::new().ends(&Ended::Stopped).faults, []);
 }
 
 #[test]
 fn garbage_between_messages_is_ignored() {
     let mut lab = Lab::prompted();
-    lab.client.stdout("INFO log line", &mut lab.told);
-    lab.client.stdout("{\"jsonrpc\":\"2.0\",\"meth", &mut lab.told);
+    lab.client.stdout("INFO log line", &mut lab.transcript);
+    lab.client.stdout("{\"jsonrpc\":\"2.0\",\"meth", &mut lab.transcript);
     lab.updated(chunk("done")).hears(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
     assert_eq!(lab.exits().faults, []);
 }
@@ -395,9 +395,9 @@ fn garbage_between_messages_is_ignored() {
 fn a_server_that_dies_and_one_that_never_answers_are_told_apart() {
     let mut lab = Lab::prompted();
     lab.updated(chunk("half"));
-    let told = lab.ends(&Ended::Signalled { signal: 9 });
-    assert_eq!(faults(&told)[0].0, FaultKind::CutStream);
-    assert_eq!(told.final_message, "half");
+    let transcript = lab.ends(&Ended::Signalled { signal: 9 });
+    assert_eq!(faults(&transcript)[0].0, FaultKind::CutStream);
+    assert_eq!(transcript.final_message, "half");
 
     let mut lab = Lab::new();
     lab.looks(0).looks(5);
@@ -430,8 +430,8 @@ fn a_turn_is_cancelled_once_and_nothing_is_permitted_afterwards() {
     assert_eq!(lab.asked(json!({"toolCallId": "1", "kind": "edit"})), json!({"outcome": "cancelled"}));
     lab.hears(json!({"id": 3, "result": {"stopReason": "cancelled"}}));
     assert!(lab.is_closed());
-    let told = lab.ends(&Ended::Stopped);
-    assert_eq!((told.faults.as_slice(), told.cost), (&[][..], Cost::Unknown));
+    let transcript = lab.ends(&Ended::Stopped);
+    assert_eq!((transcript.faults.as_slice(), transcript.cost), (&[][..], Cost::Unknown));
 }
 
 #[test]
@@ -470,8 +470,8 @@ fn what_comes_before_the_prompt_is_no_work() {
         .updated(json!({"sessionUpdate": "tool_call", "toolCallId": "1", "status": "completed"}));
     lab.hears(json!({"id": 1, "result": {}})).hears(json!({"id": 2, "result": {"sessionId": "s"}}));
     lab.hears(json!({"id": 3, "result": {"stopReason": "end_turn"}}));
-    let told = lab.exits();
-    assert_eq!((told.final_message.as_str(), told.evidence.len()), ("", 0));
+    let transcript = lab.exits();
+    assert_eq!((transcript.final_message.as_str(), transcript.evidence.len()), ("", 0));
 }
 
 #[test]
@@ -498,13 +498,13 @@ fn the_same_turn_again_and_again_is_hopeless() {
         again(&mut lab, number);
         lab.updated(json!({"sessionUpdate": "tool_call", "toolCallId": number.to_string(), "status": "completed"}));
     }
-    assert!(!lab.told.is_hopeless());
+    assert!(!lab.transcript.is_hopeless());
     for number in 100..125 {
         again(&mut lab, number);
     }
-    assert!(!lab.told.is_hopeless());
+    assert!(!lab.transcript.is_hopeless());
     again(&mut lab, 125);
-    assert!(lab.told.is_hopeless());
-    let told = lab.ends(&Ended::Hopeless);
-    assert_eq!(faults(&told), [(FaultKind::EndlessRetry, "25 messages in a row without a tool call")]);
+    assert!(lab.transcript.is_hopeless());
+    let transcript = lab.ends(&Ended::Hopeless);
+    assert_eq!(faults(&transcript), [(FaultKind::EndlessRetry, "25 messages in a row without a tool call")]);
 }

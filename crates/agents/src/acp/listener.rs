@@ -29,12 +29,12 @@ impl Listener {
         }
     }
 
-    fn updated(&mut self, update: &Value, told: &mut Transcript) {
+    fn updated(&mut self, update: &Value, transcript: &mut Transcript) {
         match text(update, "sessionUpdate") {
-            Some("agent_message_chunk") => self.voice.told(update, told),
+            Some("agent_message_chunk") => self.voice.observe(update, transcript),
             Some("tool_call" | "tool_call_update") => {
-                self.voice.pauses(told);
-                self.calls.told(update, &self.prohibited, told);
+                self.voice.pauses(transcript);
+                self.calls.observe(update, &self.prohibited, transcript);
             }
             Some(_) | None => {}
         }
@@ -42,24 +42,24 @@ impl Listener {
 }
 
 impl Parser for Listener {
-    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+    fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
         match rpc::read(line) {
             Some(Message::Notification { method, params }) if method == "session/update" => {
                 if let Some(update) = params.get("update") {
-                    self.updated(update, told);
+                    self.updated(update, transcript);
                 }
             }
             Some(Message::Request { method, params, .. }) if method == "session/request_permission" => {
-                self.voice.pauses(told);
-                self.calls.judged(params.get("toolCall").unwrap_or(&Value::Null), &self.prohibited, told);
+                self.voice.pauses(transcript);
+                self.calls.judged(params.get("toolCall").unwrap_or(&Value::Null), &self.prohibited, transcript);
             }
             Some(Message::Answer { outcome, .. }) => {
-                self.voice.ends(told);
+                self.voice.ends(transcript);
                 let refusal = outcome.err();
-                let trouble =
-                    refusal.and_then(|refusal| refused::trouble(&refusal, &refused::words(&refusal), &[], told.now()));
+                let trouble = refusal
+                    .and_then(|refusal| refused::trouble(&refusal, &refused::words(&refusal), &[], transcript.now()));
                 if let Some(trouble) = trouble {
-                    told.trouble(trouble);
+                    transcript.trouble(trouble);
                 }
             }
             Some(Message::Notification { .. } | Message::Request { .. }) | None => {}
@@ -68,7 +68,7 @@ impl Parser for Listener {
 
     fn stderr(&mut self, _: &str, _: &mut Transcript) {}
 
-    fn end(&mut self, _: &Ended, told: &mut Transcript) {
-        self.voice.ends(told);
+    fn end(&mut self, _: &Ended, transcript: &mut Transcript) {
+        self.voice.ends(transcript);
     }
 }

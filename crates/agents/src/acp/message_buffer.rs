@@ -25,21 +25,21 @@ pub(super) struct MessageBuffer {
 
 impl MessageBuffer {
     /// A piece, as the server tells it.
-    pub(super) fn told(&mut self, update: &Value, told: &mut Transcript) {
+    pub(super) fn observe(&mut self, update: &Value, transcript: &mut Transcript) {
         let piece = update.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
-        self.says(piece, text(update, "messageId"), told);
+        self.says(piece, text(update, "messageId"), transcript);
     }
 
     /// A piece of the message with this name. A piece of another message ends the one before.
-    pub(super) fn says(&mut self, piece: &str, id: Option<&str>, told: &mut Transcript) {
+    pub(super) fn says(&mut self, piece: &str, id: Option<&str>, transcript: &mut Transcript) {
         if id != self.id.as_deref() {
-            self.ends(told);
+            self.ends(transcript);
             self.id = id.map(|id| bounded(id.to_owned(), MAX));
         }
         if piece.is_empty() {
             return;
         }
-        told.words(piece);
+        transcript.words(piece);
         self.message.push_str(piece);
         // Cut at twice the size only, so that each byte is moved once on average.
         if self.message.len() > 2 * MAX {
@@ -48,22 +48,22 @@ impl MessageBuffer {
     }
 
     /// The message is whole.
-    pub(super) fn ends(&mut self, told: &mut Transcript) {
+    pub(super) fn ends(&mut self, transcript: &mut Transcript) {
         if self.message.trim().is_empty() {
             self.message.clear();
             return;
         }
         let message = bounded(std::mem::take(&mut self.message), MAX);
-        told.message(&message);
+        transcript.message(&message);
         self.in_a_row += 1;
         if self.in_a_row == MAX_IN_A_ROW {
-            told.hopeless(&format!("{MAX_IN_A_ROW} messages in a row without a tool call"));
+            transcript.hopeless(&format!("{MAX_IN_A_ROW} messages in a row without a tool call"));
         }
     }
 
     /// A call comes after the message.
-    pub(super) fn pauses(&mut self, told: &mut Transcript) {
-        self.ends(told);
+    pub(super) fn pauses(&mut self, transcript: &mut Transcript) {
+        self.ends(transcript);
         self.in_a_row = 0;
     }
 }

@@ -30,7 +30,7 @@ struct Answer {
     /// Bytes that were seen of it.
     bytes: usize,
     /// Bytes of them that are told.
-    told: usize,
+    transcript: usize,
     /// Tokens of hidden thought, by the program's estimate.
     thought: u64,
     /// How its figures came.
@@ -55,10 +55,10 @@ impl Answer {
         Tokens { output, ..self.tokens }
     }
 
-    fn tell(&mut self, told: &mut Transcript) {
-        self.told = self.bytes;
+    fn tell(&mut self, transcript: &mut Transcript) {
+        self.transcript = self.bytes;
         let model = Some(self.model.as_str()).filter(|model| !model.is_empty());
-        told.request(&self.id, model, self.tokens());
+        transcript.request(&self.id, model, self.tokens());
     }
 
     /// Takes figures that are there; none is ever smaller than before.
@@ -78,53 +78,53 @@ impl Answer {
 
 impl Answers {
     /// Nothing is answered without being read: a service that says so does not count.
-    pub(super) fn look_for_uncounted(&self, told: &mut Transcript) {
+    pub(super) fn look_for_uncounted(&self, transcript: &mut Transcript) {
         if self.known.iter().any(|answer| answer.source != Source::Blocks && answer.tokens.read() == 0) {
-            told.lost_count("the service does not report the usage of an answer");
+            transcript.lost_count("the service does not report the usage of an answer");
         }
     }
 
     /// An answer begins, and will come bit by bit.
-    pub(super) fn begin(&mut self, id: &str, model: &str, usage: &Value, told: &mut Transcript) {
-        self.look_for_uncounted(told);
+    pub(super) fn begin(&mut self, id: &str, model: &str, usage: &Value, transcript: &mut Transcript) {
+        self.look_for_uncounted(transcript);
         let Some(answer) = self.of(id) else { return };
         model.clone_into(&mut answer.model);
         answer.source = Source::Pieces;
         answer.take(usage);
-        answer.tell(told);
+        answer.tell(transcript);
     }
 
     /// An answer grew by so many bytes.
-    pub(super) fn grow(&mut self, id: &str, bytes: usize, told: &mut Transcript) {
+    pub(super) fn grow(&mut self, id: &str, bytes: usize, transcript: &mut Transcript) {
         if let Some(answer) = self.under_way(id) {
             answer.bytes = answer.bytes.saturating_add(bytes);
-            if answer.bytes - answer.told >= TELLING {
-                answer.tell(told);
+            if answer.bytes - answer.transcript >= TELLING {
+                answer.tell(transcript);
             }
         }
     }
 
     /// The model thought, out of sight.
-    pub(super) fn think(&mut self, tokens: u64, told: &mut Transcript) {
+    pub(super) fn think(&mut self, tokens: u64, transcript: &mut Transcript) {
         if let Some(answer) = self.under_way("") {
             answer.thought = answer.thought.saturating_add(tokens);
-            answer.tell(told);
+            answer.tell(transcript);
         }
     }
 
     /// The true figures of an answer.
-    pub(super) fn settle(&mut self, id: &str, usage: &Value, told: &mut Transcript) {
+    pub(super) fn settle(&mut self, id: &str, usage: &Value, transcript: &mut Transcript) {
         if let Some(answer) = self.under_way(id)
             && usage["output_tokens"].is_u64()
         {
             answer.take(usage);
             answer.source = Source::End;
-            answer.tell(told);
+            answer.tell(transcript);
         }
     }
 
     /// A block of an answer, whole.
-    pub(super) fn block(&mut self, message: &Value, content: &[Value], told: &mut Transcript) {
+    pub(super) fn block(&mut self, message: &Value, content: &[Value], transcript: &mut Transcript) {
         let Some(answer) = self.of(text(&message["id"])) else { return };
         text(&message["model"]).clone_into(&mut answer.model);
         answer.take(&message["usage"]);
@@ -136,7 +136,7 @@ impl Answers {
             let bytes: usize = content.iter().map(size).sum();
             answer.bytes = answer.bytes.saturating_add(bytes);
         }
-        answer.tell(told);
+        answer.tell(transcript);
     }
 
     fn of(&mut self, id: &str) -> Option<&mut Answer> {

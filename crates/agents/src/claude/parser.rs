@@ -111,20 +111,20 @@ impl Event {
 }
 
 impl Parser for Claude {
-    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+    fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
         if let Some(piece) = Piece::of(line) {
-            self.answers.grow(&piece.answer, piece.bytes, told);
+            self.answers.grow(&piece.answer, piece.bytes, transcript);
             self.began = true;
             return;
         }
         let Ok(event) = serde_json::from_str::<Event>(line) else { return };
         match event.kind.as_str() {
-            "stream_event" => self.streamed(&event, told),
-            "assistant" => self.assistant(&event, told),
-            "user" => self.results(&event, told),
-            "system" => self.system(&event, told),
+            "stream_event" => self.streamed(&event, transcript),
+            "assistant" => self.assistant(&event, transcript),
+            "user" => self.results(&event, transcript),
+            "system" => self.system(&event, transcript),
             "rate_limit_event" => self.limit(&event.rate_limit_info),
-            "result" => self.result(&event, told),
+            "result" => self.result(&event, transcript),
             _ => return,
         }
         self.began = true;
@@ -140,21 +140,21 @@ impl Parser for Claude {
         self.stderr.push_back(beginning(line.trim()).to_owned());
     }
 
-    fn end(&mut self, ended: &Ended, told: &mut Transcript) {
+    fn end(&mut self, ended: &Ended, transcript: &mut Transcript) {
         let Ended::Exited { code } = ended else { return };
-        match told.said_end() {
+        match transcript.said_end() {
             // Both cannot be true, and the worse of two stories is believed.
             Some(Terminal::Completed) if *code != 0 => {
-                told.terminal(Terminal::Failed(format!("exit code {code} after it reported completion")));
+                transcript.terminal(Terminal::Failed(format!("exit code {code} after it reported completion")));
             }
             // It refused its arguments or its settings; standard error says why.
             None if !self.began && *code != 0 && !self.stderr.is_empty() => {
                 let words = self.stderr.make_contiguous().join(" · ");
-                if let Some(mut trouble) = classify(None, &words, told.now()) {
+                if let Some(mut trouble) = classify(None, &words, transcript.now()) {
                     trouble.advice = REFUSALS.advice(trouble.kind).map(str::to_owned);
-                    told.trouble(trouble);
+                    transcript.trouble(trouble);
                 }
-                told.terminal(Terminal::Failed(words));
+                transcript.terminal(Terminal::Failed(words));
             }
             Some(_) | None => {}
         }
@@ -178,28 +178,28 @@ impl Claude {
     }
 
     /// A piece of an answer, as the service sends it.
-    fn streamed(&mut self, event: &Event, told: &mut Transcript) {
+    fn streamed(&mut self, event: &Event, transcript: &mut Transcript) {
         let inner = &event.event;
         match text(&inner["type"]) {
             "message_start" => {
                 let message = &inner["message"];
-                self.answers.begin(text(&message["id"]), text(&message["model"]), &message["usage"], told);
+                self.answers.begin(text(&message["id"]), text(&message["model"]), &message["usage"], transcript);
                 if event.is_main() {
-                    self.answered(told);
+                    self.answered(transcript);
                 }
             }
             "content_block_delta" => {
                 let delta = &inner["delta"];
                 let piece = [&delta["text"], &delta["partial_json"]].map(text).map(str::len);
-                self.answers.grow(text(&event.api_message_id), piece[0] + piece[1], told);
+                self.answers.grow(text(&event.api_message_id), piece[0] + piece[1], transcript);
             }
-            "message_delta" => self.answers.settle(text(&event.api_message_id), &inner["usage"], told),
+            "message_delta" => self.answers.settle(text(&event.api_message_id), &inner["usage"], transcript),
             _ => {}
         }
     }
 
     /// A block of an answer, whole.
-    fn assistant(&mut self, event: &Event, told: &mut Transcript) {
+    fn assistant(&mut self, event: &Event, transcript: &mut Transcript) {
         let message = &event.message;
         let content = message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
         if event.is_api_error_message == Value::Bool(true) || text(&message["model"]) == NOBODY {
@@ -210,24 +210,24 @@ impl Claude {
             return;
         }
         if event.is_main() {
-            self.answered(told);
+            self.answered(transcript);
         } else if self.failure.is_none() {
             // Whatever was tried again worked: nothing tells whose request it was.
-            told.recovered();
+            transcript.recovered();
         }
-        self.answers.block(message, content, told);
+        self.answers.block(message, content, transcript);
         for block in content {
             let (id, kind) = (text(&block["id"]), text(&block["type"]));
             match kind {
-                "text" if event.is_main() => self.say(text(&block["text"]), told),
+                "text" if event.is_main() => self.say(text(&block["text"]), transcript),
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                    told.call(id, text(&block["name"]), &called_with(&block["input"]));
+                    transcript.call(id, text(&block["name"]), &called_with(&block["input"]));
                 }
                 // Tools that the service itself runs.
                 kind if kind.ends_with("_tool_result") => {
                     let problem = text(&block["content"]["error_code"]);
                     let end = if problem.is_empty() { CallEnd::Done } else { CallEnd::Failed(problem.to_owned()) };
-                    told.call_ended(text(&block["tool_use_id"]), kind, end);
+                    transcript.call_ended(text(&block["tool_use_id"]), kind, end);
                 }
                 _ => {}
             }
@@ -235,7 +235,7 @@ impl Claude {
     }
 
     /// Results of tools.
-    fn results(&mut self, event: &Event, told: &mut Transcript) {
+    fn results(&mut self, event: &Event, transcript: &mut Transcript) {
         let blocks = event.message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
         for block in blocks.iter().filter(|block| text(&block["type"]) == "tool_result") {
             let id = text(&block["tool_use_id"]);
@@ -248,55 +248,55 @@ impl Claude {
                 if self.confinement == Confinement::Sandbox
                     && let Some(line) = refused_by_sandbox(&block["content"])
                 {
-                    told.fault(FaultKind::SandboxRefused, line);
+                    transcript.fault(FaultKind::SandboxRefused, line);
                 }
                 CallEnd::Failed(error_words(&block["content"]))
             } else {
                 CallEnd::Done
             };
-            told.call_ended(id, "tool", end);
+            transcript.call_ended(id, "tool", end);
         }
     }
 
-    fn system(&mut self, event: &Event, told: &mut Transcript) {
+    fn system(&mut self, event: &Event, transcript: &mut Transcript) {
         match text(&event.subtype) {
             "init" => {
                 let model = text(&event.model);
                 if !model.is_empty() {
-                    told.model(model);
+                    transcript.model(model);
                 }
             }
-            "api_retry" => self.retry(event, told),
+            "api_retry" => self.retry(event, transcript),
             "permission_denied" => self.remember_denied(text(&event.tool_use_id)),
-            "thinking_tokens" => self.answers.think(event.estimated_tokens_delta.as_u64().unwrap_or(0), told),
+            "thinking_tokens" => self.answers.think(event.estimated_tokens_delta.as_u64().unwrap_or(0), transcript),
             "compact_boundary" => {
                 // The request that wrote the summary is not shown: it read what was there, and wrote what is left.
                 let count = |name: &str| event.compact_metadata[name].as_u64().unwrap_or(0);
                 let tokens =
                     Tokens { cache_read: count("pre_tokens"), output: count("post_tokens"), ..Tokens::default() };
                 self.compactions = self.compactions.saturating_add(1);
-                told.request(&format!("compaction {}", self.compactions), None, tokens);
+                transcript.request(&format!("compaction {}", self.compactions), None, tokens);
             }
             "task_notification" if matches!(text(&event.status), "failed" | "killed") => {
-                told.call_ended(text(&event.task_id), "task", CallEnd::Failed(text(&event.summary).to_owned()));
+                transcript.call_ended(text(&event.task_id), "task", CallEnd::Failed(text(&event.summary).to_owned()));
             }
             _ => {}
         }
     }
 
-    fn retry(&mut self, event: &Event, told: &mut Transcript) {
+    fn retry(&mut self, event: &Event, transcript: &mut Transcript) {
         let number = |value: &Value| value.as_u64().unwrap_or(0);
         let status = event.error_status.as_u64().and_then(|status| u16::try_from(status).ok());
         let error = text(&event.error);
         let answer = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
-        told.retries(&format!("{answer}, retry {} of {}", number(&event.attempt), number(&event.max_retries)));
-        if told.known_trouble().is_none() {
+        transcript.retries(&format!("{answer}, retry {} of {}", number(&event.attempt), number(&event.max_retries)));
+        if transcript.known_trouble().is_none() {
             // Where no status came, nothing did.
             let detail = if status.is_none() && error == "unknown" { "connection_failed" } else { "" };
             let (error, detail) = (error.to_owned(), detail.to_owned());
             let failure = Failure { error, detail, status, words: answer, ..Failure::default() };
-            if let Some(trouble) = failure.trouble("", told.now()) {
-                told.trouble(trouble);
+            if let Some(trouble) = failure.trouble("", transcript.now()) {
+                transcript.trouble(trouble);
             }
         }
     }
@@ -309,32 +309,32 @@ impl Claude {
     }
 
     /// The end of a turn.
-    fn result(&mut self, event: &Event, told: &mut Transcript) {
-        self.answers.look_for_uncounted(told);
-        self.spending.add(&event.model_usage_since_last_result, &event.model_usage, &event.total_cost_usd, told);
+    fn result(&mut self, event: &Event, transcript: &mut Transcript) {
+        self.answers.look_for_uncounted(transcript);
+        self.spending.add(&event.model_usage_since_last_result, &event.model_usage, &event.total_cost_usd, transcript);
         for denial in event.permission_denials.as_array().map(Vec::as_slice).unwrap_or_default() {
             let id = text(&denial["tool_use_id"]);
             if !self.knows_denied(id) {
                 self.remember_denied(id);
                 let what = format!("{}: {}", text(&denial["tool_name"]), called_with(&denial["tool_input"]));
-                told.fault(FaultKind::Denied, &what);
+                transcript.fault(FaultKind::Denied, &what);
             }
         }
         let (subtype, reason) = (text(&event.subtype), text(&event.terminal_reason));
         let said = text(&event.result);
         match (subtype, reason) {
-            ("error_max_turns", _) | (_, "max_turns") => told.terminal(Terminal::TurnLimit),
-            ("error_max_budget_usd", _) | (_, "budget_exhausted") => told.terminal(Terminal::BudgetLimit),
+            ("error_max_turns", _) | (_, "max_turns") => transcript.terminal(Terminal::TurnLimit),
+            ("error_max_budget_usd", _) | (_, "budget_exhausted") => transcript.terminal(Terminal::BudgetLimit),
             ("success", "completed" | "") if event.is_error == Value::Bool(false) => {
-                self.answered(told);
-                self.say(said, told);
-                told.terminal(Terminal::Completed);
+                self.answered(transcript);
+                self.say(said, transcript);
+                transcript.terminal(Terminal::Completed);
             }
-            _ => self.failed(event, reason, said, told),
+            _ => self.failed(event, reason, said, transcript),
         }
     }
 
-    fn failed(&mut self, event: &Event, reason: &str, said: &str, told: &mut Transcript) {
+    fn failed(&mut self, event: &Event, reason: &str, said: &str, transcript: &mut Transcript) {
         let first_error = text(&event.errors[0]);
         let words = [said, first_error, reason].into_iter().find(|words| !words.is_empty());
         let words = words.unwrap_or("it did not report completion").to_owned();
@@ -353,27 +353,27 @@ impl Claude {
                 until: self.until.or(before.until),
                 words: words.clone(),
             };
-            if let Some(trouble) = failure.trouble(reason, told.now()) {
-                told.trouble(trouble);
+            if let Some(trouble) = failure.trouble(reason, transcript.now()) {
+                transcript.trouble(trouble);
             }
         }
-        told.terminal(Terminal::Failed(words));
+        transcript.terminal(Terminal::Failed(words));
     }
 
     /// The model answered in the main conversation: what was refused before is over.
-    fn answered(&mut self, told: &mut Transcript) {
+    fn answered(&mut self, transcript: &mut Transcript) {
         self.failure = None;
         self.until = None;
-        if told.known_trouble().is_some() {
-            told.recovered();
+        if transcript.known_trouble().is_some() {
+            transcript.recovered();
         }
     }
 
-    fn say(&mut self, words: &str, told: &mut Transcript) {
+    fn say(&mut self, words: &str, transcript: &mut Transcript) {
         // A result repeats the last words.
         if !words.is_empty() && words != self.words {
             words.clone_into(&mut self.words);
-            told.message(words);
+            transcript.message(words);
         }
     }
 

@@ -4,13 +4,13 @@ use serde_json::json;
 use super::super::words;
 use super::*;
 use crate::golden;
-use crate::transcript::Told;
+use crate::transcript::TranscriptSummary;
 
 const DONE: Ended = Ended::Exited { code: 0 };
 
 struct Run {
     parser: Claude,
-    told: Transcript,
+    transcript: Transcript,
 }
 
 impl Run {
@@ -19,16 +19,16 @@ impl Run {
     }
 
     fn confined(confinement: Confinement, events: &[Value]) -> Self {
-        let mut run = Self { parser: Claude::new(confinement), told: golden::transcript() };
+        let mut run = Self { parser: Claude::new(confinement), transcript: golden::transcript() };
         for event in events {
-            run.parser.stdout(&event.to_string(), &mut run.told);
+            run.parser.stdout(&event.to_string(), &mut run.transcript);
         }
         run
     }
 
-    fn ended(mut self, ended: &Ended) -> Told {
-        self.parser.end(ended, &mut self.told);
-        self.told.finish(ended, false)
+    fn ended(mut self, ended: &Ended) -> TranscriptSummary {
+        self.parser.end(ended, &mut self.transcript);
+        self.transcript.finish(ended, false)
     }
 }
 
@@ -60,13 +60,13 @@ fn without(mut event: Value, key: &str) -> Value {
     event
 }
 
-fn kinds(told: &Told) -> Vec<FaultKind> {
-    told.faults.iter().map(|fault| fault.kind).collect()
+fn kinds(transcript: &TranscriptSummary) -> Vec<FaultKind> {
+    transcript.faults.iter().map(|fault| fault.kind).collect()
 }
 
 #[test]
 fn success_needs_all_three_signs_of_it() {
-    let is_success = |event: Value| matches!(Run::of(&[event]).told.said_end(), Some(Terminal::Completed));
+    let is_success = |event: Value| matches!(Run::of(&[event]).transcript.said_end(), Some(Terminal::Completed));
     assert!(is_success(result()));
     // Older versions name no reason.
     assert!(is_success(without(result(), "terminal_reason")));
@@ -82,9 +82,9 @@ fn success_needs_all_three_signs_of_it() {
 
 #[test]
 fn an_end_that_the_exit_code_contradicts_is_no_success() {
-    let told = Run::of(&[said("Done."), result()]).ended(&Ended::Exited { code: 1 });
-    assert_eq!(kinds(&told), [FaultKind::Failed]);
-    assert!(told.faults[0].detail.contains("exit code 1"), "{:?}", told.faults);
+    let transcript = Run::of(&[said("Done."), result()]).ended(&Ended::Exited { code: 1 });
+    assert_eq!(kinds(&transcript), [FaultKind::Failed]);
+    assert!(transcript.faults[0].detail.contains("exit code 1"), "{:?}", transcript.faults);
     assert_eq!(kinds(&Run::of(&[said("Done."), result()]).ended(&DONE)), []);
 }
 
@@ -98,16 +98,16 @@ fn a_good_exit_code_alone_is_no_success() {
 fn a_failure_in_its_own_words_is_told() {
     let event =
         json!({"type": "result", "subtype": "error_during_execution", "is_error": true, "errors": ["it broke"]});
-    let told = Run::of(&[event]).ended(&Ended::Exited { code: 1 });
-    assert_eq!(told.faults[0].to_string(), "failed: it broke");
-    assert_eq!(told.trouble, None);
+    let transcript = Run::of(&[event]).ended(&Ended::Exited { code: 1 });
+    assert_eq!(transcript.faults[0].to_string(), "failed: it broke");
+    assert_eq!(transcript.trouble, None);
 }
 
 #[test]
 fn the_last_words_are_those_of_the_main_conversation() {
     let subagent = with(said("I am the subagent. <promise>COMPLETE</promise>"), "parent_tool_use_id", json!("t"));
-    let told = Run::of(&[said("First."), said("Second."), subagent]).ended(&DONE);
-    assert_eq!(told.final_message, "Second.");
+    let transcript = Run::of(&[said("First."), said("Second."), subagent]).ended(&DONE);
+    assert_eq!(transcript.final_message, "Second.");
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn words_that_the_program_wrote_in_the_models_place_are_no_message() {
 #[test]
 fn a_result_does_not_repeat_the_last_words() {
     let mut run = Run::of(&[said("Done.")]);
-    run.told.take_events();
-    run.parser.stdout(&result().to_string(), &mut run.told);
-    assert_eq!(run.told.take_events(), []);
+    run.transcript.take_events();
+    run.parser.stdout(&result().to_string(), &mut run.transcript);
+    assert_eq!(run.transcript.take_events(), []);
 }
 
 #[test]
@@ -132,20 +132,20 @@ fn a_retry_is_a_trouble_until_the_model_answers() {
     let retry = json!({"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 3, "error_status": 529,
         "error": "overloaded"});
     let run = Run::of(std::slice::from_ref(&retry));
-    assert_eq!(run.told.known_trouble().map(|trouble| trouble.kind), Some(TroubleKind::Overload));
+    assert_eq!(run.transcript.known_trouble().map(|trouble| trouble.kind), Some(TroubleKind::Overload));
     let start =
         json!({"type": "stream_event", "event": {"type": "message_start", "message": {"id": "m", "usage": {}}}});
-    assert_eq!(Run::of(&[retry.clone(), start]).told.known_trouble(), None);
+    assert_eq!(Run::of(&[retry.clone(), start]).transcript.known_trouble(), None);
     // A subagent's answer says the same: nobody tells whose request was tried again.
     let answer = with(said("I look."), "parent_tool_use_id", json!("toolu_1"));
-    assert_eq!(Run::of(&[retry, answer]).told.known_trouble(), None);
+    assert_eq!(Run::of(&[retry, answer]).transcript.known_trouble(), None);
 }
 
 #[test]
 fn a_retry_without_an_answer_means_that_nobody_answers() {
     let retry =
         |status: Value| json!({"type": "system", "subtype": "api_retry", "error_status": status, "error": "unknown"});
-    let kind = |status| Run::of(&[retry(status)]).told.known_trouble().map(|trouble| trouble.kind);
+    let kind = |status| Run::of(&[retry(status)]).transcript.known_trouble().map(|trouble| trouble.kind);
     assert_eq!(kind(Value::Null), Some(TroubleKind::Unreachable));
     assert_eq!(kind(json!(400)), None);
 }
@@ -155,9 +155,9 @@ fn retries_without_end_are_ended() {
     let retry =
         json!({"type": "system", "subtype": "api_retry", "attempt": 1, "error_status": 500, "error": "server_error"});
     let run = Run::of(&vec![retry; 100]);
-    assert!(run.told.is_hopeless());
-    let told = run.ended(&Ended::Hopeless);
-    assert_eq!(kinds(&told), [FaultKind::EndlessRetry, FaultKind::Service]);
+    assert!(run.transcript.is_hopeless());
+    let transcript = run.ended(&Ended::Hopeless);
+    assert_eq!(kinds(&transcript), [FaultKind::EndlessRetry, FaultKind::Service]);
 }
 
 #[test]
@@ -211,9 +211,9 @@ fn denials_are_told_once_wherever_they_show() {
         vec![call(), event, answer(), listed.clone()],
         vec![call(), answer(), listed],
     ] {
-        let told = Run::of(&events).ended(&DONE);
-        assert_eq!(kinds(&told), [FaultKind::Denied], "{events:?}");
-        assert!(!told.evidence[0].success);
+        let transcript = Run::of(&events).ended(&DONE);
+        assert_eq!(kinds(&transcript), [FaultKind::Denied], "{events:?}");
+        assert!(!transcript.evidence[0].success);
     }
 }
 
@@ -222,17 +222,17 @@ fn a_call_that_worked_is_not_denied() {
     let mut answer = failed_call("t", "fine");
     answer["message"]["content"][0]["is_error"] = json!(false);
     answer["tool_result_meta"] = json!([{"id": "t", "permission_decision": {"decision": "accept"}}]);
-    let told = Run::of(&[called("t", "Bash", json!({"command": "ls"})), answer, result()]).ended(&DONE);
-    assert_eq!(kinds(&told), []);
-    assert!(told.evidence[0].success);
+    let transcript = Run::of(&[called("t", "Bash", json!({"command": "ls"})), answer, result()]).ended(&DONE);
+    assert_eq!(kinds(&transcript), []);
+    assert!(transcript.evidence[0].success);
 }
 
 #[test]
 fn a_sandbox_is_suspected_only_where_there_is_one() {
     let events =
         [called("t", "Bash", json!({"command": "x"})), failed_call("t", "Exit code 1\nx: Permission denied"), result()];
-    let told = Run::of(&events).ended(&DONE);
-    assert_eq!(told.faults[0].to_string(), "refused by a sandbox: x: Permission denied");
+    let transcript = Run::of(&events).ended(&DONE);
+    assert_eq!(transcript.faults[0].to_string(), "refused by a sandbox: x: Permission denied");
     assert_eq!(kinds(&Run::confined(Confinement::None, &events).ended(&DONE)), []);
     let other =
         [called("t", "Bash", json!({"command": "x"})), failed_call("t", "Exit code 1\n2 tests failed"), result()];
@@ -248,17 +248,17 @@ fn tools_of_the_service_are_calls_too() {
         {"type": "web_fetch_tool_result", "tool_use_id": "f", "content": {"error_code": "unavailable"}},
     ]);
     let event = json!({"type": "assistant", "message": {"id": "m", "model": "scripted-1", "content": content}});
-    let told = Run::of(&[event]).ended(&DONE);
-    let seen: Vec<_> = told.evidence.iter().map(|call| (call.tool.as_str(), call.success)).collect();
+    let transcript = Run::of(&[event]).ended(&DONE);
+    let seen: Vec<_> = transcript.evidence.iter().map(|call| (call.tool.as_str(), call.success)).collect();
     assert_eq!(seen, [("web_search", true), ("web_fetch", false)]);
 }
 
 #[test]
 fn a_task_that_failed_is_evidence() {
     let event = |status: &str| json!({"type": "system", "subtype": "task_notification", "task_id": "x", "status": status, "summary": "it fell"});
-    let told = Run::of(&[event("completed"), event("failed")]).ended(&DONE);
-    assert_eq!(told.evidence.len(), 1);
-    assert_eq!((told.evidence[0].success, told.evidence[0].summary.as_str()), (false, "it fell"));
+    let transcript = Run::of(&[event("completed"), event("failed")]).ended(&DONE);
+    assert_eq!(transcript.evidence.len(), 1);
+    assert_eq!((transcript.evidence[0].success, transcript.evidence[0].summary.as_str()), (false, "it fell"));
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_compaction_counts_before_anybody_says_so() {
     let init = json!({"type": "system", "subtype": "init", "model": "scripted-1", "session_id": "s"});
     let compacted = json!({"type": "system", "subtype": "compact_boundary", "compact_metadata": {"pre_tokens": 1_000_000, "post_tokens": 1000}});
     // A tenth of a dollar from the cache, a cent for the summary.
-    assert_eq!(Run::of(&[init, compacted]).told.spent().micros(), 110_000);
+    assert_eq!(Run::of(&[init, compacted]).transcript.spent().micros(), 110_000);
 }
 
 #[test]
@@ -274,12 +274,12 @@ fn standard_error_speaks_where_nothing_else_does() {
     let run = |events: &[Value], code| {
         let mut run = Run::of(events);
         for line in ["(warning)", "", "error: unknown option '--nonsense'"] {
-            run.parser.stderr(line, &mut run.told);
+            run.parser.stderr(line, &mut run.transcript);
         }
         run.ended(&Ended::Exited { code })
     };
-    let told = run(&[], 1);
-    assert_eq!(told.faults[0].to_string(), "failed: (warning) · error: unknown option '--nonsense'");
+    let transcript = run(&[], 1);
+    assert_eq!(transcript.faults[0].to_string(), "failed: (warning) · error: unknown option '--nonsense'");
     assert_eq!(kinds(&run(&[said("Done.")], 1)), [FaultKind::CutStream]);
     assert_eq!(kinds(&run(&[], 0)), [FaultKind::CutStream]);
 }
@@ -287,7 +287,7 @@ fn standard_error_speaks_where_nothing_else_does() {
 #[test]
 fn a_login_that_is_missed_at_the_start_is_a_trouble() {
     let mut run = Run::of(&[]);
-    run.parser.stderr("Invalid API key · Please run /login", &mut run.told);
+    run.parser.stderr("Invalid API key · Please run /login", &mut run.transcript);
     let trouble = run.ended(&Ended::Exited { code: 1 }).trouble.unwrap();
     assert_eq!(trouble.kind, TroubleKind::Authentication);
     assert!(trouble.advice.is_some());
@@ -297,7 +297,7 @@ fn a_login_that_is_missed_at_the_start_is_a_trouble() {
 fn little_is_remembered_of_standard_error() {
     let mut run = Run::of(&[]);
     for _ in 0..100 {
-        run.parser.stderr(&"é".repeat(10_000), &mut run.told);
+        run.parser.stderr(&"é".repeat(10_000), &mut run.transcript);
     }
     assert_eq!(run.parser.stderr.len(), MAX_STDERR);
     assert!(run.parser.stderr.iter().all(|line| line.len() <= words::MAX));
@@ -309,9 +309,9 @@ fn events_of_other_shapes_say_nothing() {
     for kind in ["assistant", "user", "system", "stream_event", "rate_limit_event", "tomorrow"] {
         for key in ["message", "event", "subtype", "rate_limit_info", "tool_result_meta"] {
             for shape in &shapes {
-                let told = Run::of(&[with(json!({"type": kind}), key, shape.clone())]).ended(&DONE);
+                let transcript = Run::of(&[with(json!({"type": kind}), key, shape.clone())]).ended(&DONE);
                 assert_eq!(
-                    (told.cost, kinds(&told)),
+                    (transcript.cost, kinds(&transcript)),
                     (Cost::Unknown, vec![FaultKind::CutStream]),
                     "{kind} {key} {shape}"
                 );

@@ -20,13 +20,13 @@ pub(super) struct Spending {
 
 impl Spending {
     /// Takes the figures of one result. `since` counts from the result before; older versions have only sums over the session.
-    pub(super) fn add(&mut self, since: &Value, session: &Value, cost: &Value, told: &mut Transcript) {
+    pub(super) fn add(&mut self, since: &Value, session: &Value, cost: &Value, transcript: &mut Transcript) {
         let (models, is_sum) = match (since.as_object(), session.as_object()) {
             (Some(since), _) => (since, false),
             (None, Some(session)) => (session, true),
             (None, None) => {
                 if let Some(dollars) = cost.as_f64() {
-                    told.own_cost(dollars);
+                    transcript.own_cost(dollars);
                 }
                 return;
             }
@@ -49,11 +49,11 @@ impl Spending {
             }
         }
         for (model, tokens) in &self.models {
-            told.total(Some(model), *tokens);
+            transcript.total(Some(model), *tokens);
         }
         match self.is_guess {
-            true => told.no_own_cost(),
-            false => told.own_cost(self.dollars),
+            true => transcript.no_own_cost(),
+            false => transcript.own_cost(self.dollars),
         }
     }
 }

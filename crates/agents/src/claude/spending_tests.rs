@@ -11,11 +11,11 @@ fn usage(input: u64, dollars: f64, basis: &str) -> Value {
 }
 
 fn cost(results: &[(Value, Value, Value)]) -> Cost {
-    let (mut spending, mut told) = (Spending::default(), golden::transcript());
+    let (mut spending, mut transcript) = (Spending::default(), golden::transcript());
     for (since, session, total) in results {
-        spending.add(since, session, total, &mut told);
+        spending.add(since, session, total, &mut transcript);
     }
-    told.finish(&ENDED, false).cost
+    transcript.finish(&ENDED, false).cost
 }
 
 fn known(micros: i64) -> Cost {
@@ -64,9 +64,9 @@ fn figures_that_are_none_say_nothing() {
 
 #[test]
 fn models_are_not_remembered_without_end() {
-    let (mut spending, mut told) = (Spending::default(), golden::transcript());
+    let (mut spending, mut transcript) = (Spending::default(), golden::transcript());
     for number in 0..200 {
-        spending.add(&json!({format!("m{number}"): {"inputTokens": 1}}), &Value::Null, &Value::Null, &mut told);
+        spending.add(&json!({format!("m{number}"): {"inputTokens": 1}}), &Value::Null, &Value::Null, &mut transcript);
     }
     assert_eq!(spending.models.len(), MAX_MODELS);
 }

@@ -57,58 +57,58 @@ impl Codex {
         }
     }
 
-    fn item(&mut self, item: &Value, is_over: bool, told: &mut Transcript) {
+    fn item(&mut self, item: &Value, is_over: bool, transcript: &mut Transcript) {
         let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "agent_message" if is_over => {
-                told.recovered();
-                told.message(text("text"));
+                transcript.recovered();
+                transcript.message(text("text"));
             }
             "reasoning" if is_over => {
-                told.recovered();
-                told.words(&format!("{}\n", text("text")));
+                transcript.recovered();
+                transcript.words(&format!("{}\n", text("text")));
             }
             // Warnings and plans; what is fatal comes as `turn.failed`.
             "agent_message" | "reasoning" | "error" | "todo_list" | "" => {}
             kind => {
                 let Some((tool, input)) = call(kind, item) else { return };
-                told.recovered();
-                told.call(text("id"), &tool, &input);
+                transcript.recovered();
+                transcript.call(text("id"), &tool, &input);
                 if is_over {
                     let end = outcome(kind, item);
-                    self.refused(item, &end, told);
-                    told.call_ended(text("id"), &tool, end);
+                    self.refused(item, &end, transcript);
+                    transcript.call_ended(text("id"), &tool, end);
                 }
             }
         }
     }
 
     /// A command that failed, maybe at the walls of a sandbox.
-    fn refused(&self, item: &Value, end: &CallEnd, told: &mut Transcript) {
+    fn refused(&self, item: &Value, end: &CallEnd, transcript: &mut Transcript) {
         if !matches!(end, CallEnd::Failed(_)) {
             return;
         }
         let output = item.get("aggregated_output").and_then(Value::as_str).unwrap_or_default();
         match (self.guard, output.lines().find(|line| line.contains(READ_ONLY))) {
-            (Guard::Own, Some(line)) => told.fault(FaultKind::SandboxRefused, line),
+            (Guard::Own, Some(line)) => transcript.fault(FaultKind::SandboxRefused, line),
             (Guard::Own, None) => {}
-            (Guard::Outer, _) => told.failed_with(output),
+            (Guard::Outer, _) => transcript.failed_with(output),
         }
     }
 }
 
 /// An error that is not the last word. Any other is said again when the turn fails.
-fn error(words: &str, told: &mut Transcript) {
+fn error(words: &str, transcript: &mut Transcript) {
     if words.starts_with("Reconnecting") {
-        told.retries(words);
-        if let Some(trouble) = refusal::trouble(words, None, told.now()) {
-            told.trouble(trouble);
+        transcript.retries(words);
+        if let Some(trouble) = refusal::trouble(words, None, transcript.now()) {
+            transcript.trouble(trouble);
         }
     }
 }
 
 impl Parser for Codex {
-    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+    fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
         let Ok(event) = serde_json::from_str::<Value>(line) else { return };
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = text("type");
@@ -117,15 +117,15 @@ impl Parser for Codex {
             "thread.started" => self.thread(text("thread_id")),
             "item.started" | "item.updated" | "item.completed" => {
                 if let Some(item) = event.get("item") {
-                    self.item(item, kind == "item.completed", told);
+                    self.item(item, kind == "item.completed", transcript);
                 }
             }
-            "error" => error(text("message"), told),
+            "error" => error(text("message"), transcript),
             "turn.completed" => {
                 self.completed = event.get("usage").map(tokens);
                 self.failed = None;
-                told.recovered();
-                told.terminal(Terminal::Completed);
+                transcript.recovered();
+                transcript.terminal(Terminal::Completed);
             }
             "turn.failed" => {
                 let words = event.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
@@ -135,7 +135,7 @@ impl Parser for Codex {
                 } else {
                     refusal::spoken(words)
                 };
-                told.terminal(Terminal::Failed(words));
+                transcript.terminal(Terminal::Failed(words));
             }
             _ => {}
         }
@@ -149,13 +149,13 @@ impl Parser for Codex {
         }
     }
 
-    fn look(&mut self, told: &mut Transcript) {
+    fn look(&mut self, transcript: &mut Transcript) {
         if let Some(files) = &mut self.files {
-            files.look(&mut self.rollouts, told);
+            files.look(&mut self.rollouts, transcript);
         }
     }
 
-    fn side(&mut self, line: &str, told: &mut Transcript) {
+    fn side(&mut self, line: &str, transcript: &mut Transcript) {
         // A thread that goes on from another one repeats its opening after its own.
         if let Some(id) = Rollouts::thread_of(line)
             && (self.aside.is_none() || !self.rollouts.knows(&id))
@@ -163,32 +163,32 @@ impl Parser for Codex {
             self.aside = self.rollouts.begin(&id).map(|()| id);
         }
         if let Some(id) = &self.aside {
-            self.rollouts.line(id, line, told);
+            self.rollouts.line(id, line, transcript);
         }
     }
 
-    fn end(&mut self, ended: &Ended, told: &mut Transcript) {
+    fn end(&mut self, ended: &Ended, transcript: &mut Transcript) {
         if let Some(files) = &mut self.files {
-            files.drain(&mut self.rollouts, told);
+            files.drain(&mut self.rollouts, transcript);
         }
         if let Some(used) = self.completed {
             let missing = used.less(self.rollouts.total());
             if !self.rollouts.has_counted() {
                 // Of the whole thread, so more than this run where it went on with an earlier one, and never less.
-                told.total(None, used);
+                transcript.total(None, used);
             } else if !missing.is_none() {
-                told.request("not in the record", None, missing);
+                transcript.request("not in the record", None, missing);
             }
         }
         if let Some(words) = &self.failed {
             // What it failed of at last says more than what it tried again before.
-            told.recovered();
-            if let Some(trouble) = refusal::trouble(words, self.rollouts.error(), told.now()) {
+            transcript.recovered();
+            if let Some(trouble) = refusal::trouble(words, self.rollouts.error(), transcript.now()) {
                 let until = trouble.until.or_else(|| self.rollouts.free_again(trouble.kind));
-                told.trouble(ralph_model::Trouble { until, ..trouble });
+                transcript.trouble(ralph_model::Trouble { until, ..trouble });
             }
-        } else if let (Ended::Exited { .. }, None, Some(words)) = (ended, told.said_end(), &self.complaint) {
-            told.terminal(Terminal::Failed(words.clone()));
+        } else if let (Ended::Exited { .. }, None, Some(words)) = (ended, transcript.said_end(), &self.complaint) {
+            transcript.terminal(Terminal::Failed(words.clone()));
         }
     }
 }

@@ -55,32 +55,32 @@ impl Files {
     }
 
     /// Reads what was written since the last look.
-    pub(crate) fn look(&mut self, rollouts: &mut Rollouts, told: &mut Transcript) {
+    pub(crate) fn look(&mut self, rollouts: &mut Rollouts, transcript: &mut Transcript) {
         if !self.has_main() || self.looks.is_multiple_of(LOOKS) {
-            self.find(rollouts, told);
+            self.find(rollouts, transcript);
         }
         self.looks = self.looks.wrapping_add(1);
-        self.read(MAX_PER_LOOK, rollouts, told);
+        self.read(MAX_PER_LOOK, rollouts, transcript);
     }
 
     /// Reads all that is left.
-    pub(crate) fn drain(&mut self, rollouts: &mut Rollouts, told: &mut Transcript) {
-        self.find(rollouts, told);
-        self.read(MAX_AT_END, rollouts, told);
+    pub(crate) fn drain(&mut self, rollouts: &mut Rollouts, transcript: &mut Transcript) {
+        self.find(rollouts, transcript);
+        self.read(MAX_AT_END, rollouts, transcript);
     }
 
-    fn read(&mut self, most: u64, rollouts: &mut Rollouts, told: &mut Transcript) {
+    fn read(&mut self, most: u64, rollouts: &mut Rollouts, transcript: &mut Transcript) {
         for followed in &mut self.followed {
-            followed.record.read(&mut most.clone(), |line| rollouts.line(&followed.thread, line, told));
+            followed.record.read(&mut most.clone(), |line| rollouts.line(&followed.thread, line, transcript));
             if !followed.is_whole() {
-                told.lost_count("its usage record was changed from outside");
+                transcript.lost_count("its usage record was changed from outside");
             }
         }
     }
 
     /// Looks for the record of the main thread, and for those of threads that came out of it.
-    fn find(&mut self, rollouts: &mut Rollouts, told: &mut Transcript) {
-        let mut days = days(told.now());
+    fn find(&mut self, rollouts: &mut Rollouts, transcript: &mut Transcript) {
+        let mut days = days(transcript.now());
         // A thread that is taken up again is recorded where it began.
         if !self.has_main()
             && let Some(begun) = begun(&self.main)
@@ -98,20 +98,27 @@ impl Files {
                         self.follow(&folder, &name, thread);
                     }
                 } else if begun(thread).is_some_and(|begun| begun >= self.start) {
-                    self.stranger(&folder, &name, thread, rollouts, told);
+                    self.stranger(&folder, &name, thread, rollouts, transcript);
                 }
             }
         }
     }
 
     /// A record that began during the run, and may be of a thread that came out of it.
-    fn stranger(&mut self, folder: &OwnedFd, name: &str, thread: &str, rollouts: &mut Rollouts, told: &mut Transcript) {
+    fn stranger(
+        &mut self,
+        folder: &OwnedFd,
+        name: &str,
+        thread: &str,
+        rollouts: &mut Rollouts,
+        transcript: &mut Transcript,
+    ) {
         if rollouts.knows(thread) || self.strangers.contains(name) {
             return;
         }
         if self.strangers.len() == MAX_STRANGERS || self.followed.len() == MAX_THREADS {
             // It may be one of this run, and nobody looks.
-            told.lost_count("it has more threads than Ralph can follow");
+            transcript.lost_count("it has more threads than Ralph can follow");
             return;
         }
         let Some(line) = plain(folder, name).and_then(first_line) else { return };

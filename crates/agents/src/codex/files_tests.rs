@@ -14,7 +14,7 @@ const OTHER: &str = "01a1df14-1e02-7000-8000-000000000003";
 struct Case {
     sessions: tempfile::TempDir,
     rollouts: Rollouts,
-    told: Transcript,
+    transcript: Transcript,
     files: Files,
 }
 
@@ -24,7 +24,7 @@ impl Case {
         let mut rollouts = Rollouts::new(golden::NOW, Guard::Outer);
         rollouts.begin(MAIN).unwrap();
         let files = Files::new(sessions.path().to_owned(), MAIN, golden::NOW).unwrap();
-        Self { sessions, rollouts, told: golden::transcript(), files }
+        Self { sessions, rollouts, transcript: golden::transcript(), files }
     }
 
     fn path(&self, day: &str, thread: &str) -> PathBuf {
@@ -35,8 +35,8 @@ impl Case {
 
     /// The tokens written that are counted after a look.
     fn look(&mut self) -> u64 {
-        self.files.look(&mut self.rollouts, &mut self.told);
-        std::mem::replace(&mut self.told, golden::transcript())
+        self.files.look(&mut self.rollouts, &mut self.transcript);
+        std::mem::replace(&mut self.transcript, golden::transcript())
             .finish(&ralph_model::Ended::Stopped, false)
             .usage
             .output_tokens
@@ -169,10 +169,10 @@ fn more_threads_than_are_followed_leave_the_cost_unknown() {
         let thread = format!("01a1df14-1e01-7000-8000-{number:012x}");
         append(&case.path("2026/11/15", &thread), &(opening(&thread, MAIN) + &used(&thread, 1)));
     }
-    case.files.look(&mut case.rollouts, &mut case.told);
-    let told = case.told.finish(&ralph_model::Ended::Exited { code: 0 }, false);
-    assert_eq!(told.cost, ralph_model::Cost::Unknown);
-    assert!(told.usage.output_tokens >= 10, "what was seen is still told");
+    case.files.look(&mut case.rollouts, &mut case.transcript);
+    let transcript = case.transcript.finish(&ralph_model::Ended::Exited { code: 0 }, false);
+    assert_eq!(transcript.cost, ralph_model::Cost::Unknown);
+    assert!(transcript.usage.output_tokens >= 10, "what was seen is still told");
 }
 
 #[test]
@@ -180,11 +180,11 @@ fn a_record_that_somebody_cuts_leaves_the_cost_unknown() {
     let mut case = Case::new();
     let record = case.path("2026/11/15", MAIN);
     append(&record, &(opening(MAIN, MAIN) + &used(MAIN, 10)));
-    case.files.look(&mut case.rollouts, &mut case.told);
-    assert_eq!(case.told.why_lost_count(), None);
+    case.files.look(&mut case.rollouts, &mut case.transcript);
+    assert_eq!(case.transcript.why_lost_count(), None);
     fs::write(&record, "").unwrap();
-    case.files.look(&mut case.rollouts, &mut case.told);
-    assert!(case.told.why_lost_count().is_some());
+    case.files.look(&mut case.rollouts, &mut case.transcript);
+    assert!(case.transcript.why_lost_count().is_some());
     let ended = ralph_model::Ended::Signalled { signal: 9 };
-    assert_eq!(case.told.finish(&ended, false).cost, ralph_model::Cost::Unknown);
+    assert_eq!(case.transcript.finish(&ended, false).cost, ralph_model::Cost::Unknown);
 }

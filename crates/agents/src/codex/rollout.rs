@@ -123,33 +123,35 @@ impl Rollouts {
     }
 
     /// A line of the record of a thread.
-    pub(crate) fn line(&mut self, id: &str, line: &str, told: &mut Transcript) {
+    pub(crate) fn line(&mut self, id: &str, line: &str, transcript: &mut Transcript) {
         let Some(at) = self.threads.iter().position(|thread| thread.id == id) else { return };
         let Ok(line) = serde_json::from_str::<Value>(line) else { return };
         let Some(payload) = line.get("payload") else { return };
         let is_now = stamp(&line).is_none_or(|stamp| stamp >= self.start);
         match (text(&line, "type"), text(payload, "type")) {
-            ("turn_context", _) => self.model(at, text(payload, "model"), is_now, told),
-            ("event_msg", "thread_settings_applied") => self.settings(at, payload, is_now, told),
-            ("token_usage_record", _) => self.request(at, payload, is_now, told),
-            ("event_msg", "token_count") => self.count(at, payload, is_now, told),
+            ("turn_context", _) => self.model(at, text(payload, "model"), is_now, transcript),
+            ("event_msg", "thread_settings_applied") => self.settings(at, payload, is_now, transcript),
+            ("token_usage_record", _) => self.request(at, payload, is_now, transcript),
+            ("event_msg", "token_count") => self.count(at, payload, is_now, transcript),
             _ if !is_now => {}
             ("event_msg", "task_complete") if at == 0 => {
                 self.error = payload.pointer("/error/codex_error_info").filter(|code| !code.is_null()).cloned();
             }
             ("event_msg", "item_completed") => self.shown(at, payload.pointer("/item/id")),
             ("response_item", "function_call" | "custom_tool_call") => self.call(at, payload),
-            ("response_item", "function_call_output" | "custom_tool_call_output") => self.answer(at, payload, told),
+            ("response_item", "function_call_output" | "custom_tool_call_output") => {
+                self.answer(at, payload, transcript)
+            }
             _ => {}
         }
     }
 
     /// A thread names its model, and has one in a run. A record that names another was added to by somebody else, so that the
     /// dearer of the two counts.
-    fn model(&mut self, at: usize, model: &str, is_now: bool, told: &mut Transcript) {
+    fn model(&mut self, at: usize, model: &str, is_now: bool, transcript: &mut Transcript) {
         let Some(thread) = self.threads.get_mut(at).filter(|_| !model.is_empty()) else { return };
         let model = match &thread.model {
-            Some(known) if thread.is_named_now => told.dearer(known, model),
+            Some(known) if thread.is_named_now => transcript.dearer(known, model),
             Some(_) | None => model,
         };
         thread.model = Some(short(model.to_owned(), MAX_INPUT));
@@ -157,21 +159,21 @@ impl Rollouts {
         if at == 0
             && let Some(model) = thread.priced_model()
         {
-            told.model(&model);
+            transcript.model(&model);
         }
     }
 
-    fn settings(&mut self, at: usize, payload: &Value, is_now: bool, told: &mut Transcript) {
+    fn settings(&mut self, at: usize, payload: &Value, is_now: bool, transcript: &mut Transcript) {
         let Some(settings) = payload.get("thread_settings") else { return };
         if let Some(thread) = self.threads.get_mut(at) {
             let is_priority = matches!(text(settings, "service_tier"), "priority" | "fast");
             thread.is_priority = is_priority || (thread.is_priority && thread.is_named_now);
         }
-        self.model(at, text(settings, "model"), is_now, told);
+        self.model(at, text(settings, "model"), is_now, transcript);
     }
 
     /// One request, as soon as it was answered.
-    fn request(&mut self, at: usize, payload: &Value, is_now: bool, told: &mut Transcript) {
+    fn request(&mut self, at: usize, payload: &Value, is_now: bool, transcript: &mut Transcript) {
         let Some(thread) = self.threads.get_mut(at) else { return };
         // A thread that goes on from another one begins with a copy of its record.
         if payload.get("thread_id").and_then(Value::as_str).is_some_and(|id| id != thread.id) {
@@ -183,19 +185,19 @@ impl Rollouts {
             None => thread.total.plus(used),
         };
         if is_now {
-            self.has_counted |= thread.spend(used, told);
+            self.has_counted |= thread.spend(used, transcript);
         }
     }
 
     /// All of a thread so far, after its tools ran. The only figure in records of older versions.
-    fn count(&mut self, at: usize, payload: &Value, is_now: bool, told: &mut Transcript) {
+    fn count(&mut self, at: usize, payload: &Value, is_now: bool, transcript: &mut Transcript) {
         let Some(thread) = self.threads.get_mut(at) else { return };
         if let Some(total) = payload.pointer("/info/total_token_usage").map(tokens) {
             let more = total.less(thread.total);
             if !more.is_none() {
                 thread.total = total;
                 if is_now {
-                    self.has_counted |= thread.spend(more, told);
+                    self.has_counted |= thread.spend(more, transcript);
                 }
             }
         }
@@ -233,7 +235,7 @@ impl Rollouts {
     }
 
     /// What the model was told of a call. Those that were not shown are mostly ones that did not work.
-    fn answer(&mut self, at: usize, payload: &Value, told: &mut Transcript) {
+    fn answer(&mut self, at: usize, payload: &Value, transcript: &mut Transcript) {
         let Some(thread) = self.threads.get_mut(at) else { return };
         let id = text(payload, "call_id");
         let Some(call) =
@@ -245,21 +247,22 @@ impl Rollouts {
         let Some(end) = unseen(&output).filter(|_| thread.tells_items) else { return };
         // Codex does not show a command that it takes its own sandbox to have stopped.
         if self.guard == Guard::Own && matches!(&end, CallEnd::Failed(_)) && exit_code(&output).is_some() {
-            told.fault(FaultKind::SandboxRefused, &format!("{} {}: {}", call.tool, call.input, last_line(&output)));
+            transcript
+                .fault(FaultKind::SandboxRefused, &format!("{} {}: {}", call.tool, call.input, last_line(&output)));
         }
         let id = format!("{}/{}", thread.id, call.id);
-        told.call(&id, &call.tool, &call.input);
-        told.call_ended(&id, &call.tool, end);
+        transcript.call(&id, &call.tool, &call.input);
+        transcript.call_ended(&id, &call.tool, end);
     }
 }
 
 impl Thread {
     /// Counts one request. Whether there was anything to count.
-    fn spend(&mut self, used: Tokens, told: &mut Transcript) -> bool {
+    fn spend(&mut self, used: Tokens, transcript: &mut Transcript) -> bool {
         // Not the name that the service gave to its answer: some servers give all the same.
         self.requests += 1;
         let model = self.priced_model();
-        told.request(&format!("{}#{}", self.id, self.requests), model.as_deref(), used);
+        transcript.request(&format!("{}#{}", self.id, self.requests), model.as_deref(), used);
         !used.is_none()
     }
 

@@ -21,11 +21,11 @@ fn total(input: u64, output: u64) -> String {
 }
 
 fn output_tokens(rollouts: &mut Rollouts, lines: &[String]) -> u64 {
-    let mut told = golden::transcript();
+    let mut transcript = golden::transcript();
     for line in lines {
-        rollouts.line(MAIN, line, &mut told);
+        rollouts.line(MAIN, line, &mut transcript);
     }
-    told.finish(&ralph_model::Ended::Stopped, false).usage.output_tokens
+    transcript.finish(&ralph_model::Ended::Stopped, false).usage.output_tokens
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn calls_that_were_not_shown_are_told_and_shown_ones_are_not_told_again() {
     let shown = |id: &str| format!("{{\"type\":\"item_completed\",\"item\":{{\"id\":\"{id}\"}}}}");
     let item = |payload: &str| line("12:00:01", "response_item", payload);
     let event = |payload: &str| line("12:00:01", "event_msg", payload);
-    let mut told = golden::transcript();
+    let mut transcript = golden::transcript();
     let mut rollouts = rollouts();
     let lines = [
         // Before the record told of any item, nothing is known about what was shown.
@@ -104,11 +104,11 @@ fn calls_that_were_not_shown_are_told_and_shown_ones_are_not_told_again() {
         item(&answer("4", "approval policy is Never; reject command")),
     ];
     for line in &lines {
-        rollouts.line(MAIN, line, &mut told);
+        rollouts.line(MAIN, line, &mut transcript);
     }
-    let told = told.finish(&ralph_model::Ended::Stopped, false);
+    let transcript = transcript.finish(&ralph_model::Ended::Stopped, false);
     let calls: Vec<(&str, bool, &str)> =
-        told.evidence.iter().map(|call| (call.tool.as_str(), call.success, call.summary.as_str())).collect();
+        transcript.evidence.iter().map(|call| (call.tool.as_str(), call.success, call.summary.as_str())).collect();
     assert_eq!(
         calls,
         [
@@ -116,7 +116,7 @@ fn calls_that_were_not_shown_are_told_and_shown_ones_are_not_told_again() {
             ("shell", false, "not permitted: approval policy is Never; reject command"),
         ]
     );
-    let faults: Vec<FaultKind> = told.faults.iter().map(|fault| fault.kind).collect();
+    let faults: Vec<FaultKind> = transcript.faults.iter().map(|fault| fault.kind).collect();
     assert_eq!(faults, [FaultKind::SandboxRefused, FaultKind::Denied]);
 }
 
@@ -137,11 +137,11 @@ fn only_names_of_threads_are_taken_in_and_not_without_end() {
 fn a_record_that_names_a_cheaper_model_in_the_middle_is_not_believed() {
     let named = |second: &str, model: &str| line(second, "turn_context", &format!("{{\"model\":\"{model}\"}}"));
     let cost = |lines: &[String]| {
-        let (mut rollouts, mut told) = (rollouts(), golden::transcript());
+        let (mut rollouts, mut transcript) = (rollouts(), golden::transcript());
         for line in lines {
-            rollouts.line(MAIN, line, &mut told);
+            rollouts.line(MAIN, line, &mut transcript);
         }
-        told.finish(&ralph_model::Ended::Exited { code: 0 }, false).cost
+        transcript.finish(&ralph_model::Ended::Exited { code: 0 }, false).cost
     };
     let used = line("12:00:03", "event_msg", &total(1_000_000, 0));
     let dear = cost(&[named("12:00:01", "gpt-5.5"), used.clone()]);

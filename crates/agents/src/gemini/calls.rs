@@ -19,7 +19,7 @@ const TELLING: [&str; 11] =
     ["command", "file_path", "dir_path", "path", "pattern", "query", "url", "prompt", "objective", "name", "title"];
 
 /// How a call failed.
-pub(super) fn failure(tool: &str, kind: &str, words: &str, told: &mut Transcript) -> CallEnd {
+pub(super) fn failure(tool: &str, kind: &str, words: &str, transcript: &mut Transcript) -> CallEnd {
     let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
     if matches!(kind, "policy_violation")
         || has(&["denied by policy", "requires user confirmation"])
@@ -28,15 +28,15 @@ pub(super) fn failure(tool: &str, kind: &str, words: &str, told: &mut Transcript
         return CallEnd::Denied(words.to_owned());
     }
     if matches!(kind, "permission_denied" | "sandbox_expansion_required") || has(&["EACCES", "EPERM", "EROFS"]) {
-        told.fault(FaultKind::SandboxRefused, &format!("{tool}: {words}"));
+        transcript.fault(FaultKind::SandboxRefused, &format!("{tool}: {words}"));
     }
     CallEnd::Failed(words.to_owned())
 }
 
 /// How a call ended that the program takes for a success, which it also does where a command failed.
-pub(super) fn command_end(call: &Value, told: &mut Transcript) -> CallEnd {
+pub(super) fn command_end(call: &Value, transcript: &mut Transcript) -> CallEnd {
     let Some(why) = exit_of(call) else { return CallEnd::Done };
-    told.failed_with(response(call).map_or("", |answer| text(answer, "output")));
+    transcript.failed_with(response(call).map_or("", |answer| text(answer, "output")));
     CallEnd::Failed(why)
 }
 

@@ -100,7 +100,7 @@ impl Gemini {
         }
     }
 
-    fn event(&mut self, event: &Value, told: &mut Transcript) {
+    fn event(&mut self, event: &Value, transcript: &mut Transcript) {
         match text(event, "type") {
             "init" => {
                 self.began = Some(short(text(event, "timestamp").to_owned(), 100));
@@ -108,28 +108,28 @@ impl Gemini {
                 self.records.session(session);
                 let model = text(event, "model");
                 if !model.is_empty() && !CHOICES.contains(&model) {
-                    told.model(model);
+                    transcript.model(model);
                 }
             }
             // Those of the user are the prompt.
             "message" if text(event, "role") == "assistant" => {
                 let piece = text(event, "content");
-                told.words(piece);
+                transcript.words(piece);
                 self.text.push_str(piece);
                 if self.text.len() > 2 * MAX_MESSAGE {
                     self.text = bounded(std::mem::take(&mut self.text), MAX_MESSAGE);
                 }
             }
             "tool_use" => {
-                self.say(told);
+                self.say(transcript);
                 let (id, tool) = (text(event, "tool_id"), text(event, "tool_name"));
                 remember(&mut self.calls, (short(id.to_owned(), 200), short(tool.to_owned(), 100)));
-                told.call(id, tool, &about(event.get("parameters")));
+                transcript.call(id, tool, &about(event.get("parameters")));
             }
-            "tool_result" => self.result(event, told),
-            "error" => self.error(text(event, "severity"), text(event, "message"), told),
+            "tool_result" => self.result(event, transcript),
+            "error" => self.error(text(event, "severity"), text(event, "message"), transcript),
             "result" => {
-                self.say(told);
+                self.say(transcript);
                 self.stats(event.get("stats"));
                 let error = event.get("error");
                 self.finale = Some(Finale {
@@ -143,11 +143,11 @@ impl Gemini {
     }
 
     /// The words so far are a message.
-    fn say(&mut self, told: &mut Transcript) {
-        told.message(&std::mem::take(&mut self.text));
+    fn say(&mut self, transcript: &mut Transcript) {
+        transcript.message(&std::mem::take(&mut self.text));
     }
 
-    fn result(&mut self, event: &Value, told: &mut Transcript) {
+    fn result(&mut self, event: &Value, transcript: &mut Transcript) {
         let id = text(event, "tool_id");
         let tool = self.tool(id);
         let error = event.get("error").filter(|error| !error.is_null());
@@ -157,11 +157,11 @@ impl Gemini {
                 if self.held.len() == MAX_HELD
                     && let Some(oldest) = self.held.pop_front()
                 {
-                    told.call_ended(&oldest, SHELL, CallEnd::Done);
+                    transcript.call_ended(&oldest, SHELL, CallEnd::Done);
                 }
                 self.held.push_back(id.to_owned());
             } else {
-                told.call_ended(id, &tool, CallEnd::Done);
+                transcript.call_ended(id, &tool, CallEnd::Done);
             }
             return;
         }
@@ -170,17 +170,17 @@ impl Gemini {
             "" => text(event, "output"),
             words => words,
         };
-        let end = failure(&tool, kind, words, told);
-        told.call_ended(id, &tool, end);
+        let end = failure(&tool, kind, words, transcript);
+        transcript.call_ended(id, &tool, end);
     }
 
     fn tool(&self, id: &str) -> String {
         self.calls.iter().rev().find(|(known, _)| known == id).map(|(_, tool)| tool.clone()).unwrap_or_default()
     }
 
-    fn error(&mut self, severity: &str, message: &str, told: &mut Transcript) {
+    fn error(&mut self, severity: &str, message: &str, transcript: &mut Transcript) {
         if message.starts_with("Loop detected") {
-            told.fault(FaultKind::EndlessRetry, message);
+            transcript.fault(FaultKind::EndlessRetry, message);
         } else if severity == "error" {
             self.error = Some(short(message.to_owned(), MAX_COMPLAINT));
         }
@@ -203,7 +203,7 @@ impl Gemini {
     }
 
     /// Counts an answer of the model, once.
-    fn answer(&mut self, record: &Value, told: &mut Transcript) {
+    fn answer(&mut self, record: &Value, transcript: &mut Transcript) {
         let (id, model) = (text(record, "id"), text(record, "model"));
         let Some(used) = record.get("tokens").filter(|tokens| tokens.is_object()) else { return };
         if id.is_empty() || self.counted.iter().any(|known| known == id) {
@@ -221,7 +221,7 @@ impl Gemini {
             ..Tokens::default()
         };
         remember(&mut self.counted, id.to_owned());
-        told.request(id, (!model.is_empty()).then_some(model), tokens);
+        transcript.request(id, (!model.is_empty()).then_some(model), tokens);
         if let Some((_, sum)) = self.recorded.iter_mut().find(|(known, _)| known == model) {
             *sum = sum.plus(tokens);
         } else if self.recorded.len() < MAX_MODELS {
@@ -230,12 +230,12 @@ impl Gemini {
     }
 
     /// A call as the record tells it: how a command ended, and what helpers did.
-    fn recorded_call(&mut self, call: &Value, told: &mut Transcript) {
+    fn recorded_call(&mut self, call: &Value, transcript: &mut Transcript) {
         let (id, tool) = (text(call, "id"), text(call, "name"));
         if let Some(at) = self.held.iter().position(|held| held == id) {
             self.held.remove(at);
-            let end = command_end(call, told);
-            told.call_ended(id, SHELL, end);
+            let end = command_end(call, transcript);
+            transcript.call_ended(id, SHELL, end);
             return;
         }
         let is_known =
@@ -244,72 +244,72 @@ impl Gemini {
             return;
         }
         remember(&mut self.told_calls, id.to_owned());
-        told.call(id, tool, &about(call.get("args")));
+        transcript.call(id, tool, &about(call.get("args")));
         let answer = response(call);
         let words = answer.map_or("", |answer| text(answer, "error"));
         let end = if text(call, "status") == "success" && words.is_empty() {
-            command_end(call, told)
+            command_end(call, transcript)
         } else {
-            failure(tool, "", words, told)
+            failure(tool, "", words, transcript)
         };
-        told.call_ended(id, tool, end);
+        transcript.call_ended(id, tool, end);
     }
 
     /// The sums of the program's final word against the answers that were counted one by one.
-    fn settle(&mut self, told: &mut Transcript) {
+    fn settle(&mut self, transcript: &mut Transcript) {
         for (model, total) in std::mem::take(&mut self.totals) {
             if self.recorded.is_empty() {
-                told.total(Some(&model), total);
+                transcript.total(Some(&model), total);
                 continue;
             }
             let counted = self.recorded.iter().find(|(known, _)| *known == model).map(|(_, sum)| *sum);
             // Requests that are in no record: which model should answer, a summary, an answer that was asked for again.
             let rest = total.less(counted.unwrap_or_default());
             if !rest.is_none() {
-                told.request(&format!("beside {model}"), Some(&model), rest);
+                transcript.request(&format!("beside {model}"), Some(&model), rest);
             }
         }
     }
 
-    fn conclude(&mut self, finale: &Finale, code: Option<u16>, told: &mut Transcript) {
+    fn conclude(&mut self, finale: &Finale, code: Option<u16>, transcript: &mut Transcript) {
         let words = match (finale.words.as_str(), &self.error) {
             ("", Some(error)) => error.clone(),
             ("", None) => "it ended with an error and no message".to_owned(),
             (words, _) => words.to_owned(),
         };
         if finale.kind == "FatalTurnLimitedError" || words.contains("Maximum session turns exceeded") {
-            return told.terminal(Terminal::TurnLimit);
+            return transcript.terminal(Terminal::TurnLimit);
         }
         let lower = words.to_ascii_lowercase();
         if ["empty response", "no final response text"].iter().any(|word| lower.contains(word)) {
-            told.fault(FaultKind::EmptyAnswer, &words);
+            transcript.fault(FaultKind::EmptyAnswer, &words);
         } else if lower.contains("error: terminated") || lower.contains("without a finish reason") {
-            told.fault(FaultKind::CutStream, &words);
+            transcript.fault(FaultKind::CutStream, &words);
         } else if words.starts_with(refusal::FRAME)
-            && let Some(trouble) = refusal::trouble(&words, code, told.now())
+            && let Some(trouble) = refusal::trouble(&words, code, transcript.now())
         {
-            told.trouble(trouble);
+            transcript.trouble(trouble);
         }
-        told.terminal(Terminal::Failed(words));
+        transcript.terminal(Terminal::Failed(words));
     }
 
     /// The program ended before it began to work, and its exit code says why. Nothing but a person can help with that.
-    fn never_began(&self, code: i32, told: &mut Transcript) {
+    fn never_began(&self, code: i32, transcript: &mut Transcript) {
         let said = self.complaint();
         let trouble = match code {
             0 => return,
             41 => refusal::not_set_up(said, LOGIN),
             44 => {
-                told.fault(FaultKind::SandboxRefused, &said);
-                return told.terminal(Terminal::Failed(said));
+                transcript.fault(FaultKind::SandboxRefused, &said);
+                return transcript.terminal(Terminal::Failed(said));
             }
             52 => refusal::not_set_up(said, "fix that settings file, or remove it"),
             55 => refusal::not_set_up(said, "run `gemini` in that folder once and trust it"),
             _ => refusal::not_set_up(said, "check that `gemini` starts in that folder"),
         };
         let words = trouble.to_string();
-        told.trouble(trouble);
-        told.terminal(Terminal::Failed(words));
+        transcript.trouble(trouble);
+        transcript.terminal(Terminal::Failed(words));
     }
 
     /// What it complained about, with the names of files that people know.
@@ -322,11 +322,11 @@ impl Gemini {
     }
 
     /// The program tries again, at once or later.
-    fn tries_again(&mut self, wait: Option<i64>, told: &mut Transcript) {
+    fn tries_again(&mut self, wait: Option<i64>, transcript: &mut Transcript) {
         let why = self.attempt.take().unwrap_or_default();
         let why = why.split(". Retrying").next().unwrap_or(&why);
-        let Some(wait) = wait.filter(|wait| *wait > MAX_WAIT) else { return told.retries(why) };
-        let now = told.now();
+        let Some(wait) = wait.filter(|wait| *wait > MAX_WAIT) else { return transcript.retries(why) };
+        let now = transcript.now();
         let until = ralph_model::Timestamp(now.0.saturating_add(wait));
         let trouble = refusal::trouble(why, Some(429), now).unwrap_or_else(|| ralph_model::Trouble {
             kind: TroubleKind::RateLimit,
@@ -334,19 +334,19 @@ impl Gemini {
             message: why.to_owned(),
             advice: None,
         });
-        told.trouble(ralph_model::Trouble { until: trouble.until.or(Some(until)), ..trouble });
-        told.hopeless(&format!("it would wait until {} by itself", until.rfc3339()));
+        transcript.trouble(ralph_model::Trouble { until: trouble.until.or(Some(until)), ..trouble });
+        transcript.hopeless(&format!("it would wait until {} by itself", until.rfc3339()));
     }
 }
 
 impl Parser for Gemini {
-    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+    fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
         if let Ok(event @ Value::Object(_)) = serde_json::from_str(line.trim()) {
-            self.event(&event, told);
+            self.event(&event, transcript);
         }
     }
 
-    fn stderr(&mut self, line: &str, told: &mut Transcript) {
+    fn stderr(&mut self, line: &str, transcript: &mut Transcript) {
         let line = short(line.trim().to_owned(), MAX_COMPLAINT);
         let mut words = line.as_str();
         if let Some((number, why)) = line.strip_prefix("Attempt ").and_then(|rest| rest.split_once(" failed"))
@@ -368,24 +368,24 @@ impl Parser for Gemini {
         }
         if let Some((_, wait)) = line.split_once("Retrying after ") {
             let digits = wait.bytes().take_while(u8::is_ascii_digit).count();
-            self.tries_again(wait.get(..digits).and_then(|wait| wait.parse().ok()), told);
+            self.tries_again(wait.get(..digits).and_then(|wait| wait.parse().ok()), transcript);
         } else if line.contains("Retrying with backoff") {
-            self.tries_again(None, told);
+            self.tries_again(None, transcript);
         } else if line.contains("Max attempts reached") {
             self.attempt = None;
         }
     }
 
-    fn look(&mut self, told: &mut Transcript) {
+    fn look(&mut self, transcript: &mut Transcript) {
         let mut records = std::mem::replace(&mut self.records, Records::new(std::path::Path::new("")));
-        records.read(|line| self.side(line, told));
+        records.read(|line| self.side(line, transcript));
         if let Some(why) = records.gap() {
-            told.lost_count(why);
+            transcript.lost_count(why);
         }
         self.records = records;
     }
 
-    fn side(&mut self, line: &str, told: &mut Transcript) {
+    fn side(&mut self, line: &str, transcript: &mut Transcript) {
         let Ok(record) = serde_json::from_str::<Value>(line) else { return };
         // Times of one form: the later one is the greater text.
         let time = text(&record, "timestamp");
@@ -393,31 +393,33 @@ impl Parser for Gemini {
         if text(&record, "type") != "gemini" || is_old {
             return;
         }
-        self.answer(&record, told);
+        self.answer(&record, transcript);
         for call in record.get("toolCalls").and_then(Value::as_array).into_iter().flatten() {
-            self.recorded_call(call, told);
+            self.recorded_call(call, transcript);
         }
     }
 
-    fn end(&mut self, ended: &Ended, told: &mut Transcript) {
-        self.say(told);
+    fn end(&mut self, ended: &Ended, transcript: &mut Transcript) {
+        self.say(transcript);
         for id in std::mem::take(&mut self.held) {
-            told.call_ended(&id, SHELL, CallEnd::Done);
+            transcript.call_ended(&id, SHELL, CallEnd::Done);
         }
-        self.settle(told);
+        self.settle(transcript);
         let code = match ended {
             Ended::Exited { code } => Some(*code),
             _ => None,
         };
         match self.finale.take() {
             Some(finale) if finale.good => match &self.error {
-                Some(error) if error.contains("Maximum session turns exceeded") => told.terminal(Terminal::TurnLimit),
-                Some(_) | None => told.terminal(Terminal::Completed),
+                Some(error) if error.contains("Maximum session turns exceeded") => {
+                    transcript.terminal(Terminal::TurnLimit)
+                }
+                Some(_) | None => transcript.terminal(Terminal::Completed),
             },
-            Some(finale) => self.conclude(&finale, code.and_then(refusal::status_of), told),
+            Some(finale) => self.conclude(&finale, code.and_then(refusal::status_of), transcript),
             None => {
                 if let Some(code) = code.filter(|_| self.began.is_none()) {
-                    self.never_began(code, told);
+                    self.never_began(code, transcript);
                 }
             }
         }

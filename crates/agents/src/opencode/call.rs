@@ -20,7 +20,7 @@ pub(super) enum Outcome {
 }
 
 /// Puts a call into the transcript.
-pub(super) fn tell(part: &Value, told: &mut Transcript) -> Outcome {
+pub(super) fn tell(part: &Value, transcript: &mut Transcript) -> Outcome {
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
     let state = part.get("state").unwrap_or(&Value::Null);
     let input = state.get("input").unwrap_or(&Value::Null);
@@ -28,25 +28,25 @@ pub(super) fn tell(part: &Value, told: &mut Transcript) -> Outcome {
     if tool == "invalid" {
         // What the model called cannot be called; OpenCode answers in its place.
         let called = text(input, "tool");
-        told.call(&id, &called, "");
-        told.call_ended(&id, &called, CallEnd::Failed(text(input, "error")));
+        transcript.call(&id, &called, "");
+        transcript.call_ended(&id, &called, CallEnd::Failed(text(input, "error")));
         return Outcome::Other;
     }
     let about = TELLING.iter().find_map(|name| input.get(name)?.as_str()).unwrap_or("");
-    told.call(&id, &tool, about);
+    transcript.call(&id, &tool, about);
     let error = text(state, "error");
     let end = match text(state, "status").as_str() {
         "completed" => completed(state),
         _ if is_denied(&error) => CallEnd::Denied(first_sentence(&error).to_owned()),
         _ => {
             if is_refused(&error) {
-                told.fault(FaultKind::SandboxRefused, &format!("{tool}: {error}"));
+                transcript.fault(FaultKind::SandboxRefused, &format!("{tool}: {error}"));
             }
             CallEnd::Failed(error)
         }
     };
     let outcome = if matches!(end, CallEnd::Denied(_)) { Outcome::Denied } else { Outcome::Other };
-    told.call_ended(&id, &tool, end);
+    transcript.call_ended(&id, &tool, end);
     outcome
 }
 

@@ -96,7 +96,7 @@ impl Parser for Reader {
         false
     }
 
-    fn stdout(&mut self, line: &str, told: &mut Transcript) {
+    fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
         let Ok(event) = serde_json::from_str::<Value>(line) else { return };
         let Some(kind) = event.get("type").and_then(Value::as_str) else { return };
         if self.session.is_none() {
@@ -104,63 +104,63 @@ impl Parser for Reader {
         }
         let part = event.get("part").unwrap_or(&Value::Null);
         match kind {
-            "step_start" => self.step_started(part, told),
-            "text" => self.said(part, told),
+            "step_start" => self.step_started(part, transcript),
+            "text" => self.said(part, transcript),
             "tool_use" => {
                 self.patience.works();
-                self.last = call::tell(part, told).into();
+                self.last = call::tell(part, transcript).into();
             }
-            "step_finish" => self.step_finished(part, told),
-            "error" => self.failed(event.get("error").unwrap_or(&Value::Null), told),
+            "step_finish" => self.step_finished(part, transcript),
+            "error" => self.failed(event.get("error").unwrap_or(&Value::Null), transcript),
             // Reasoning, and whatever later versions add.
             _ => {}
         }
-        self.judge(told);
+        self.judge(transcript);
     }
 
-    fn stderr(&mut self, line: &str, told: &mut Transcript) {
+    fn stderr(&mut self, line: &str, transcript: &mut Transcript) {
         match Entry::read(line) {
-            Some(entry) => self.logged(&entry, told),
-            None => self.complained(line, told),
+            Some(entry) => self.logged(&entry, transcript),
+            None => self.complained(line, transcript),
         }
-        self.judge(told);
+        self.judge(transcript);
     }
 
-    fn look(&mut self, told: &mut Transcript) {
-        self.judge(told);
+    fn look(&mut self, transcript: &mut Transcript) {
+        self.judge(transcript);
     }
 
-    fn end(&mut self, ended: &Ended, told: &mut Transcript) {
+    fn end(&mut self, ended: &Ended, transcript: &mut Transcript) {
         if self.hidden {
-            uncounted(told);
+            uncounted(transcript);
         }
         match ended {
             // Whatever killed it may also have written where it writes, and there is no other record.
-            Ended::Signalled { .. } => told.lost_count("it was killed"),
+            Ended::Signalled { .. } => transcript.lost_count("it was killed"),
             Ended::Exited { .. } => {}
-            _ if self.is_asking => told.broke_off_request(),
+            _ if self.is_asking => transcript.broke_off_request(),
             _ => {}
         }
         if let Some(words) = self.failure.take() {
             // The log has the reason for what the event only calls an error of the server.
             let words = self.logged.take().unwrap_or(words);
-            if told.known_trouble().is_none()
-                && let Some(trouble) = Failure::of_words(&words, told.now()).trouble
+            if transcript.known_trouble().is_none()
+                && let Some(trouble) = Failure::of_words(&words, transcript.now()).trouble
             {
-                told.trouble(trouble);
+                transcript.trouble(trouble);
             }
-            told.terminal(Terminal::Failed(words));
+            transcript.terminal(Terminal::Failed(words));
             return;
         }
         // It has no last event: an answer that needs no other is its last word, if it was then let end by itself.
         let was_killed = matches!(ended, Ended::Signalled { .. });
         match self.last {
-            Last::Done if !was_killed => told.terminal(Terminal::Completed),
-            Last::Denied => told.terminal(Terminal::Failed("it stopped because a permission was denied".into())),
-            Last::Length => told.terminal(Terminal::Failed("the answer was cut off at the length limit".into())),
-            Last::Open if !self.plain.is_empty() && !told.has_answer() && !was_killed => {
+            Last::Done if !was_killed => transcript.terminal(Terminal::Completed),
+            Last::Denied => transcript.terminal(Terminal::Failed("it stopped because a permission was denied".into())),
+            Last::Length => transcript.terminal(Terminal::Failed("the answer was cut off at the length limit".into())),
+            Last::Open if !self.plain.is_empty() && !transcript.has_answer() && !was_killed => {
                 let words = Vec::from(std::mem::take(&mut self.plain)).join(" ");
-                told.terminal(Terminal::Failed(words));
+                transcript.terminal(Terminal::Failed(words));
             }
             Last::Done | Last::Open | Last::Calls | Last::Summary | Last::Broken => {}
         }
@@ -168,18 +168,18 @@ impl Parser for Reader {
 }
 
 impl Reader {
-    fn step_started(&mut self, part: &Value, told: &mut Transcript) {
+    fn step_started(&mut self, part: &Value, transcript: &mut Transcript) {
         let message = text(part, "messageID");
         self.patience.begins(if self.begun == message { Again::Yes } else { Again::No });
         self.begun = message.to_owned();
         self.last = Last::Open;
         // The service began to answer, which it does not do for nothing, even if no word of it is ever seen.
-        if !told.has_answer() {
-            told.words("");
+        if !transcript.has_answer() {
+            transcript.words("");
         }
     }
 
-    fn said(&mut self, part: &Value, told: &mut Transcript) {
+    fn said(&mut self, part: &Value, transcript: &mut Transcript) {
         let is_synthetic = part.get("synthetic").and_then(Value::as_bool).unwrap_or(false);
         let message = text(part, "messageID");
         // What OpenCode says in the user's place, or to itself, is not the agent's word.
@@ -194,14 +194,14 @@ impl Reader {
         let more = text(part, "text");
         self.text.1.push_str(more);
         self.text.1 = bounded(std::mem::take(&mut self.text.1), MAX_TEXT);
-        told.message_goes_on(more, &self.text.1);
+        transcript.message_goes_on(more, &self.text.1);
     }
 
-    fn step_finished(&mut self, part: &Value, told: &mut Transcript) {
+    fn step_finished(&mut self, part: &Value, transcript: &mut Transcript) {
         let message = text(part, "messageID");
         let is_summary = self.message(message).is_some_and(|message| message.is_summary);
         let tokens = tokens(part.get("tokens").unwrap_or(&Value::Null));
-        self.count(part, message, tokens, told);
+        self.count(part, message, tokens, transcript);
         self.is_asking = false;
         self.last = match text(part, "reason") {
             "stop" if is_summary => Last::Summary,
@@ -217,25 +217,25 @@ impl Reader {
         self.patience.answered(whole);
         if whole == Whole::Yes && !is_summary {
             self.failure = None;
-            told.recovered();
+            transcript.recovered();
         }
     }
 
-    fn failed(&mut self, error: &Value, told: &mut Transcript) {
-        let Failure { words, trouble } = Failure::read(error, told.now());
+    fn failed(&mut self, error: &Value, transcript: &mut Transcript) {
+        let Failure { words, trouble } = Failure::read(error, transcript.now());
         if trouble.as_ref().is_some_and(|trouble| trouble.kind == TroubleKind::ContextOverflow) {
             self.patience.overflowed();
         } else {
             self.patience.gives_up();
         }
         if let Some(trouble) = trouble {
-            told.trouble(trouble);
+            transcript.trouble(trouble);
             self.logged = None;
         }
         self.failure = Some(words);
     }
 
-    fn logged(&mut self, entry: &Entry, told: &mut Transcript) {
+    fn logged(&mut self, entry: &Entry, transcript: &mut Transcript) {
         let session = entry.field("session.id");
         let is_own = self.session.as_deref().is_none_or(|own| own == session);
         match (entry.field("message"), entry.field("level")) {
@@ -243,15 +243,15 @@ impl Reader {
                 self.asked = entry.field("messageID").to_owned();
                 self.patience.asks_anew();
             }
-            ("stream", _) => self.requested(entry, is_own, told),
+            ("stream", _) => self.requested(entry, is_own, transcript),
             ("stream error", _) if is_own => {
-                let Failure { words, trouble } = Failure::of_words(&entry.below("error"), told.now());
-                self.patience.refused(told.now());
+                let Failure { words, trouble } = Failure::of_words(&entry.below("error"), transcript.now());
+                self.patience.refused(transcript.now());
                 self.is_asking = false;
                 self.refusal = words;
                 // An event tells of a full context too, and only that counts.
                 if let Some(trouble) = trouble.filter(|trouble| trouble.kind != TroubleKind::ContextOverflow) {
-                    told.trouble(trouble);
+                    transcript.trouble(trouble);
                 }
             }
             ("failed", "ERROR") => self.logged = Some(entry.field("error").to_owned()),
@@ -260,7 +260,7 @@ impl Reader {
     }
 
     /// A request is made, by the session itself or by something that no event shows.
-    fn requested(&mut self, entry: &Entry, is_own: bool, told: &mut Transcript) {
+    fn requested(&mut self, entry: &Entry, is_own: bool, transcript: &mut Transcript) {
         if !is_own || entry.field("mode") == "subagent" || entry.field("small") == "true" {
             self.hidden = true;
             return;
@@ -268,21 +268,21 @@ impl Reader {
         self.is_asking = true;
         if self.patience.requests() == Again::Yes {
             let why = if self.refusal.is_empty() { "the answer broke off" } else { &self.refusal };
-            told.retries(why);
-            if told.known_trouble().is_some_and(|trouble| trouble.kind.remedy() == Remedy::Person) {
-                told.hopeless("it retries what only the user can fix");
+            transcript.retries(why);
+            if transcript.known_trouble().is_some_and(|trouble| trouble.kind.remedy() == Remedy::Person) {
+                transcript.hopeless("it retries what only the user can fix");
             }
             self.refusal.clear();
         }
         let model = format!("{}/{}", entry.field("providerID"), entry.field("modelID"));
         let is_summary = entry.field("agent") == "compaction";
         if !is_summary {
-            told.model(&model);
+            transcript.model(&model);
         }
         let id = self.asked.clone();
         for (request, message, tokens) in &self.unnamed {
             if *message == id {
-                told.request(request, Some(&model), *tokens);
+                transcript.request(request, Some(&model), *tokens);
             }
         }
         self.unnamed.retain(|(_, message, _)| *message != id);
@@ -295,7 +295,7 @@ impl Reader {
     }
 
     /// Adds up what a step used. OpenCode's price is nothing where it has none: that is no figure.
-    fn count(&mut self, part: &Value, message: &str, tokens: Tokens, told: &mut Transcript) {
+    fn count(&mut self, part: &Value, message: &str, tokens: Tokens, transcript: &mut Transcript) {
         if tokens.is_none() {
             return;
         }
@@ -303,22 +303,22 @@ impl Reader {
         if model.is_none() && self.unnamed.len() < MAX_UNNAMED {
             self.unnamed.push((id.to_owned(), message.to_owned(), tokens));
         }
-        told.request(id, model.as_deref(), tokens);
+        transcript.request(id, model.as_deref(), tokens);
         match part.get("cost").and_then(Value::as_f64).filter(|cost| *cost > 0.0) {
             Some(cost) => self.cost += cost,
             None => self.unpriced = true,
         }
         // A sum with a part missing is none either.
-        told.own_cost(if self.unpriced { 0.0 } else { self.cost });
+        transcript.own_cost(if self.unpriced { 0.0 } else { self.cost });
     }
 
     /// A line of standard error that is no log.
-    fn complained(&mut self, line: &str, told: &mut Transcript) {
+    fn complained(&mut self, line: &str, transcript: &mut Transcript) {
         if line.trim().is_empty() {
             return;
         }
-        if line.starts_with("EACCES") && !told.has_answer() {
-            told.fault(FaultKind::SandboxRefused, &format!("{line}: {FOLDERS}"));
+        if line.starts_with("EACCES") && !transcript.has_answer() {
+            transcript.fault(FaultKind::SandboxRefused, &format!("{line}: {FOLDERS}"));
         }
         if self.plain.len() == MAX_PLAIN {
             self.plain.pop_front();
@@ -327,26 +327,26 @@ impl Reader {
     }
 
     /// Ends what would go on for ever.
-    fn judge(&self, told: &mut Transcript) {
-        if told.is_hopeless() {
+    fn judge(&self, transcript: &mut Transcript) {
+        if transcript.is_hopeless() {
             return;
         }
-        let Some(why) = self.patience.ends(told.now()) else { return };
+        let Some(why) = self.patience.ends(transcript.now()) else { return };
         match why {
             Hopeless::Overflow(times) => {
-                told.hopeless(&format!("the context was too long {times} times, and summaries did not help"));
+                transcript.hopeless(&format!("the context was too long {times} times, and summaries did not help"));
             }
             Hopeless::Broken(times) => {
-                told.trouble(breaks_off());
-                told.hopeless(&format!("{times} answers in a row broke off"));
+                transcript.trouble(breaks_off());
+                transcript.hopeless(&format!("{times} answers in a row broke off"));
             }
             Hopeless::Failed(times) => {
-                if told.known_trouble().is_none() {
-                    told.trouble(breaks_off());
+                if transcript.known_trouble().is_none() {
+                    transcript.trouble(breaks_off());
                 }
-                told.hopeless(&format!("{times} requests in a row failed"));
+                transcript.hopeless(&format!("{times} requests in a row failed"));
             }
-            Hopeless::Waits => told.hopeless("it waits silently until it may ask the service again"),
+            Hopeless::Waits => transcript.hopeless("it waits silently until it may ask the service again"),
         }
     }
 
@@ -362,10 +362,10 @@ fn breaks_off() -> Trouble {
 }
 
 /// Says that something was used that nobody counted: the cost is unknown then, whatever was counted beside it.
-fn uncounted(told: &mut Transcript) {
+fn uncounted(transcript: &mut Transcript) {
     // One token of a model that nobody has a price for is what the meter understands.
-    told.own_cost(0.0);
-    told.request("hidden", Some("a subagent's model"), Tokens { input: 1, ..Tokens::default() });
+    transcript.own_cost(0.0);
+    transcript.request("hidden", Some("a subagent's model"), Tokens { input: 1, ..Tokens::default() });
 }
 
 fn tokens(value: &Value) -> Tokens {

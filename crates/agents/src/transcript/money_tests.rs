@@ -12,9 +12,9 @@ fn a_first_answer_that_nobody_waited_for_is_charged_as_a_usual_one() {
         Trouble { message: "socket hang up".into(), kind: TroubleKind::Unreachable, until: None, advice: None };
     let usual = Cost::Known { amount: Money::from_micros(20_100 + 40_000) };
     let run = || {
-        let mut told = golden::transcript().prompted(300);
-        told.model("scripted-1");
-        told
+        let mut transcript = golden::transcript().prompted(300);
+        transcript.model("scripted-1");
+        transcript
     };
     assert_eq!(run().finish(&Ended::Stopped, false).cost, usual);
     assert_eq!(run().finish(&Ended::TimedOut { after: Millis(9) }, false).cost, usual);
@@ -38,49 +38,49 @@ fn a_first_answer_that_nobody_waited_for_is_charged_as_a_usual_one() {
 
 #[test]
 fn a_run_that_shows_no_usage_is_given_up() {
-    let mut told = golden::transcript();
+    let mut transcript = golden::transcript();
     for number in 0..MANY_UNSEEN {
-        told.call_ended(&number.to_string(), "Bash", CallEnd::Done);
+        transcript.call_ended(&number.to_string(), "Bash", CallEnd::Done);
     }
-    assert!(!told.shows_no_usage(), "it may come soon");
-    told.tick(Timestamp(golden::NOW.0 + i64::try_from(LONG_UNSEEN.0).unwrap()));
-    assert!(told.shows_no_usage());
-    told.cannot_be_watched("nothing is told");
-    told.cannot_be_watched("nothing is told");
-    assert!(told.is_hopeless());
+    assert!(!transcript.shows_no_usage(), "it may come soon");
+    transcript.tick(Timestamp(golden::NOW.0 + i64::try_from(LONG_UNSEEN.0).unwrap()));
+    assert!(transcript.shows_no_usage());
+    transcript.cannot_be_watched("nothing is told");
+    transcript.cannot_be_watched("nothing is told");
+    assert!(transcript.is_hopeless());
     let is_limit = |event: &AgentEvent| matches!(event, AgentEvent::Limit { .. });
-    assert_eq!(told.take_events().iter().filter(|event| is_limit(event)).count(), 1, "it is said once");
-    told.recovered();
-    assert!(told.is_hopeless());
-    told.request("1", None, Tokens { output: 1, ..Tokens::default() });
-    assert!(!told.shows_no_usage());
-    let trouble = told.finish(&Ended::Hopeless, false).trouble.unwrap();
+    assert_eq!(transcript.take_events().iter().filter(|event| is_limit(event)).count(), 1, "it is said once");
+    transcript.recovered();
+    assert!(transcript.is_hopeless());
+    transcript.request("1", None, Tokens { output: 1, ..Tokens::default() });
+    assert!(!transcript.shows_no_usage());
+    let trouble = transcript.finish(&Ended::Hopeless, false).trouble.unwrap();
     assert_eq!(trouble.kind, TroubleKind::Setup, "whatever was answered since");
 }
 
 #[test]
 fn what_has_no_figure_is_admitted_once() {
     let is_admission = |event: &AgentEvent| *event == AgentEvent::Uncounted;
-    let mut told = golden::transcript();
-    told.request("1", Some("scripted-1"), Tokens { output: 1, ..Tokens::default() });
-    told.admit_uncounted();
-    assert!(!told.take_events().iter().any(is_admission));
-    told.request("2", Some("nobody-knows-it"), Tokens { output: 1, ..Tokens::default() });
-    told.admit_uncounted();
-    told.admit_uncounted();
-    assert_eq!(told.take_events().iter().filter(|event| is_admission(event)).count(), 1);
-    assert_eq!(told.finish(&DONE, false).cost, Cost::Unknown);
+    let mut transcript = golden::transcript();
+    transcript.request("1", Some("scripted-1"), Tokens { output: 1, ..Tokens::default() });
+    transcript.admit_uncounted();
+    assert!(!transcript.take_events().iter().any(is_admission));
+    transcript.request("2", Some("nobody-knows-it"), Tokens { output: 1, ..Tokens::default() });
+    transcript.admit_uncounted();
+    transcript.admit_uncounted();
+    assert_eq!(transcript.take_events().iter().filter(|event| is_admission(event)).count(), 1);
+    assert_eq!(transcript.finish(&DONE, false).cost, Cost::Unknown);
 }
 
 #[test]
 fn what_is_at_stake_is_told_before_anything_is_counted_and_once() {
-    let mut told = golden::transcript().prompted(300);
-    told.tell_stake();
-    assert_eq!(told.take_events(), [], "of which model?");
-    told.model("scripted-1");
-    told.tell_stake();
-    told.tell_stake();
-    assert_eq!(told.take_events(), [AgentEvent::Estimate { cost: Money::from_micros(60_100) }]);
+    let mut transcript = golden::transcript().prompted(300);
+    transcript.tell_stake();
+    assert_eq!(transcript.take_events(), [], "of which model?");
+    transcript.model("scripted-1");
+    transcript.tell_stake();
+    transcript.tell_stake();
+    assert_eq!(transcript.take_events(), [AgentEvent::Estimate { cost: Money::from_micros(60_100) }]);
     let mut counted = golden::transcript();
     counted.request("1", Some("scripted-1"), Tokens { output: 1, ..Tokens::default() });
     counted.take_events();

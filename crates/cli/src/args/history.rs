@@ -34,6 +34,10 @@ pub(crate) struct ResumeArgs {
     #[arg(long)]
     pub(crate) unmetered: bool,
 
+    /// Permit an agent that reports its cost only after a run: the cost limit is checked between runs
+    #[arg(long)]
+    pub(crate) cost_after_run: bool,
+
     /// Continue with another agent; repeat for several, which take turns as at the start
     #[arg(long, value_name = "NAME[:MODEL]")]
     pub(crate) agent: Vec<String>,

@@ -30,6 +30,7 @@ impl From<&RunArgs> for Layer {
             max_wait: args.max_wait.map(Span),
             agent_command: args.agent_command.clone(),
             unmetered: args.unmetered.then_some(true),
+            cost_after_run: args.cost_after_run.then_some(true),
             skill: args.skill.clone(),
             context_injection: args.no_context.then_some(false),
             on_blocked: args.on_blocked,

@@ -110,6 +110,10 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Agent")]
     pub(crate) unmetered: bool,
 
+    /// Permit an agent that reports its cost only after a run: the cost limit is checked between runs
+    #[arg(long, help_heading = "Agent")]
+    pub(crate) cost_after_run: bool,
+
     /// Instructions to add to the objective: tdd, systematic-debugging, code-cleanup or your own
     #[arg(long, value_name = "NAME", help_heading = "Agent")]
     pub(crate) skill: Option<String>,

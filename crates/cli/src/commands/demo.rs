@@ -34,12 +34,12 @@ The agent is a script, not a model: it fails, then it cheats, then it works. Eve
 const CLOSING: &str = "
 What happened:
   1  the agent fixed one bug and not the other: the check said so, and the failure went into the next prompt
-  2  the agent changed the test instead of the code, printed \"4 passed\" and claimed to be done: the test was put back
-     for the check, which failed; the change is recorded as tampering and the claim as a false one
-  3  the agent read the failure, put the test back and fixed the code: verified, because the checks passed, and because
-     they still fail where they should
+  2  the agent changed the test instead of the code, printed \"4 passed\" and claimed to be done: Ralph restored the
+     test for the check, which failed, and recorded the change as tampering and the claim as false
+  3  the agent read the failure, restored the test and fixed the code: verified, because the checks pass and still
+     catch failures
 
-Next: `ralph init` in a project of yours, or `ralph run --help`.";
+Next: `ralph init` in your own project, or `ralph run --help`.";
 
 /// Runs the demo.
 ///

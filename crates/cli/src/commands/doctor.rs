@@ -150,10 +150,10 @@ fn table(findings: &[Finding], worst: Level) -> String {
     }
     let nobody = findings.iter().any(|finding| finding.name == agents::NAME && finding.level == Level::Warn);
     text.push_str(match worst {
-        Level::Warn if nobody => "\nA loop needs an agent that can work; see the warnings.",
+        Level::Warn if nobody => "\nNo usable agent found; see the warnings.",
         Level::Ok => "\nEverything is ready.",
         Level::Warn => "\nLoops can run; see the warnings.",
-        Level::Fail => "\nSomething has to be mended first.",
+        Level::Fail => "\nFix the errors above first.",
     });
     text
 }

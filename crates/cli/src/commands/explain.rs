@@ -81,13 +81,13 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
         line("check", command);
     }
     if config.verification_commands.is_empty() {
-        line("check", "none: only the agent's word will end the loop, and the result will say `verified: false`");
+        line("check", "none: the loop ends when the agent reports completion, and the result says `verified: false`");
     }
     line(
         "verify",
         match config.verify {
-            Verify::Guarded => "guarded: in the workspace, with protected files put back while the checks run",
-            Verify::Isolated => "isolated: in a folder of the loop's own that the agent cannot write",
+            Verify::Guarded => "guarded: in the workspace, with protected files restored while the checks run",
+            Verify::Isolated => "isolated: in a separate folder that the agent cannot write",
         },
     );
     let runners = if plan.runners.is_empty() { "none that is known".to_owned() } else { plan.runners.join(", ") };
@@ -118,8 +118,8 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
         let _ = writeln!(text, "{:<12}{note}", "note");
     }
     text.push_str(
-        "\nfrozen: stays as it is, new files are welcome; steering: stays as it is, nothing new appears; absent: nothing \
-         new\nappears; built: made by the check, out of its way before; parts: parts of the file stay as they are; installed: watched,\ncannot be put back.\nNothing was started.",
+        "\nfrozen: must not change, new files are allowed; steering: must not change, no new files; absent: must not\nappear; \
+         built: made by the check, removed before it; parts: parts of the file must not change; installed: watched,\ncannot be restored.\nNothing was started.",
     );
     text
 }

@@ -88,6 +88,7 @@ async fn follow(
         (false, false) => Mode::Painted,
     };
     let live = Arc::new(Live::new(mode));
+    crate::trace::show_above(&live);
     let watcher: Watcher = {
         let live = Arc::clone(&live);
         // The result begins with the same line; on one screen nobody needs it twice.
@@ -330,7 +331,7 @@ fn summary(result: &RunResult, cost: Money, hints: Hints) -> String {
     if let Some(kept) = &result.kept {
         let state =
             if kept.iteration.0 == 0 { "the start".to_owned() } else { format!("iteration {}", kept.iteration) };
-        lines.push(format!("  the workspace was put back to {state}"));
+        lines.push(format!("  the workspace was restored to {state}"));
     }
     if let Some(commit) = &result.commit {
         lines.push(format!("  committed as {}", commit.get(..12).unwrap_or(commit)));

@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use ralph_model::RunKind;
-use ralph_runtime::Home;
+use ralph_runtime::{Home, is_interrupted, listed};
 use ralph_store::{Filter, RunEntry, RunStatus as StoredStatus, StoreHandle};
-use ralph_view::{ListEntry, RunStatus};
-use ralph_workspace::holder;
+use ralph_view::ListEntry;
 
 use crate::args::{ListArgs, StatusWord};
 use crate::input::now;
@@ -87,42 +86,6 @@ fn matches(word: StatusWord, entry: &RunEntry, home: &Home) -> bool {
         StatusWord::Running => !is_interrupted(entry, home),
         StatusWord::Interrupted => is_interrupted(entry, home),
         StatusWord::Completed | StatusWord::Aborted | StatusWord::Error => true,
-    }
-}
-
-/// Marked as running, and nobody works on it: the process that did is gone.
-pub(crate) fn is_interrupted(entry: &RunEntry, home: &Home) -> bool {
-    let works = || {
-        // Where the lock cannot be looked at, nothing is claimed about the loop.
-        holder(&home.workspace(Path::new(&entry.workspace)))
-            .map_or(true, |holder| holder.is_some_and(|h| h.loop_id == entry.id))
-    };
-    entry.status == StoredStatus::Running && !works()
-}
-
-/// A loop as a listing shows it.
-pub(crate) fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
-    ListEntry {
-        loop_id: entry.id,
-        short: entry.id.short(),
-        status: match entry.status {
-            StoredStatus::Running if is_interrupted(entry, home) => RunStatus::Interrupted,
-            StoredStatus::Running => RunStatus::Running,
-            StoredStatus::Completed => RunStatus::Completed,
-            StoredStatus::Aborted => RunStatus::Aborted,
-            StoredStatus::Error => RunStatus::Error,
-        },
-        reason: entry.reason.clone(),
-        objective: entry.objective.clone(),
-        workspace: entry.workspace.clone(),
-        agent: entry.agent.clone(),
-        skill: entry.skill.clone(),
-        iterations: entry.iterations,
-        cost: entry.cost,
-        verified: entry.verified,
-        started_at: entry.started_at,
-        updated_at: entry.updated_at,
-        finished_at: entry.finished_at,
     }
 }
 

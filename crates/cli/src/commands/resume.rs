@@ -5,15 +5,15 @@ use std::path::Path;
 use anyhow::bail;
 use ralph_engine::Limits;
 use ralph_model::RunKind;
-use ralph_runtime::{Home, Resume};
+use ralph_runtime::{Home, Resume, is_interrupted};
 use ralph_store::{Broken, RunEntry, RunStatus, Seq, StoreHandle};
 
 use super::follow::{self, Following, Hints};
-use super::list::{is_interrupted, of_workspace};
+use super::list::of_workspace;
 use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
-use ralph_config::agents::{instead, prices, refuse_unpriced};
+use ralph_config::agents::{instead, prices, refuse_late_cost, refuse_unpriced};
 use ralph_host::Host;
 
 /// Goes on with the loop that is meant and follows it to its end.
@@ -39,7 +39,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
     }
     let journal = store.verify(entry.id).await?;
     if let Some(broken) = journal.broken {
-        bail!("{}", how_to_go_on(&entry, &broken));
+        bail!("{}", how_to_continue(&entry, &broken));
     }
     // As it is by now: it may have gone on with others before.
     let mut config = read(&store, entry.id).await?.facts().config.clone();
@@ -53,13 +53,21 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         }
         (config.agent, config.more_agents) = (first.clone(), more.to_vec());
     }
-    for caution in around.missing_logins(&config) {
+    let cost_after_run = args.cost_after_run || user.cost_after_run.unwrap_or_default();
+    config.cost_after_run |= cost_after_run;
+    if args.unmetered {
+        config.agent.unmetered = true;
+        config.more_agents.iter_mut().for_each(|agent| agent.unmetered = true);
+    }
+    refuse_late_cost(&config)?;
+    for caution in around.agent_warnings(&config) {
         screen.say(&format!("warning: {caution}"))?;
     }
     let limits = Limits {
         max_iterations: args.max_iterations,
         max_cost: args.max_cost,
         unmetered: args.unmetered,
+        cost_after_run,
         agents: instead,
     };
     let following = Following { around, args: args.screen, hints: Hints::Shown };
@@ -77,6 +85,7 @@ async fn race(
     let has_changes = args.max_iterations.is_some()
         || args.max_cost.is_some()
         || args.unmetered
+        || args.cost_after_run
         || args.discard_after.is_some()
         || args.model.is_some()
         || !args.agent.is_empty();
@@ -104,14 +113,14 @@ async fn refuse_to_discard(store: &StoreHandle, entry: &RunEntry, home: &Home) -
     Ok(())
 }
 
-/// What is broken, with the words that go on from the intact part.
-fn how_to_go_on(entry: &RunEntry, broken: &Broken) -> String {
+/// What is broken, and how to continue from the intact part.
+fn how_to_continue(entry: &RunEntry, broken: &Broken) -> String {
     let (id, short, Broken { seq, why }) = (entry.id, entry.id.short(), broken);
     let hint = match seq.0 - 1 {
-        0 => "nothing before it is left to go on from: start a new loop".to_owned(),
+        0 => "no intact event before it: start a new loop".to_owned(),
         intact => format!(
-            "the {intact} events before it are intact; `ralph resume {short} --discard-after {intact}` goes on from there \
-             and sets the rest aside"
+            "the {intact} events before it are intact; to continue from there and set the rest aside: \
+             ralph resume {short} --discard-after {intact}"
         ),
     };
     format!("the journal of loop {id} is broken at event {seq}: {why}\n  {hint}")
@@ -121,8 +130,8 @@ async fn newest_unfinished(store: &StoreHandle, around: &Host) -> anyhow::Result
     let current = around.current.canonicalize()?;
     let loops = of_workspace(store, &current, None).await?;
     // Of a race only the winner's worktree is left.
-    let can_go_on = |entry: &RunEntry| entry.status != RunStatus::Completed && Path::new(&entry.workspace).is_dir();
-    let open: Vec<RunEntry> = loops.into_iter().filter(can_go_on).collect();
+    let can_continue = |entry: &RunEntry| entry.status != RunStatus::Completed && Path::new(&entry.workspace).is_dir();
+    let open: Vec<RunEntry> = loops.into_iter().filter(can_continue).collect();
     let race = open.first().and_then(|entry| entry.parent);
     if let Some(race) = race
         && let Ok(entry) = store.run(race).await
@@ -138,7 +147,11 @@ async fn newest_unfinished(store: &StoreHandle, around: &Host) -> anyhow::Result
             format!("ralph resume {}  ({}, {iterations}, {})", entry.id.short(), entry.agent, entry.cost)
         };
         let lines: Vec<String> = candidates.iter().rev().map(line).collect();
-        bail!("{} candidates of a race without a winner can go on, name one:\n  {}", lines.len(), lines.join("\n  "));
+        bail!(
+            "{} candidates of a race without a winner can continue, name one:\n  {}",
+            lines.len(),
+            lines.join("\n  ")
+        );
     }
     match open.into_iter().next() {
         Some(entry) => Ok(entry),

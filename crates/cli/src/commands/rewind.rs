@@ -43,7 +43,7 @@ pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>
     }
     let short = entry.id.short();
     let files = counted(changes.len(), "file", "files");
-    screen.say(&format!("{files} put back; `ralph rewind {short} --to undo` takes it back"))?;
+    screen.say(&format!("restored {files}; undo with: ralph rewind {short} --to undo"))?;
     Ok(0)
 }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use ralph_model::{Iteration, Millis};
+use ralph_runtime::listed;
 use ralph_view::{IterationView, ListEntry, RaceView, RunStatus, RunView, VerdictView};
 
-use super::list::{columns, listed, of_race};
+use super::list::{columns, of_race};
 use crate::args::ShowArgs;
 use crate::journal::{find_loop, view};
 use crate::screen::Screen;
@@ -54,7 +55,7 @@ fn race(race: &RaceView, run: &RunView, candidates: &[ListEntry]) -> String {
     let standing = match race.winner {
         Some(winner) if winner == id => "won".to_owned(),
         Some(winner) => format!("lost against {}", winner.short()),
-        None => "nobody has won".to_owned(),
+        None => "no winner yet".to_owned(),
     };
     let gone = if Path::new(&run.workspace).is_dir() { "" } else { "; its worktree is gone" };
     let others = candidates.iter().filter(|candidate| candidate.loop_id != id);

@@ -1,9 +1,9 @@
 //! `ralph stop`: asks a running loop to end.
 
+use ralph_runtime::{is_interrupted, listed};
 use ralph_store::{RunStatus, StopMode};
 use serde_json::json;
 
-use super::list::is_interrupted;
 use crate::args::StopArgs;
 use crate::input::now;
 use crate::journal::find_loop;
@@ -19,10 +19,10 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
     if entry.status != RunStatus::Running {
-        anyhow::bail!("loop {short} is over ({})", super::list::listed(&entry, &around.home()).state());
+        anyhow::bail!("loop {short} is over ({})", listed(&entry, &around.home()).state());
     }
     if is_interrupted(&entry, &around.home()) {
-        anyhow::bail!("loop {short} does not run: its process is gone, `ralph resume {short}` goes on with it");
+        anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");
     }
     let (how, when) = if args.now { (StopMode::Now, "now") } else { (StopMode::AfterIteration, "after its iteration") };
     store.request_stop(entry.id, how, now()).await?;

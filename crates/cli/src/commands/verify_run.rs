@@ -34,7 +34,7 @@ fn as_text(proof: &Proof) -> String {
         lines.push(format!("  tree {tree}"));
     }
     for check in &proof.checks {
-        lines.push(format!("  rests on: {check}"));
+        lines.push(format!("  check {check}"));
     }
     lines.extend(proof.rests_on.iter().map(|sentence| format!("  {sentence}")));
     lines.push(format!("  chain head {} after {} events", proof.chain_head, proof.events));

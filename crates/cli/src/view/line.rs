@@ -77,7 +77,7 @@ pub(super) fn opened(config: &LoopConfig, state: &RunState) -> String {
     let limits = format!("{} and {}", up_to(config.max_iterations), dollars(config.max_cost));
     let before = match state.counted {
         0 => String::new(),
-        done => format!(", goes on after iteration {done} and {}", dollars(state.cost)),
+        done => format!(", continues after iteration {done} and {}", dollars(state.cost)),
     };
     let objective = first_line(&config.objective);
     let agents = config.agents().map(ralph_model::AgentSpec::title).collect::<Vec<_>>().join(", ");

@@ -27,7 +27,7 @@ impl Client {
             Self::Codex => &["--agent", "codex", "--model", "scripted-1"],
             Self::Opencode => &["--agent", "opencode", "--model", "scripted/scripted-1"],
             Self::Gemini => &["--agent", "gemini", "--model", "gemini-2.5-flash"],
-            Self::Acp => &["--agent", "server"],
+            Self::Acp => &["--agent", "server", "--cost-after-run"],
         }
     }
 

@@ -4,8 +4,9 @@
 use std::time::{Duration, Instant};
 
 use ralph_testkit::{Repo, Script, Step};
+use rustix::process::Signal;
 
-use crate::aid::wait_for_file;
+use crate::aid::{finish, signal, wait_for_file};
 use crate::harness::{Ended, User, run_words_with};
 
 #[test]
@@ -23,6 +24,49 @@ fn a_rewind_leaves_alone_what_the_user_ignores_everywhere() {
     assert!(!repo.exists("done.txt"));
     assert_eq!(repo.read("notes.local"), "my own notes\n", "{}", ended.stdout);
     assert!(!ended.stdout.contains("notes.local"), "{}", ended.stdout);
+}
+
+/// Iterations of a loop that was rewound are what they were, whether they were checked or not.
+#[test]
+fn a_rewind_and_a_resume_leave_earlier_iterations_as_they_were() {
+    for is_stopped in [false, true] {
+        let (user, repo) = (User::new(), Repo::init());
+        let hold = repo.outside().join("hold");
+        let mut script = Script::new();
+        for number in 1..=4_u32 {
+            let mut steps = vec![Step::write(format!("{number}.txt"), "work\n")];
+            if is_stopped && number == 4 {
+                steps.extend([Step::run(format!("touch '{}'", hold.display())), Step::sleep(Duration::from_secs(600))]);
+            }
+            script = script.run(steps);
+        }
+        let agent = user.agent(script.otherwise([Step::write("done.txt", "")]));
+        let words = ["--unmetered", "--criteria", "test -e done.txt"];
+        let child = user.spawn(repo.path(), run_words_with(&agent, 4, &words));
+        if is_stopped {
+            wait_for_file(&hold);
+            signal(&child, Signal::TERM);
+        }
+        let id = finish(child).json()["loopId"].as_str().unwrap().to_owned();
+        let look = || {
+            let diffs: Vec<String> =
+                (1..=4).map(|number| user.ralph(repo.path(), ["diff", &id, &number.to_string()]).ok().stdout).collect();
+            let shown = user.show(&id)["iterations"].as_array().unwrap()[..4].to_vec();
+            (shown, diffs)
+        };
+        let before = look();
+        assert_eq!(before.0[3]["verdict"].is_null(), is_stopped, "{:?}", before.0[3]);
+        assert!(before.1[3].contains("4.txt"), "{}", before.1[3]);
+
+        user.ralph(repo.path(), ["rewind", &id, "--to", "2"]).ok();
+        let result = user.ralph(repo.path(), ["resume", &id, "--max", "6", "--json"]).ok().json();
+        assert_eq!(result["iterations"], 5, "{result}");
+        let after = look();
+        assert_eq!(after.1, before.1);
+        assert_eq!(after.0, before.0);
+        assert!(!repo.exists("4.txt"), "the loop went on from iteration 2");
+        user.ralph(repo.path(), ["verify-run", &id]).ok();
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod asked;
 mod keys;
+mod late_cost;
 mod leftovers;
 mod listing;
 mod pieces;

@@ -35,6 +35,8 @@ mod commands;
 mod completion;
 mod git_manners;
 mod json_keys;
+mod logging;
+mod mcp;
 mod prohibited;
 mod prompts;
 mod refusals;

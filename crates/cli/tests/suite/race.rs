@@ -282,7 +282,7 @@ fn whoever_changed_nothing_leaves_nothing_behind() {
     let nothing = scene.user.ralph(scene.repo.path(), ["diff", text(&race[0]["loopId"])]).ok();
     assert_eq!((nothing.stdout.as_str(), nothing.stderr.trim()), ("", "nothing changed"));
     let shown = scene.user.ralph(scene.repo.path(), ["show", text(&race[0]["loopId"])]).ok().stdout;
-    assert!(shown.contains("nobody has won; its worktree is gone"), "{shown}");
+    assert!(shown.contains("no winner yet; its worktree is gone"), "{shown}");
 
     // Stopped before anybody did anything: there is nothing at all, and nobody is sent to it.
     let user = User::new();

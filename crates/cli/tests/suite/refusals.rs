@@ -97,8 +97,24 @@ fn table() -> Vec<Wrong> {
             config: "[agents.odd]\nkind = 'acp'\ncommand = 'nothere --acp'\n",
             ..wrong(
                 "a server that is not there",
-                &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "odd"],
+                &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "odd", "--cost-after-run"],
                 &["--agent:", "`command` in [agents.odd]", "`nothere`", "Agent Client Protocol"],
+            )
+        },
+        Wrong {
+            config: "[agents.odd]\nkind = 'acp'\ncommand = 'opencode acp'\n",
+            ..wrong(
+                "a server that reports its cost too late",
+                &["Fix it", "--max", "3", "--max-cost", "1", "--agent", "odd", "--criteria", "true", "--race", "2"],
+                &[
+                    "--agent:",
+                    "`odd`",
+                    "--max-cost",
+                    "--cost-after-run",
+                    "--unmetered",
+                    "--agent opencode instead",
+                    EXAMPLE,
+                ],
             )
         },
         wrong(

@@ -1,6 +1,6 @@
 //! The checks passed, and have to show that they can still fail before the loop is declared complete.
 
-use ralph_model::{Attempt, Iteration, Tamper, TamperKind, Timestamp, Tripwire};
+use ralph_model::{Attempt, Iteration, Millis, Tamper, TamperKind, Timestamp, Tripwire};
 
 use super::verifying::conclude;
 use super::{Phase, Step, Verifying, fault, next_iteration};
@@ -30,7 +30,7 @@ impl Confirming {
                     if facts.start.behaviour >= V3_SERVICE_BACKOFF {
                         facts.mark_uncounted();
                     }
-                    return next_iteration(facts, ralph_model::Millis(0));
+                    return next_iteration(facts, Millis(0));
                 }
                 if let Some(verdict) = facts.iterations.last_mut().and_then(|record| record.verdict.as_mut()) {
                     if matches!(tripwire, Tripwire::Passed { .. }) {
@@ -51,12 +51,17 @@ impl Confirming {
             Event::Resumed { limits, tree, .. } => {
                 facts.resume(limits);
                 let untouched = tree.as_ref().is_none_or(|found| *found == facts.tree);
+                let is_rewound = facts.is_rewound(tree.as_ref());
                 facts.find(tree);
                 if untouched {
                     return Self::enter(facts);
                 }
                 // Somebody worked there: what was verified is no longer what is there.
                 forget_verdict(facts);
+                if is_rewound {
+                    facts.end_pass(at);
+                    return next_iteration(facts, Millis(0));
+                }
                 Verifying::enter(facts)
             }
             Event::Faulted { error, stopped, .. } => {

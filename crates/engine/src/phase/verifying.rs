@@ -1,8 +1,8 @@
 //! The checks look at the agent's work.
 
-use ralph_model::{Attempt, Iteration, Timestamp};
+use ralph_model::{Attempt, Iteration, Millis, Timestamp};
 
-use super::{Confirming, Phase, Restoring, Step, fault, follow};
+use super::{Confirming, Phase, Restoring, Step, fault, follow, next_iteration};
 use crate::decide::{self, Next};
 use crate::event::{Effect, Event};
 use crate::facts::Facts;
@@ -47,7 +47,12 @@ impl Verifying {
             }
             Event::Resumed { limits, tree, .. } => {
                 facts.resume(limits);
+                let is_rewound = facts.is_rewound(tree.as_ref());
                 facts.find(tree);
+                if is_rewound {
+                    facts.end_pass(at);
+                    return next_iteration(facts, Millis(0));
+                }
                 Self::enter(facts)
             }
             Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),

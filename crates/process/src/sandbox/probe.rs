@@ -24,8 +24,14 @@ pub fn probe(reaper: &ReaperProgram, bubblewrap: Option<&Path>) -> Level {
     let mut why = landlock.err().unwrap_or_default();
     for files in wrapped.into_iter().chain(bare) {
         match with_network(reaper, files) {
-            Ok(level) => return level,
-            Err(refusal) => why = refusal,
+            Ok(level) => {
+                tracing::debug!(?level, "this sandbox works");
+                return level;
+            }
+            Err(refusal) => {
+                tracing::debug!(%refusal, "a sandbox does not work here");
+                why = refusal;
+            }
         }
     }
     with_network(reaper, Files::Open { why }).unwrap_or_else(|why| Level::none(&why))
@@ -44,8 +50,7 @@ fn trial(reaper: &ReaperProgram, level: &Level) -> Result<(), String> {
     let (writable, hidden) = (Vec::new(), Vec::new());
     let sandbox = Sandbox { writable, hidden, network: Network::Loopback, level: level.clone() };
     let Some(jail) = sandbox.jail(reaper.arguments.clone()) else { return Ok(()) };
-    let request =
-        Request { program: Vec::new(), directory: "/".into(), environment: Vec::new(), marker: None, jail: None };
+    let request = Request { program: Vec::new(), directory: "/".into(), environment: Vec::new(), jail: None };
     let nowhere = || File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from);
     let outputs = [nowhere(), nowhere(), nowhere()].into_iter().collect::<io::Result<Vec<_>>>();
     let outputs = outputs.ok().and_then(|outputs| outputs.try_into().ok()).ok_or("/dev/null cannot be opened")?;

@@ -126,7 +126,7 @@ impl Stage {
 
     /// Gives it the request with everything that the program gets. Gives why that was impossible.
     pub(super) fn hand_over(&mut self, request: &Request, jail: &Jail, outputs: &[OwnedFd; 3]) -> Result<(), String> {
-        let request = Request { marker: None, jail: Some(jail.clone()), ..request.clone() };
+        let request = Request { jail: Some(jail.clone()), ..request.clone() };
         self.send(&request.encode(), outputs).map_err(|error| self.failed(&error))
     }
 

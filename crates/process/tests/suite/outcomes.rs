@@ -130,24 +130,6 @@ async fn empty_input_is_at_its_end() {
 }
 
 #[tokio::test]
-async fn the_marker_is_there_before_the_program_runs() {
-    let lab = Lab::new();
-    let mut spec = lab.spec("test -e marker");
-    spec.marker = Some(lab.path("marker"));
-    assert_eq!(lab.run_spec(spec).await.unwrap().ended, Ended::Exited { code: 0 });
-}
-
-#[tokio::test]
-async fn without_a_marker_nothing_runs() {
-    let lab = Lab::new();
-    let mut spec = lab.spec("touch ran");
-    spec.marker = Some(lab.path("no/such/folder/marker"));
-    let error = lab.run_spec(spec).await.unwrap_err();
-    assert!(matches!(&error, Error::Marker { path, .. } if path.ends_with("folder/marker")), "{error:?}");
-    assert!(!lab.path("ran").exists());
-}
-
-#[tokio::test]
 async fn a_stop_that_came_before_the_start_starts_nothing() {
     let lab = Lab::new();
     let (_sender, stop) = watch::channel(Some(Stop::Requested));

@@ -108,7 +108,9 @@ async fn a_log_that_cannot_be_created_starts_nothing() {
     let lab = Lab::new();
     let mut spec = lab.spec("touch ran");
     spec.log = lab.path("no/such/folder");
-    assert!(matches!(lab.run_spec(spec).await, Err(Error::Log { .. })));
+    let error = lab.run_spec(spec).await.unwrap_err();
+    assert!(matches!(&error, Error::CreateLog { path, .. } if path.ends_with("folder")), "{error:?}");
+    assert!(error.is_before_start());
     assert!(!lab.path("ran").exists());
 }
 

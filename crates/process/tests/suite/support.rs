@@ -83,7 +83,6 @@ pub(crate) fn spec(folder: &Path, line: &str) -> Spec {
         timeout: None,
         idle: None,
         grace: Millis(2_000),
-        marker: None,
         hold: Vec::new(),
         sandbox: None,
     }

@@ -7,12 +7,13 @@ use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, 
 use ralph_engine::{DayBudget, Event};
 use ralph_model::{AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, Money, OutputRef, TreeHash, Violation};
 use ralph_process::{Network, Sandbox};
+use ralph_store::ArtifactKind;
 use ralph_view::Progress;
 use ralph_workspace::{Guard, Repository};
 
 use super::restore::with_committed;
 use super::{Answer, Context};
-use crate::cost_note::CostNote;
+use crate::attempts::CostSoFar;
 use crate::error::Error;
 use crate::home::Home;
 use crate::live::settlement;
@@ -38,7 +39,8 @@ impl Context {
     pub(super) async fn run_agent(&self, pass: Pass, stop: StopSignal) -> Result<Answer, Error> {
         let Pass { iteration, attempt, agent, task, before } = pass;
         let safe = self.services.redactor.text(&task.prompt);
-        Home::write_private(&self.folder.prompt(iteration), safe.as_bytes())?;
+        let about = self.about(Some(iteration), attempt);
+        let prompt = self.files.write(ArtifactKind::Prompt, &self.folder.prompt(iteration), about, safe.as_bytes())?;
         let mut base = self.process_base(iteration, attempt, &agent)?;
         let log = base.log.clone();
         // Only a figure in the history, here and below; expectations look for themselves.
@@ -90,7 +92,8 @@ impl Context {
             violations: left.violations,
         };
         let money = settlement(attempt, reserved, charged);
-        Ok(Answer { event: Event::AgentFinished { attempt, run: Box::new(run), day, claim: None }, money })
+        let event = Event::AgentFinished { attempt, run: Box::new(run), day, claim: None };
+        Ok(Answer { event, money, artifacts: vec![prompt] })
     }
 
     /// Where and how a process of the agent runs.
@@ -106,7 +109,6 @@ impl Context {
             log: self.folder.agent_log(iteration, attempt),
             log_limit: self.config.log_limit,
             idle: self.config.idle_timeout,
-            marker: Some(self.folder.marker(attempt)),
             sandbox: self.agent_sandbox(agent, &scratch),
             hold: self.hold.clone(),
             redactor: Arc::clone(&self.services.redactor),
@@ -117,8 +119,8 @@ impl Context {
         })
     }
 
-    /// Runs the agent from its start until nothing of it is left, and passes on what it does. What it costs so far is written down
-    /// for a resume, unless the agent writes that itself.
+    /// Runs the agent from its start until nothing of it is left, and passes on what it does. What it costs so far is recorded
+    /// for a resume, unless the agent writes a report of its own.
     async fn watch_agent(
         &self,
         agent: &AgentSpec,
@@ -129,30 +131,39 @@ impl Context {
     ) -> Result<Observed, Error> {
         let services = AgentServices { supervisor: Arc::clone(&self.services.supervisor), base };
         let agent = (self.services.build_agent)(agent, services)?;
-        let mut note = match agent.capabilities().writes_report {
-            true => None,
-            false => Some(CostNote::begin(self.folder.so_far(attempt))?),
-        };
-        let mut lines = LastLine::default();
-        let mut events = |event: AgentEvent| {
-            match (&event, &mut note) {
-                (AgentEvent::Usage { cost, .. } | AgentEvent::Estimate { cost }, Some(note)) => note.spent(*cost),
-                (AgentEvent::Uncounted, Some(note)) => note.incomplete(),
-                (AgentEvent::Output { text }, _) => {
-                    if let Some(line) = lines.push(text) {
-                        self.services.tell(Progress::Activity { line });
+        let (store, lease) = (&self.services.store, self.lease);
+        store.note_began(lease, attempt, Some((self.services.now)())).await?;
+        let mut so_far = CostSoFar::new();
+        let recording = so_far.record(store.clone(), lease, attempt);
+        let running = async {
+            let is_watched = !agent.capabilities().writes_report;
+            let mut lines = LastLine::default();
+            let mut events = |event: AgentEvent| {
+                match &event {
+                    AgentEvent::Usage { cost, .. } | AgentEvent::Estimate { cost } if is_watched => so_far.spent(*cost),
+                    AgentEvent::Uncounted if is_watched => so_far.incomplete(),
+                    AgentEvent::Output { text } => {
+                        if let Some(line) = lines.push(text) {
+                            self.services.tell(Progress::Activity { line });
+                        }
+                        return;
                     }
-                    return;
+                    _ => {}
                 }
-                _ => {}
+                self.services.tell(Progress::Agent { event });
+            };
+            let observed = agent.run(task, stop, &mut events).await;
+            if let (Ok(observed), true) = (&observed, is_watched) {
+                so_far.settled(observed.cost);
             }
-            self.services.tell(Progress::Agent { event });
+            drop(so_far);
+            observed
         };
-        let observed = agent.run(task, stop, &mut events).await?;
-        if let Some(note) = &note {
-            note.settled(observed.cost);
+        let (observed, ()) = tokio::join!(running, recording);
+        if observed.as_ref().is_err_and(ralph_agents::Error::is_before_start) {
+            store.note_began(lease, attempt, None).await?;
         }
-        Ok(observed)
+        Ok(observed?)
     }
 
     /// What the agent may not write, for one that asks first.

@@ -3,6 +3,7 @@
 use ralph_engine::Event;
 use ralph_model::{Attempt, TreeHash, Verify, Violation};
 
+use ralph_store::ArtifactKind;
 use ralph_verify::work::moved_work;
 use ralph_workspace::repository::{Need, Work};
 use ralph_workspace::{Error as Failure, Repository};
@@ -29,8 +30,10 @@ impl Context {
                 Ok((violations, ground.workspace.snapshot(loop_id, &format!("put-back-{attempt}"))?.tree))
             })
             .await?;
+        let artifact = self.files.find(ArtifactKind::Patch, &kept, self.about(None, attempt))?;
         let patch = kept.to_string_lossy().into_owned();
-        Ok(Event::ProhibitedRestored { attempt, violations, patch, tree: Some(tree) }.into())
+        let event = Event::ProhibitedRestored { attempt, violations, patch, tree: Some(tree) };
+        Ok(Answer { artifacts: artifact.into_iter().collect(), ..event.into() })
     }
 
     /// Prohibited paths in what was committed since the loop's start. An agent that ruins its repository does not ruin the

@@ -11,7 +11,7 @@ use crate::settings_snapshot::{Report, Shared, Tree, recover};
 /// Paths that are named in a warning.
 const MAX_NAMED: usize = 5;
 
-const POLL_INTERVAL: Error = Error::Vanished("the look at the agent's settings");
+const LOST_TASK: Error = Error::Vanished("reading the agent's settings");
 
 impl Context {
     /// What says how the agent works is kept from here on. Not for one that keeps the user's settings: it may change them, too.
@@ -29,7 +29,7 @@ impl Context {
         let aside = self.folder.settings(attempt).join("before");
         let place = aside.display().to_string();
         let entered = tokio::task::spawn_blocking(move || Shared::enter(&folder, &roots, &aside)).await;
-        let (shared, found) = entered.map_err(|_| POLL_INTERVAL)??;
+        let (shared, found) = entered.map_err(|_| LOST_TASK)??;
         self.warn_of_settings(
             "the agent's settings were changed by another agent, which is running or whose Ralph died, and were restored",
             &found.report,
@@ -53,7 +53,7 @@ impl Context {
         let aside = self.folder.settings(attempt);
         let place = aside.display().to_string();
         let left = tokio::task::spawn_blocking(move || settings.leave(tree, &aside)).await;
-        match left.map_err(|_| POLL_INTERVAL).flatten() {
+        match left.map_err(|_| LOST_TASK).flatten() {
             Ok(report) => self.warn_of_settings(
                 "the agent's own settings changed while it ran, and were restored",
                 &report,
@@ -69,7 +69,7 @@ impl Context {
         let (all, aside) = (self.services.home.kept_settings(), self.folder.settings_left_behind());
         let place = aside.display().to_string();
         let found = tokio::task::spawn_blocking(move || recover(&all, &aside)).await;
-        match found.map_err(|_| POLL_INTERVAL).flatten() {
+        match found.map_err(|_| LOST_TASK).flatten() {
             Ok(report) => self.warn_of_settings(
                 "an agent's settings were changed by an agent that is running or whose Ralph died, and were restored",
                 &report,

@@ -80,7 +80,11 @@ impl Certificate {
             return Err(format!("{} is not an ordinary file", path.display()));
         }
         let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-        serde_json::from_str(&text).map_err(|error| error.to_string())
+        Self::parse(&text)
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
     }
 }
 
@@ -126,11 +130,16 @@ impl CertifiedPins {
     }
 }
 
-pub(super) fn write(context: &Context, view: &RunView, head: &Head) -> Result<(), String> {
+pub(super) fn write(
+    context: &Context,
+    view: &RunView,
+    head: &Head,
+    written: &mut Option<String>,
+) -> Result<(), String> {
     let certificate = Certificate::new(view, head.seq.0, head.hash.to_string());
     let text = serde_json::to_string_pretty(&certificate).map_err(|error| error.to_string())?;
     let path = context.folder.certificate();
-    replace(&path, &text).map_err(|error| format!("{}: {error}", path.display()))
+    replace(&path, written.insert(text)).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn sha256(bytes: &[u8]) -> String {

@@ -9,15 +9,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ralph_agents::AgentServices;
-use ralph_engine::{Stop, StopBy, StopWhen};
+use ralph_engine::{Limits, Stop, StopBy, StopWhen};
 use ralph_model::{
     AbortReason, AgentEvent, AgentSpec, Caps, Expectation, LoopConfig, LoopId, Millis, Money, Sandboxing, Timestamp,
     Trouble, TroubleKind,
 };
 use ralph_process::{Level, ReaperProgram, Supervisor};
 use ralph_runtime::{Home, Opened, Resume, Services, begin, resume, stops, verify_run};
-use ralph_store::open_sqlite;
+use ralph_store::{ArtifactKind, Machine, open_sqlite};
 use ralph_view::{Delta, Progress, RunResult, RunStatus, Update, What};
+use sha2::{Digest as _, Sha256};
+use sqlx::Connection as _;
 use tempfile::TempDir;
 
 use scripted::{Script, Turn};
@@ -31,12 +33,14 @@ struct Lab {
     folder: TempDir,
     script: Arc<Script>,
     updates: Arc<Mutex<Vec<Update>>>,
+    /// Which start of the machine it is.
+    boot: &'static str,
 }
 
 impl Lab {
     fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         let folder = ralph_testkit::scratch();
-        let lab = Self { folder, script: Script::new(turns), updates: Arc::default() };
+        let lab = Self { folder, script: Script::new(turns), updates: Arc::default(), boot: "1" };
         fs::create_dir(lab.workspace()).unwrap();
         fs::write(lab.workspace().join("answer"), "wrong\n").unwrap();
         fs::write(lab.workspace().join("check.sh"), CHECK).unwrap();
@@ -70,6 +74,7 @@ impl Lab {
         Services {
             store: open_sqlite(&home.database()).await.unwrap(),
             home,
+            machine: Machine { host: "here".into(), boot: self.boot.into() },
             supervisor: Arc::new(Supervisor::new(reaper, Arc::default())),
             build_agent: Arc::new(move |spec: &AgentSpec, services: AgentServices| match spec.kind.as_str() {
                 "scripted" => Ok(script.build(services)),
@@ -129,13 +134,36 @@ impl Lab {
         self.was_shown(|what| matches!(what, What::Recorded { deltas, .. } if deltas.iter().any(&wanted)))
     }
 
+    /// Changes the database behind the store's back.
+    async fn execute(&self, statement: &'static str) {
+        let path = self.folder.path().join("state/ralph.db");
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
+        let mut connection = sqlx::SqliteConnection::connect_with(&options).await.unwrap();
+        sqlx::query(statement).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+    }
+
+    /// As if the process had died before its agent began.
+    async fn forget_that_the_agent_began(&self, loop_id: LoopId) {
+        let attempts = self.services().await.store.attempts(loop_id).await.unwrap();
+        assert!(attempts.len() == 1 && attempts[0].began_at.is_some(), "{attempts:?}");
+        self.execute("UPDATE attempts SET began_at = NULL").await;
+    }
+
     /// Runs the loop until its agent waits, and drops it there, as a crash would.
     async fn crash_while_the_agent_waits(&self) -> LoopId {
         let opened = self.open(self.config()).await;
         let loop_id = opened.loop_id();
         tokio::select! {
             result = opened.run() => panic!("it was to die before it ended: {result:?}"),
-            () = self.script.waiting.notified() => {}
+            () = async {
+                self.script.waiting.notified().await;
+                let store = self.services().await.store;
+                // A crash in the moment before would leave the whole reservation to pay.
+                while store.attempts(loop_id).await.unwrap().iter().all(|attempt| attempt.cost.is_none()) {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            } => {}
             () = tokio::time::sleep(TIMEOUT) => panic!("the agent never began"),
         }
         loop_id
@@ -229,14 +257,71 @@ async fn an_agent_that_may_have_run_uses_up_its_iteration_and_is_charged_what_it
 async fn an_agent_that_never_started_is_started_again_in_the_same_iteration() {
     let lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
     let loop_id = lab.crash_while_the_agent_waits().await;
-    let attempts = lab.folder.path().join("state/loops").join(loop_id.to_string()).join("attempts");
-    let files = fs::read_dir(attempts).unwrap().map(|entry| entry.unwrap().path());
-    let markers: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|end| end == "started")).collect();
-    assert_eq!(markers.len(), 1, "{markers:?}");
-    fs::remove_file(&markers[0]).unwrap();
+    lab.forget_that_the_agent_began(loop_id).await;
     let result = lab.resumed(loop_id).await;
     assert_eq!((result.status, result.iterations), (RunStatus::Completed, 1), "{result:?}");
     assert_eq!(result.cost, Money::ZERO);
+}
+
+#[tokio::test]
+async fn after_a_reboot_an_agent_may_have_run_whose_start_was_not_recorded() {
+    let mut lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
+    let loop_id = lab.crash_while_the_agent_waits().await;
+    lab.forget_that_the_agent_began(loop_id).await;
+    lab.boot = "2";
+    let result = lab.resumed(loop_id).await;
+    assert_eq!((result.status, result.iterations), (RunStatus::Completed, 2), "{result:?}");
+    assert_eq!(result.cost, Money::from_micros(300_000));
+}
+
+#[tokio::test]
+async fn a_loop_that_an_earlier_version_left_is_resumed_by_its_files() {
+    for (file, iterations, cents) in [(Some("120000"), 2, 12), (Some("unknown"), 2, 500), (None, 1, 0)] {
+        let lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
+        let loop_id = lab.crash_while_the_agent_waits().await;
+        let store = lab.services().await.store;
+        let attempt = store.attempts(loop_id).await.unwrap()[0].attempt;
+        lab.execute("DELETE FROM attempts").await;
+        if let Some(cost) = file {
+            let folder = lab.folder.path().join("state/loops").join(loop_id.to_string()).join("attempts");
+            fs::write(folder.join(format!("{attempt}.started")), "").unwrap();
+            fs::write(folder.join(format!("{attempt}.cost")), cost).unwrap();
+        }
+        let limits = Limits { max_cost: Some(Money::dollars(10)), ..Limits::default() };
+        let opened = resume(lab.services().await, loop_id, Resume { limits }, stops().1).await.unwrap();
+        let result = finished(opened).await;
+        assert_eq!((result.status, result.iterations), (RunStatus::Completed, iterations), "{result:?}");
+        assert_eq!(result.cost, Money::from_micros(cents * 10_000), "{file:?}");
+    }
+}
+
+#[tokio::test]
+async fn outputs_and_prompts_are_recorded_with_their_hashes() {
+    let lab = Lab::new([fix().saying(CLAIM)]);
+    let result = lab.run(lab.config()).await;
+    let services = lab.services().await;
+    let artifacts = services.store.artifacts(result.loop_id).await.unwrap();
+    let names: Vec<_> = artifacts.iter().map(|one| (one.kind, one.iteration.map(|number| number.0))).collect();
+    let expected = [(ArtifactKind::Log, None), (ArtifactKind::Log, Some(1)), (ArtifactKind::Log, Some(1))];
+    assert_eq!(names, [&expected[..], &[(ArtifactKind::Prompt, Some(1))]].concat(), "{artifacts:?}");
+    for artifact in artifacts {
+        let content = fs::read(services.home.loop_folder(result.loop_id).root().join(&artifact.name)).unwrap();
+        assert_eq!(artifact.sha256, format!("{:x}", Sha256::digest(&content)), "{}", artifact.name);
+        assert_eq!(artifact.bytes, content.len() as u64, "{}", artifact.name);
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_in_the_store_counts_without_its_file_and_has_to_be_true() {
+    let lab = Lab::new([fix()]);
+    let result = lab.run(lab.config()).await;
+    let services = lab.services().await;
+    fs::remove_file(services.home.loop_folder(result.loop_id).certificate()).unwrap();
+    lab.proven(result.loop_id).await;
+    lab.execute("UPDATE loops SET certificate = REPLACE(certificate, 'COMPLETED', 'ABORTED')").await;
+    let proof = verify_run(&services.home, &services.store, result.loop_id).await.unwrap();
+    let broken: Vec<_> = proof.findings.iter().filter(|finding| !finding.holds).map(|found| &found.what).collect();
+    assert_eq!(broken, ["certificate"]);
 }
 
 #[tokio::test]

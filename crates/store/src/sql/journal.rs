@@ -3,7 +3,7 @@
 use ralph_model::{RunId, Timestamp};
 
 use super::session::{Row, Session, values};
-use super::{budget, runs};
+use super::{artifacts, attempts, budget, runs};
 use crate::chain::{self, Break, Broken, Hash, Head, NewEvent, Recorded, Seq, Unreadable, Walk};
 use crate::changes::Change;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ pub(super) async fn create(session: &mut Session<'_>, new: &NewRun, first: &NewE
 }
 
 pub(super) async fn append(session: &mut Session<'_>, lease: Lease, after: Seq, append: &Append) -> Result<Head> {
-    let Append { events, summary, settle } = append;
+    let Append { events, summary, settle, start, artifacts } = append;
     let noted = runs::fence(session, lease).await?;
     if noted.seq != after {
         return Err(Error::Conflict { run: lease.run, expected: after, found: noted.seq });
@@ -30,6 +30,10 @@ pub(super) async fn append(session: &mut Session<'_>, lease: Lease, after: Seq, 
     if let Some(settlement) = settle {
         budget::settle(session, lease.run, *settlement).await?;
     }
+    if let Some(start) = start {
+        attempts::insert(session, lease.run, start).await?;
+    }
+    artifacts::record(session, lease.run, artifacts).await?;
     Ok(head)
 }
 
@@ -53,7 +57,7 @@ pub(super) async fn after(session: &mut Session<'_>, run: RunId, seq: Seq, limit
         let row = session.row("SELECT hash FROM events WHERE loop = $1 AND seq = $2", values![run, seq]).await?;
         let row = row.ok_or_else(|| broken(Broken { seq, why: Break::Missing }))?;
         let hash = row.read::<String>("hash").and_then(|hash| hash.parse().ok());
-        let hash = hash.ok_or_else(|| broken(Broken { seq, why: Break::Unreadable { column: "hash" } }))?;
+        let hash = hash.ok_or_else(|| broken(Broken { seq, why: Break::Unreadable { column: "hash".to_owned() } }))?;
         from = Head { seq, hash };
     }
     let some =

@@ -1,6 +1,9 @@
 //! The store in a SQL database. All statements are written once, in the SQL that every supported database understands; what
 //! differs (connections, locks, error codes) is in the module of each database.
 
+mod artifacts;
+mod attempts;
+mod board;
 mod budget;
 mod journal;
 pub(crate) mod postgres;
@@ -12,16 +15,22 @@ mod stops;
 mod trust;
 mod watch;
 
-use async_trait::async_trait;
-use ralph_model::{Attempt, RunId, Timestamp};
+use std::path::Path;
+use std::sync::Arc;
 
+use async_trait::async_trait;
+use ralph_model::{Attempt, Money, RunId, Timestamp};
+
+use crate::artifact::Artifact;
+use crate::attempt::AttemptEntry;
+use crate::board::BoardHandle;
 use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
 use crate::changes::Changes;
 use crate::error::{Error, Result};
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
-use crate::run::{Append, Filter, Lease, Lookup, NewRun, RunEntry, Settlement, StopMode};
-use crate::store::{ChainReport, Quarantine, Store, Trusted};
-use session::{Backend, Session};
+use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode};
+use crate::store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};
+use session::{Backend, Durability, Session};
 
 /// A store in a SQL database.
 #[derive(Debug)]
@@ -29,10 +38,51 @@ pub(crate) struct SqlStore {
     backend: Backend,
 }
 
+/// A database: all that it holds, on the same connections.
+#[derive(Debug, Clone)]
+pub struct Database {
+    /// Runs.
+    pub store: StoreHandle,
+    /// Tasks.
+    pub board: BoardHandle,
+}
+
+impl Database {
+    /// Opens a SQLite database as [`crate::open_sqlite`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_sqlite(path: &Path) -> Result<Self> {
+        Ok(sqlite::open(path).await?.into())
+    }
+
+    /// Opens a PostgreSQL database as [`crate::open_postgres`] does, with enough connections for a server.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_postgres(url: &str) -> Result<Self> {
+        Ok(postgres::open(url, postgres::SERVER_CONNECTIONS).await?.into())
+    }
+}
+
+impl From<SqlStore> for Database {
+    fn from(store: SqlStore) -> Self {
+        let store = Arc::new(store);
+        Self { store: store.clone(), board: store }
+    }
+}
+
 impl SqlStore {
     /// Begins a transaction that writes.
     async fn write(&self, doing: &'static str) -> Result<Session<'_>> {
-        Session::write(&self.backend, doing).await
+        Session::write(&self.backend, doing, Durability::PowerLoss).await
+    }
+
+    /// Begins a transaction that writes what is not worth a wait for the disk, for whoever holds the lease.
+    async fn note(&self, doing: &'static str, lease: Lease) -> Result<Session<'_>> {
+        let mut session = Session::write(&self.backend, doing, Durability::ProcessDeath).await?;
+        runs::fence(&mut session, lease).await?;
+        Ok(session)
     }
 
     /// A connection for one query.
@@ -62,10 +112,16 @@ impl Store for SqlStore {
         session.commit(created).await
     }
 
-    async fn acquire(&self, run: RunId, pid: Option<u32>) -> Result<Lease> {
+    async fn acquire(&self, run: RunId, holder: Option<LeaseHolder>) -> Result<Lease> {
         let mut session = self.write("take over a run").await?;
-        let lease = runs::acquire(&mut session, run, pid).await?;
+        let lease = runs::acquire(&mut session, run, holder.as_ref()).await?;
         session.commit(lease).await
+    }
+
+    async fn renew(&self, lease: Lease, until: Timestamp) -> Result<()> {
+        let mut session = self.note("renew a lease", lease).await?;
+        runs::renew(&mut session, lease.run, until).await?;
+        session.commit(()).await
     }
 
     async fn append(&self, lease: Lease, after: Seq, append: Append) -> Result<Head> {
@@ -74,13 +130,44 @@ impl Store for SqlStore {
         session.commit(head).await
     }
 
-    async fn finish(&self, lease: Lease) -> Result<()> {
+    async fn finish(&self, lease: Lease, certificate: Option<&str>) -> Result<()> {
         let mut session = self.write("finish a run").await?;
         runs::fence(&mut session, lease).await?;
-        runs::clear_pid(&mut session, lease.run).await?;
+        runs::retire(&mut session, lease.run, certificate).await?;
         stops::clear(&mut session, lease.run).await?;
         budget::release_open(&mut session, lease.run).await?;
         session.commit(()).await
+    }
+
+    async fn certificate(&self, run: RunId) -> Result<Option<String>> {
+        runs::certificate(&mut self.read("read a certificate").await?, run).await
+    }
+
+    async fn note_began(&self, lease: Lease, attempt: Attempt, at: Option<Timestamp>) -> Result<()> {
+        let mut session = self.note("record the start of an agent", lease).await?;
+        attempts::note_began(&mut session, lease.run, attempt, at).await?;
+        session.commit(()).await
+    }
+
+    async fn note_cost(&self, lease: Lease, attempt: Attempt, cost: Option<Money>) -> Result<()> {
+        let mut session = self.note("record a cost", lease).await?;
+        attempts::note_cost(&mut session, lease.run, attempt, cost).await?;
+        session.commit(()).await
+    }
+
+    async fn attempts(&self, run: RunId) -> Result<Vec<AttemptEntry>> {
+        attempts::list(&mut self.read("read attempts").await?, run).await
+    }
+
+    async fn record_artifacts(&self, lease: Lease, artifacts: &[Artifact]) -> Result<()> {
+        let mut session = self.write("record artifacts").await?;
+        runs::fence(&mut session, lease).await?;
+        artifacts::record(&mut session, lease.run, artifacts).await?;
+        session.commit(()).await
+    }
+
+    async fn artifacts(&self, run: RunId) -> Result<Vec<Artifact>> {
+        artifacts::list(&mut self.read("list artifacts").await?, run).await
     }
 
     async fn journal(&self, run: RunId) -> Result<Vec<Recorded>> {
@@ -112,6 +199,10 @@ impl Store for SqlStore {
 
     async fn runs(&self, filter: &Filter) -> Result<Vec<RunEntry>> {
         runs::list(&mut self.read("list runs").await?, filter).await
+    }
+
+    async fn run_counts(&self) -> Result<Vec<(RunStatus, u64)>> {
+        runs::counts(&mut self.read("count runs").await?).await
     }
 
     async fn run(&self, run: RunId) -> Result<RunEntry> {

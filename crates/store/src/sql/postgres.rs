@@ -22,6 +22,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections of one process. A race runs several loops in one.
 const MAX_CONNECTIONS: u32 = 4;
 
+/// Connections of a process that serves others.
+pub(super) const SERVER_CONNECTIONS: u32 = 16;
+
 /// The channel on which changes are announced.
 const CHANNEL: &str = "ralph";
 
@@ -41,6 +44,10 @@ const MIGRATION_LOCK: &str = "SELECT pg_advisory_xact_lock(7283016403)";
 /// # Errors
 /// When the URL is none, the server cannot be reached or refuses, or the tables are of a newer Ralph.
 pub async fn open_postgres(url: &str) -> Result<StoreHandle> {
+    Ok(Arc::new(open(url, MAX_CONNECTIONS).await?))
+}
+
+pub(super) async fn open(url: &str, max_connections: u32) -> Result<SqlStore> {
     let options = PgConnectOptions::from_str(url).map_err(|source| Error::Unreachable {
         place: "the PostgreSQL database".to_owned(),
         detail: format!("its URL cannot be read: {source}"),
@@ -57,7 +64,7 @@ pub async fn open_postgres(url: &str) -> Result<StoreHandle> {
     // The pool opens connections of its own when they are needed.
     let _ = connection.close().await;
     let pool = PgPoolOptions::new()
-        .max_connections(MAX_CONNECTIONS)
+        .max_connections(max_connections)
         .min_connections(0)
         .acquire_timeout(TIMEOUT)
         .after_connect(|connection, _| {
@@ -65,7 +72,7 @@ pub async fn open_postgres(url: &str) -> Result<StoreHandle> {
         })
         .connect_lazy_with(options);
     let backend = PostgresBackend { place, pool, watch: Arc::new(Watch::new()) };
-    Ok(Arc::new(SqlStore { backend: Backend::Postgres(backend) }))
+    Ok(SqlStore { backend: Backend::Postgres(backend) })
 }
 
 /// Where the server is, without the password.
@@ -116,7 +123,8 @@ impl PostgresBackend {
             while watch.is_wanted() && !pool.is_closed() {
                 // What happened while there was no connection is unknown.
                 watch.send(Change::Any);
-                if listen(&pool, &watch).await.is_err() {
+                if let Err(error) = listen(&pool, &watch).await {
+                    tracing::warn!(%error, "the connection for notifications is lost");
                     tokio::time::sleep(FALLBACK_INTERVAL).await;
                 }
             }

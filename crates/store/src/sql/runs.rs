@@ -7,10 +7,11 @@ use super::schema::Dialect;
 use super::session::{Row, Session, Value, values};
 use crate::chain::{Head, Seq};
 use crate::error::{Error, Result};
-use crate::run::{Epoch, Filter, Lease, Lookup, NewRun, RunEntry, RunStatus, RunSummary};
+use crate::run::{Epoch, Filter, Lease, LeaseHolder, Lookup, Machine, NewRun, RunEntry, RunStatus, RunSummary};
 
 const COLUMNS: &str = "SELECT id, kind, parent, workspace, origin, objective, agent, skill, status, reason, iterations, \
-     cost_micros, verified, started_at, updated_at, finished_at, pid, epoch, head_seq, head_hash FROM loops";
+     cost_micros, verified, started_at, updated_at, finished_at, pid, host, boot, lease_until, epoch, head_seq, head_hash \
+     FROM loops";
 const NEWEST_FIRST: &str = " ORDER BY started_at DESC, id DESC";
 
 /// Makes sure that a lease is the newest one, and returns where the journal ends. The run stays locked for other writers until
@@ -18,6 +19,7 @@ const NEWEST_FIRST: &str = " ORDER BY started_at DESC, id DESC";
 pub(super) async fn fence(session: &mut Session<'_>, lease: Lease) -> Result<Head> {
     let (epoch, head) = lock(session, lease.run).await?;
     if epoch != lease.epoch {
+        tracing::warn!(run = %lease.run, held = lease.epoch.0, newest = epoch.0, "a write with an old lease was refused");
         return Err(Error::StaleLease { run: lease.run, held: lease.epoch, newest: epoch });
     }
     Ok(head)
@@ -36,15 +38,31 @@ async fn lock(session: &mut Session<'_>, run: RunId) -> Result<(Epoch, Head)> {
 }
 
 /// Gives out a new lease, which makes older ones stale.
-pub(super) async fn acquire(session: &mut Session<'_>, run: RunId, pid: Option<u32>) -> Result<Lease> {
+pub(super) async fn acquire(session: &mut Session<'_>, run: RunId, holder: Option<&LeaseHolder>) -> Result<Lease> {
     let (epoch, _) = lock(session, run).await?;
     let epoch = Epoch(epoch.0 + 1);
-    session.execute("UPDATE loops SET epoch = $2, pid = $3 WHERE id = $1", values![run, epoch.0, pid]).await?;
+    let row = "UPDATE loops SET epoch = $2, pid = $3, host = $4, boot = $5, lease_until = $6 WHERE id = $1";
+    let host = holder.map(|holder| holder.machine.host.as_str());
+    let boot = holder.map(|holder| holder.machine.boot.as_str());
+    let (pid, until) = (holder.map(|holder| holder.pid), holder.map(|holder| holder.until));
+    session.execute(row, values![run, epoch.0, pid, host, boot, until]).await?;
+    tracing::debug!(%run, epoch = epoch.0, "lease acquired");
     Ok(Lease { run, epoch })
 }
 
-pub(super) async fn clear_pid(session: &mut Session<'_>, run: RunId) -> Result<()> {
-    session.execute("UPDATE loops SET pid = NULL WHERE id = $1", values![run]).await.map(drop)
+pub(super) async fn renew(session: &mut Session<'_>, run: RunId, until: Timestamp) -> Result<()> {
+    session.execute("UPDATE loops SET lease_until = $2 WHERE id = $1", values![run, until]).await.map(drop)
+}
+
+/// Ends the lease of a finished run, and keeps what its end is based on.
+pub(super) async fn retire(session: &mut Session<'_>, run: RunId, certificate: Option<&str>) -> Result<()> {
+    let row = "UPDATE loops SET pid = NULL, lease_until = NULL, certificate = COALESCE($2, certificate) WHERE id = $1";
+    session.execute(row, values![run, certificate]).await.map(drop)
+}
+
+pub(super) async fn certificate(session: &mut Session<'_>, run: RunId) -> Result<Option<String>> {
+    let row = session.row("SELECT certificate FROM loops WHERE id = $1", values![run]).await?;
+    row.ok_or_else(|| session.unknown(run))?.get("certificate")
 }
 
 /// Where the journal of a run ends, without a lock.
@@ -54,10 +72,11 @@ pub(super) async fn noted_head(session: &mut Session<'_>, run: RunId) -> Result<
 }
 
 pub(super) async fn insert(session: &mut Session<'_>, new: &NewRun, head: Head) -> Result<Lease> {
-    let lease = Lease { run: new.id, epoch: Epoch(1) };
+    let lease = Lease { run: new.id, epoch: Epoch::FIRST };
     let row = "INSERT INTO loops (id, kind, parent, workspace, origin, objective, agent, skill, status, started_at, updated_at, \
-         pid, epoch, head_seq, head_hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, 0, $13) \
-         ON CONFLICT (id) DO NOTHING";
+         pid, host, boot, lease_until, epoch, head_seq, head_hash) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11, $12, $13, $14, $15, 0, $16) ON CONFLICT (id) DO NOTHING";
+    let holder = new.holder.as_ref();
     let values = values![
         new.id,
         new.kind.name(),
@@ -69,7 +88,10 @@ pub(super) async fn insert(session: &mut Session<'_>, new: &NewRun, head: Head) 
         new.skill.as_deref(),
         RunStatus::Running.name(),
         new.at,
-        new.pid,
+        holder.map(|holder| holder.pid),
+        holder.map(|holder| holder.machine.host.as_str()),
+        holder.map(|holder| holder.machine.boot.as_str()),
+        holder.map(|holder| holder.until),
         lease.epoch.0,
         head.hash.to_string(),
     ];
@@ -81,7 +103,8 @@ pub(super) async fn insert(session: &mut Session<'_>, new: &NewRun, head: Head) 
 
 pub(super) async fn update(session: &mut Session<'_>, run: RunId, summary: &RunSummary) -> Result<()> {
     let row = "UPDATE loops SET status = $2, reason = $3, iterations = $4, cost_micros = $5, verified = $6, finished_at = $7, \
-         pid = CASE WHEN $2 = 'RUNNING' THEN pid END WHERE id = $1";
+         pid = CASE WHEN $2 = 'RUNNING' THEN pid END, lease_until = CASE WHEN $2 = 'RUNNING' THEN lease_until END \
+         WHERE id = $1";
     let values = values![
         run,
         summary.status.name(),
@@ -118,6 +141,13 @@ pub(super) async fn list(session: &mut Session<'_>, filter: &Filter) -> Result<V
     if let Some(parent) = filter.parent {
         add(&|place| format!("parent = ${place}"), parent.into());
     }
+    if let Some(before) = filter.before {
+        let older = |place: usize| {
+            let last = format!("(SELECT started_at FROM loops WHERE id = ${place})");
+            format!("(started_at < {last} OR (started_at = {last} AND id < ${place}))")
+        };
+        add(&older, before.into());
+    }
     if !conditions.is_empty() {
         sql.push_str(" WHERE ");
         sql.push_str(&conditions.join(" AND "));
@@ -128,6 +158,15 @@ pub(super) async fn list(session: &mut Session<'_>, filter: &Filter) -> Result<V
         sql.push_str(&format!(" LIMIT ${}", values.len()));
     }
     entries(session, sql, values).await
+}
+
+/// How many loops have each status, those with none left out.
+pub(super) async fn counts(session: &mut Session<'_>) -> Result<Vec<(RunStatus, u64)>> {
+    let sql = "SELECT status, COUNT(*) AS loops FROM loops WHERE kind = $1 GROUP BY status ORDER BY status";
+    let rows = session.rows(sql, values![RunKind::Loop.name()]).await?;
+    rows.iter()
+        .map(|row| Ok((row.parsed("status", |status: &String| status.parse().ok())?, row.count("loops")?)))
+        .collect()
 }
 
 pub(super) async fn get(session: &mut Session<'_>, run: RunId) -> Result<RunEntry> {
@@ -178,7 +217,9 @@ fn entry(row: &Row<'_>) -> Result<RunEntry> {
         started_at: row.get("started_at").map(Timestamp)?,
         updated_at: row.get("updated_at").map(Timestamp)?,
         finished_at: row.get::<Option<i64>>("finished_at")?.map(Timestamp),
-        pid: row.get::<Option<i64>>("pid")?.map(|_| row.small("pid")).transpose()?,
+        pid: row.small_or_null("pid")?,
+        machine: row.get::<Option<String>>("host")?.zip(row.get("boot")?).map(|(host, boot)| Machine { host, boot }),
+        lease_until: row.get::<Option<i64>>("lease_until")?.map(Timestamp),
         epoch: Epoch(row.count("epoch")?),
         head: head_of(row)?,
     })

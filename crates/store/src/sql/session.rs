@@ -1,6 +1,8 @@
 //! One connection in use, whichever database it belongs to, and the values that go in and come out.
 
-use ralph_model::{Attempt, Money, RunId, Timestamp};
+use std::time::{Duration, Instant};
+
+use ralph_model::{Attempt, Money, RunId, TaskId, Timestamp};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
@@ -12,6 +14,9 @@ use super::sqlite::{self, SqliteBackend};
 use crate::chain::Seq;
 use crate::changes::{Change, Changes};
 use crate::error::{Error, Result};
+
+/// A wait for the right to write that is worth a word.
+const LONG_WAIT: Duration = Duration::from_millis(100);
 
 /// The databases that a store can be in.
 #[derive(Debug)]
@@ -44,11 +49,21 @@ impl Backend {
     }
 
     fn fault(&self, doing: &'static str, source: &sqlx::Error) -> Error {
+        tracing::debug!(doing, %source, "the database refused");
         match self {
             Self::Sqlite(sqlite) => sqlite::fault(sqlite.place(), doing, source),
             Self::Postgres(postgres) => postgres::fault(postgres.place(), doing, source),
         }
     }
+}
+
+/// What a committed write survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    PowerLoss,
+    /// SQLite does not wait for the disk then. A server has a disk of its own, and may be on another machine than the process
+    /// that dies: there every write survives a loss of power.
+    ProcessDeath,
 }
 
 /// A connection in use. One that writes and is dropped before [`Session::commit`] rolls everything back: after an error or a
@@ -119,12 +134,25 @@ macro_rules! with_connection {
 }
 
 impl<'s> Session<'s> {
-    pub(super) async fn write(backend: &'s Backend, doing: &'static str) -> Result<Self> {
+    pub(super) async fn write(backend: &'s Backend, doing: &'static str, durability: Durability) -> Result<Self> {
+        let started = Instant::now();
         let connection = match backend {
-            Backend::Sqlite(sqlite) => sqlite.write().await.map(Connection::SqliteWriter),
+            Backend::Sqlite(sqlite) => sqlite.write(durability).await.map(Connection::SqliteWriter),
             Backend::Postgres(postgres) => postgres.pool().begin().await.map(Connection::PostgresTransaction),
         };
+        let waited = started.elapsed();
+        if waited >= LONG_WAIT {
+            tracing::debug!(doing, ?waited, "waited for the database");
+        }
         Self::of(backend, doing, connection)
+    }
+
+    /// A connection for one statement that writes. PostgreSQL makes it durable by itself, which saves two round trips.
+    pub(super) async fn single(backend: &'s Backend, doing: &'static str, durability: Durability) -> Result<Self> {
+        match backend {
+            Backend::Sqlite(_) => Self::write(backend, doing, durability).await,
+            Backend::Postgres(_) => Self::read(backend, doing).await,
+        }
     }
 
     pub(super) async fn read(backend: &'s Backend, doing: &'static str) -> Result<Self> {
@@ -150,6 +178,7 @@ impl<'s> Session<'s> {
 
     /// Runs a statement, and returns how many rows it changed.
     pub(super) async fn execute(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<u64> {
+        let values = self.storable(values);
         let done = with_connection!(self, connection => {
             bound!(sql, values).execute(connection).await.map(|done| done.rows_affected())
         });
@@ -158,7 +187,7 @@ impl<'s> Session<'s> {
 
     /// All rows of a query.
     pub(super) async fn rows(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<Vec<Row<'s>>> {
-        let backend = self.backend;
+        let (backend, values) = (self.backend, self.storable(values));
         let rows = with_connection!(self, connection => {
             let rows = bound!(sql, values).fetch_all(connection).await;
             rows.map(|rows| rows.into_iter().map(|row| Row { place: backend.place(), cells: Cells::from(row) }).collect())
@@ -169,6 +198,20 @@ impl<'s> Session<'s> {
     /// The first row of a query.
     pub(super) async fn row(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<Option<Row<'s>>> {
         Ok(self.rows(sql, values).await?.into_iter().next())
+    }
+
+    /// PostgreSQL takes every character except the null character.
+    fn storable(&self, mut values: Vec<Value>) -> Vec<Value> {
+        if self.dialect() == Dialect::Postgres {
+            for value in &mut values {
+                if let Value::Text(Some(text)) = value
+                    && text.contains('\0')
+                {
+                    *text = text.replace('\0', "\u{fffd}");
+                }
+            }
+        }
+        values
     }
 
     /// Makes the transaction durable, and returns what came of it.
@@ -211,6 +254,10 @@ impl<'s> Session<'s> {
 
     pub(super) fn unknown(&self, run: RunId) -> Error {
         Error::UnknownRun { run, place: self.backend.place().to_owned() }
+    }
+
+    pub(super) fn unknown_task(&self, task: TaskId) -> Error {
+        Error::UnknownTask { task, place: self.backend.place().to_owned() }
     }
 }
 
@@ -313,6 +360,24 @@ impl From<Option<RunId>> for Value {
     }
 }
 
+impl From<TaskId> for Value {
+    fn from(task: TaskId) -> Self {
+        task.to_string().into()
+    }
+}
+
+impl From<Option<TaskId>> for Value {
+    fn from(task: Option<TaskId>) -> Self {
+        Self::Text(task.map(|task| task.to_string()))
+    }
+}
+
+impl From<i32> for Value {
+    fn from(number: i32) -> Self {
+        Self::Int(Some(number.into()))
+    }
+}
+
 impl From<bool> for Value {
     fn from(flag: bool) -> Self {
         Self::Bool(flag)
@@ -381,6 +446,24 @@ impl Row<'_> {
     /// The number of an attempt, or another small count.
     pub(crate) fn small(&self, column: &'static str) -> Result<u32> {
         self.parsed(column, |number: &i64| u32::try_from(*number).ok())
+    }
+
+    pub(crate) fn small_or_null(&self, column: &'static str) -> Result<Option<u32>> {
+        self.get::<Option<i64>>(column)?.map(|_| self.small(column)).transpose()
+    }
+
+    /// A value that was stored as text that `parse` reads.
+    pub(crate) fn parsed_or_null<U>(
+        &self,
+        column: &'static str,
+        parse: impl FnOnce(&str) -> Option<U>,
+    ) -> Result<Option<U>> {
+        let text = self.get::<Option<String>>(column)?;
+        text.map(|text| parse(&text).ok_or_else(|| self.malformed(column, text))).transpose()
+    }
+
+    pub(crate) fn time_or_null(&self, column: &'static str) -> Result<Option<Timestamp>> {
+        Ok(self.get::<Option<i64>>(column)?.map(Timestamp))
     }
 
     pub(crate) fn money(&self, column: &'static str) -> Result<Money> {

@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use super::SqlStore;
 use super::schema::{self, Dialect, Step};
-use super::session::Backend;
+use super::session::{Backend, Durability};
 use super::watch::Watch;
 use crate::changes::Change;
 use crate::error::{Error, Result};
@@ -23,11 +23,15 @@ use crate::store::StoreHandle;
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often commits of other processes are looked for while somebody subscribes.
-const POLL_INTERVAL: Duration = Duration::from_millis(150);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Takes the write lock at once: a transaction that reads first and writes later fails at the second step, whatever the
 /// timeout, when another process wrote in between.
 const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
+
+/// The switch between commits that wait for the disk and commits that do not. Later commits that wait make earlier ones durable too.
+const SYNC: &str = "PRAGMA synchronous = FULL";
+const NO_SYNC: &str = "PRAGMA synchronous = NORMAL";
 
 /// Opens the database, making the file (0600) and its folder (0700) where they are missing, and brings an older schema up to
 /// date.
@@ -35,9 +39,13 @@ const BEGIN_WRITE: &str = "BEGIN IMMEDIATE";
 /// # Errors
 /// When the file cannot be made, read or written, is no database of Ralph's, or is of a newer Ralph.
 pub async fn open_sqlite(path: &Path) -> Result<StoreHandle> {
+    Ok(Arc::new(open(path).await?))
+}
+
+pub(super) async fn open(path: &Path) -> Result<SqlStore> {
     make(path)?;
     let connection = ready(path, schema::STEPS).await?;
-    Ok(Arc::new(SqliteBackend::new(path, Some(connection)).into_store()))
+    Ok(SqliteBackend::new(path, Some(connection)).into_store())
 }
 
 /// Opens the database when there is one. Makes nothing: `None` where no file is, for commands that only look.
@@ -109,7 +117,9 @@ impl SqliteBackend {
         tokio::spawn(async move {
             let (mut connection, mut seen) = (None, None);
             while watch.is_wanted() && !readers.is_closed() {
-                let version = data_version(&path, &mut connection).await.ok();
+                let version = data_version(&path, &mut connection).await;
+                let version = version.inspect_err(|error| tracing::warn!(%error, "changes of others cannot be seen"));
+                let version = version.ok();
                 // What was written before the first look is unknown too.
                 if version.is_none() || seen != version {
                     watch.send(Change::Any);
@@ -121,14 +131,18 @@ impl SqliteBackend {
     }
 
     /// Begins a write that no other process can interleave with.
-    pub(super) async fn write(&self) -> sqlx::Result<Writer<'_>> {
+    pub(super) async fn write(&self, durability: Durability) -> sqlx::Result<Writer<'_>> {
         let mut slot = self.writer.lock().await;
         let mut connection = match slot.take() {
             Some(connection) => connection,
             None => connect_writer(&self.path).await?,
         };
+        if durability == Durability::ProcessDeath {
+            // Prepared anew each time: the pragma acts when it is prepared.
+            sqlx::raw_sql(NO_SYNC).execute(&mut connection).await?;
+        }
         sqlx::query(BEGIN_WRITE).execute(&mut connection).await?;
-        Ok(Writer { connection, slot })
+        Ok(Writer { connection, slot, durability })
     }
 }
 
@@ -136,6 +150,7 @@ impl SqliteBackend {
 pub(super) struct Writer<'s> {
     connection: SqliteConnection,
     slot: MutexGuard<'s, Option<SqliteConnection>>,
+    durability: Durability,
 }
 
 impl Writer<'_> {
@@ -145,6 +160,9 @@ impl Writer<'_> {
 
     pub(super) async fn commit(mut self) -> sqlx::Result<()> {
         sqlx::query("COMMIT").execute(&mut self.connection).await?;
+        if self.durability == Durability::ProcessDeath {
+            sqlx::raw_sql(SYNC).execute(&mut self.connection).await?;
+        }
         *self.slot = Some(self.connection);
         Ok(())
     }

@@ -3,6 +3,7 @@ use std::fs;
 use ralph_model::Timestamp;
 
 use super::super::Session;
+use super::super::session::Durability;
 use super::*;
 use crate::testing::{event, folder, id, meddle, new_run};
 use crate::{Append, Filter, RunEntry, Seq, StopMode};
@@ -60,7 +61,7 @@ async fn durability_is_what_was_promised() {
     let path = folder.path().join("ralph.db");
     open_sqlite(&path).await.unwrap();
     let backend = Backend::Sqlite(SqliteBackend::new(&path, None));
-    let mut session = Session::write(&backend, "test").await.unwrap();
+    let mut session = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
     let pragmas = "SELECT (SELECT synchronous FROM pragma_synchronous) AS synchronous, \
          (SELECT foreign_keys FROM pragma_foreign_keys) AS keys, (SELECT journal_mode FROM pragma_journal_mode) AS mode";
     let row = session.row(pragmas, Vec::new()).await.unwrap().unwrap();
@@ -70,17 +71,38 @@ async fn durability_is_what_was_promised() {
 }
 
 #[tokio::test]
+async fn only_notes_do_not_wait_for_the_disk() {
+    let folder = folder();
+    let path = folder.path().join("ralph.db");
+    open_sqlite(&path).await.unwrap();
+    let backend = Backend::Sqlite(SqliteBackend::new(&path, None));
+    // Twice, because a pragma that is prepared once acts once.
+    for (durability, expected) in [
+        (Durability::ProcessDeath, 1),
+        (Durability::PowerLoss, 2),
+        (Durability::ProcessDeath, 1),
+        (Durability::ProcessDeath, 1),
+        (Durability::PowerLoss, 2),
+    ] {
+        let mut session = Session::write(&backend, "test", durability).await.unwrap();
+        let row = session.row("SELECT synchronous FROM pragma_synchronous", Vec::new()).await.unwrap().unwrap();
+        assert_eq!(row.get("synchronous"), Ok(expected), "{durability:?}");
+        session.commit(()).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_write_that_is_dropped_half_way_leaves_nothing_and_blocks_no_other() {
     let folder = folder();
     let path = folder.path().join("ralph.db");
     let store = open_sqlite(&path).await.unwrap();
     let backend = Backend::Sqlite(SqliteBackend::new(&path, None));
-    let mut session = Session::write(&backend, "test").await.unwrap();
+    let mut session = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
     session.execute("INSERT INTO trusted (hash, path, at) VALUES ('h', 'p', 1)", Vec::new()).await.unwrap();
     drop(session);
     store.trust("other", "p", Timestamp(2)).await.unwrap();
     assert!(!store.is_trusted("h", "p").await.unwrap());
-    let session = Session::write(&backend, "test").await.unwrap();
+    let session = Session::write(&backend, "test", Durability::PowerLoss).await.unwrap();
     session.commit(()).await.unwrap();
 }
 
@@ -106,7 +128,11 @@ async fn databases_of_every_older_schema_open_with_all_they_hold() {
              summary) SELECT '01900000-0000-7000-8000-000000000002', '/elsewhere', 'o', 'a', 'ABORTED', 1, 1, 0, head_hash, \
              'no JSON' FROM loops";
         let money = format!("INSERT INTO budget (day, loop, attempt, reserved) VALUES ('2026-11-15', '{run}', 1, 5)");
-        meddle(&path, &[&row, &event_row, plain, &money]).await;
+        let columns = match known {
+            0..5 => "SELECT 1".to_owned(),
+            _ => format!("UPDATE loops SET origin = '/work/project', parent = '{}'", id(9)),
+        };
+        meddle(&path, &[&row, &columns, &event_row, plain, &money]).await;
 
         let store = open_sqlite(&path).await.unwrap();
         assert_eq!(store.journal(id(1)).await.unwrap().len(), 1, "schema {known}");
@@ -114,6 +140,8 @@ async fn databases_of_every_older_schema_open_with_all_they_hold() {
         let found: Vec<RunEntry> = store.runs(&here).await.unwrap();
         assert_eq!(found.iter().map(|run| (run.id, run.parent)).collect::<Vec<_>>(), [(id(1), Some(id(9)))]);
         assert_eq!((found[0].kind, found[0].epoch.0), (ralph_model::RunKind::Loop, 0));
+        assert_eq!((found[0].pid, &found[0].machine, found[0].lease_until), (Some(7), &None, None));
+        assert_eq!((store.attempts(id(1)).await, store.certificate(id(1)).await), (Ok(vec![]), Ok(None)));
         assert_eq!(store.run(id(2)).await.unwrap().origin, None, "what is no JSON is left alone");
         assert_eq!(store.open_reservations(id(1)).await.unwrap().len(), 1);
         store.request_stop(id(1), StopMode::Now, Timestamp(1)).await.unwrap();
@@ -131,7 +159,7 @@ async fn a_newer_schema_is_refused_and_left_as_it_is() {
     store.close().await.unwrap();
     let before = fs::read(&path).unwrap();
     for error in [open_sqlite(&path).await.unwrap_err(), open_existing_sqlite(&path).await.unwrap_err()] {
-        assert!(matches!(error, Error::NewerSchema { found: 99, known: 5, .. }), "{error:?}");
+        assert!(matches!(error, Error::NewerSchema { found: 99, known: 7, .. }), "{error:?}");
         assert!(error.to_string().contains("newer Ralph"), "{error}");
     }
     assert_eq!(fs::read(&path).unwrap(), before);

@@ -1,19 +1,21 @@
 //! The store among real processes: killed ones, racing ones, and a disk without room.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)] // a failed test is to stop at once
 
+mod campaign;
 mod conformance;
 mod crash;
 mod database;
 mod full;
 mod helper;
 mod race;
+mod remote;
 mod server;
 
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use ralph_model::{Attempt, Money, RunId, RunKind, Timestamp};
-use ralph_store::{Append, Head, Lease, NewEvent, NewRun, Reserve, StoreHandle};
+use ralph_store::{Append, Head, Lease, LeaseHolder, Machine, NewEvent, NewRun, Reserve, StoreHandle};
 use tempfile::TempDir;
 use uuid::Uuid;
 
@@ -46,6 +48,14 @@ fn reserve(attempt: u32, want: Money) -> Reserve {
     Reserve { day: DAY.to_owned(), attempt: Attempt(attempt), want, day_cap: DAY_CAP, pool: None }
 }
 
+fn machine(host: &str) -> Machine {
+    Machine { host: host.to_owned(), boot: format!("boot of {host}") }
+}
+
+fn holder(pid: u32) -> LeaseHolder {
+    LeaseHolder { machine: machine("host"), pid, until: Timestamp(31_000) }
+}
+
 fn new_run(id: RunId) -> NewRun {
     NewRun {
         id,
@@ -56,7 +66,7 @@ fn new_run(id: RunId) -> NewRun {
         objective: "survive".to_owned(),
         agent: "command".to_owned(),
         skill: None,
-        pid: Some(4711),
+        holder: Some(holder(4711)),
         at: Timestamp(1_000),
     }
 }

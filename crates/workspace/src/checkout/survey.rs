@@ -294,7 +294,7 @@ impl Surveyor<'_> {
     }
 
     fn failed(&self, path: &[u8], errno: Errno) -> Error {
-        Error::io("look at", self.place.full(path))(errno)
+        Error::io("read", self.place.full(path))(errno)
     }
 }
 

@@ -85,7 +85,7 @@ impl Place {
 
     /// Device and inode of the folder.
     pub(crate) fn identity(&self) -> Result<(u64, u64), Error> {
-        let found = fstat(&self.root).map_err(Error::io("look at", &self.path))?;
+        let found = fstat(&self.root).map_err(Error::io("read", &self.path))?;
         Ok((found.st_dev, found.st_ino))
     }
 

@@ -109,7 +109,7 @@ impl Place {
 
     /// What the file system says about a file.
     pub(crate) fn stamp(&self, path: &[u8]) -> Result<Stamp, Error> {
-        let failed = |errno: Errno| Error::io("look at", self.full(path))(errno);
+        let failed = |errno: Errno| Error::io("read", self.full(path))(errno);
         let Some((folder, name)) = self.parent(path, Missing::Leave)? else { return Err(failed(Errno::NOENT)) };
         statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Stamp::of(&stat)).map_err(failed)
     }

@@ -64,7 +64,7 @@ impl Scan<'_> {
     fn read_file(&mut self, file: &mut File) -> Result<Option<Seen>, Error> {
         let mut reading = 1;
         loop {
-            let before = Stamp::of(&fstat(&*file).map_err(|errno| self.failed("look at", errno))?);
+            let before = Stamp::of(&fstat(&*file).map_err(|errno| self.failed("read", errno))?);
             if FileType::from_raw_mode(before.mode) != FileType::RegularFile {
                 return Ok(None);
             }
@@ -80,7 +80,7 @@ impl Scan<'_> {
                 self.batch.add(self.store, Kind::Blob, id, content)?;
                 Some(id)
             };
-            let after = Stamp::of(&fstat(&*file).map_err(|errno| self.failed("look at", errno))?);
+            let after = Stamp::of(&fstat(&*file).map_err(|errno| self.failed("read", errno))?);
             let settled = before == after;
             if let Some(id) = read
                 && (settled || reading >= READINGS)

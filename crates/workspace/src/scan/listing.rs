@@ -135,7 +135,7 @@ impl Scan<'_> {
         match statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok((stat.st_dev, stat.st_ino) == own),
             Err(Errno::NOENT | Errno::ACCESS) => Ok(false),
-            Err(errno) => Err(self.failed_at("look at", name.to_bytes(), errno)),
+            Err(errno) => Err(self.failed_at("read", name.to_bytes(), errno)),
         }
     }
 
@@ -151,7 +151,7 @@ impl Scan<'_> {
             Presence::Listed => match statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => Some(Stamp::of(&stat)),
                 Ok(_) | Err(Errno::NOENT) => None,
-                Err(errno) => return Err(self.failed_at("look at", name.to_bytes(), errno)),
+                Err(errno) => return Err(self.failed_at("read", name.to_bytes(), errno)),
             },
             Presence::Absent => None,
         };

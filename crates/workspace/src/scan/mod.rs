@@ -463,7 +463,7 @@ impl<'a> Scan<'a> {
     /// Brings a folder's names and rules up to date where its times say so.
     fn update(&mut self, fd: BorrowedFd<'_>, frame: &mut Frame) -> Result<(), Error> {
         let directory = &mut *frame.directory;
-        let stamp = Stamp::of(&fstat(fd).map_err(|errno| self.failed("look at", errno))?);
+        let stamp = Stamp::of(&fstat(fd).map_err(|errno| self.failed("read", errno))?);
         let valid = directory.stamp == Some(stamp) && !frame.rules_changed && self.reliable == Some(stamp.device);
         let mut names = if valid { None } else { Some(list(fd).map_err(|errno| self.failed("read", errno))?) };
         frame.below_changed = frame.rules_changed;
@@ -490,7 +490,7 @@ impl<'a> Scan<'a> {
         let stat = match statat(fd, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(Compared::Elsewhere),
-            Err(errno) => return Err(self.failed_at("look at", name.as_bytes(), errno)),
+            Err(errno) => return Err(self.failed_at("read", name.as_bytes(), errno)),
         };
         let stamp = Stamp::of(&stat);
         if let Some(seen) = &state.seen

@@ -222,7 +222,7 @@ fn move_aside(place: &Place, record: &Record, plan: &Plan, path: &[u8]) -> Resul
     let name = aside_name(plan, path);
     let folder = record.aside();
     make_private_folder(&folder)?;
-    let found = fs::metadata(&folder).map_err(Error::io("look at", &folder))?;
+    let found = fs::metadata(&folder).map_err(Error::io("read", &folder))?;
     if found.dev() == place.identity()?.0 && place.move_out(path, &folder, &name)? {
         return Ok(());
     }

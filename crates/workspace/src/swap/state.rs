@@ -65,12 +65,12 @@ pub(super) struct Looker<'a> {
 
 impl<'a> Looker<'a> {
     pub(super) fn new(place: &'a Place) -> Result<Self, Error> {
-        let top = place.top().map_err(Error::io("look at", place.full(b"")))?;
+        let top = place.top().map_err(Error::io("read", place.full(b"")))?;
         Ok(Self { place, descent: Descent::new(top), path: Vec::new(), steps: Vec::new() })
     }
 
     pub(super) fn look(&mut self, path: &[u8]) -> Result<State, Error> {
-        let failed = |errno: Errno| Error::io("look at", self.place.full(path))(errno);
+        let failed = |errno: Errno| Error::io("read", self.place.full(path))(errno);
         let shared = self.path.iter().zip(path).take_while(|(left, right)| left == right).count();
         let stays = |step: &Step| step.length <= shared && path.get(step.length) == Some(&b'/') && !step.closed;
         while self.steps.last().is_some_and(|step| !stays(step)) {

@@ -144,7 +144,6 @@ pub(super) async fn reaper(subject: &Subject<'_>) -> Finding {
         timeout: Some(Millis::secs(20)),
         idle: None,
         grace: Millis::secs(1),
-        marker: None,
         hold: Vec::new(),
         sandbox: None,
     };
@@ -179,7 +178,7 @@ pub(super) fn configuration(subject: &Subject<'_>) -> Finding {
     let path = subject.dirs.config_file();
     let user = match read_user(&subject.dirs.config_file()) {
         Ok(user) => user,
-        Err(error) => return Finding::fail("configuration", error.to_string(), "mend that line"),
+        Err(error) => return Finding::fail("configuration", error.to_string(), "fix that line"),
     };
     // What no loop has asked for yet is looked at all the same.
     if let Err(ConfigError { problem, allowed, .. }) =
@@ -200,7 +199,7 @@ pub(super) fn terminal(subject: &Subject<'_>) -> Finding {
         "terminal",
         match subject.terminal {
             Terminal::Whole => "live view and questions",
-            Terminal::OutputOnly => "live view; nobody can be asked for approval",
+            Terminal::OutputOnly => "live view; no terminal to prompt on",
             Terminal::None => "none: plain lines, and what needs approval is refused",
         },
     )

@@ -4,13 +4,12 @@ use std::path::Path;
 
 use ralph_checks::{detect, first_word_missing};
 use ralph_model::{AgentSpec, LoopConfig, Money};
-use ralph_runtime::{Home, plan};
+use ralph_runtime::{Home, is_interrupted, plan};
 use ralph_store::{Filter, RunStatus, StoreHandle};
 use ralph_workspace::{Repository, holder};
 
 use super::{Finding, Subject};
 use crate::commands::explain;
-use crate::commands::list::is_interrupted;
 use ralph_config::RepositoryFile;
 use ralph_config::trust::Question;
 use ralph_config::trust::shell_word;
@@ -57,7 +56,7 @@ async fn file(workspace: &Path, store: Option<&StoreHandle>) -> Finding {
     let file = match RepositoryFile::read(workspace) {
         Ok(Some(file)) => file,
         Ok(None) => return Finding::ok(name, "none; `ralph init` writes one"),
-        Err(error) => return Finding::fail(name, error.to_string(), "mend it or move it away"),
+        Err(error) => return Finding::fail(name, error.to_string(), "fix it or move it away"),
     };
     let Some(question) = Question::about_file(&file, workspace) else {
         return Finding::ok(name, "only narrows, so it needs no approval");

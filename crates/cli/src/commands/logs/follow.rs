@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use ralph_model::LoopId;
+use ralph_runtime::listed;
 use ralph_store::StoreHandle;
 use ralph_text::sanitize;
 use ralph_view::{RunStatus, RunView};
 
 use super::output::Output;
 use super::{Shown, readable};
-use crate::commands::list::listed;
 use crate::journal::view;
 use crate::screen::Screen;
 use ralph_host::Host;

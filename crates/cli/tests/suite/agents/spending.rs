@@ -1,6 +1,5 @@
 //! Money of agents that tell their cost as they go: no cap is passed by more than one call, whatever comes in between.
 
-use std::fs;
 use std::time::Duration;
 
 use ralph_testkit::{Repo, Script, Step};
@@ -111,13 +110,8 @@ fn a_killed_ralph_leaves_what_was_answered_so_far_on_the_books() {
     let more = ["--criteria", "test -e done"];
     let child = scene.user.spawn(scene.repo.path(), words(&["fake"], 2, &more));
     wait_for_file(&scene.fake.place(1, "hangs"));
-    let id = scene.user.newest_loop()["loopId"].as_str().unwrap().to_owned();
     // What Ralph knows is what counts, and it reads on its own time.
-    let attempts = scene.user.state().join("loops").join(&id).join("attempts");
-    wait_until("the cost so far", || {
-        let files = fs::read_dir(&attempts).into_iter().flatten().flatten();
-        files.map(|file| file.path()).any(|path| fs::read_to_string(path).is_ok_and(|text| text == "300000"))
-    });
+    wait_until("the cost so far", || query(&scene.user, "SELECT MAX(cost_micros) FROM attempts") == [["300000"]]);
     kill(child);
     scene.fake.assert_gone(Duration::from_secs(5));
     let result = scene.user.ralph(scene.repo.path(), ["resume", "--json"]).ok().json();

@@ -191,7 +191,6 @@ async fn a_sandbox_that_fails_after_all_keeps_the_program_from_running() {
         (hanging.to_str().unwrap(), "no answer for 10 s"),
     ] {
         let mut spec = cell.spec("echo ran > ran");
-        spec.marker = Some(cell.path("marker"));
         spec.sandbox.as_mut().unwrap().level.files = Files::Bubblewrap { program: program.into(), landlock: None };
         let finished = cell.lab.run_spec(spec).await.unwrap();
         let Ended::NotStarted { why } = &finished.ended else { panic!("{program}: {finished:?}") };

@@ -6,11 +6,11 @@ use ralph_store::{
     StopMode,
 };
 
-use super::for_every_database;
+use super::for_every_store;
 use crate::database::Database;
 use crate::{events, id, new_run, numbered, started};
 
-for_every_database!(
+for_every_store!(
     what_was_appended_is_read_back_in_order_and_proven,
     events_after_a_place_continue_it,
     payloads_are_kept_byte_for_byte,
@@ -114,7 +114,7 @@ async fn ids_are_used_once_and_unknown_runs_are_named(database: &Database) {
         store.quarantine_after(id(2), Seq(0)).await.map(drop),
         store.run(id(2)).await.map(drop),
         store.acquire(id(2), None).await.map(drop),
-        store.finish(lease).await,
+        store.finish(lease, None).await,
         store.settle(lease, settlement).await,
         store.release(lease, Attempt(1)).await,
         store.clear_stop(lease).await,
@@ -154,9 +154,9 @@ async fn every_meddling_is_found_and_named(database: &Database) {
         (&["UPDATE events SET kind = 'other' WHERE seq = 3"], 3, Break::Changed),
         (&["UPDATE events SET payload = replace(payload, '3', '4') WHERE seq = 3"], 3, Break::Changed),
         (&["UPDATE events SET hash = (SELECT head_hash FROM loops WHERE id = loop) WHERE seq = 3"], 3, Break::Changed),
-        (&["UPDATE events SET hash = upper(hash) WHERE seq = 3"], 3, Break::Unreadable { column: "hash" }),
-        (&["UPDATE events SET version = -1 WHERE seq = 3"], 3, Break::Unreadable { column: "version" }),
-        (&["UPDATE events SET seq = -3 WHERE seq = 3"], 1, Break::Unreadable { column: "seq" }),
+        (&["UPDATE events SET hash = upper(hash) WHERE seq = 3"], 3, Break::Unreadable { column: "hash".to_owned() }),
+        (&["UPDATE events SET version = -1 WHERE seq = 3"], 3, Break::Unreadable { column: "version".to_owned() }),
+        (&["UPDATE events SET seq = -3 WHERE seq = 3"], 1, Break::Unreadable { column: "seq".to_owned() }),
         (&["DELETE FROM events WHERE seq = 1"], 1, Break::Missing),
         (&["DELETE FROM events WHERE seq = 3"], 3, Break::Missing),
         (&["UPDATE events SET loop = 'elsewhere' || loop WHERE seq = 3"], 3, Break::Missing),
@@ -185,8 +185,8 @@ async fn every_meddling_is_found_and_named(database: &Database) {
         ),
     ];
     let loose: &[(&[&str], u64, Break)] = &[
-        (&["UPDATE events SET at = 'noon' WHERE seq = 3"], 3, Break::Unreadable { column: "at" }),
-        (&["UPDATE events SET payload = x'ff' WHERE seq = 3"], 3, Break::Unreadable { column: "payload" }),
+        (&["UPDATE events SET at = 'noon' WHERE seq = 3"], 3, Break::Unreadable { column: "at".to_owned() }),
+        (&["UPDATE events SET payload = x'ff' WHERE seq = 3"], 3, Break::Unreadable { column: "payload".to_owned() }),
     ];
     let store = database.open().await;
     for (number, (statements, seq, why)) in

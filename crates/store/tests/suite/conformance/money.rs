@@ -3,11 +3,11 @@
 use ralph_model::{Attempt, Money};
 use ralph_store::{Append, DayTotals, Error, Lease, OpenReservation, Pool, Reserve, Seq, Settlement, StoreHandle};
 
-use super::for_every_database;
+use super::for_every_store;
 use crate::database::Database;
 use crate::{DAY, id, numbered, started};
 
-for_every_database!(
+for_every_store!(
     grants_what_is_left_and_at_last_nothing,
     an_attempt_that_reserves_again_replaces_its_older_reservation,
     settling_gives_the_rest_back_and_keeps_the_truth,

@@ -365,6 +365,6 @@ impl Walk<'_> {
     }
 
     fn failed(&self, path: &[u8], errno: Errno) -> Error {
-        Error::io("look at", self.full(path))(errno)
+        Error::io("read", self.full(path))(errno)
     }
 }

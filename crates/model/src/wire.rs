@@ -4,7 +4,7 @@
 pub mod moment {
     use std::fmt;
 
-    use ralph_model::Timestamp;
+    use crate::Timestamp;
     use serde::de::{Deserializer, Error, Visitor};
     use serde::ser::Serializer;
 
@@ -40,7 +40,7 @@ pub mod moment {
 
 /// A time as RFC 3339, or null.
 pub mod optional_moment {
-    use ralph_model::Timestamp;
+    use crate::Timestamp;
     use serde::de::{Deserialize, Deserializer};
     use serde::ser::{Serialize, Serializer};
 
@@ -66,7 +66,7 @@ pub mod optional_moment {
 
 /// Money as a number of dollars.
 pub mod dollars {
-    use ralph_model::Money;
+    use crate::Money;
     use serde::de::{Deserialize as _, Deserializer, Error as _};
     use serde::ser::Serializer;
 
@@ -93,9 +93,35 @@ pub mod dollars {
     }
 }
 
+/// Money as a number of dollars, or null.
+pub mod optional_dollars {
+    use crate::Money;
+    use serde::de::{Deserialize, Deserializer};
+    use serde::ser::{Serialize, Serializer};
+
+    #[derive(serde::Serialize, serde::Deserialize)]
+    struct Dollars(#[serde(with = "super::dollars")] Money);
+
+    /// Writes one.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(amount: &Option<Money>, serializer: S) -> Result<S::Ok, S::Error> {
+        amount.map(Dollars).serialize(serializer)
+    }
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Money>, D::Error> {
+        Ok(Option::<Dollars>::deserialize(deserializer)?.map(|Dollars(amount)| amount))
+    }
+}
+
 /// A span as a number of seconds.
 pub mod seconds {
-    use ralph_model::Millis;
+    use crate::Millis;
     use serde::de::{Deserialize as _, Deserializer, Error as _};
     use serde::ser::Serializer;
 

@@ -1,0 +1,44 @@
+//! Answers of tools: a text that a model reads, and the same as data.
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
+use serde_json::Value;
+
+/// The longest text of an answer: more would fill the context of the model that asked.
+const MAX_TEXT: usize = 16 * 1024;
+
+/// Why a call was not carried out, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Refused(pub(crate) String);
+
+impl Refused {
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+/// What a tool answers.
+pub(crate) type Answer = Result<CallToolResult, Refused>;
+
+/// An answer with its data.
+pub(crate) fn structured(text: &str, data: &impl Serialize) -> Answer {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(bounded(text, MAX_TEXT))]);
+    let data = serde_json::to_value(data).map_err(|error| Refused::new(format!("the answer has no JSON: {error}")))?;
+    // The protocol knows objects only.
+    result.structured_content = Some(data).filter(Value::is_object);
+    Ok(result)
+}
+
+/// A refusal as the result of a call.
+pub(crate) fn refused(refused: &Refused) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(bounded(&refused.0, MAX_TEXT))])
+}
+
+/// The beginning of a text.
+pub(crate) fn bounded(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}

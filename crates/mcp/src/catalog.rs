@@ -1,0 +1,66 @@
+//! The tools as clients list them. All of them together stay small, because clients put them into every prompt.
+
+use std::sync::Arc;
+
+use rmcp::model::{Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+use crate::arguments::{LoopArguments, StatusArguments};
+
+/// What a call does to the world, as hints for clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Nothing.
+    Reads,
+    /// It changes files, or ends something.
+    Changes,
+}
+
+pub(crate) const RALPH_LOOP: &str = "ralph_loop";
+pub(crate) const RALPH_STATUS: &str = "ralph-status";
+
+/// All tools, in the order of their use.
+pub(crate) fn tools() -> Vec<Tool> {
+    vec![
+        tool::<LoopArguments>(
+            RALPH_LOOP,
+            "Run a coding agent in this folder again and again until the verification command passes or a limit is \
+             reached. Ralph verifies from outside and feeds failures back. Returns the verdict. Can take long: reports \
+             progress, can be cancelled.",
+            Effect::Changes,
+        ),
+        tool::<StatusArguments>(
+            RALPH_STATUS,
+            "Show loops: state, iterations, failing tests, cost, and why they ended.",
+            Effect::Reads,
+        ),
+    ]
+}
+
+fn tool<T: JsonSchema>(name: &'static str, description: &'static str, effect: Effect) -> Tool {
+    let annotations = match effect {
+        Effect::Reads => ToolAnnotations::new().read_only(true),
+        Effect::Changes => ToolAnnotations::new().destructive(true),
+    };
+    Tool::new(name, description, Arc::new(schema::<T>())).with_annotations(annotations)
+}
+
+/// The schema of arguments, without what only people read.
+fn schema<T: JsonSchema>() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut value = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let object = value.as_object_mut().map(std::mem::take);
+    let mut object = object.unwrap_or_default();
+    object.remove("title");
+    object.remove("description");
+    object
+}
+
+#[cfg(test)]
+#[path = "catalog_tests.rs"]
+mod tests;

@@ -1,0 +1,50 @@
+//! Files that belong to a run, by their hash: values only. The content is wherever the run keeps its files.
+
+use ralph_model::{Attempt, Iteration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// What a file of a run holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ArtifactKind {
+    /// The output of an agent or a check.
+    Log,
+    /// What an agent was asked.
+    Prompt,
+    /// Changes that were taken out of the workspace.
+    Patch,
+}
+
+impl ArtifactKind {
+    /// The name that is stored and that scripts see.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Log => "log",
+            Self::Prompt => "prompt",
+            Self::Patch => "patch",
+        }
+    }
+
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        [Self::Log, Self::Prompt, Self::Patch].into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A file that belongs to a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// What it holds.
+    pub kind: ArtifactKind,
+    /// Its name within the run, such as `logs/iteration-1-agent-2.log`. Recording a name again replaces the older record.
+    pub name: String,
+    /// The iteration that it is about, where it is about one.
+    pub iteration: Option<Iteration>,
+    /// The attempt that made it, where one did.
+    pub attempt: Option<Attempt>,
+    /// The SHA-256 of its content, in hexadecimal digits.
+    pub sha256: String,
+    /// How long it is.
+    pub bytes: u64,
+    /// When it was recorded.
+    pub at: Timestamp,
+}

@@ -1,0 +1,59 @@
+//! Attempts of agents, as a resume sees them: values only.
+
+use ralph_model::{Attempt, Money, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::run::Machine;
+
+/// An attempt whose agent will start once the transaction that records it is durable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewAttempt {
+    /// Which attempt.
+    pub attempt: Attempt,
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// Where its agent starts.
+    pub machine: Machine,
+    /// Who reports what it costs.
+    pub metering: Metering,
+}
+
+/// Who reports what an attempt costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Metering {
+    /// Ralph watches the agent and records the cost so far.
+    Watched,
+    /// The agent writes a report at its end.
+    Reported,
+}
+
+impl Metering {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Watched => "watched",
+            Self::Reported => "reported",
+        }
+    }
+
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        [Self::Watched, Self::Reported].into_iter().find(|metering| metering.name() == name)
+    }
+}
+
+/// An attempt as it is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptEntry {
+    /// Which attempt.
+    pub attempt: Attempt,
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// Where its agent was to start.
+    pub machine: Machine,
+    /// Who reports what it costs.
+    pub metering: Metering,
+    /// When its agent was about to start. Without it the agent never ran, unless that machine lost its power since:
+    /// see [`crate::Store::note_began`].
+    pub began_at: Option<Timestamp>,
+    /// What it cost so far, where that is known.
+    pub cost: Option<Money>,
+}

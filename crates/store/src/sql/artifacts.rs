@@ -1,0 +1,37 @@
+//! Artifacts: a row for each file of a run. Holds no content.
+
+use ralph_model::{Attempt, Iteration, RunId, Timestamp};
+
+use super::session::{Session, values};
+use crate::artifact::{Artifact, ArtifactKind};
+use crate::error::Result;
+
+pub(super) async fn record(session: &mut Session<'_>, run: RunId, artifacts: &[Artifact]) -> Result<()> {
+    let row = "INSERT INTO artifacts (loop, name, kind, iteration, attempt, sha256, bytes, at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (loop, name) \
+         DO UPDATE SET kind = $3, iteration = $4, attempt = $5, sha256 = $6, bytes = $7, at = $8";
+    for Artifact { kind, name, iteration, attempt, sha256, bytes, at } in artifacts {
+        let (iteration, attempt) = (iteration.map(|iteration| iteration.0), attempt.map(|attempt| attempt.0));
+        let values = values![run, name.as_str(), kind.name(), iteration, attempt, sha256.as_str(), *bytes, *at];
+        session.execute(row, values).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn list(session: &mut Session<'_>, run: RunId) -> Result<Vec<Artifact>> {
+    let all = "SELECT name, kind, iteration, attempt, sha256, bytes, at FROM artifacts WHERE loop = $1 ORDER BY name";
+    let rows = session.rows(all, values![run]).await?;
+    rows.iter()
+        .map(|row| {
+            Ok(Artifact {
+                kind: row.parsed("kind", |name: &String| ArtifactKind::parse(name))?,
+                name: row.get("name")?,
+                iteration: row.small_or_null("iteration")?.map(Iteration),
+                attempt: row.small_or_null("attempt")?.map(Attempt),
+                sha256: row.get("sha256")?,
+                bytes: row.count("bytes")?,
+                at: row.get("at").map(Timestamp)?,
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,55 @@
+//! Who works: agents as they were heard of, and what they hold now.
+
+use std::collections::HashMap;
+
+use ralph_model::{TaskId, Timestamp};
+
+use crate::board::AgentEntry;
+use crate::error::{Error, Result};
+use crate::sql::session::{Row, Session, values};
+
+/// Notes that an agent is there.
+pub(super) async fn touch(session: &mut Session<'_>, id: &str, at: Timestamp) -> Result<()> {
+    let row = "INSERT INTO agents (id, created_at, last_seen_at) VALUES ($1, $2, $2) ON CONFLICT (id) DO UPDATE \
+         SET last_seen_at = $2 WHERE agents.last_seen_at < $2";
+    session.execute(row, values![id, at]).await.map(drop)
+}
+
+pub(super) async fn get(session: &mut Session<'_>, id: &str) -> Result<AgentEntry> {
+    let row = session.row("SELECT id, created_at, last_seen_at FROM agents WHERE id = $1", values![id]).await?;
+    let row = row.ok_or_else(|| Error::UnknownEntry { what: "agent", id: id.to_owned() })?;
+    let held = "SELECT id, agent FROM tasks WHERE status IN ('pending', 'in_progress') AND agent = $1 ORDER BY id";
+    let held = session.rows(held, values![id]).await?;
+    entry(&row, &mut tasks_by_agent(&held)?)
+}
+
+pub(super) async fn list(session: &mut Session<'_>, limit: u32) -> Result<Vec<AgentEntry>> {
+    let all = "SELECT id, created_at, last_seen_at FROM agents ORDER BY last_seen_at DESC, id LIMIT $1";
+    let rows = session.rows(all, values![limit]).await?;
+    let held = "SELECT id, agent FROM tasks WHERE status IN ('pending', 'in_progress') ORDER BY id";
+    let held = session.rows(held, values![]).await?;
+    let mut tasks = tasks_by_agent(&held)?;
+    rows.iter().map(|row| entry(row, &mut tasks)).collect()
+}
+
+fn tasks_by_agent(rows: &[Row<'_>]) -> Result<HashMap<String, Vec<TaskId>>> {
+    let mut tasks = HashMap::<String, Vec<TaskId>>::new();
+    for row in rows {
+        if let Some(agent) = row.get::<Option<String>>("agent")? {
+            tasks.entry(agent).or_default().push(row.parsed("id", |id: &String| id.parse().ok())?);
+        }
+    }
+    Ok(tasks)
+}
+
+fn entry(row: &Row<'_>, tasks: &mut HashMap<String, Vec<TaskId>>) -> Result<AgentEntry> {
+    let id: String = row.get("id")?;
+    let tasks = tasks.remove(&id).unwrap_or_default();
+    Ok(AgentEntry {
+        id,
+        busy: !tasks.is_empty(),
+        tasks,
+        last_seen_at: row.get("last_seen_at").map(Timestamp)?,
+        created_at: row.get("created_at").map(Timestamp)?,
+    })
+}

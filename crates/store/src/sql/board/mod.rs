@@ -1,0 +1,241 @@
+//! The board in a SQL database. Every call that changes a task locks its row first, and rows of several tasks in the order of
+//! their ids.
+
+mod agents;
+mod approvals;
+mod ends;
+mod leases;
+mod row;
+mod schedules;
+pub(super) mod tables;
+mod tasks;
+mod tokens;
+
+use async_trait::async_trait;
+use ralph_model::{Checkpoint, Millis, NewTask, Task, TaskId, Timestamp};
+
+use super::SqlStore;
+use super::session::{Durability, Session};
+use crate::board::{
+    AgentEntry, Approval, ApprovalStatus, Board, Claim, Claimed, Progress, Renewed, Schedule, StatusCount, TaskChange,
+    TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
+};
+use crate::error::Result;
+
+/// How often a claim looks again where other workers took all that it had seen.
+const MAX_LOOKS: u32 = 8;
+
+impl SqlStore {
+    /// Claims a task from the first of these queues that still has one.
+    async fn claim_from(&self, queues: &[String], claim: &Claim) -> Result<Option<Claimed>> {
+        for queue in queues {
+            let mut session = Session::single(&self.backend, "claim a task", Durability::PowerLoss).await?;
+            let claimed = leases::claim_from(&mut session, queue, claim).await?;
+            if claimed.is_some() {
+                return session.commit(claimed).await;
+            }
+            session.commit(()).await?;
+        }
+        Ok(None)
+    }
+
+    /// One transaction for each task: a worker that died must not keep others waiting.
+    async fn expire_all(&self, at: Timestamp) -> Result<u64> {
+        let mut expired = 0;
+        while leases::has_expired(&mut self.read("look for expired leases").await?, at).await? {
+            let mut session = self.write("take a task from a dead worker").await?;
+            let found = leases::expire_one(&mut session, at).await?;
+            session.commit(()).await?;
+            if !found {
+                break; // another process has it in hand
+            }
+            expired += 1;
+        }
+        Ok(expired)
+    }
+}
+
+#[async_trait]
+impl Board for SqlStore {
+    async fn create_task(&self, id: TaskId, new: &NewTask, key: Option<&str>, at: Timestamp) -> Result<(Task, bool)> {
+        let mut session = self.write("create a task").await?;
+        let created = tasks::create(&mut session, id, new, key, at).await?;
+        session.commit(created).await
+    }
+
+    async fn task(&self, id: TaskId) -> Result<Task> {
+        Ok(row::get(&mut self.read("read a task").await?, id).await?.task)
+    }
+
+    async fn tasks(&self, filter: &TaskFilter) -> Result<Vec<Task>> {
+        tasks::list(&mut self.read("list tasks").await?, filter).await
+    }
+
+    async fn task_counts(&self) -> Result<Vec<StatusCount>> {
+        tasks::counts(&mut self.read("count tasks").await?).await
+    }
+
+    async fn change_task(&self, id: TaskId, change: &TaskChange, at: Timestamp) -> Result<Task> {
+        let mut session = self.write("change a task").await?;
+        let task = tasks::change(&mut session, id, change, at).await?;
+        session.commit(task).await
+    }
+
+    async fn cancel_task(&self, id: TaskId, at: Timestamp) -> Result<Task> {
+        let mut session = self.write("cancel a task").await?;
+        let task = tasks::cancel(&mut session, id, at).await?;
+        session.commit(task).await
+    }
+
+    async fn claim_task(&self, claim: &Claim) -> Result<Option<Claimed>> {
+        for _ in 0..MAX_LOOKS {
+            // Looking needs no lock: a worker that waits for tasks does not disturb those that write.
+            let heads = leases::heads(&mut self.read("look for a task").await?, claim).await?;
+            if heads.has_expired && self.expire_all(claim.at).await? > 0 {
+                continue;
+            }
+            if heads.queues.is_empty() {
+                return Ok(None);
+            }
+            if let Some(claimed) = self.claim_from(&heads.queues, claim).await? {
+                return Ok(Some(claimed));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn renew_lease(&self, lease: TaskLease, for_span: Millis, at: Timestamp) -> Result<Renewed> {
+        // Lost with the power, it only expires earlier.
+        let mut session = Session::single(&self.backend, "renew a lease", Durability::ProcessDeath).await?;
+        let renewed = leases::renew(&mut session, lease, for_span, at).await?;
+        session.commit(renewed).await
+    }
+
+    async fn task_lease(&self, id: TaskId) -> Result<Option<(TaskLease, String)>> {
+        leases::lease(&mut self.read("read a lease").await?, id).await
+    }
+
+    async fn report_progress(&self, lease: TaskLease, progress: &Progress, at: Timestamp) -> Result<Task> {
+        let mut session = self.write("record progress").await?;
+        let task = leases::progress(&mut session, lease, progress, at).await?;
+        session.commit(task).await
+    }
+
+    async fn set_checkpoint(&self, lease: TaskLease, checkpoint: Option<&Checkpoint>, at: Timestamp) -> Result<Task> {
+        let mut session = self.write("record a checkpoint").await?;
+        let task = leases::set_checkpoint(&mut session, lease, checkpoint, at).await?;
+        session.commit(task).await
+    }
+
+    async fn finish_task(&self, lease: TaskLease, end: &TaskEnd, at: Timestamp) -> Result<Task> {
+        let mut session = self.write("finish a task").await?;
+        let task = leases::finish(&mut session, lease, end, at).await?;
+        session.commit(task).await
+    }
+
+    async fn release_task(&self, lease: TaskLease, at: Timestamp) -> Result<Task> {
+        let mut session = self.write("release a task").await?;
+        let task = leases::release(&mut session, lease, at).await?;
+        session.commit(task).await
+    }
+
+    async fn expire_leases(&self, at: Timestamp) -> Result<u64> {
+        let expired = self.expire_all(at).await?;
+        if tasks::has_old_keys(&mut self.read("look for old idempotency keys").await?, at).await? {
+            let mut session = self.write("forget old idempotency keys").await?;
+            tasks::forget_keys(&mut session, at).await?;
+            session.commit(()).await?;
+        }
+        Ok(expired)
+    }
+
+    async fn task_events(&self, id: TaskId, seq: u64, limit: u32) -> Result<Vec<TaskEvent>> {
+        tasks::events(&mut self.read("read the events of a task").await?, id, seq, limit).await
+    }
+
+    async fn touch_agent(&self, id: &str, at: Timestamp) -> Result<AgentEntry> {
+        let mut session = Session::write(&self.backend, "note an agent", Durability::ProcessDeath).await?;
+        agents::touch(&mut session, id, at).await?;
+        let agent = agents::get(&mut session, id).await?;
+        session.commit(agent).await
+    }
+
+    async fn agents(&self, limit: u32) -> Result<Vec<AgentEntry>> {
+        agents::list(&mut self.snapshot("list agents").await?, limit).await
+    }
+
+    async fn ask_approval(&self, approval: &Approval) -> Result<Approval> {
+        let mut session = self.write("ask for an approval").await?;
+        let approval = approvals::ask(&mut session, approval).await?;
+        session.commit(approval).await
+    }
+
+    async fn answer_approval(
+        &self,
+        id: &str,
+        answer: ApprovalStatus,
+        comment: Option<&str>,
+        at: Timestamp,
+    ) -> Result<Approval> {
+        let mut session = self.write("answer an approval").await?;
+        let approval = approvals::answer(&mut session, id, answer, comment, at).await?;
+        session.commit(approval).await
+    }
+
+    async fn approval(&self, id: &str, at: Timestamp) -> Result<Approval> {
+        approvals::get(&mut self.read("read an approval").await?, id, at).await
+    }
+
+    async fn approvals(&self, only_pending: bool, limit: u32, at: Timestamp) -> Result<Vec<Approval>> {
+        approvals::list(&mut self.read("list approvals").await?, only_pending, limit, at).await
+    }
+
+    async fn put_schedule(&self, schedule: &Schedule) -> Result<()> {
+        let mut session = self.write("write a schedule").await?;
+        schedules::put(&mut session, schedule).await?;
+        session.commit(()).await
+    }
+
+    async fn remove_schedule(&self, id: &str) -> Result<bool> {
+        let mut session = self.write("remove a schedule").await?;
+        let removed = schedules::remove(&mut session, id).await?;
+        session.commit(removed).await
+    }
+
+    async fn schedules(&self) -> Result<Vec<Schedule>> {
+        schedules::list(&mut self.read("list schedules").await?).await
+    }
+
+    async fn fire_schedule(
+        &self,
+        id: &str,
+        due: Timestamp,
+        next: Option<Timestamp>,
+        task: TaskId,
+        at: Timestamp,
+    ) -> Result<Option<Task>> {
+        let mut session = self.write("create the task of a schedule").await?;
+        let task = schedules::fire(&mut session, id, due, next, task, at).await?;
+        session.commit(task).await
+    }
+
+    async fn add_token(&self, token: &Token, hash: &str) -> Result<()> {
+        let mut session = self.write("record a token").await?;
+        tokens::add(&mut session, token, hash).await?;
+        session.commit(()).await
+    }
+
+    async fn token(&self, hash: &str) -> Result<Option<Token>> {
+        tokens::get(&mut self.read("look for a token").await?, hash).await
+    }
+
+    async fn tokens(&self) -> Result<Vec<Token>> {
+        tokens::list(&mut self.read("list tokens").await?).await
+    }
+
+    async fn revoke_token(&self, name: &str) -> Result<bool> {
+        let mut session = self.write("revoke a token").await?;
+        let revoked = tokens::revoke(&mut session, name).await?;
+        session.commit(revoked).await
+    }
+}
