@@ -23,7 +23,6 @@ mod requests;
 mod services;
 mod settings_snapshot;
 mod stops;
-mod untracked_digest;
 
 pub use error::Error;
 pub use home::{Home, LoopFolder};

@@ -189,7 +189,7 @@ fn failing(run: &Loop) -> Vec<Option<u32>> {
     // A verdict that did not pass has at least one failure, also where no test counts it.
     let score = |verdict: &Verdict| verdict.failing().max(u32::from(!verdict.passed()));
     let facts = run.facts();
-    let decided = facts.iterations.len() - usize::from(run.has_open_iteration());
+    let decided = facts.iterations.len().saturating_sub(usize::from(run.has_open_iteration()));
     let told = facts.iterations.iter().take(decided).filter(|record| !record.uncounted || record.verdict.is_some());
     facts
         .baseline
