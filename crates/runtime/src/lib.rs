@@ -24,11 +24,10 @@ mod services;
 mod session;
 mod settings_snapshot;
 mod stops;
-mod untracked_digest;
 
 pub use error::Error;
 pub use home::{Home, LoopFolder};
-pub use listing::{in_session, is_interrupted, listed};
+pub use listing::{changed_trees, in_session, listed};
 pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};

@@ -321,6 +321,7 @@ impl Found {
     pub(crate) async fn find(services: Services, loop_id: LoopId, stop: StopFlag) -> Result<Self, Error> {
         let services = services.of_run(loop_id);
         let entry = services.store.run(loop_id).await?;
+        services.ensure_not_elsewhere(&entry)?;
         let root = PathBuf::from(&entry.workspace);
         if !root.is_dir() {
             return Err(Error::Gone { loop_id, workspace: entry.workspace });

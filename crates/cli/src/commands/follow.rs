@@ -134,12 +134,17 @@ async fn follow(
                 (error, None) => error.to_string(),
             };
             screen.say(&format!("error: {text}"))?;
-            use Error::{AlreadyComplete, InSession, LimitStands, Lock, SessionOver};
+            use Error::{AlreadyComplete, Elsewhere, InSession, LimitStands, Lock, SessionOver};
             let is_usage = error.rule().is_some()
                 || matches!(
                     error,
                     ralph_host::Error::Runtime(
-                        Lock(_) | AlreadyComplete(_) | LimitStands { .. } | InSession { .. } | SessionOver { .. }
+                        Lock(_)
+                            | Elsewhere { .. }
+                            | AlreadyComplete(_)
+                            | LimitStands { .. }
+                            | InSession { .. }
+                            | SessionOver { .. }
                     )
                 );
             if args.json && !is_usage {

@@ -8,7 +8,7 @@ use ralph_config::Layer;
 use ralph_config::trust::Asking;
 use ralph_host::{Host, Prepared, RunRequest};
 use ralph_model::{AgentSpec, exit_code};
-use ralph_runtime::{SessionRecord, SessionStep, Watcher, listed, stops};
+use ralph_runtime::{SessionRecord, SessionStep, Watcher, stops};
 use ralph_store::{RunStatus, StopMode, StoreHandle};
 use ralph_view::{Progress, RunResult, RunView, Update, What};
 use ralph_workspace::holder;
@@ -147,7 +147,7 @@ async fn status(given: Option<&Path>, json: bool, around: &Host, screen: &mut Sc
     };
     let run = view(&store, record.loop_id).await?;
     if json {
-        let entry = listed(&store.run(record.loop_id).await?, &around.home());
+        let entry = around.listed(&store.run(record.loop_id).await?);
         screen.json(&json!({
             "active": true,
             "workspace": folder,

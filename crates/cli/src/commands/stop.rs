@@ -1,6 +1,6 @@
 //! `ralph stop`: asks a running loop to end.
 
-use ralph_runtime::{in_session, is_interrupted, listed};
+use ralph_runtime::in_session;
 use ralph_store::{RunStatus, StopMode};
 use serde_json::json;
 
@@ -20,9 +20,9 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
     if entry.status != RunStatus::Running {
-        anyhow::bail!("loop {short} is over ({})", listed(&entry, &around.home()).state());
+        anyhow::bail!("loop {short} is over ({})", around.listed(&entry).state());
     }
-    if is_interrupted(&entry, &around.home()) {
+    if around.is_interrupted(&entry) {
         anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");
     }
     if let Some(record) = in_session(&entry, &around.home())
