@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ralph_agents::Program;
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
-use ralph_model::{AgentSpec, ConfigError, Launch, LoopConfig, Timestamp};
+use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
 use ralph_store::{Machine, StoreHandle};
@@ -70,6 +70,14 @@ impl Host {
     /// When it cannot be read or understood.
     pub fn user_settings(&self) -> Result<Layer, ralph_config::Error> {
         read_user(&self.dirs.config_file())
+    }
+
+    /// The caps of the installation.
+    ///
+    /// # Errors
+    /// When the user's configuration cannot be read or understood.
+    pub fn caps(&self) -> Result<Caps, ralph_config::Error> {
+        self.user_settings().map(|user| ralph_config::caps(&user))
     }
 
     /// The version of the program.
@@ -316,6 +324,11 @@ impl Host {
         self.variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 
+    /// The machine.
+    pub(crate) const fn machine(&self) -> &Machine {
+        &self.input.machine
+    }
+
     /// The time.
     pub(crate) fn now(&self) -> Timestamp {
         (self.input.now)()
@@ -333,7 +346,9 @@ impl Host {
         self.variable("PATH").unwrap_or_default()
     }
 
-    fn variable(&self, name: &str) -> Option<OsString> {
+    /// An environment variable.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<OsString> {
         value_of(&self.input.variables, name)
     }
 

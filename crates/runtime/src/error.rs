@@ -53,6 +53,14 @@ pub enum Error {
         /// Its folder.
         workspace: String,
     },
+    /// A process on another machine works on the run.
+    #[error("loop {loop_id} is running on {host}; wait for it, or stop it with `ralph stop {}`", loop_id.short())]
+    Elsewhere {
+        /// Which run.
+        loop_id: LoopId,
+        /// The name of the machine.
+        host: String,
+    },
     /// The loop is complete; there is nothing to go on with.
     #[error("loop {0} is completed: there is nothing to resume")]
     AlreadyComplete(LoopId),

@@ -23,11 +23,10 @@ mod requests;
 mod services;
 mod settings_snapshot;
 mod stops;
-mod untracked_digest;
 
 pub use error::Error;
 pub use home::{Home, LoopFolder};
-pub use listing::{is_interrupted, listed};
+pub use listing::{changed_trees, listed};
 pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};

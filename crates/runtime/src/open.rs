@@ -257,6 +257,7 @@ async fn worktree(
 pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
     let services = services.of_run(loop_id);
     let entry = services.store.run(loop_id).await?;
+    services.ensure_not_elsewhere(&entry)?;
     let root = PathBuf::from(&entry.workspace);
     if !root.is_dir() {
         return Err(Error::Gone { loop_id, workspace: entry.workspace });

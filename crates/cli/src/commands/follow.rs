@@ -134,9 +134,12 @@ async fn follow(
                 (error, None) => error.to_string(),
             };
             screen.say(&format!("error: {text}"))?;
-            use Error::{AlreadyComplete, LimitStands, Lock};
+            use Error::{AlreadyComplete, Elsewhere, LimitStands, Lock};
             let is_usage = error.rule().is_some()
-                || matches!(error, ralph_host::Error::Runtime(Lock(_) | AlreadyComplete(_) | LimitStands { .. }));
+                || matches!(
+                    error,
+                    ralph_host::Error::Runtime(Lock(_) | Elsewhere { .. } | AlreadyComplete(_) | LimitStands { .. })
+                );
             if args.json && !is_usage {
                 screen.json(&broken_off(&store, opened_as, &text).await)?;
             }

@@ -1,6 +1,5 @@
 //! `ralph stop`: asks a running loop to end.
 
-use ralph_runtime::{is_interrupted, listed};
 use ralph_store::{RunStatus, StopMode};
 use serde_json::json;
 
@@ -19,9 +18,9 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
     if entry.status != RunStatus::Running {
-        anyhow::bail!("loop {short} is over ({})", listed(&entry, &around.home()).state());
+        anyhow::bail!("loop {short} is over ({})", around.listed(&entry).state());
     }
-    if is_interrupted(&entry, &around.home()) {
+    if around.is_interrupted(&entry) {
         anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");
     }
     let (how, when) = if args.now { (StopMode::Now, "now") } else { (StopMode::AfterIteration, "after its iteration") };
