@@ -44,17 +44,20 @@ fn a_broken_store_lets_the_stop_through_with_a_message() {
     let session = Session::new();
     session.start(&["--max", "5"]).ok();
     let database = session.user.state().join("ralph.db");
-    let intact = fs::read(&database).unwrap();
-    for name in ["ralph.db-wal", "ralph.db-shm"] {
-        let _ = fs::remove_file(session.user.state().join(name));
-    }
+    // With its write-ahead log, which holds what is not folded in yet.
+    let (here, aside) = (session.user.state(), session.user.home());
+    let files = ["ralph.db", "ralph.db-wal", "ralph.db-shm"];
+    let files: Vec<&str> = files.into_iter().filter(|name| here.join(name).exists()).collect();
+    let move_all =
+        |from: &Path, to: &Path| files.iter().for_each(|name| fs::rename(from.join(name), to.join(name)).unwrap());
+    move_all(&here, &aside);
     fs::write(&database, "this is no database, and long enough to look like one".repeat(100)).unwrap();
     let said = let_through(session.works("one"));
     assert!(said.contains("could not be checked"), "{said}");
     fs::remove_file(&database).unwrap();
     let_through(session.works("two"));
     // As soon as it can be read again the loop is there.
-    fs::write(&database, intact).unwrap();
+    move_all(&aside, &here);
     blocked(session.works("three"));
 
     let record = fs::read_dir(session.user.state().join("workspaces")).unwrap().next().unwrap().unwrap().path();
