@@ -6,6 +6,7 @@ mod history;
 mod layer;
 mod mcp;
 mod run;
+mod server;
 mod setup;
 
 use clap::{Parser, Subcommand};
@@ -16,6 +17,9 @@ pub(crate) use history::{
 };
 pub(crate) use mcp::McpArgs;
 pub(crate) use run::{RunArgs, ScreenArgs};
+pub(crate) use server::{
+    ConnectionArgs, ServeArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TokenAction, TokenArgs,
+};
 pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
 };
@@ -81,6 +85,12 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Serve Ralph's tools to an agent, over MCP on standard input and output
     Mcp(McpArgs),
+    /// Serve tasks, loops and events to workers, scripts and people over HTTP
+    Serve(ServeArgs),
+    /// Queue tasks on a server and look at them
+    Task(TaskArgs),
+    /// Print, make and revoke the tokens that a server accepts
+    Token(TokenArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),
 }

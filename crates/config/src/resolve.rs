@@ -115,7 +115,8 @@ impl fmt::Display for Origin {
 }
 
 /// The caps of the installation: only the user's own file moves them.
-fn caps(user: &Layer) -> Caps {
+#[must_use]
+pub fn caps(user: &Layer) -> Caps {
     let default = Caps::default();
     Caps {
         iterations: user.caps.iterations.unwrap_or(default.iterations),

@@ -2,7 +2,7 @@
 
 use ralph_config::read_user;
 use ralph_runtime::Home;
-use ralph_store::StoreHandle;
+use ralph_store::{Database, StoreHandle};
 
 use crate::{DatabaseChoice, Dirs, Error};
 
@@ -31,6 +31,20 @@ pub async fn open(dirs: &Dirs) -> Result<StoreHandle, Error> {
         None => {
             Home::make_private(&dirs.state)?;
             Ok(ralph_store::open_sqlite(&dirs.database()).await?)
+        }
+    }
+}
+
+/// Opens the database with its tasks, and makes it where there is none.
+///
+/// # Errors
+/// When it cannot be opened or made.
+pub async fn open_with_board(dirs: &Dirs) -> Result<Database, Error> {
+    match url(dirs)? {
+        Some(url) => Ok(Database::open_postgres(&url).await?),
+        None => {
+            Home::make_private(&dirs.state)?;
+            Ok(Database::open_sqlite(&dirs.database()).await?)
         }
     }
 }

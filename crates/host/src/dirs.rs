@@ -78,6 +78,11 @@ impl Dirs {
         self.config.join("skills")
     }
 
+    /// The first token of a server that runs here.
+    pub fn token_file(&self) -> PathBuf {
+        self.state.join("token")
+    }
+
     /// The database of journals, budget and approvals, where no server is named.
     pub fn database(&self) -> PathBuf {
         self.state.join("ralph.db")

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ralph_agents::Program;
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
-use ralph_model::{AgentSpec, ConfigError, Launch, LoopConfig, Timestamp};
+use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
 use ralph_store::{Machine, StoreHandle};
@@ -76,6 +76,14 @@ impl Host {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.input.version
+    }
+
+    /// The caps of the installation.
+    ///
+    /// # Errors
+    /// When the user's configuration cannot be read or understood.
+    pub fn caps(&self) -> Result<Caps, ralph_config::Error> {
+        self.user_settings().map(|user| ralph_config::caps(&user))
     }
 
     /// Where state is kept.
@@ -326,7 +334,9 @@ impl Host {
         self.variable("PATH").unwrap_or_default()
     }
 
-    fn variable(&self, name: &str) -> Option<OsString> {
+    /// An environment variable.
+    #[must_use]
+    pub fn variable(&self, name: &str) -> Option<OsString> {
         value_of(&self.input.variables, name)
     }
 

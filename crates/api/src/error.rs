@@ -1,0 +1,57 @@
+//! Why a call on a server failed.
+
+use crate::problem::Problem;
+
+/// The result of every call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call on a server failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address is none that can be called.
+    #[error("`{server}` is not the address of a server: write it like http://127.0.0.1:3013")]
+    Address {
+        /// What was given.
+        server: String,
+    },
+    /// The token cannot be sent.
+    #[error("the token contains characters that no token has")]
+    Token,
+    /// The server cannot be reached, or went away.
+    #[error("no answer from {server}: {detail}; is `ralph serve` running there?")]
+    Unreachable {
+        /// The server.
+        server: String,
+        /// What the system said.
+        detail: String,
+    },
+    /// The server refused the request.
+    #[error("{0}")]
+    Refused(Problem),
+    /// The answer is none that this client understands.
+    #[error("{server} sent an answer that this Ralph does not understand: {detail}")]
+    Answer {
+        /// The server.
+        server: String,
+        /// What is wrong with it.
+        detail: String,
+    },
+}
+
+impl Error {
+    /// The HTTP status of a refusal.
+    #[must_use]
+    pub const fn status(&self) -> Option<u16> {
+        match self {
+            Self::Refused(problem) => Some(problem.status),
+            _ => None,
+        }
+    }
+
+    /// Whether the lease behind the call is stale, so that the work has to end.
+    #[must_use]
+    pub fn is_stale_lease(&self) -> bool {
+        matches!(self, Self::Refused(problem) if problem.kind == "urn:ralph:stale-lease")
+    }
+}

@@ -1,0 +1,263 @@
+//! The arguments of the commands around a server.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use ralph_model::{Money, TaskId};
+
+use super::run::count;
+
+/// The arguments of `ralph serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph serve
+  ralph serve --listen 127.0.0.1:0 --database-url postgres://ralph@db.example.org/ralph
+  ralph serve --listen 0.0.0.0:3013 --tls-cert cert.pem --tls-key key.pem --allow-host ralph.example.org")]
+pub(crate) struct ServeArgs {
+    /// The address to listen on; port 0 picks a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3013")]
+    pub(crate) listen: SocketAddr,
+
+    /// Keep tasks and loops in this PostgreSQL database, which several servers can share [default: as configured, else a
+    /// file in the state directory]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database_url: Option<String>,
+
+    /// Encrypt connections with this certificate chain (PEM); required for addresses other than loopback
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// Listen on an address that other machines can reach without encryption, such as behind a proxy
+    #[arg(long, conflicts_with = "tls_cert")]
+    pub(crate) insecure_listen: bool,
+
+    /// Accept this name in the Host header, besides localhost and the address; repeat for several
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub(crate) allow_host: Vec<String>,
+
+    /// Accept requests from web pages of this origin, besides the server's own; repeat for several
+    #[arg(long, value_name = "ORIGIN")]
+    pub(crate) allow_origin: Vec<String>,
+}
+
+/// The arguments of `ralph token`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph token
+  ralph token create build-machine --agent
+  ralph token list
+  ralph token revoke build-machine")]
+pub(crate) struct TokenArgs {
+    /// What to do [default: print the first token, which `ralph serve` made at its first start]
+    #[command(subcommand)]
+    pub(crate) action: Option<TokenAction>,
+}
+
+/// What `ralph token` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenAction {
+    /// Make a token and print it; it cannot be printed again
+    #[command(after_help = "Example:
+  ralph token create build-machine --agent")]
+    Create {
+        /// What to call it
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Allow only what a worker needs
+        #[arg(long)]
+        agent: bool,
+        /// Print a JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// List tokens without their secrets
+    #[command(after_help = "Example:
+  ralph token list --json")]
+    List {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revoke a token; servers refuse it within a second
+    #[command(after_help = "Example:
+  ralph token revoke build-machine")]
+    Revoke {
+        /// Its name
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+/// Which server, and as whom.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConnectionArgs {
+    /// The server [default: $RALPH_SERVER, else http://127.0.0.1:3013]
+    #[arg(long, value_name = "URL", global = true)]
+    pub(crate) server: Option<String>,
+
+    /// The token [default: $RALPH_TOKEN, else the first token of the local server]
+    #[arg(long, value_name = "TOKEN", global = true)]
+    pub(crate) token: Option<String>,
+}
+
+/// The arguments of `ralph task`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph task add \"Make the tests pass\" --promise \"npm test passes\" --criteria \"npm test\"
+  ralph task list
+  ralph task logs 9a8057b3 --follow")]
+pub(crate) struct TaskArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) action: TaskAction,
+
+    /// Which server.
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+}
+
+/// What `ralph task` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TaskAction {
+    /// Queue a task
+    Add(Box<TaskAddArgs>),
+    /// List tasks, newest first
+    List(TaskListArgs),
+    /// Show a task
+    #[command(after_help = "Example:
+  ralph task show 9a8057b3 --json")]
+    Show {
+        /// The task: its id, or at least four characters from its end
+        #[arg(value_name = "TASK")]
+        task: String,
+        /// Print a JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Cancel a task; a worker that holds it is asked to stop
+    #[command(after_help = "Example:
+  ralph task cancel 9a8057b3")]
+    Cancel {
+        /// The task: its id, or at least four characters from its end
+        #[arg(value_name = "TASK")]
+        task: String,
+        /// Print a JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print what happened to a task
+    Logs(TaskLogsArgs),
+}
+
+/// How a task is worked on, as typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TypeWord {
+    /// As a loop, until it is verified or a limit is reached
+    Ralph,
+    /// As one pass of an agent
+    Single,
+    /// By the crew
+    Crew,
+}
+
+/// The arguments of `ralph task add`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph task add \"Make the tests pass\" --promise \"npm test passes\" --criteria \"npm test\" --max 20
+  ralph task add \"Write the release notes\" --type single --repo https://git.example.org/app.git --tag docs")]
+pub(crate) struct TaskAddArgs {
+    /// What has to be done
+    #[arg(value_name = "TEXT")]
+    pub(crate) text: String,
+
+    /// What is true when it is done; required for tasks of type ralph
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) promise: Option<String>,
+
+    /// The command that decides whether it is done
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) criteria: Option<String>,
+
+    /// Maximum number of agent runs [default: 50]
+    #[arg(long = "max", value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub(crate) max_iterations: Option<u32>,
+
+    /// Maximum cost in US dollars
+    #[arg(long = "max-cost", value_name = "USD", allow_negative_numbers = true)]
+    pub(crate) max_cost: Option<Money>,
+
+    /// The repository to clone [default: the worker's own workspace]
+    #[arg(long, value_name = "URL")]
+    pub(crate) repo: Option<String>,
+
+    /// The branch, tag or commit to start from
+    #[arg(long, value_name = "REF")]
+    pub(crate) base_ref: Option<String>,
+
+    /// How it is worked on
+    #[arg(long = "type", value_name = "TYPE", default_value = "ralph")]
+    pub(crate) task_type: TypeWord,
+
+    /// A task that has to be completed first; repeat for several
+    #[arg(long, value_name = "TASK")]
+    pub(crate) after: Vec<TaskId>,
+
+    /// Tasks with a higher priority are claimed first, -1000 to 1000
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    pub(crate) priority: i32,
+
+    /// A word to find it by; repeat for several
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Vec<String>,
+
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The arguments of `ralph task list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  ralph task list --status in_progress --limit 5 --json")]
+pub(crate) struct TaskListArgs {
+    /// List only tasks with this status; repeat for several
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    pub(crate) status: Vec<ralph_model::TaskStatus>,
+
+    /// Maximum number of tasks
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) limit: u32,
+
+    /// Print a JSON array
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The arguments of `ralph task logs`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  ralph task logs 9a8057b3 --follow")]
+pub(crate) struct TaskLogsArgs {
+    /// The task: its id, or at least four characters from its end
+    #[arg(value_name = "TASK")]
+    pub(crate) task: String,
+
+    /// Continue until the task ends
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+
+    /// Print JSON, one object for each line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn status(name: &str) -> Result<ralph_model::TaskStatus, String> {
+    use ralph_model::TaskStatus;
+    let known = TaskStatus::ALL.map(TaskStatus::name).join(", ");
+    TaskStatus::parse(&name.replace('-', "_")).ok_or_else(|| format!("expected {known}"))
+}

@@ -1,0 +1,83 @@
+//! `ralph serve`: the server of tasks, loops and events.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use ralph_host::{DatabaseChoice, Host, database};
+use ralph_server::{App, Limits, Server, ServerOptions, TlsFiles, first_token};
+use ralph_text::sanitize;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::args::ServeArgs;
+use crate::input::now;
+use crate::screen::Screen;
+
+/// Files and connections that a server has open besides those of its clients.
+const OWN_DESCRIPTORS: u64 = 96;
+
+/// Serves until it is asked to end.
+///
+/// # Errors
+/// When the database cannot be opened or the address cannot be listened on.
+pub(crate) async fn run(args: ServeArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let mut dirs = around.dirs.clone();
+    if let Some(url) = args.database_url {
+        dirs.database_choice = DatabaseChoice::Url(url);
+    }
+    // Before anything is opened, so that no start fails half-way.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let caps = around.caps()?;
+    let database = database::open_with_board(&dirs).await?;
+    let app = App::new(ServerOptions {
+        store: Arc::clone(&database.store),
+        board: Arc::clone(&database.board),
+        home: around.home(),
+        git: around.git().ok(),
+        caps,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        now,
+        allow_hosts: args.allow_host,
+        allow_origins: args.allow_origin,
+        limits: limits(),
+        log: Arc::new(log),
+    });
+    let tls = args.tls_cert.zip(args.tls_key).map(|(certificates, key)| TlsFiles { certificates, key });
+    let server = Server::bind(app, args.listen, tls.as_ref(), args.insecure_listen).await?;
+    // Only a server that runs makes a token: a second one on the same port does not.
+    ralph_runtime::Home::make_private(&dirs.state)?;
+    let is_new = first_token(&*database.board, &dirs.token_file(), now()).await?;
+    if is_new {
+        screen.say(&format!("made the first token: `ralph token` prints it ({})", dirs.token_file().display()))?;
+    }
+    screen.say(&format!("listening on {}", server.url()))?;
+    server
+        .run(async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        })
+        .await;
+    database.store.close().await?;
+    Ok(0)
+}
+
+/// As many connections as the system allows, up to the usual number.
+fn limits() -> Limits {
+    let usual = Limits::default();
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = OWN_DESCRIPTORS + usual.connections as u64;
+    let raised = maximum.unwrap_or(wanted).min(wanted).max(current.unwrap_or(wanted));
+    let is_raised = setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }).is_ok();
+    let available = if is_raised { raised } else { current.unwrap_or(wanted) };
+    let available = usize::try_from(available.saturating_sub(OWN_DESCRIPTORS)).unwrap_or(usize::MAX);
+    let connections = available.clamp(16, usual.connections);
+    Limits { connections, streams: connections / 4 * 3, ..usual }
+}
+
+/// Messages of a server that runs have no screen to go to but standard error.
+fn log(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", sanitize(text));
+}

@@ -1,0 +1,276 @@
+//! `ralph task`: tasks on a server.
+
+use anyhow::bail;
+use ralph_api::{Client, Error};
+use ralph_host::Host;
+use ralph_model::{NewTask, Task, TaskId, TaskType, exit_code};
+use ralph_store::TaskEvent;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::list::{columns, shortened};
+use super::token::read_first;
+use crate::args::{ConnectionArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TypeWord};
+use crate::input::now;
+use crate::screen::Screen;
+
+/// Where a server listens if nothing else is said.
+const LOCAL: &str = "http://127.0.0.1:3013";
+/// Tasks among which a short id is looked for.
+const RECENT: u32 = 200;
+
+/// Does what is asked for.
+///
+/// # Errors
+/// When the server cannot be reached, or refuses.
+pub(crate) async fn run(args: TaskArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let client = connect(&args.connection, around)?;
+    let done = match args.action {
+        TaskAction::Add(args) => add(&client, *args, screen).await,
+        TaskAction::List(args) => list(&client, &args, screen).await,
+        TaskAction::Show { task, json } => match find(&client, &task).await {
+            Ok(id) => show(&client.task(id).await?, json, screen),
+            Err(error) => Err(error),
+        },
+        TaskAction::Cancel { task, json } => cancel(&client, &task, json, screen).await,
+        TaskAction::Logs(args) => logs(&client, &args, screen).await,
+    };
+    match done {
+        Err(error) if is_usage(&error) => {
+            screen.say(&format!("error: {error}"))?;
+            Ok(exit_code::USAGE)
+        }
+        done => done.map(|()| 0),
+    }
+}
+
+/// What the user can fix by typing something else.
+fn is_usage(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref::<Error>().and_then(Error::status), Some(400 | 422))
+}
+
+/// The server that is meant. The token of the local server is sent to no other.
+///
+/// # Errors
+/// When there is no token, or the address is none.
+pub(crate) fn connect(args: &ConnectionArgs, around: &Host) -> anyhow::Result<Client> {
+    let variable = |name: &str| around.variable(name).and_then(|value| value.into_string().ok());
+    let given = |value: Option<String>| value.filter(|value| !value.trim().is_empty());
+    let server = given(args.server.clone()).or_else(|| given(variable("RALPH_SERVER")));
+    let server = server.unwrap_or_else(|| LOCAL.to_owned());
+    let token = match given(args.token.clone()).or_else(|| given(variable("RALPH_TOKEN"))) {
+        Some(token) => token,
+        None if is_local(&server) => read_first(around)?,
+        None => bail!("{server} needs a token: give one with --token or RALPH_TOKEN"),
+    };
+    Ok(Client::new(&server, &token)?)
+}
+
+fn is_local(server: &str) -> bool {
+    let authority = server.split_once("://").map_or(server, |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    ["localhost", "127.0.0.1", "[::1]"].contains(&host)
+}
+
+/// The task that a person means.
+async fn find(client: &Client, name: &str) -> anyhow::Result<TaskId> {
+    if let Ok(id) = name.parse() {
+        return Ok(id);
+    }
+    let wanted = name.to_ascii_lowercase();
+    if wanted.len() < 4 || !wanted.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
+        bail!("`{name}` is not a task: give its id, or at least four characters from its end");
+    }
+    let recent = client.tasks(&[], None, RECENT).await?.tasks;
+    let found: Vec<TaskId> = recent.iter().map(|task| task.id).filter(|id| id.to_string().ends_with(&wanted)).collect();
+    match found[..] {
+        [id] => Ok(id),
+        [] => bail!("none of the newest {RECENT} tasks ends in `{name}`: `ralph task list` shows them"),
+        _ => bail!("`{name}` may mean several tasks: give more characters"),
+    }
+}
+
+/// The characters that people type.
+fn short(id: TaskId) -> String {
+    let id = id.to_string();
+    id[id.len() - 8..].to_owned()
+}
+
+async fn add(client: &Client, args: TaskAddArgs, screen: &mut Screen<'_>) -> anyhow::Result<()> {
+    let new = NewTask {
+        task: args.text,
+        task_type: match args.task_type {
+            TypeWord::Ralph => TaskType::Ralph,
+            TypeWord::Single => TaskType::Single,
+            TypeWord::Crew => TaskType::Crew,
+        },
+        priority: args.priority,
+        tags: args.tag,
+        depends_on: args.after,
+        repo: args.repo,
+        base_ref: args.base_ref,
+        ralph_promise: args.promise,
+        ralph_max_iterations: args.max_iterations,
+        verification_command: args.criteria,
+        max_cost_usd: args.max_cost,
+        ..NewTask::default()
+    };
+    let key = Uuid::now_v7().to_string();
+    let task = client.create_task(&new, &key).await.map_err(name_flag)?;
+    if args.json {
+        screen.json(&serde_json::to_value(task)?)?;
+    } else {
+        screen.result(&task.id.to_string())?;
+        screen.say(&format!("queued; follow it with: ralph task logs {} --follow", short(task.id)))?;
+    }
+    Ok(())
+}
+
+/// The server names a field; people typed a flag.
+fn name_flag(error: Error) -> Error {
+    let Error::Refused(mut problem) = error else { return error };
+    let flag = match problem.field.as_deref() {
+        Some("ralphPromise") => "--promise",
+        Some("ralphMaxIterations") => "--max",
+        Some("maxCostUsd") => "--max-cost",
+        Some("verificationCommand") => "--criteria",
+        Some("dependsOn") => "--after",
+        Some("tags") => "--tag",
+        Some("baseRef") => "--base-ref",
+        _ => return Error::Refused(problem),
+    };
+    problem.detail = format!("{}\n  the flag is {flag}", problem.detail);
+    Error::Refused(problem)
+}
+
+async fn list(client: &Client, args: &TaskListArgs, screen: &mut Screen<'_>) -> anyhow::Result<()> {
+    let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
+    let (mut tasks, mut before) = (Vec::new(), None);
+    while tasks.len() < limit {
+        let size = u32::try_from(limit - tasks.len()).unwrap_or(RECENT).min(RECENT);
+        let page = client.tasks(&args.status, before, size).await?;
+        tasks.extend(page.tasks);
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    if args.json {
+        screen.json(&serde_json::to_value(tasks)?)?;
+    } else if tasks.is_empty() {
+        screen.say("no tasks")?;
+    } else {
+        screen.result(&table(&tasks))?;
+    }
+    Ok(())
+}
+
+fn table(tasks: &[Task]) -> String {
+    let head = ["TASK", "STATUS", "ITERATIONS", "COST", "AGE", "AGENT", "TEXT"].map(str::to_owned);
+    let row = |task: &Task| {
+        [
+            short(task.id),
+            task.status.to_string(),
+            format!("{} of {}", task.ralph_iterations, task.ralph_max_iterations),
+            task.cost_usd.to_string(),
+            now().since(task.created_at).to_string(),
+            task.agent_id.clone().unwrap_or_default(),
+            shortened(task.task.lines().next().unwrap_or_default(), 50),
+        ]
+    };
+    columns(&[head].into_iter().chain(tasks.iter().map(row)).collect::<Vec<_>>())
+}
+
+fn show(task: &Task, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<()> {
+    if as_json {
+        return Ok(screen.json(&serde_json::to_value(task)?)?);
+    }
+    let verified = if task.verified { ", verified" } else { "" };
+    let mut lines = vec![
+        ("id", task.id.to_string()),
+        ("created", task.created_at.rfc3339()),
+        ("iterations", format!("{} of {}", task.ralph_iterations, task.ralph_max_iterations)),
+        ("cost", format!("{} of {}", task.cost_usd, task.max_cost_usd)),
+    ];
+    let optional = [
+        ("agent", task.agent_id.clone()),
+        ("run", task.run_id.map(|run| run.short())),
+        ("repository", task.repo.clone()),
+        ("base", task.base_ref.clone()),
+        ("promise", task.ralph_promise.clone()),
+        ("check", task.verification_command.clone()),
+        ("tags", Some(task.tags.join(", ")).filter(|tags| !tags.is_empty())),
+        ("finished", task.finished_at.map(|at| at.rfc3339())),
+        ("reason", task.failure_reason.clone()),
+        ("output", task.output.clone()),
+    ];
+    lines.extend(optional.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))));
+    let lines: Vec<String> = lines.iter().map(|(name, value)| format!("  {name:10} {value}")).collect();
+    let text = format!("task {}  {}{verified}\n{}\n\n{}", short(task.id), task.status, lines.join("\n"), task.task);
+    Ok(screen.result(&text)?)
+}
+
+async fn cancel(client: &Client, task: &str, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<()> {
+    let task = client.cancel_task(find(client, task).await?).await?;
+    if as_json {
+        return Ok(screen.json(&serde_json::to_value(task)?)?);
+    }
+    let text = match task.status.is_final() {
+        true => "cancelled",
+        false => "asked its worker to stop",
+    };
+    Ok(screen.say(text)?)
+}
+
+async fn logs(client: &Client, args: &TaskLogsArgs, screen: &mut Screen<'_>) -> anyhow::Result<()> {
+    let id = find(client, &args.task).await?;
+    // Without --follow everything up to now: the stream itself would wait for more.
+    let last = if args.follow { None } else { Some(client.task(id).await?.last_updated_at) };
+    let (mut seq, mut breaks) = (0, 0);
+    let mut events = client.events(id, seq).await?;
+    loop {
+        let next = match last {
+            Some(_) => match tokio::time::timeout(std::time::Duration::from_millis(500), events.next()).await {
+                Ok(next) => next,
+                Err(_) => return Ok(()),
+            },
+            None => events.next().await,
+        };
+        match next {
+            Ok(Some(event)) => {
+                (seq, breaks) = (event.seq, 0);
+                line(&event, args.json, screen)?;
+            }
+            Ok(None) => return Ok(()),
+            // A server that restarts is back in a moment, and the stream continues after the last event.
+            Err(_) if breaks < 5 => {
+                breaks += 1;
+                events = client.events(id, seq).await?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn line(event: &TaskEvent, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<()> {
+    let text = if as_json {
+        serde_json::to_string(event)?
+    } else {
+        let details = event.details.as_object().into_iter().flatten();
+        let shown = details.filter(|(_, value)| !value.is_null()).map(|(name, value)| match value {
+            Value::String(text) => format!("{name}={text}"),
+            value => format!("{name}={value}"),
+        });
+        format!("{}  {:15} {}", event.at.rfc3339(), event.kind, shown.collect::<Vec<_>>().join("  "))
+    };
+    screen.result(&text)?;
+    Ok(screen.out.flush()?)
+}
+
+#[cfg(test)]
+#[path = "task_tests.rs"]
+mod tests;

@@ -1,0 +1,189 @@
+//! What all requests share.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ralph_model::{Caps, Timestamp};
+use ralph_runtime::Home;
+use ralph_store::{Board, StoreHandle};
+use tokio::sync::{Semaphore, watch};
+
+use crate::auth::TokenCache;
+
+/// What a server may use of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at once.
+    pub connections: usize,
+    /// Streams of events at once.
+    pub streams: usize,
+    /// The largest body of a request.
+    pub body_bytes: usize,
+    /// How long a client may take for the headers of a request, and how long a connection may be idle.
+    pub header_timeout: Duration,
+    /// How long a client may take for the body of a request.
+    pub body_timeout: Duration,
+    /// How long a client may take nothing of an answer.
+    pub write_timeout: Duration,
+    /// How often a stream of events says that it is still there.
+    pub heartbeat: Duration,
+    /// How long requests may take to finish once the server is asked to end.
+    pub shutdown: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 4096,
+            streams: 2048,
+            body_bytes: 1024 * 1024,
+            header_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(15),
+            write_timeout: Duration::from_secs(60),
+            heartbeat: Duration::from_secs(15),
+            shutdown: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What a server is made from.
+pub struct ServerOptions {
+    /// Journals and runs.
+    pub store: StoreHandle,
+    /// Tasks and what belongs to them.
+    pub board: Arc<dyn Board>,
+    /// Where logs and snapshots of local loops are.
+    pub home: Home,
+    /// The git program, for diffs.
+    pub git: Option<PathBuf>,
+    /// What tasks may ask for.
+    pub caps: Caps,
+    /// The version of the program.
+    pub version: String,
+    /// The time.
+    pub now: fn() -> Timestamp,
+    /// Values of the Host header that are accepted besides the names of the loopback address and the listening address.
+    pub allow_hosts: Vec<String>,
+    /// Values of the Origin header that are accepted besides the server's own.
+    pub allow_origins: Vec<String>,
+    /// What it may use of the machine.
+    pub limits: Limits,
+    /// Where messages for the person who runs the server go.
+    pub log: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// What all requests share. Clones are the same.
+#[derive(Clone)]
+pub struct App(Arc<Shared>);
+
+/// The one behind all clones.
+pub struct Shared {
+    pub(crate) options: ServerOptions,
+    pub(crate) tokens: TokenCache,
+    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) counters: Counters,
+    pub(crate) document: serde_json::Value,
+    stopping: watch::Sender<bool>,
+}
+
+impl std::ops::Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App").field("store", &self.options.store.place()).finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// For one server.
+    #[must_use]
+    pub fn new(options: ServerOptions) -> Self {
+        let document = crate::openapi::document(&options.version);
+        Self(Arc::new(Shared {
+            streams: Arc::new(Semaphore::new(options.limits.streams)),
+            tokens: TokenCache::default(),
+            counters: Counters::default(),
+            stopping: watch::Sender::new(false),
+            document,
+            options,
+        }))
+    }
+
+    /// Journals and runs.
+    #[must_use]
+    pub fn store(&self) -> &StoreHandle {
+        &self.options.store
+    }
+
+    /// Tasks and what belongs to them.
+    #[must_use]
+    pub fn board(&self) -> &Arc<dyn Board> {
+        &self.options.board
+    }
+
+    /// What tasks may ask for.
+    #[must_use]
+    pub fn caps(&self) -> &Caps {
+        &self.options.caps
+    }
+
+    /// The time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        (self.options.now)()
+    }
+
+    /// How many streams of events are open.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        self.options.limits.streams.saturating_sub(self.streams.available_permits())
+    }
+
+    pub(crate) fn log(&self, text: &str) {
+        (self.options.log)(text);
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Completes once the server is asked to end: streams and long polls end with it.
+    pub async fn stopping(&self) {
+        let mut stopping = self.stopping.subscribe();
+        // The sender lives as long as `self`.
+        let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+    }
+}
+
+/// What this process has done since it started.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) claims: AtomicU64,
+    pub(crate) connections: AtomicU64,
+    answers: Mutex<BTreeMap<u16, u64>>,
+}
+
+impl Counters {
+    pub(crate) fn answered(&self, status: u16) {
+        *self.answers.lock().unwrap_or_else(PoisonError::into_inner).entry(status).or_default() += 1;
+    }
+
+    pub(crate) fn claimed(&self) {
+        self.claims.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Answers by status.
+    pub(crate) fn answers(&self) -> BTreeMap<u16, u64> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

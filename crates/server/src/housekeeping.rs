@@ -1,0 +1,54 @@
+//! What happens by the clock: leases expire and schedules create tasks. Every server does it; the store lets one of them win.
+
+use std::time::Duration;
+
+use ralph_model::{TaskId, Timestamp};
+use ralph_store::{Result, Schedule};
+use tokio::time::{MissedTickBehavior, interval};
+use uuid::Uuid;
+
+use crate::app::App;
+use crate::cron::Cron;
+
+/// How often the clock is looked at.
+const PERIOD: Duration = Duration::from_secs(1);
+/// How often leases are looked at: a claim does so, too.
+const LEASES: u32 = 5;
+
+pub(crate) async fn run(app: App) {
+    let mut ticks = interval(PERIOD);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut count, mut failing) = (0_u32, false);
+    loop {
+        ticks.tick().await;
+        let outcome = tick(&app, count).await;
+        count = count.wrapping_add(1);
+        // A database that is away for an hour is worth one message.
+        match outcome {
+            Err(error) if !failing => {
+                app.log(&format!("schedules and leases cannot be looked at: {error}"));
+                failing = true;
+            }
+            Err(_) => {}
+            Ok(()) => failing = false,
+        }
+    }
+}
+
+async fn tick(app: &App, count: u32) -> Result<()> {
+    if count.is_multiple_of(LEASES) {
+        app.board().expire_leases(app.now()).await?;
+    }
+    for schedule in app.board().schedules().await? {
+        fire(app, &schedule, app.now()).await?;
+    }
+    Ok(())
+}
+
+/// Creates the task of a schedule that is due. Times that passed while no server ran create one task, not many.
+async fn fire(app: &App, schedule: &Schedule, now: Timestamp) -> Result<()> {
+    let Some(due) = schedule.next_at.filter(|due| schedule.enabled && *due <= now) else { return Ok(()) };
+    let next = Cron::parse(&schedule.cron, &schedule.time_zone).ok().and_then(|cron| cron.after(now));
+    let task = TaskId::from_uuid(Uuid::now_v7());
+    app.board().fire_schedule(&schedule.id, due, next, task, now).await.map(drop)
+}

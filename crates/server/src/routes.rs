@@ -1,0 +1,174 @@
+//! The table of routes: the only place where one is added.
+
+use axum::http::Method;
+use ralph_api::{
+    AgentPage, CheckpointReport, Completion, Heartbeat, Kept, Poll, ProgressReport, Register, Release, TaskPage, Work,
+};
+use ralph_model::{Checkpoint, NewTask, Task};
+use ralph_store::{AgentEntry, TaskChange};
+
+use crate::api::agents::LimitQuery;
+use crate::api::tasks::TaskQuery;
+use crate::api::work::EpochQuery;
+use crate::api::{agents, follow, info, tasks, work};
+use crate::auth::Access;
+use crate::route::Route;
+
+const EVENTS: &str = "text/event-stream";
+const PLAIN: &str = "text/plain; charset=utf-8";
+
+/// All routes.
+pub(crate) fn table() -> Vec<Route> {
+    [about(), of_tasks(), of_workers()].into_iter().flatten().collect()
+}
+
+fn about() -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, "/", "index", Access::Open, "Says where the API is", info::index)
+            .text(PLAIN, "A page for people"),
+        Route::new(Method::GET, "/healthz", "health", Access::Open, "Says that the server runs", info::health)
+            .text(PLAIN, "It runs"),
+        Route::new(Method::GET, "/api/openapi.json", "openapi", Access::Any, "This document", info::document)
+            .json::<serde_json::Value>(200, "An OpenAPI 3.1 document"),
+        Route::new(
+            Method::GET,
+            "/api/events",
+            "followAll",
+            Access::Worker,
+            "Says what changes, as it does",
+            follow::all,
+        )
+        .text(EVENTS, "Server-sent events `task`, `loop`, `stop`, `approvals`, `schedules` and `any`"),
+    ]
+}
+
+fn of_tasks() -> Vec<Route> {
+    let key = "A text that is new for every task: a second request with it creates nothing and returns the first task.";
+    let last = "The id of the last event that was seen; the stream continues after it.";
+    vec![
+        Route::new(Method::POST, "/api/tasks", "createTask", Access::Admin, "Create a task", tasks::create)
+            .header("Idempotency-Key", key)
+            .body::<NewTask>()
+            .json::<Task>(201, "The new task")
+            .json::<Task>(200, "The task that the same key created before"),
+        Route::new(Method::GET, "/api/tasks", "listTasks", Access::Worker, "List tasks, newest first", tasks::list)
+            .query::<TaskQuery>()
+            .json::<TaskPage>(200, "A page of tasks; the `Link` header names the next one"),
+        Route::new(Method::GET, "/api/tasks/{id}", "getTask", Access::Task, "Show a task", tasks::show)
+            .json::<Task>(200, "The task"),
+        Route::new(Method::PATCH, "/api/tasks/{id}", "changeTask", Access::Admin, "Change a task", tasks::change)
+            .body::<TaskChange>()
+            .json::<Task>(200, "The changed task")
+            .refuses(409),
+        Route::new(Method::POST, "/api/tasks/{id}/cancel", "cancelTask", Access::Admin, "Cancel a task", tasks::cancel)
+            .json::<Task>(200, "The task: ended, or still held by the worker that was asked to end it")
+            .refuses(409),
+        Route::new(
+            Method::GET,
+            "/api/tasks/{id}/events",
+            "followTask",
+            Access::Task,
+            "Stream what happens to a task",
+            follow::task,
+        )
+        .header("Last-Event-ID", last)
+        .text(EVENTS, "Server-sent events; `end` is the last one")
+        .empty(204, "The task has ended and all of its events were seen"),
+    ]
+}
+
+fn of_workers() -> Vec<Route> {
+    vec![
+        Route::new(Method::POST, "/api/agents", "registerAgent", Access::Worker, "Register an agent", agents::register)
+            .body::<Register>()
+            .json::<AgentEntry>(200, "The agent"),
+        Route::new(Method::GET, "/api/agents", "listAgents", Access::Worker, "List agents", agents::list)
+            .query::<LimitQuery>()
+            .json::<AgentPage>(200, "The agents, the last heard of first"),
+        Route::new(Method::POST, "/api/poll", "poll", Access::Worker, "Claim a task, or wait for one", work::poll)
+            .body::<Poll>()
+            .json::<Work>(200, "A claimed task")
+            .empty(204, "No task could be claimed in that time")
+            .refuses(409),
+        Route::new(
+            Method::POST,
+            "/api/leases/{id}/heartbeat",
+            "heartbeat",
+            Access::Worker,
+            "Renew the lease on a task",
+            work::heartbeat,
+        )
+        .body::<Heartbeat>()
+        .json::<Kept>(200, "The renewed lease, and whether the task was cancelled")
+        .refuses(409),
+        Route::new(
+            Method::POST,
+            "/api/tasks/{id}/progress",
+            "reportProgress",
+            Access::Task,
+            "Report how far the work is",
+            work::progress,
+        )
+        .body::<ProgressReport>()
+        .json::<Task>(200, "The task")
+        .refuses(409),
+        Route::new(
+            Method::POST,
+            "/api/tasks/{id}/complete",
+            "completeTask",
+            Access::Task,
+            "End the work on a task",
+            work::complete,
+        )
+        .body::<Completion>()
+        .json::<Task>(200, "The ended task")
+        .json::<Task>(202, "The agent's claim is recorded; the worker decides after the checks")
+        .refuses(409),
+        Route::new(
+            Method::POST,
+            "/api/tasks/{id}/release",
+            "releaseTask",
+            Access::Worker,
+            "Give a task back unfinished",
+            work::release,
+        )
+        .body::<Release>()
+        .json::<Task>(200, "The task, which another worker can claim")
+        .refuses(409),
+        Route::new(
+            Method::POST,
+            "/api/tasks/{id}/checkpoint",
+            "setCheckpoint",
+            Access::Task,
+            "Record a checkpoint",
+            work::set_checkpoint,
+        )
+        .body::<CheckpointReport>()
+        .json::<Task>(200, "The task with its checkpoint")
+        .refuses(409),
+        Route::new(
+            Method::GET,
+            "/api/tasks/{id}/checkpoint",
+            "getCheckpoint",
+            Access::Task,
+            "Show the newest checkpoint",
+            work::checkpoint,
+        )
+        .json::<Checkpoint>(200, "The checkpoint"),
+        Route::new(
+            Method::DELETE,
+            "/api/tasks/{id}/checkpoint",
+            "clearCheckpoint",
+            Access::Task,
+            "Clear the checkpoint",
+            work::clear_checkpoint,
+        )
+        .query::<EpochQuery>()
+        .empty(204, "There is none any more")
+        .refuses(409),
+    ]
+}
+
+#[cfg(test)]
+#[path = "routes_tests.rs"]
+mod tests;

@@ -1,0 +1,153 @@
+//! Clients that send too much, too slowly, or nothing at all.
+
+use std::time::{Duration, Instant};
+
+use ralph_server::Limits;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::harness::{Place, Running, new_task};
+
+#[tokio::test]
+async fn bodies_are_json_and_not_too_large() {
+    let server = Running::start(&Place::sqlite()).await;
+    let authorization = format!("Bearer {}", server.admin);
+    let post = async |media: &str, body: &[u8]| {
+        let headers = [("Authorization", authorization.as_str()), ("Content-Type", media)];
+        server.raw("POST", "/api/tasks", &headers, body).await
+    };
+    for media in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "json"] {
+        post(media, new_task().to_string().as_bytes()).await.refuses(415, None);
+    }
+    assert_eq!(post("application/json; charset=utf-8", new_task().to_string().as_bytes()).await.status, 201);
+    for body in [&b""[..], b"{", b"nonsense", b"{\"task\":\"\xff\"}", b"{} {}", b"{\"task\":\"\\ud800\"}"] {
+        let reply = post("application/json", body).await;
+        assert!([400, 422].contains(&reply.status), "{reply:?}");
+    }
+    post("application/json", b"{").await.refuses(400, None);
+    post("application/json", b"[]").await.refuses(422, Some("body"));
+    let deep = "[".repeat(100_000);
+    post("application/json", format!("{{\"task\":{deep}").as_bytes()).await.refuses(422, Some("task"));
+    let large = json!({"task": "x".repeat(1024 * 1024 + 1)}).to_string();
+    post("application/json", large.as_bytes()).await.refuses(413, None);
+    // One that does not say how long it is.
+    let chunk = "x".repeat(60_000);
+    let mut request = format!(
+        "POST /api/tasks HTTP/1.1\r\nHost: {}\r\nAuthorization: {authorization}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
+        server.address
+    );
+    for _ in 0..20 {
+        request.push_str(&format!("{:x}\r\n{chunk}\r\n", chunk.len()));
+    }
+    request.push_str("0\r\n\r\n");
+    server.bytes(request.as_bytes()).await.refuses(413, None);
+    let many: String = (0..200).map(|number| format!("X-{number}: y\r\n")).collect();
+    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n{many}\r\n", server.address);
+    assert_eq!(server.bytes(request.as_bytes()).await.status, 431);
+    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n", server.address, "y".repeat(100_000));
+    assert_eq!(server.bytes(request.as_bytes()).await.status, 431);
+    assert_eq!(server.ask("GET", "/api/tasks", None).await.status, 200);
+}
+
+#[tokio::test]
+async fn slow_clients_are_let_go() {
+    let limits = Limits {
+        header_timeout: Duration::from_millis(300),
+        body_timeout: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let server = Running::with_limits(&Place::sqlite(), limits).await;
+    let head = format!(
+        "POST /api/tasks HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n",
+        server.address, server.admin
+    );
+    for (request, status) in [(String::new(), None), (head.clone(), None), (format!("{head}\r\n{{"), Some("408"))] {
+        let begun = Instant::now();
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(5), "{request}");
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(status.is_none_or(|status| answer.contains(status)), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_for_a_free_one() {
+    let limits = Limits { connections: 2, header_timeout: Duration::from_millis(500), ..Limits::default() };
+    let server = Running::with_limits(&Place::sqlite(), limits).await;
+    let idle = [TcpStream::connect(server.address).await.unwrap(), TcpStream::connect(server.address).await.unwrap()];
+    // The idle ones are closed in time, and then this one is answered.
+    assert_eq!(server.ask("GET", "/api/tasks", None).await.status, 200);
+    drop(idle);
+}
+
+/// Resident memory in kilobytes.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn idle_streams_cost_little_and_do_not_grow() {
+    let count = if std::env::var_os("RALPH_TEST_LONG").is_some() { 1000 } else { 200 };
+    let limits = Limits { heartbeat: Duration::from_millis(200), streams: count, ..Limits::default() };
+    let server = Running::with_limits(&Place::sqlite(), limits).await;
+    let task = server.task().await;
+    let request = format!(
+        "GET /api/tasks/{task}/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+        server.address, server.admin
+    );
+    let before = resident();
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).await.unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200");
+        streams.push(stream);
+    }
+    let full = server.ask("GET", &format!("/api/tasks/{task}/events"), None).await;
+    full.refuses(503, None);
+    assert_eq!(full.header("retry-after"), "1");
+    let opened = resident();
+    // Nobody reads: heartbeats fill the buffers of the sockets, and nothing else.
+    for _ in 0..20 {
+        server.ask("PATCH", &format!("/api/tasks/{task}"), Some(&json!({"priority": 1}))).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let after = resident();
+    let each = opened.saturating_sub(before) / count as u64;
+    assert!(each < 100, "{each} kB for each stream");
+    assert!(after.saturating_sub(opened) < 8 * 1024, "grew from {opened} kB to {after} kB");
+    drop(streams);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_let_go() {
+    let limits = Limits {
+        heartbeat: Duration::from_millis(1),
+        write_timeout: Duration::from_millis(500),
+        streams: 1,
+        ..Limits::default()
+    };
+    let server = Running::with_limits(&Place::sqlite(), limits).await;
+    let task = server.task().await;
+    let path = format!("/api/tasks/{task}/events");
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n", server.address, server.admin);
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(2048).unwrap();
+    let mut stream = socket.connect(server.address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    // The only stream is free again once the buffers of the socket are full and the client took nothing for a while.
+    let begun = Instant::now();
+    while server.app.open_streams() > 0 || begun.elapsed() < Duration::from_secs(1) {
+        assert!(begun.elapsed() < Duration::from_secs(120), "the stream is still open");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
