@@ -4,6 +4,7 @@
 //! Reads no environment variable, home directory or terminal: the program passes what it found as [`HostInput`].
 
 pub mod agents;
+mod claim;
 pub mod database;
 mod dirs;
 mod environment;
@@ -14,6 +15,7 @@ mod prepare;
 mod sandbox;
 mod start;
 
+pub use claim::{Claim, Claims};
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
 pub use host::{GUARD, Host, HostInput, REAPER, find_program, this_machine};

@@ -36,6 +36,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, conflicts_with = "tls_cert")]
     pub(crate) insecure_listen: bool,
 
+    /// The folder that loops of the MCP tool `ralph_loop` work in [default: the current folder]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) workspace: Option<PathBuf>,
+
     /// Accept this name in the Host header, besides localhost and the address; repeat for several
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(crate) allow_host: Vec<String>,
