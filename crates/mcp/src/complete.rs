@@ -8,7 +8,7 @@ use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 
-use crate::answer::{Answer, Refused, structured};
+use crate::answer::{Answer, Refused, explained};
 use crate::arguments::CompleteArguments;
 use crate::handler::Tools;
 use crate::ralph_loop::{self, Ended};
@@ -55,7 +55,7 @@ async fn claim(tools: &Tools, tasks: &dyn Tasks, arguments: &CompleteArguments) 
     }
     let text = "Recorded as your claim. The worker runs the checks when your turn ends: if they pass, the task is completed; \
                 if not, you get what failed. End your turn now.";
-    structured(text, &json!({"taskId": id, "accepted": true, "completed": false}))
+    explained(text, json!({"taskId": id, "accepted": true, "completed": false}))
 }
 
 /// Runs the checks here, and completes the task when they pass.
@@ -84,7 +84,7 @@ async fn verify(
     if !ended.checks_pass() {
         let text =
             format!("Not completed: the checks fail. Fix it and call ralph-complete again.\n{}", ended.verdict());
-        let mut answer = structured(&text, &ended.data()?)?;
+        let mut answer = explained(&text, ended.data()?)?;
         answer.is_error = Some(true);
         return Ok(answer);
     }
@@ -111,7 +111,7 @@ fn completed(task: &Task, text: &str) -> Answer {
         "verified": task.verified,
         "status": task.status,
     });
-    structured(&format!("Task {} is {}.\n{text}", task.id, task.status), &data)
+    explained(&format!("Task {} is {}.\n{text}", task.id, task.status), data)
 }
 
 fn completion(arguments: &CompleteArguments, ended: Option<&Ended>) -> Completion {
