@@ -127,6 +127,7 @@ pub fn build(spec: &AgentSpec, services: AgentServices) -> Result<Box<dyn Agent>
     if let Some(place) = foreign_code(spec, &services.base.directory, home) {
         return Err(Error::ForeignCode { agent: spec.name.clone(), place });
     }
+    tracing::debug!(agent = spec.title(), kind = kind.name, launch = ?spec.launch, "agent built");
     (kind.build)(kind, spec.clone(), services)
 }
 

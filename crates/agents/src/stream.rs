@@ -216,6 +216,15 @@ impl Reading<'_> {
             // What nobody knows takes the whole reservation, and this is more.
             transcript.cost = Cost::Known { amount: seen };
         }
+        tracing::debug!(
+            ended = %finished.ended,
+            cost = ?transcript.cost,
+            unpriced = ?transcript.unpriced,
+            trouble = ?transcript.trouble.as_ref().map(|trouble| trouble.kind),
+            faults = ?transcript.faults.iter().map(|fault| fault.kind).collect::<Vec<_>>(),
+            calls = transcript.evidence.len(),
+            "the agent's output is read"
+        );
         let used_up = transcript.faults.iter().any(|fault| fault.kind == FaultKind::BudgetLimit);
         if let (Cost::Known { amount }, Some(budget), true) = (&mut transcript.cost, self.budget, used_up) {
             // It was given no other budget than this one.
@@ -249,6 +258,7 @@ pub(crate) fn ask(ended_by: &watch::Sender<Option<Stop>>, wanted: Option<Stop>) 
     ended_by.send_if_modified(|asked| {
         let is_news = asked.is_none() || (why == Stop::BudgetSpent && *asked != wanted);
         if is_news {
+            tracing::debug!(?why, "the agent has to end");
             *asked = wanted;
         }
         is_news

@@ -69,12 +69,9 @@ impl Runs {
     }
 }
 
-/// Whether a run ended, or never began, for reasons that are not its own and that another run would meet again.
+/// Whether a run ended for reasons that are not its own and that another run would meet again.
 const fn was_ended(ended: &Ended) -> bool {
-    match ended {
-        Ended::Stopped | Ended::BudgetSpent | Ended::Hopeless | Ended::NotStarted { .. } => true,
-        Ended::Exited { .. } | Ended::Signalled { .. } | Ended::TimedOut { .. } | Ended::Idle { .. } => false,
-    }
+    matches!(ended, Ended::Stopped | Ended::BudgetSpent | Ended::Hopeless)
 }
 
 /// What a failing run is told by: its failing tests where they are named, else how it ended.

@@ -59,7 +59,7 @@ fn different_failures_are_told_apart() {
 
 #[test]
 fn what_somebody_stopped_is_not_run_again() {
-    for ended in [Ended::Stopped, Ended::BudgetSpent, Ended::NotStarted { why: "no such folder".to_owned() }] {
+    for ended in [Ended::Stopped, Ended::BudgetSpent, Ended::Hopeless] {
         let stopped = CheckOutcome { ended, ..outcome(None) };
         assert_eq!(after(3, vec![stopped.clone()]), (stopped.clone(), 1));
         // A second run that is stopped does not undo the failure of the first.

@@ -184,6 +184,15 @@ impl Checker {
         let mut outcomes = Vec::with_capacity(request.commands.len());
         for (index, command) in request.commands.iter().enumerate() {
             let outcome = self.until_it_passes(&request, index, command, &stop, progress).await?;
+            tracing::debug!(
+                command,
+                passed = outcome.passed,
+                ended = %outcome.ended,
+                duration = %outcome.duration,
+                retries = outcome.retries,
+                flaky = outcome.flaky,
+                "check finished"
+            );
             progress(Progress::Finished(outcome.clone()));
             outcomes.push(outcome);
         }

@@ -42,12 +42,20 @@ Exit codes of `run` and `resume`:
   0 completed, 1 error, 2 usage or configuration, 10 MAX_ITERATIONS,
   11 COST_LIMIT, 12 DAILY_BUDGET, 13 MAX_DURATION, 14 STALL, 15 SAME_ERROR_5X,
   16 PROHIBITED_PATH, 17 TAMPERED, 18 BLOCKED, 19 CANCELLED,
-  130 cancelled from the keyboard"
+  130 cancelled from the keyboard
+
+Environment:
+  RALPH_LOG  what to log on standard error: a level (error, warn, info, debug,
+             trace), TARGET=LEVEL, or several with commas between them"
 )]
 pub(crate) struct Cli {
     /// The command to run.
     #[command(subcommand)]
     pub(crate) command: Command,
+
+    /// Log what Ralph does, on standard error
+    #[arg(long, short, global = true)]
+    pub(crate) verbose: bool,
 }
 
 /// The commands.

@@ -6,6 +6,7 @@ mod input;
 mod journal;
 mod objective;
 mod screen;
+mod trace;
 mod view;
 
 use std::ffi::{OsStr, OsString};
@@ -62,8 +63,8 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
     if first.as_deref() == Some(commands::demo::AGENT.as_ref()) {
         return commands::demo::agent(screen);
     }
-    let command = match Cli::try_parse() {
-        Ok(args) => args.command,
+    let Cli { command, verbose } = match Cli::try_parse() {
+        Ok(args) => args,
         Err(error) => {
             error.print()?;
             if is_unquoted_objective(&error, first.as_deref()) {
@@ -75,21 +76,29 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
             return Ok(u8::try_from(error.exit_code()).unwrap_or(exit_code::USAGE));
         }
     };
-    match command {
-        Command::Completions(args) => {
-            commands::completions::completions(&args, screen.out)?;
-            Ok(exit_code::COMPLETED)
-        }
-        Command::Report(args) => commands::report::run(args, &input::host()?, screen),
+    let filter = trace::filter(verbose, std::env::var_os(trace::VARIABLE).as_deref())?;
+    if let Command::Completions(args) = command {
+        commands::completions::completions(&args, screen.out)?;
+        return Ok(exit_code::COMPLETED);
+    }
+    let host = input::host()?;
+    if let Some(filter) = filter {
+        trace::install(filter, host.redactor())?;
+        tracing::debug!(version = env!("CARGO_PKG_VERSION"), arguments = ?std::env::args_os(), "ralph started");
+    }
+    let ended = match command {
+        Command::Report(args) => commands::report::run(args, &host, screen),
         command => {
             require_descriptors()?;
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build()?;
-            let ended = runtime.block_on(dispatch_async(command, input::host()?, screen));
+            let ended = runtime.block_on(dispatch_async(command, host, screen));
             // A thread that still reads a large workspace for a loop that nobody wants any more is not waited for.
             runtime.shutdown_timeout(Duration::from_millis(500));
             ended
         }
-    }
+    };
+    tracing::debug!(code = ?ended.as_ref().ok(), "ralph ends");
+    ended
 }
 
 /// What the least command needs. The runtime panics where it cannot have its own few.

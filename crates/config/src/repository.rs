@@ -69,6 +69,7 @@ impl RepositoryFile {
                 return Err(Error::Widens { at: at.clone(), key: key.name(), glob: glob.clone() });
             }
         }
+        tracing::debug!(?path, sha256, keys = document.present.len(), "read the repository's configuration");
         Ok(Self { path, text, sha256, document })
     }
 

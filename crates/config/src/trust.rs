@@ -136,6 +136,7 @@ impl Question {
     /// When it is not approved; the message says how it can be.
     pub async fn ensure(&self, store: &StoreHandle, asking: &mut Asking<'_>, now: Timestamp) -> Result<(), Error> {
         if self.is_approved(store).await? {
+            tracing::debug!(path = ?self.path, sha256 = self.sha256, "approved before");
             return Ok(());
         }
         let answer = match asking {

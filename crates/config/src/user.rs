@@ -10,7 +10,10 @@ use crate::{Error, Key, Layer, Links, parse, read};
 /// # Errors
 /// When it cannot be read or understood.
 pub fn read_user(path: &Path) -> Result<Layer, Error> {
-    let Some(bytes) = read(path, Links::Follow)? else { return Ok(Layer::default()) };
+    let Some(bytes) = read(path, Links::Follow)? else {
+        tracing::debug!(?path, "there is no configuration of the user");
+        return Ok(Layer::default());
+    };
     let Ok(text) = String::from_utf8(bytes) else { return Err(Error::NotText { path: path.to_owned() }) };
     let document = parse(path, &text)?;
     let order = document.location(Key::AgentOrder).zip(unknown_in_order(&document.layer));
@@ -18,5 +21,6 @@ pub fn read_user(path: &Path) -> Result<Layer, Error> {
         let (at, key) = (at.clone(), Key::AgentOrder);
         return Err(Error::Value { at, key: key.name().to_owned(), message, example: key.example() });
     }
+    tracing::debug!(?path, keys = document.present.len(), "read the user's configuration");
     Ok(document.layer)
 }

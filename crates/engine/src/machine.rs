@@ -4,6 +4,7 @@ use ralph_model::{Attempt, Outcome, Status, Timestamp};
 
 use crate::claim::Claim;
 use crate::decide;
+use crate::delegation::delegation_result;
 use crate::event::{Effect, Event};
 use crate::facts::{Facts, IterationRecord};
 use crate::phase::{self, Phase};
@@ -132,7 +133,7 @@ impl Loop {
     /// What the evidence of one pass allows.
     #[must_use]
     pub fn status(&self, record: &IterationRecord) -> Status {
-        prompt::status(record, &record.agent)
+        delegation_result(record, None).status
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::fmt::Write as _;
 
-use ralph_model::{AgentRun, CheckOutcome, Ended, FaultKind, Iteration, Status, ToolEvidence, Tripwire, Verdict};
+use ralph_model::{AgentRun, CheckOutcome, Ended, Iteration, ToolEvidence, Tripwire, Verdict};
 
 use crate::decide;
-use crate::delegation::expected_outcome;
+use crate::delegation::{expected_outcome, observed};
 use crate::envelope::{Envelope, EvidenceLine, Mark};
 use crate::facts::{Facts, IterationRecord};
-use crate::status::{Conduct, Judged, derive_status};
 use crate::text;
 
 const MAX_FILES: usize = 40;
@@ -88,44 +87,24 @@ fn context(facts: &Facts, iteration: Iteration, response: Response) -> String {
 
 /// The envelope over one decided pass.
 pub(crate) fn envelope(facts: &Facts, record: &IterationRecord, response: Response) -> String {
-    let agent = record.agent.as_str();
-    let (evidence, missing) = evidence(agent, record, facts.baseline.as_ref());
-    let mut lines: Vec<EvidenceLine> = evidence.iter().map(EvidenceLine::from).collect();
-    lines.extend(missing);
-    let tampering = record.tampering().iter();
-    lines.extend(tampering.map(|tamper| EvidenceLine::new(Mark::Tampered, tamper.path.clone(), tamper.sentence())));
+    let (result, unmet) = observed(record, facts.baseline.as_ref());
+    let evidence = result.tool_evidence.iter().map(EvidenceLine::from).chain(unmet).collect();
     let expected = expected_outcome(&facts.config);
     Envelope {
-        agent,
+        agent: &record.agent,
         objective: &facts.config.objective,
         expected_outcome: expected.as_deref(),
-        status: status(record, agent),
-        evidence: lines,
-        escalation: record.run.as_ref().and_then(|run| run.escalation.as_deref()),
-        recommendations: &[],
+        status: result.status,
+        evidence,
+        escalation: result.escalation.as_deref(),
+        recommendations: result.findings.as_ref().map(|findings| &findings.recommendations[..]).unwrap_or_default(),
         summary: match (&record.run, response) {
-            (Some(run), Response::Shown) => &run.final_message,
+            (Some(_), Response::Shown) => &result.summary,
             (Some(_), Response::LeftOut) => "",
             (None, _) => "(interrupted before it could answer)",
         },
     }
     .render()
-}
-
-/// What the evidence of one pass allows.
-pub(crate) fn status(record: &IterationRecord, agent: &str) -> Status {
-    let (evidence, missing) = evidence(agent, record, None);
-    let run = record.run.as_ref();
-    derive_status(&Judged {
-        conduct: if run.is_none_or(|run| run.opaque) { Conduct::Opaque } else { Conduct::Acting },
-        escalated: run.is_some_and(|run| run.escalation.is_some()),
-        has_content: run.is_some_and(|run| !run.final_message.trim().is_empty()),
-        evidence: &evidence,
-        tool_calls: run.map_or(0, |run| run.evidence.len()),
-        unmet: missing.len() + record.tampering().len(),
-        confidence: None,
-        out_of_turns: run.is_some_and(|run| run.faults.iter().any(|fault| fault.kind == FaultKind::TurnLimit)),
-    })
 }
 
 /// What was seen of one pass: the agent's tool calls, how it ended, the checks; and apart from it what was not seen.

@@ -30,6 +30,7 @@ pub async fn open(dirs: &Dirs) -> Result<StoreHandle, Error> {
         Some(url) => Ok(ralph_store::open_postgres(&url).await?),
         None => {
             Home::make_private(&dirs.state)?;
+            tracing::debug!(path = ?dirs.database(), "opening the database");
             Ok(ralph_store::open_sqlite(&dirs.database()).await?)
         }
     }

@@ -190,7 +190,12 @@ impl Host {
         let home = self.user_home();
         let is_home = home.is_absolute() && home.parent().is_some() && home.is_dir();
         for name in sandbox::MADE_BEFORE.iter().filter(|_| is_home) {
-            let _ = std::fs::create_dir(home.join(name));
+            match std::fs::create_dir(home.join(name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                    tracing::debug!(%error, name, "a cache could not be made");
+                }
+                Ok(()) | Err(_) => {}
+            }
         }
     }
 
@@ -203,7 +208,9 @@ impl Host {
         }
         let folders = agents.filter_map(Program::of).flat_map(|program| program.made);
         for folder in folders {
-            let _ = std::fs::create_dir_all(home.join(folder));
+            if let Err(error) = std::fs::create_dir_all(home.join(folder)) {
+                tracing::debug!(%error, folder, "a folder for an agent's settings could not be made");
+            }
         }
     }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use ralph_config::trust::Asking;
-use ralph_config::{Layer, Resolved, RunSettings};
-use ralph_model::{LoopConfig, LoopId, RunKind};
+use ralph_config::{Layer, Origin, Resolved, RunSettings};
+use ralph_model::{AgentSpec, LoopConfig, LoopId, RunKind};
 use ralph_runtime::{Opened as OpenedLoop, OpenedRace, Resume, Stops, Watcher, begin, begin_race, resume, resume_race};
 use ralph_store::StoreHandle;
 use ralph_view::RaceResult;
@@ -91,6 +91,11 @@ impl Host {
         preflight::check(&resolved, self)?;
         let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir());
         warnings.extend(self.agent_warnings(&resolved.config));
+        let agents: Vec<String> = resolved.config.agents().map(AgentSpec::title).collect();
+        for source in resolved.sources.iter().filter(|source| source.origin != Origin::Default) {
+            tracing::debug!(key = source.key.name(), origin = %source.origin, "setting");
+        }
+        tracing::debug!(?workspace, ?agents, race = resolved.race, warnings = warnings.len(), "the run can start");
         Ok(Prepared { resolved, warnings })
     }
 

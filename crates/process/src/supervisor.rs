@@ -69,8 +69,9 @@ impl Supervisor {
         let supervisor = self.clone();
         tokio::task::spawn_blocking(move || {
             // Without one the next run starts its own, and says what is wrong if it cannot.
-            let reaper = Reaper::start(&supervisor.reaper, stage).ok();
-            *supervisor.spare() = reaper;
+            let reaper = Reaper::start(&supervisor.reaper, stage);
+            let reaper = reaper.inspect_err(|error| tracing::debug!(%error, "could not start a reaper ahead"));
+            *supervisor.spare() = reaper.ok();
         });
     }
 
@@ -108,6 +109,8 @@ impl Supervisor {
         };
         if early.is_none() {
             let tree = uuid::Uuid::now_v7().to_string();
+            tracing::debug!(program = ?spec.program.first(), log = ?spec.log, sandbox = spec.sandbox.is_some(), "starting a process tree");
+            tracing::trace!(arguments = ?spec.program, directory = ?spec.directory, "with these arguments");
             let plumbing = plumbing::start(self.take_reaper()?, &spec, &tree).await?;
             self.prepare_spare(next_stage(&spec));
             let mut live = Live::new(plumbing, spec, run.started);
@@ -177,10 +180,14 @@ impl Run<'_> {
                 Event::StopAsked(stop) => self.ask_to_end(live, stop.into()).await,
                 Event::LimitPassed(limit) => self.ask_to_end(live, limit).await,
                 Event::Garbled => {
+                    tracing::warn!("the reaper sent what is no report");
                     self.failure.get_or_insert(Error::Protocol);
                     live.kill_reaper();
                 }
-                Event::ReaperHangs => live.kill_reaper(),
+                Event::ReaperHangs => {
+                    tracing::warn!("the reaper did not end its process tree in time");
+                    live.kill_reaper();
+                }
                 Event::Reported(report) => {
                     if let Some(over) = self.reported(live, report)? {
                         break over;
@@ -194,6 +201,7 @@ impl Run<'_> {
             let status = reaped.map_err(|error| Error::ReaperLost { how: error.to_string() })?;
             let swept = sweep::end(&Mark { tree, session: live.session() }).await;
             self.swept = swept.map_err(|processes| Error::StillRunning { processes })?;
+            tracing::warn!(%status, swept = self.swept, "the reaper is gone; ended its process tree without it");
             self.reaper_lost(status, live);
         }
         self.drain(live);
@@ -203,6 +211,7 @@ impl Run<'_> {
     /// Ends the tree early, or earlier than somebody else wanted, who stays the reason of the end.
     async fn ask_to_end(&mut self, live: &mut Live, why: Ended) {
         if self.ended.is_none() && self.asked.is_none() {
+            tracing::debug!(%why, "ending a process tree");
             self.asked = Some(why.clone());
         }
         // One that nothing can come of may be one whose money nobody can watch.
@@ -212,7 +221,10 @@ impl Run<'_> {
 
     fn reported(&mut self, live: &mut Live, report: Report) -> Result<Option<Over>, Error> {
         match report {
-            Report::Started { pid } => live.started(pid),
+            Report::Started { pid } => {
+                tracing::debug!(pid, "process tree started");
+                live.started(pid);
+            }
             Report::Exited { code } => self.program_ended(live, Ended::Exited { code }),
             Report::Signalled { signal } => self.program_ended(live, Ended::Signalled { signal }),
             Report::NotStarted { why } => {
@@ -295,6 +307,7 @@ impl Run<'_> {
             (None, Some(ended)) => ended,
             (None, None) => return Err(Error::Protocol),
         };
+        tracing::debug!(%ended, %duration, swept = self.swept, bytes = output.bytes, "process tree ended");
         Ok(Finished { ended, duration, stdout, stderr, output, swept: self.swept })
     }
 }

@@ -123,7 +123,9 @@ impl CostSoFar {
         async move {
             while newest.changed().await.is_ok() {
                 let cost = *newest.borrow_and_update();
-                let _ = store.note_cost(lease, attempt, cost).await;
+                if let Err(error) = store.note_cost(lease, attempt, cost).await {
+                    tracing::warn!(%error, %attempt, "the cost so far could not be recorded");
+                }
                 let mut until_dropped = newest.clone();
                 tokio::select! {
                     () = tokio::time::sleep(COST_INTERVAL) => {}

@@ -1,6 +1,7 @@
 //! The running loop: one ordered inbox, one journal, one effect at a time.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
 use ralph_engine::{Effect, Event, Stop, StopWhen};
 use ralph_model::{ErrorCause, Outcome};
@@ -67,12 +68,15 @@ impl Driver {
     /// Carries one task out while it listens for requests to stop. The task goes on while a request is written down: somebody
     /// has to watch the agent, however long the database is locked.
     async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
+        let (name, started) = (task.name(), Instant::now());
+        tracing::debug!(effect = name, phase = self.live.run.phase().name(), "effect started");
         let (cut, cuts) = watch::channel(None);
         let flag = self.inbox.stops.flag();
         let Self { context, live, inbox, .. } = self;
         let context = &*context;
         let mut extra = Vec::new();
         let hear = |stop: Stop| {
+            tracing::info!(?stop, "a stop was requested");
             context.services.tell(Progress::StopHeard { stop });
             // Before it is written down: nothing is decided by it, and whatever is under way may cost money.
             if stop.when == StopWhen::Now {
@@ -142,6 +146,7 @@ impl Driver {
             // Now, by the prompt that the agent was given: a later version may build another one from the same journal.
             *claim = live.run.claim(&run.final_message);
         }
+        tracing::debug!(effect = name, answer = answer.event.kind(), elapsed = ?started.elapsed(), "effect answered");
         extra.extend(live.record(&context.services, answer).await?);
         // An iteration whose checks are still to come is not worth a page of its own.
         if !self.live.run.has_open_iteration() {
@@ -156,6 +161,7 @@ impl Driver {
         if self.live.end == End::Unwritten {
             self.live.record(&services, Event::LoopFinished { outcome: outcome.clone() }).await?;
         }
+        tracing::info!(?outcome, "the loop ended");
         self.context.clear_scratch().await;
         let view = self.live.view();
         let result = self.live.result(&view, &outcome, &self.context.folder);
@@ -191,6 +197,7 @@ impl Inbox {
 
 /// Ralph's own machinery failed: the loop ends for now, and an agent that ran is charged for as if Ralph had died.
 async fn fault(context: &Context, live: &Live, error: &Error) -> Result<Answer, Error> {
+    tracing::warn!(error = error.chain(), "an effect failed");
     let (lost, money) = live.lost(&Attempts::read(&context.services, live.lease).await?).unzip();
     let stopped = matches!(error, Error::Workspace(ralph_workspace::Error::Stopped));
     let event = Event::Faulted { error: error.chain(), lost, stopped };

@@ -79,11 +79,13 @@ impl<M: Listed> Journaled<M> {
         next: M,
         with: Append,
     ) -> Result<(), Error> {
+        let kind = event.kind.clone();
         let end = if event.kind == M::FINISHED { End::Written } else { End::Unwritten };
         let number = self.appended + 1;
         crash_if(services.crash, number, CrashPoint::Before);
         let append = Append { events: vec![event], summary: Some(next.summary(self.lease.run)), ..with };
         self.head = services.store.append(self.lease, self.head.seq, append).await?;
+        tracing::trace!(run = %self.lease.run.short(), seq = self.head.seq.0, kind, "event recorded");
         crash_if(services.crash, number, CrashPoint::After);
         (self.appended, self.end, self.run) = (number, end, next);
         Ok(())

@@ -19,6 +19,7 @@ use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
     Baseline, Checkout, Guard, Holder, Lock, Options, Repository, Since, StopFlag, Workspace, exclude_ralph_folder,
 };
+use tracing::Instrument as _;
 use uuid::Uuid;
 
 use crate::attempts::Attempts;
@@ -56,7 +57,8 @@ impl Opened {
     /// # Errors
     /// When the journal can no longer be written; the loop can be resumed.
     pub async fn run(self) -> Result<RunResult, Error> {
-        self.driver.run(self.effects).await
+        let span = tracing::info_span!("loop", id = %self.loop_id().short());
+        self.driver.run(self.effects).instrument(span).await
     }
 }
 
@@ -124,7 +126,9 @@ pub(crate) async fn begin_as(
     });
     let (ground, tree) = looked.await.inspect_err(|_| {
         // No loop came of it, so nobody would ever look there or clean up.
-        let _ = fs::remove_dir_all(folder.root());
+        if let Err(error) = fs::remove_dir_all(folder.root()) {
+            tracing::warn!(%error, folder = ?folder.root(), "the folder of a loop that did not begin stays");
+        }
     })?;
     let pins = ground.pinned.as_ref().map(|pinned| pinned.list().to_vec()).unwrap_or_default();
     let start = StartPoint {
@@ -322,7 +326,9 @@ async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limit
     let unanswered = lost.as_ref().map(|lost| lost.attempt);
     if let Some(attempt) = unanswered {
         // The process that would have done it is gone. What the report says is read.
-        let _ = redact_report(&context.folder.attempt(attempt).join("result.json"), &services.redactor);
+        if let Err(error) = redact_report(&context.folder.attempt(attempt).join("result.json"), &services.redactor) {
+            tracing::warn!(%error, %attempt, "the report of a lost attempt could not be redacted");
+        }
     }
     for open in services.store.open_reservations(live.lease.run).await? {
         if Some(open.attempt) == unanswered {
@@ -480,5 +486,7 @@ pub fn take_out_leftovers(home: &Home, workspace: &mut Workspace, root: &Path) -
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    tokio::task::spawn_blocking(work).await.map_err(|_| Error::Vanished("reading the workspace"))?
+    let span = tracing::Span::current();
+    let work = tokio::task::spawn_blocking(move || span.in_scope(work));
+    work.await.map_err(|_| Error::Vanished("reading the workspace"))?
 }

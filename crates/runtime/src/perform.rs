@@ -135,6 +135,21 @@ impl From<Event> for Answer {
 }
 
 impl Task {
+    /// Its name, for logs.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Baseline { .. } => "RunBaseline",
+            Self::Begin(_) => "BeginIteration",
+            Self::Agent(_) => "RunAgent",
+            Self::RestoreProhibited { .. } => "RestoreProhibited",
+            Self::Checks { .. } => "RunChecks",
+            Self::Tripwire { .. } => "TripWire",
+            Self::RestorePinned { .. } => "RestorePinned",
+            Self::RestoreTree { .. } => "RestoreTree",
+            Self::Commit { .. } => "CommitWork",
+        }
+    }
+
     /// The task behind an effect; none for effects that nobody answers.
     pub(crate) fn of(effect: Effect, facts: &Facts) -> Option<Self> {
         Some(match effect {
@@ -274,7 +289,9 @@ impl Context {
         work: impl FnOnce(&mut WorkspaceState) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let ground = Arc::clone(&self.ground);
+        let span = tracing::Span::current();
         let work = tokio::task::spawn_blocking(move || {
+            let _in_loop = span.entered();
             let mut ground = lock(&ground);
             let done = work(&mut ground);
             (done, ground.workspace.large_files())

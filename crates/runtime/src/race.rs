@@ -339,8 +339,11 @@ async fn withdraw(
     for (run, (opened, stopper)) in opened {
         stopper.stop(StopWhen::Now, StopBy::Request);
         // The caller is told why the race cannot begin; a fault here adds nothing.
-        if opened.run().await.is_ok() {
-            withdrawn.push(run);
+        match opened.run().await {
+            Ok(_) => withdrawn.push(run),
+            Err(error) => {
+                tracing::warn!(error = error.chain(), run = %run.short(), "a candidate could not be withdrawn")
+            }
         }
     }
     let workspace = race.run.config().workspace.clone();
@@ -348,14 +351,17 @@ async fn withdraw(
     let runs: Vec<LoopId> = race.run.candidates().map(|(candidate, _)| candidate.run).collect();
     for run in runs {
         let event = RaceEvent::CandidateBroke { run, error: error.chain() };
-        if race.advance(services, event).await.is_err() {
+        if let Err(error) = race.advance(services, event).await {
+            tracing::warn!(error = error.chain(), "the end of the race could not be recorded");
             return;
         }
     }
     if let Some(outcome) = race.run.outcome().cloned() {
         let recorded = race.advance(services, RaceEvent::RaceFinished { outcome }).await;
-        if recorded.is_ok() {
-            let _ = services.store.finish(race.lease, None).await;
+        if recorded.is_ok()
+            && let Err(error) = services.store.finish(race.lease, None).await
+        {
+            tracing::warn!(%error, "the lease of the race could not be ended");
         }
     }
 }

@@ -96,7 +96,9 @@ impl Services {
     /// Tells the watcher. A watcher that panics harms nobody but itself.
     pub(crate) fn tell(&self, update: impl Into<Update>) {
         let (watcher, update) = (Arc::clone(&self.watcher), update.into());
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || watcher(update)));
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || watcher(update))).is_err() {
+            tracing::warn!("the watcher panicked");
+        }
     }
 
     /// The same services, with updates that are completed first: they say which run or candidate they are about.
@@ -125,6 +127,8 @@ impl Services {
     }
 
     pub(crate) fn warn(&self, text: impl Into<String>) {
-        self.tell(Progress::Warning { text: text.into() });
+        let text = text.into();
+        tracing::warn!("{text}");
+        self.tell(Progress::Warning { text });
     }
 }

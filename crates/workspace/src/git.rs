@@ -180,6 +180,7 @@ impl Call {
         if self.input.is_some() {
             self.command.stdin(Stdio::piped());
         }
+        let started = std::time::Instant::now();
         let program = self.program;
         let no_git = |source| Error::NoGit { program: program.clone(), source };
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(no_git)?;
@@ -216,6 +217,7 @@ impl Call {
             Some(Err(_)) => return Err(Error::Git { action, message: "its input could not be written".to_owned() }),
         }
         let message = String::from_utf8_lossy(&message).trim().to_owned();
+        tracing::debug!(action, %status, elapsed = ?started.elapsed(), message, "git ran");
         Ok(Answer { code: status.code(), output: Vec::new(), message })
     }
 }

@@ -138,6 +138,7 @@ impl Lock {
         let folder = take_folder(Path::new(&holder.workspace), patience.min(ELSEWHERE))?;
         let former = read(&mut file, &path)?.map(|record| record.holder.loop_id);
         write(&mut file, &path, holder)?;
+        tracing::debug!(path = ?path, looks, locks_folder = folder.is_some(), "workspace locked");
         Ok(Self { file: Arc::new(file.into()), folder, former })
     }
 

@@ -185,6 +185,7 @@ impl Workspace {
             }
         };
         self.store.set_ref(&format!("{}/{label}", folder_of(loop_id)), &commit)?;
+        tracing::debug!(label, tree = tree.hex(), "snapshot taken");
         Ok(Snapshot { tree: TreeHash(tree.hex()), commit: commit.hex() })
     }
 
@@ -335,6 +336,7 @@ impl Workspace {
                 (Mode::Tree, _) => {}
             }
         }
+        tracing::debug!(tree = tree.0, files = found.len(), "workspace restored");
         Ok(found.iter().map(crate::difference::Difference::change).collect())
     }
 
@@ -357,7 +359,8 @@ impl Workspace {
     /// Looks at the workspace; its tree is in the store afterwards.
     pub(crate) fn scan(&mut self) -> Result<Id, Error> {
         let scanned = self.scan_and_store();
-        if scanned.is_err() {
+        if let Err(error) = &scanned {
+            tracing::debug!(%error, "the workspace could not be scanned");
             // What is in memory may name contents that never reached the store, such as when the disk was full.
             self.directory = Directory::default();
             self.batch = Batch::new();
@@ -374,6 +377,7 @@ impl Workspace {
 
     fn scan_and_store(&mut self) -> Result<Id, Error> {
         self.check_root()?;
+        let started = Moment::now();
         let (root, store, batch) = (&self.root, &self.store, &mut self.batch);
         let poll = self.stop.step();
         let mut scan = Scan::new(root, store, batch, &self.tracked, &self.outside, &self.known, poll);
@@ -384,6 +388,7 @@ impl Workspace {
         scan.own_state = self.own_state;
         let tree = scan.run(&mut self.directory)?;
         self.unsaved |= scan.read > 0 || self.scanned != Some(tree);
+        tracing::debug!(tree = tree.hex(), read = scan.read, elapsed = ?started.elapsed(), "workspace scanned");
         self.reliable = scan.reliable;
         self.large.extend(scan.large);
         let written = self.batch.finish(&self.store)?;
@@ -409,7 +414,9 @@ impl Workspace {
 
     fn save(&mut self) {
         // Without the cache the next process reads every file once; that is no reason to stop this one.
-        let _ = save_cache(&self.cache, &self.directory, &self.store);
+        if let Err(error) = save_cache(&self.cache, &self.directory, &self.store) {
+            tracing::warn!(%error, path = ?self.cache, "the cache of the workspace could not be saved");
+        }
         self.unsaved = false;
     }
 }
@@ -463,6 +470,7 @@ fn index_paths(git: &Git, repository: &GitDir, root: &Path, scratch: &Path) -> V
             .output("list the files of the index")
     });
     let prefix = repository.prefix_of(root);
+    let listed = listed.inspect_err(|error| tracing::warn!(%error, "the index of the repository could not be read"));
     let paths = listed.unwrap_or_default();
     paths
         .split(|byte| *byte == 0)

@@ -88,6 +88,7 @@ async fn follow(
         (false, false) => Mode::Painted,
     };
     let live = Arc::new(Live::new(mode));
+    crate::trace::show_above(&live);
     let watcher: Watcher = {
         let live = Arc::clone(&live);
         // The result begins with the same line; on one screen nobody needs it twice.

@@ -46,6 +46,8 @@ pub(crate) enum Mode {
 /// What the painting thread is told. The end is a message of its own: whoever tells may outlive the screen.
 enum Message {
     Update(Box<Update>),
+    /// A line of the log.
+    Logged(String),
     End,
 }
 
@@ -90,6 +92,14 @@ impl Live {
         }
     }
 
+    /// Shows a line of the log where it does not tear the view: above it. Gives the line back where nothing is shown.
+    pub(crate) fn log(&self, line: String) -> Result<(), String> {
+        self.sender.send(Message::Logged(line)).map_err(|unsent| match unsent.0 {
+            Message::Logged(line) => line,
+            Message::Update(_) | Message::End => String::new(),
+        })
+    }
+
     /// Shows everything that was told so far and gives the screen back. What comes later is not shown.
     pub(crate) fn close(&self) {
         let _ = self.sender.send(Message::End);
@@ -114,8 +124,8 @@ struct Counted {
 }
 
 impl Counted {
-    /// The next update; `Disconnected` at the end.
-    fn next(&self, patience: Option<Duration>) -> Result<Update, RecvTimeoutError> {
+    /// What comes next; `Disconnected` at the end.
+    fn next(&self, patience: Option<Duration>) -> Result<Received, RecvTimeoutError> {
         let message = match patience {
             Some(patience) => self.receiver.recv_timeout(patience),
             None => self.receiver.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -123,11 +133,18 @@ impl Counted {
         match message? {
             Message::Update(update) => {
                 self.waiting.fetch_sub(1, Ordering::Relaxed);
-                Ok(*update)
+                Ok(Received::Update(update))
             }
+            Message::Logged(line) => Ok(Received::Logged(line)),
             Message::End => Err(RecvTimeoutError::Disconnected),
         }
     }
+}
+
+/// What the painting thread has to show.
+enum Received {
+    Update(Box<Update>),
+    Logged(String),
 }
 
 fn paint(updates: &Counted, mut painter: Painter<impl Write>, now: fn() -> Timestamp, size: fn() -> Size) {
@@ -137,11 +154,22 @@ fn paint(updates: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
     loop {
         let received = updates.next(Some(patience));
         match &received {
-            Ok(update) => {
-                let now = now();
-                scene.take(update, now);
-                let told = lines.take(update, now).into_iter().filter(|(weight, _)| *weight == Weight::Lasting);
-                lasting.extend(told.map(|(_, text)| text));
+            Ok(received) => {
+                match received {
+                    Received::Update(update) => {
+                        let now = now();
+                        scene.take(update, now);
+                        let told = lines.take(update, now).into_iter().filter(|(weight, _)| *weight == Weight::Lasting);
+                        lasting.extend(told.map(|(_, text)| text));
+                    }
+                    Received::Logged(line) if scene.is_open() => lasting.push(line.clone()),
+                    // Before there is a view there is nothing to tear.
+                    Received::Logged(line) => {
+                        if painter.print(line).is_err() {
+                            return;
+                        }
+                    }
+                }
                 if let Some(wait) = next_frame.checked_duration_since(Instant::now()).filter(|wait| !wait.is_zero()) {
                     patience = wait;
                     continue;
@@ -163,8 +191,12 @@ fn paint(updates: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
 
 fn print(updates: &Counted, mut out: impl Write, now: fn() -> Timestamp) {
     let mut lines = Lines::default();
-    while let Ok(update) = updates.next(None) {
-        for (_, text) in lines.take(&update, now()) {
+    while let Ok(received) = updates.next(None) {
+        let texts = match received {
+            Received::Update(update) => lines.take(&update, now()).into_iter().map(|(_, text)| text).collect(),
+            Received::Logged(line) => vec![line],
+        };
+        for text in texts {
             // Whole lines: several loops may write to one log.
             if out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush()).is_err() {
                 return;

@@ -96,6 +96,40 @@ fn the_live_view_keeps_what_lasts_above_it() {
 }
 
 #[test]
+fn lines_of_the_log_go_above_the_view_and_never_into_it() {
+    let terminal = Terminal::new(100);
+    let live = Live::on(terminal.clone(), Mode::PaintedWithoutColour, now, size);
+    live.log("DEBUG before the view".to_owned()).unwrap();
+    for update in updates() {
+        live.log("DEBUG between".to_owned()).unwrap();
+        live.show(update);
+    }
+    live.log("DEBUG at the end".to_owned()).unwrap();
+    live.close();
+    let lines = terminal.lines();
+    assert_eq!(lines[0], "DEBUG before the view");
+    let view = lines.iter().position(|line| line.starts_with("ralph 099a8057")).unwrap();
+    assert_eq!(lines[view - 1], "DEBUG at the end", "{lines:#?}");
+    let between = lines[..view].iter().filter(|line| *line == "DEBUG between").count();
+    assert_eq!(between, updates().len(), "{lines:#?}");
+    let painted = lines[view..].iter().filter(|line| !line.is_empty()).count();
+    assert_eq!(painted, 5, "the view is whole: {lines:#?}");
+    assert_eq!(live.log("late".to_owned()), Err("late".to_owned()), "a view that is gone gives the line back");
+}
+
+#[test]
+fn plain_lines_and_lines_of_the_log_are_whole_and_silence_gives_them_back() {
+    let paper = Paper::default();
+    let live = Live::on(paper.clone(), Mode::Plain, now, size);
+    live.log("DEBUG one".to_owned()).unwrap();
+    live.close();
+    assert_eq!(paper.text(), "DEBUG one\n");
+    let live = Live::on(Paper::default(), Mode::Silent, now, size);
+    live.close();
+    assert!(live.log("DEBUG two".to_owned()).is_err());
+}
+
+#[test]
 fn silent_shows_nothing() {
     let paper = Paper::default();
     show(paper.clone(), Mode::Silent);

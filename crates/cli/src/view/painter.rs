@@ -33,6 +33,12 @@ impl<W: Write> Painter<W> {
         Self { out, colours, painted: Vec::new() }
     }
 
+    /// Prints a line while no view is painted.
+    pub(super) fn print(&mut self, line: &str) -> io::Result<()> {
+        self.out.write_all(format!("{line}\r\n").as_bytes())?;
+        self.out.flush()
+    }
+
     /// Paints the scene anew, below lines that stay.
     pub(super) fn paint(&mut self, lasting: &[String], scene: &Scene, size: Size, now: Timestamp) -> io::Result<()> {
         // The last column stays free: some terminals wrap as soon as it is used.

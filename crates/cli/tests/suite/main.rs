@@ -35,6 +35,7 @@ mod commands;
 mod completion;
 mod git_manners;
 mod json_keys;
+mod logging;
 mod mcp;
 mod prohibited;
 mod prompts;

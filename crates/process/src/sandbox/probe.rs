@@ -24,8 +24,14 @@ pub fn probe(reaper: &ReaperProgram, bubblewrap: Option<&Path>) -> Level {
     let mut why = landlock.err().unwrap_or_default();
     for files in wrapped.into_iter().chain(bare) {
         match with_network(reaper, files) {
-            Ok(level) => return level,
-            Err(refusal) => why = refusal,
+            Ok(level) => {
+                tracing::debug!(?level, "this sandbox works");
+                return level;
+            }
+            Err(refusal) => {
+                tracing::debug!(%refusal, "a sandbox does not work here");
+                why = refusal;
+            }
         }
     }
     with_network(reaper, Files::Open { why }).unwrap_or_else(|why| Level::none(&why))

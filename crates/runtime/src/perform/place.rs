@@ -131,7 +131,9 @@ impl Context {
                 let done = ground.workspace.swap_in(&entries, &record);
                 if done.is_err() {
                     // Half of it may be in place. The first error tells more than one of putting back.
-                    let _ = ground.workspace.swap_out(&record, Since::Check);
+                    if let Err(error) = ground.workspace.swap_out(&record, Since::Check) {
+                        tracing::warn!(%error, "files that were swapped in could not be swapped out");
+                    }
                 }
                 Ok(done?)
             })

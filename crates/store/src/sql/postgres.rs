@@ -123,7 +123,8 @@ impl PostgresBackend {
             while watch.is_wanted() && !pool.is_closed() {
                 // What happened while there was no connection is unknown.
                 watch.send(Change::Any);
-                if listen(&pool, &watch).await.is_err() {
+                if let Err(error) = listen(&pool, &watch).await {
+                    tracing::warn!(%error, "the connection for notifications is lost");
                     tokio::time::sleep(FALLBACK_INTERVAL).await;
                 }
             }

@@ -19,6 +19,7 @@ const NEWEST_FIRST: &str = " ORDER BY started_at DESC, id DESC";
 pub(super) async fn fence(session: &mut Session<'_>, lease: Lease) -> Result<Head> {
     let (epoch, head) = lock(session, lease.run).await?;
     if epoch != lease.epoch {
+        tracing::warn!(run = %lease.run, held = lease.epoch.0, newest = epoch.0, "a write with an old lease was refused");
         return Err(Error::StaleLease { run: lease.run, held: lease.epoch, newest: epoch });
     }
     Ok(head)
@@ -45,6 +46,7 @@ pub(super) async fn acquire(session: &mut Session<'_>, run: RunId, holder: Optio
     let boot = holder.map(|holder| holder.machine.boot.as_str());
     let (pid, until) = (holder.map(|holder| holder.pid), holder.map(|holder| holder.until));
     session.execute(row, values![run, epoch.0, pid, host, boot, until]).await?;
+    tracing::debug!(%run, epoch = epoch.0, "lease acquired");
     Ok(Lease { run, epoch })
 }
 

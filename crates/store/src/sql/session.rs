@@ -1,5 +1,7 @@
 //! One connection in use, whichever database it belongs to, and the values that go in and come out.
 
+use std::time::{Duration, Instant};
+
 use ralph_model::{Attempt, Money, RunId, TaskId, Timestamp};
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
@@ -12,6 +14,9 @@ use super::sqlite::{self, SqliteBackend};
 use crate::chain::Seq;
 use crate::changes::{Change, Changes};
 use crate::error::{Error, Result};
+
+/// A wait for the right to write that is worth a word.
+const LONG_WAIT: Duration = Duration::from_millis(100);
 
 /// The databases that a store can be in.
 #[derive(Debug)]
@@ -44,6 +49,7 @@ impl Backend {
     }
 
     fn fault(&self, doing: &'static str, source: &sqlx::Error) -> Error {
+        tracing::debug!(doing, %source, "the database refused");
         match self {
             Self::Sqlite(sqlite) => sqlite::fault(sqlite.place(), doing, source),
             Self::Postgres(postgres) => postgres::fault(postgres.place(), doing, source),
@@ -129,11 +135,24 @@ macro_rules! with_connection {
 
 impl<'s> Session<'s> {
     pub(super) async fn write(backend: &'s Backend, doing: &'static str, durability: Durability) -> Result<Self> {
+        let started = Instant::now();
         let connection = match backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability).await.map(Connection::SqliteWriter),
             Backend::Postgres(postgres) => postgres.pool().begin().await.map(Connection::PostgresTransaction),
         };
+        let waited = started.elapsed();
+        if waited >= LONG_WAIT {
+            tracing::debug!(doing, ?waited, "waited for the database");
+        }
         Self::of(backend, doing, connection)
+    }
+
+    /// A connection for one statement that writes. PostgreSQL makes it durable by itself, which saves two round trips.
+    pub(super) async fn single(backend: &'s Backend, doing: &'static str, durability: Durability) -> Result<Self> {
+        match backend {
+            Backend::Sqlite(_) => Self::write(backend, doing, durability).await,
+            Backend::Postgres(_) => Self::read(backend, doing).await,
+        }
     }
 
     pub(super) async fn read(backend: &'s Backend, doing: &'static str) -> Result<Self> {

@@ -117,7 +117,9 @@ impl SqliteBackend {
         tokio::spawn(async move {
             let (mut connection, mut seen) = (None, None);
             while watch.is_wanted() && !readers.is_closed() {
-                let version = data_version(&path, &mut connection).await.ok();
+                let version = data_version(&path, &mut connection).await;
+                let version = version.inspect_err(|error| tracing::warn!(%error, "changes of others cannot be seen"));
+                let version = version.ok();
                 // What was written before the first look is unknown too.
                 if version.is_none() || seen != version {
                     watch.send(Change::Any);

@@ -64,25 +64,40 @@ fn queues(claim: &Claim) -> Vec<String> {
 
 /// Claims the first task of a queue. Those that another transaction claims at this moment are passed over.
 pub(super) async fn claim_from(session: &mut Session<'_>, queue: &str, claim: &Claim) -> Result<Option<Claimed>> {
-    let update = match session.dialect() {
-        Dialect::Sqlite => concat!(
-            "UPDATE tasks SET status = 'pending', agent = $2, epoch = epoch + 1, lease_until = $3, updated_at = $4, \
-             events = events + 1 WHERE id = (SELECT id FROM tasks WHERE queue = $1 AND status IN ('unassigned', 'offered') \
-             AND blocked_by = 0 ORDER BY priority DESC, id LIMIT 1) RETURNING ",
-            columns!()
-        ),
-        Dialect::Postgres => concat!(
-            "UPDATE tasks SET status = 'pending', agent = $2, epoch = epoch + 1, lease_until = $3, updated_at = $4, \
-             events = events + 1 WHERE id = (SELECT id FROM tasks WHERE queue = $1 AND status IN ('unassigned', 'offered') \
-             AND blocked_by = 0 ORDER BY priority DESC, id LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED) RETURNING ",
-            columns!()
-        ),
+    let (expires_at, details) = (after(claim.at, claim.lease), json!({ "agentId": claim.agent }));
+    let mut values = values![queue, claim.agent.as_str(), expires_at, claim.at];
+    let task = match session.dialect() {
+        Dialect::Sqlite => {
+            let update = concat!(
+                "UPDATE tasks SET status = 'pending', agent = $2, epoch = epoch + 1, lease_until = $3, updated_at = $4, \
+                 events = events + 1 WHERE id = (SELECT id FROM tasks WHERE queue = $1 \
+                 AND status IN ('unassigned', 'offered') AND blocked_by = 0 ORDER BY priority DESC, id LIMIT 1) RETURNING ",
+                columns!()
+            );
+            let Some(found) = session.row(update, values).await? else { return Ok(None) };
+            let task = row::parse(&found)?;
+            row::note(session, &task, claim.at, "claimed", details).await?;
+            task
+        }
+        // The event and the notification in the same statement: claims are what a server does most.
+        Dialect::Postgres => {
+            let update = concat!(
+                "WITH taken AS (UPDATE tasks SET status = 'pending', agent = $2, epoch = epoch + 1, lease_until = $3, \
+                 updated_at = $4, events = events + 1 WHERE id = (SELECT id FROM tasks WHERE queue = $1 \
+                 AND status IN ('unassigned', 'offered') AND blocked_by = 0 ORDER BY priority DESC, id LIMIT 1 \
+                 FOR NO KEY UPDATE SKIP LOCKED) RETURNING ",
+                columns!(),
+                "), noted AS (INSERT INTO task_events (task, seq, at, kind, details) \
+                 SELECT id, events, $4, 'claimed', $5 FROM taken) \
+                 SELECT pg_notify('ralph', 'task ' || id || ' ' || status), ",
+                columns!(),
+                " FROM taken"
+            );
+            values.push(details.to_string().into());
+            let Some(found) = session.row(update, values).await? else { return Ok(None) };
+            row::parse(&found)?
+        }
     };
-    let expires_at = after(claim.at, claim.lease);
-    let values = values![queue, claim.agent.as_str(), expires_at, claim.at];
-    let Some(found) = session.row(update, values).await? else { return Ok(None) };
-    let task = row::parse(&found)?;
-    row::note(session, &task, claim.at, "claimed", json!({ "agentId": claim.agent })).await?;
     let lease = TaskLease { task: task.task.id, epoch: task.epoch };
     Ok(Some(Claimed { task: task.task, lease, expires_at }))
 }

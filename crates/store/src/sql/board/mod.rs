@@ -29,7 +29,7 @@ impl SqlStore {
     /// Claims a task from the first of these queues that still has one.
     async fn claim_from(&self, queues: &[String], claim: &Claim) -> Result<Option<Claimed>> {
         for queue in queues {
-            let mut session = self.write("claim a task").await?;
+            let mut session = Session::single(&self.backend, "claim a task", Durability::PowerLoss).await?;
             let claimed = leases::claim_from(&mut session, queue, claim).await?;
             if claimed.is_some() {
                 return session.commit(claimed).await;
@@ -106,7 +106,7 @@ impl Board for SqlStore {
 
     async fn renew_lease(&self, lease: TaskLease, for_span: Millis, at: Timestamp) -> Result<Renewed> {
         // Lost with the power, it only expires earlier.
-        let mut session = Session::write(&self.backend, "renew a lease", Durability::ProcessDeath).await?;
+        let mut session = Session::single(&self.backend, "renew a lease", Durability::ProcessDeath).await?;
         let renewed = leases::renew(&mut session, lease, for_span, at).await?;
         session.commit(renewed).await
     }
