@@ -19,6 +19,7 @@ pub(crate) use mcp::McpArgs;
 pub(crate) use run::{RunArgs, ScreenArgs};
 pub(crate) use server::{
     ConnectionArgs, ServeArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TokenAction, TokenArgs,
+    TypeWord,
 };
 pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
@@ -91,14 +92,14 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Run a complete loop in a throwaway repository, with a scripted agent
     Demo(DemoArgs),
-    /// Serve Ralph's tools to an agent, over MCP on standard input and output
-    Mcp(McpArgs),
     /// Serve tasks, loops and events to workers, scripts and people over HTTP
     Serve(ServeArgs),
     /// Queue tasks on a server and look at them
     Task(TaskArgs),
     /// Print, make and revoke the tokens that a server accepts
     Token(TokenArgs),
+    /// Serve Ralph's tools to an agent, over MCP on standard input and output
+    Mcp(McpArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),
 }

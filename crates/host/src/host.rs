@@ -72,18 +72,18 @@ impl Host {
         read_user(&self.dirs.config_file())
     }
 
-    /// The version of the program.
-    #[must_use]
-    pub fn version(&self) -> &str {
-        &self.input.version
-    }
-
     /// The caps of the installation.
     ///
     /// # Errors
     /// When the user's configuration cannot be read or understood.
     pub fn caps(&self) -> Result<Caps, ralph_config::Error> {
         self.user_settings().map(|user| ralph_config::caps(&user))
+    }
+
+    /// The version of the program.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.input.version
     }
 
     /// Where state is kept.

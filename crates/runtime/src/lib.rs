@@ -27,7 +27,7 @@ mod untracked_digest;
 
 pub use error::Error;
 pub use home::{Home, LoopFolder};
-pub use listing::{is_interrupted, listed};
+pub use listing::{changed_trees, is_interrupted, listed};
 pub use open::{Opened, Resume, begin, read_loop, resume, take_out_leftovers};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};

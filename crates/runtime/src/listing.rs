@@ -1,22 +1,23 @@
-//! Loops as a listing shows them.
+//! Runs as listings show them, and what an iteration changed: what the store alone does not say.
 
 use std::path::Path;
 
+use ralph_engine::Loop;
+use ralph_model::TreeHash;
 use ralph_store::{RunEntry, RunStatus as StoredStatus};
 use ralph_view::{ListEntry, RunStatus};
 use ralph_workspace::holder;
 
-use crate::Home;
+use crate::home::Home;
 
-/// Marked as running, and nobody works on it: the process that did is gone.
+/// Whether a run is marked as running and no process works on it: the process that did is gone. A run of another machine has
+/// no state here, so that nothing is known about its process.
 #[must_use]
 pub fn is_interrupted(entry: &RunEntry, home: &Home) -> bool {
-    let works = || {
-        // Where the lock cannot be looked at, nothing is claimed about the loop.
-        holder(&home.workspace(Path::new(&entry.workspace)))
-            .map_or(true, |holder| holder.is_some_and(|h| h.loop_id == entry.id))
-    };
-    entry.status == StoredStatus::Running && !works()
+    let state = home.workspace(Path::new(&entry.workspace));
+    // Where the lock cannot be looked at, nothing is claimed about the loop.
+    let works = || holder(&state).map_or(true, |holder| holder.is_some_and(|h| h.loop_id == entry.id));
+    entry.status == StoredStatus::Running && state.is_dir() && !works()
 }
 
 /// A loop as a listing shows it.
@@ -44,4 +45,20 @@ pub fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
         updated_at: entry.updated_at,
         finished_at: entry.finished_at,
     }
+}
+
+/// The workspace before and after an iteration, or before and after the whole loop.
+///
+/// # Errors
+/// When there is no such iteration, or it has no end.
+pub fn changed_trees(run: &Loop, iteration: Option<u32>) -> Result<(TreeHash, TreeHash), String> {
+    let facts = run.facts();
+    let Some(wanted) = iteration else { return Ok((facts.start.tree.clone(), facts.tree.clone())) };
+    let Some(record) = facts.iteration(wanted) else {
+        return Err(format!("there is no iteration {wanted}: the loop has {}", facts.counted()));
+    };
+    // One that a service refused comes again under the same number; together they are what it changed.
+    let first = facts.iterations.iter().find(|record| record.iteration.0 == wanted).unwrap_or(record);
+    let run = record.run.as_ref().ok_or_else(|| format!("iteration {wanted} was interrupted or still runs"))?;
+    Ok((first.before.clone(), run.tree.clone()))
 }

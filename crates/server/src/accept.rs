@@ -245,11 +245,12 @@ async fn serve(app: &App, router: Router, stream: TcpStream, acceptor: Option<Tl
     let _ = stream.set_nodelay(true);
     match acceptor {
         None => converse(app, router, stream).await,
-        Some(acceptor) => match timeout(limits.header_timeout, acceptor.accept(stream)).await {
-            Ok(Ok(stream)) => converse(app, router, stream).await,
-            // A client that does not speak TLS, or says nothing.
-            Ok(Err(_)) | Err(_) => {}
-        },
+        // A client that does not speak TLS, or says nothing, gets no answer.
+        Some(acceptor) => {
+            if let Ok(Ok(stream)) = timeout(limits.header_timeout, acceptor.accept(stream)).await {
+                converse(app, router, stream).await;
+            }
+        }
     }
 }
 
@@ -317,3 +318,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Hurried<S> {
         self.hurry(context, shut)
     }
 }
+
+#[cfg(test)]
+#[path = "accept_tests.rs"]
+mod tests;

@@ -210,10 +210,8 @@ pub(crate) async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Res
 
 /// A value as JSON.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
-    let body = serde_json::to_vec(value).map_err(|error| Refusal {
-        problem: Problem::new(500, "internal-error", "the server failed; its own output says why"),
-        cause: Some(format!("an answer cannot be written: {error}")),
-    })?;
+    let body = serde_json::to_vec(value)
+        .map_err(|error| Refusal::internal(format!("an answer cannot be written: {error}")))?;
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -14,14 +14,22 @@ pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 /// A refusal on its way to the caller.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    pub(crate) problem: Problem,
+    pub(crate) problem: Box<Problem>,
     /// What the person who runs the server has to see, and the caller does not.
     pub(crate) cause: Option<String>,
 }
 
+impl Refusal {
+    /// A failure of the server itself.
+    pub(crate) fn internal(cause: impl ToString) -> Self {
+        let problem = Problem::new(500, "internal-error", "the server failed; its own output says why");
+        Self { problem: Box::new(problem), cause: Some(cause.to_string()) }
+    }
+}
+
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Self {
-        Self { problem, cause: None }
+        Self { problem: Box::new(problem), cause: None }
     }
 }
 
@@ -45,12 +53,9 @@ impl From<Error> for Refusal {
             Error::KeyReused { .. } => Problem::new(422, "key-reused", detail).in_field("Idempotency-Key"),
             Error::Busy { .. } | Error::Unreachable { .. } | Error::Full { .. } => {
                 let problem = Problem::new(503, "unavailable", "the database cannot be used at the moment; try again");
-                return Self { problem, cause: Some(detail) };
+                return Self { problem: Box::new(problem), cause: Some(detail) };
             }
-            _ => {
-                let problem = Problem::new(500, "internal-error", "the server failed; its own output says why");
-                return Self { problem, cause: Some(detail) };
-            }
+            _ => return Self::internal(detail),
         };
         problem.into()
     }

@@ -185,10 +185,7 @@ pub(crate) async fn settle(app: &App, answered: impl Future<Output = Answer>) ->
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
-            Refusal {
-                problem: Problem::new(500, "internal-error", "the server failed; its own output says why"),
-                cause: Some(format!("a request panicked: {text}")),
-            }
+            Refusal::internal(format!("a request panicked: {text}"))
         }
     };
     if let Some(cause) = &refusal.cause {

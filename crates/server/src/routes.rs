@@ -2,24 +2,30 @@
 
 use axum::http::Method;
 use ralph_api::{
-    AgentPage, CheckpointReport, Completion, Heartbeat, Kept, Poll, ProgressReport, Register, Release, TaskPage, Work,
+    AgentPage, ApprovalAnswer, ApprovalPage, ApprovalRequest, CheckpointReport, Completion, Heartbeat, Kept, LoopPage,
+    Poll, ProgressReport, Register, Release, SchedulePage, ScheduleRequest, ScheduleView, Stats, TaskPage, Work,
 };
 use ralph_model::{Checkpoint, NewTask, Task};
-use ralph_store::{AgentEntry, TaskChange};
+use ralph_store::{AgentEntry, Approval, TaskChange};
+use ralph_view::RunView;
 
 use crate::api::agents::LimitQuery;
+use crate::api::approvals::ApprovalQuery;
+use crate::api::loops::{LogQuery, LoopQuery};
 use crate::api::tasks::TaskQuery;
 use crate::api::work::EpochQuery;
-use crate::api::{agents, follow, info, tasks, work};
+use crate::api::{agents, approvals, follow, info, loops, schedules, stats, tasks, work};
 use crate::auth::Access;
 use crate::route::Route;
 
 const EVENTS: &str = "text/event-stream";
+const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
+const PATCH: &str = "text/x-diff; charset=utf-8";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// All routes.
 pub(crate) fn table() -> Vec<Route> {
-    [about(), of_tasks(), of_workers()].into_iter().flatten().collect()
+    [about(), of_tasks(), of_workers(), of_loops(), of_people()].into_iter().flatten().collect()
 }
 
 fn about() -> Vec<Route> {
@@ -39,6 +45,10 @@ fn about() -> Vec<Route> {
             follow::all,
         )
         .text(EVENTS, "Server-sent events `task`, `loop`, `stop`, `approvals`, `schedules` and `any`"),
+        Route::new(Method::GET, "/api/stats", "stats", Access::Worker, "Figures for dashboards", stats::show)
+            .json::<Stats>(200, "The figures"),
+        Route::new(Method::GET, "/metrics", "metrics", Access::Worker, "Figures for Prometheus", stats::metrics)
+            .text(METRICS, "The text format of Prometheus"),
     ]
 }
 
@@ -166,6 +176,117 @@ fn of_workers() -> Vec<Route> {
         .query::<EpochQuery>()
         .empty(204, "There is none any more")
         .refuses(409),
+    ]
+}
+
+fn of_loops() -> Vec<Route> {
+    vec![
+        Route::new(Method::GET, "/api/loops", "listLoops", Access::Worker, "List loops, newest first", loops::list)
+            .query::<LoopQuery>()
+            .json::<LoopPage>(200, "A page of loops; the `Link` header names the next one"),
+        Route::new(
+            Method::GET,
+            "/api/loops/{id}",
+            "getLoop",
+            Access::Worker,
+            "Show a loop and its iterations",
+            loops::show,
+        )
+        .json::<RunView>(200, "The loop"),
+        Route::new(
+            Method::GET,
+            "/api/loops/{id}/diff/{n}",
+            "getDiff",
+            Access::Worker,
+            "Show what an iteration changed; 0 is the whole loop",
+            loops::diff,
+        )
+        .text(PATCH, "A patch that `git apply` takes"),
+        Route::new(
+            Method::GET,
+            "/api/loops/{id}/logs/{n}",
+            "getLog",
+            Access::Worker,
+            "Show the output of an iteration; 0 is the baseline",
+            loops::logs,
+        )
+        .query::<LogQuery>()
+        .text(PLAIN, "The output"),
+    ]
+}
+
+fn of_people() -> Vec<Route> {
+    vec![
+        Route::new(
+            Method::POST,
+            "/api/approvals",
+            "askApproval",
+            Access::Any,
+            "Ask a person for permission",
+            approvals::ask,
+        )
+        .body::<ApprovalRequest>()
+        .json::<Approval>(201, "The question, or the one that was asked before with this id")
+        .refuses(404)
+        .refuses(409),
+        Route::new(Method::GET, "/api/approvals", "listApprovals", Access::Worker, "List approvals", approvals::list)
+            .query::<ApprovalQuery>()
+            .json::<ApprovalPage>(200, "The approvals, newest first"),
+        Route::new(Method::GET, "/api/approvals/{id}", "getApproval", Access::Any, "Show an approval", approvals::show)
+            .json::<Approval>(200, "The approval"),
+        Route::new(
+            Method::POST,
+            "/api/approvals/{id}/answer",
+            "answerApproval",
+            Access::Admin,
+            "Allow or refuse",
+            approvals::answer,
+        )
+        .body::<ApprovalAnswer>()
+        .json::<Approval>(200, "The answered approval")
+        .refuses(409),
+        Route::new(
+            Method::POST,
+            "/api/schedules",
+            "createSchedule",
+            Access::Admin,
+            "Create a schedule",
+            schedules::create,
+        )
+        .body::<ScheduleRequest>()
+        .json::<ScheduleView>(201, "The new schedule")
+        .refuses(409),
+        Route::new(Method::GET, "/api/schedules", "listSchedules", Access::Admin, "List schedules", schedules::list)
+            .json::<SchedulePage>(200, "The schedules by name"),
+        Route::new(
+            Method::GET,
+            "/api/schedules/{id}",
+            "getSchedule",
+            Access::Admin,
+            "Show a schedule",
+            schedules::show,
+        )
+        .json::<ScheduleView>(200, "The schedule"),
+        Route::new(
+            Method::PUT,
+            "/api/schedules/{id}",
+            "replaceSchedule",
+            Access::Admin,
+            "Replace a schedule",
+            schedules::replace,
+        )
+        .body::<ScheduleRequest>()
+        .json::<ScheduleView>(200, "The changed schedule")
+        .refuses(409),
+        Route::new(
+            Method::DELETE,
+            "/api/schedules/{id}",
+            "removeSchedule",
+            Access::Admin,
+            "Remove a schedule",
+            schedules::remove,
+        )
+        .empty(204, "There is none any more"),
     ]
 }
 

@@ -233,6 +233,8 @@ pub struct Filter {
     pub kind: Option<RunKind>,
     /// Only those that are part of this run.
     pub parent: Option<RunId>,
+    /// Only those that are older than this one, which was the last of the page before.
+    pub before: Option<RunId>,
     /// At most so many.
     pub limit: Option<u32>,
 }

@@ -13,7 +13,7 @@ use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
 use crate::changes::Changes;
 use crate::error::Result;
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
-use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, Settlement, StopMode};
+use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode};
 
 /// What following a journal's chain showed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,6 +143,9 @@ pub trait Store: Debug + Send + Sync {
 
     /// Lists runs, newest first.
     async fn runs(&self, filter: &Filter) -> Result<Vec<RunEntry>>;
+
+    /// How many loops have each status. One that has none may be left out.
+    async fn run_counts(&self) -> Result<Vec<(RunStatus, u64)>>;
 
     /// One run, by its whole id.
     async fn run(&self, run: RunId) -> Result<RunEntry>;

@@ -1,8 +1,8 @@
 //! `ralph diff`: what a loop, or one iteration of it, changed.
 
-use anyhow::{Context as _, bail};
 use std::path::Path;
 
+use ralph_runtime::changed_trees;
 use ralph_workspace::Workspace;
 
 use crate::args::DiffArgs;
@@ -18,20 +18,7 @@ pub(crate) async fn run(args: DiffArgs, around: &Host, screen: &mut Screen<'_>) 
     let store = around.existing_store().await?;
     let entry = find_loop(&store, &args.loop_name).await?;
     let run = read(&store, entry.id).await?;
-    let facts = run.facts();
-    let (from, to) = match args.iteration {
-        None => (facts.start.tree.clone(), facts.tree.clone()),
-        Some(wanted) => {
-            let Some(record) = facts.iteration(wanted) else {
-                bail!("there is no iteration {wanted}: the loop has {}", facts.counted());
-            };
-            // One that a service refused comes again under the same number; together they are what it changed.
-            let first = facts.iterations.iter().find(|record| record.iteration.0 == wanted).unwrap_or(record);
-            let run =
-                record.run.as_ref().with_context(|| format!("iteration {wanted} was interrupted or still runs"))?;
-            (first.before.clone(), run.tree.clone())
-        }
-    };
+    let (from, to) = changed_trees(&run, args.iteration).map_err(anyhow::Error::msg)?;
     // The workspace of a candidate that lost its race is gone, and what it did can be looked at all the same.
     let state = around.home().workspace(Path::new(&entry.workspace));
     let patch = Workspace::diff_kept(&state, &around.git()?, &from, &to)?;

@@ -90,10 +90,8 @@ async fn claim_one(app: &App, claim: Claim) -> Result<Option<Work>, Refusal> {
 
 async fn claimed(app: &App, claim: &Claim) -> Result<Option<Work>, Refusal> {
     let Some(Claimed { task, lease, expires_at }) = app.board().claim_task(claim).await? else { return Ok(None) };
-    let secret = Secret::generate().map_err(|error| Refusal {
-        problem: Problem::new(500, "internal-error", "the server failed; its own output says why"),
-        cause: Some(format!("no random bytes for a token: {error}")),
-    })?;
+    let secret =
+        Secret::generate().map_err(|error| Refusal::internal(format!("no random bytes for a token: {error}")))?;
     let token = Token {
         name: format!("task {} {}", task.id, lease.epoch),
         role: Role::Task { task_id: task.id, epoch: lease.epoch.0 },

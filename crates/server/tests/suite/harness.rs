@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -25,17 +24,17 @@ pub fn now() -> Timestamp {
 
 /// Where the data of a test is.
 pub struct Place {
-    pub folder: TempDir,
+    pub folder: Arc<TempDir>,
     url: Option<String>,
 }
 
 impl Place {
     pub fn sqlite() -> Self {
-        Self { folder: scratch(), url: None }
+        Self { folder: Arc::new(scratch()), url: None }
     }
 
     pub fn postgres(url: String) -> Self {
-        Self { folder: scratch(), url: Some(url) }
+        Self { folder: Arc::new(scratch()), url: Some(url) }
     }
 
     pub async fn open(&self) -> Database {
@@ -57,6 +56,8 @@ pub struct Running {
     pub log: Arc<Mutex<Vec<String>>>,
     stop: Option<oneshot::Sender<()>>,
     pub ended: JoinHandle<()>,
+    /// Removed once nobody uses it.
+    pub folder: Arc<TempDir>,
 }
 
 impl Running {
@@ -66,16 +67,16 @@ impl Running {
 
     pub async fn with_limits(place: &Place, limits: Limits) -> Self {
         let database = place.open().await;
-        Self::on(database, place.folder.path().to_owned(), limits).await
+        Self::on(database, Arc::clone(&place.folder), limits).await
     }
 
-    pub async fn on(database: Database, home: PathBuf, limits: Limits) -> Self {
+    pub async fn on(database: Database, folder: Arc<TempDir>, limits: Limits) -> Self {
         let log = Arc::new(Mutex::new(Vec::new()));
         let written = Arc::clone(&log);
         let app = App::new(ServerOptions {
             store: Arc::clone(&database.store),
             board: Arc::clone(&database.board),
-            home: Home::new(home),
+            home: Home::new(folder.path().to_owned()),
             git: None,
             caps: Caps::default(),
             version: "test".to_owned(),
@@ -89,7 +90,7 @@ impl Running {
         let (stop, stopped) = oneshot::channel();
         let address = server.address();
         let ended = tokio::spawn(server.run(async { drop(stopped.await) }));
-        let mut running = Self { address, database, app, admin: String::new(), log, stop: Some(stop), ended };
+        let mut running = Self { address, database, app, admin: String::new(), log, stop: Some(stop), ended, folder };
         running.admin = running.token("admin", Role::Admin).await;
         running
     }

@@ -45,7 +45,7 @@ async fn bodies_are_json_and_not_too_large() {
     let many: String = (0..200).map(|number| format!("X-{number}: y\r\n")).collect();
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n{many}\r\n", server.address);
     assert_eq!(server.bytes(request.as_bytes()).await.status, 431);
-    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n", server.address, "y".repeat(100_000));
+    let request = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\nX: {}\r\n\r\n", server.address, "y".repeat(500_000));
     assert_eq!(server.bytes(request.as_bytes()).await.status, 431);
     assert_eq!(server.ask("GET", "/api/tasks", None).await.status, 200);
 }
@@ -125,29 +125,4 @@ async fn idle_streams_cost_little_and_do_not_grow() {
     assert!(each < 100, "{each} kB for each stream");
     assert!(after.saturating_sub(opened) < 8 * 1024, "grew from {opened} kB to {after} kB");
     drop(streams);
-}
-
-#[tokio::test]
-async fn a_client_that_does_not_read_is_let_go() {
-    let limits = Limits {
-        heartbeat: Duration::from_millis(1),
-        write_timeout: Duration::from_millis(500),
-        streams: 1,
-        ..Limits::default()
-    };
-    let server = Running::with_limits(&Place::sqlite(), limits).await;
-    let task = server.task().await;
-    let path = format!("/api/tasks/{task}/events");
-    let request =
-        format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n", server.address, server.admin);
-    let socket = tokio::net::TcpSocket::new_v4().unwrap();
-    socket.set_recv_buffer_size(2048).unwrap();
-    let mut stream = socket.connect(server.address).await.unwrap();
-    stream.write_all(request.as_bytes()).await.unwrap();
-    // The only stream is free again once the buffers of the socket are full and the client took nothing for a while.
-    let begun = Instant::now();
-    while server.app.open_streams() > 0 || begun.elapsed() < Duration::from_secs(1) {
-        assert!(begun.elapsed() < Duration::from_secs(120), "the stream is still open");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
 }

@@ -11,6 +11,7 @@
 mod access;
 mod harness;
 mod limits;
+mod people;
 mod shutdown;
 mod streams;
 mod tasks;
@@ -56,4 +57,10 @@ scenarios![
     streams::a_stream_continues_after_the_last_event,
     streams::a_stream_shows_what_happens,
     access::tokens_decide_what_is_allowed,
+    people::an_approval_is_asked_answered_and_kept,
+    people::an_approval_expires,
+    people::a_schedule_creates_tasks,
+    people::schedules_are_checked,
+    people::figures_are_shown,
+    people::loops_are_listed,
 ];

@@ -32,6 +32,7 @@ pub enum Call {
     Verify { run: RunId },
     QuarantineAfter { run: RunId, seq: Seq },
     Runs { filter: Filter },
+    RunCounts,
     Run { run: RunId },
     Find { text: String },
     Reserve { lease: Lease, reserve: Reserve },
@@ -70,6 +71,7 @@ impl Call {
             | Self::EventsAfter { .. }
             | Self::Verify { .. }
             | Self::Runs { .. }
+            | Self::RunCounts
             | Self::Run { .. }
             | Self::Find { .. }
             | Self::OpenReservations { .. }
@@ -169,6 +171,7 @@ async fn carry_out(store: &dyn Store, call: Call) -> Result<Value> {
         Call::Verify { run } => json(store.verify(run).await?),
         Call::QuarantineAfter { run, seq } => json(store.quarantine_after(run, seq).await?),
         Call::Runs { filter } => json(store.runs(&filter).await?),
+        Call::RunCounts => json(store.run_counts().await?),
         Call::Run { run } => json(store.run(run).await?),
         Call::Find { text } => json(store.find(&text).await?),
         Call::Reserve { lease, reserve } => json(store.reserve(lease, reserve).await?),

@@ -22,7 +22,9 @@ use crate::chain::{Head, NewEvent, Recorded, Seq};
 use crate::changes::{Change, Changes};
 use crate::error::{Error, Result};
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
-use crate::run::{Append, Epoch, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, Settlement, StopMode};
+use crate::run::{
+    Append, Epoch, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode,
+};
 use crate::store::{ChainReport, Quarantine, Store, Trusted};
 
 /// The first wait before a call is sent again; each further one is twice as long.
@@ -244,6 +246,10 @@ impl Store for RemoteStore {
 
     async fn runs(&self, filter: &Filter) -> Result<Vec<RunEntry>> {
         self.call(Call::Runs { filter: filter.clone() }).await
+    }
+
+    async fn run_counts(&self) -> Result<Vec<(RunStatus, u64)>> {
+        self.call(Call::RunCounts).await
     }
 
     async fn run(&self, run: RunId) -> Result<RunEntry> {

@@ -28,7 +28,7 @@ use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
 use crate::changes::Changes;
 use crate::error::{Error, Result};
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
-use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, Settlement, StopMode};
+use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode};
 use crate::store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};
 use session::{Backend, Durability, Session};
 
@@ -199,6 +199,10 @@ impl Store for SqlStore {
 
     async fn runs(&self, filter: &Filter) -> Result<Vec<RunEntry>> {
         runs::list(&mut self.read("list runs").await?, filter).await
+    }
+
+    async fn run_counts(&self) -> Result<Vec<(RunStatus, u64)>> {
+        runs::counts(&mut self.read("count runs").await?).await
     }
 
     async fn run(&self, run: RunId) -> Result<RunEntry> {

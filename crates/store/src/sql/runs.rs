@@ -141,6 +141,13 @@ pub(super) async fn list(session: &mut Session<'_>, filter: &Filter) -> Result<V
     if let Some(parent) = filter.parent {
         add(&|place| format!("parent = ${place}"), parent.into());
     }
+    if let Some(before) = filter.before {
+        let older = |place: usize| {
+            let last = format!("(SELECT started_at FROM loops WHERE id = ${place})");
+            format!("(started_at < {last} OR (started_at = {last} AND id < ${place}))")
+        };
+        add(&older, before.into());
+    }
     if !conditions.is_empty() {
         sql.push_str(" WHERE ");
         sql.push_str(&conditions.join(" AND "));
@@ -151,6 +158,15 @@ pub(super) async fn list(session: &mut Session<'_>, filter: &Filter) -> Result<V
         sql.push_str(&format!(" LIMIT ${}", values.len()));
     }
     entries(session, sql, values).await
+}
+
+/// How many loops have each status, those with none left out.
+pub(super) async fn counts(session: &mut Session<'_>) -> Result<Vec<(RunStatus, u64)>> {
+    let sql = "SELECT status, COUNT(*) AS loops FROM loops WHERE kind = $1 GROUP BY status ORDER BY status";
+    let rows = session.rows(sql, values![RunKind::Loop.name()]).await?;
+    rows.iter()
+        .map(|row| Ok((row.parsed("status", |status: &String| status.parse().ok())?, row.count("loops")?)))
+        .collect()
 }
 
 pub(super) async fn get(session: &mut Session<'_>, run: RunId) -> Result<RunEntry> {
