@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ralph_testkit::model::{Reply, Tool};
+use ralph_testkit::model::{Reply, Script, ScriptedModel, Tool};
 use serde_json::{Value, json};
 
 use crate::client::Client;
@@ -19,7 +19,7 @@ enum Over {
 }
 
 /// Claude Code as a person starts it, with Ralph as its only server of tools.
-fn claude(place: &Place, server: &Server, over: Over, token: &str, task: Option<&str>) -> Ended {
+fn claude(place: &Place, model: &ScriptedModel, server: &Server, over: Over, token: &str, task: Option<&str>) -> Ended {
     let config = match over {
         Over::Stdio => {
             let mut variables = json!({
@@ -56,7 +56,7 @@ fn claude(place: &Place, server: &Server, over: Over, token: &str, task: Option<
         .env("TMPDIR", place.user.temporary())
         .env("IS_SANDBOX", "1")
         .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-        .env("ANTHROPIC_BASE_URL", place.model.url())
+        .env("ANTHROPIC_BASE_URL", model.url())
         .env("ANTHROPIC_API_KEY", "sk-test-0123456789")
         .stdin(Stdio::null());
     Ended::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).ok()
@@ -70,7 +70,7 @@ fn tool_result(ended: &Ended) -> Value {
 }
 
 /// One call of a tool, and a last word.
-fn calls(tool: &str, arguments: Value) -> ralph_testkit::model::Script {
+fn calls(tool: &str, arguments: Value) -> Script {
     script([Reply::tool(Tool::call(format!("mcp__ralph__{tool}"), arguments)), Reply::say("That was it.")])
 }
 
@@ -86,7 +86,7 @@ fn runs_a_loop(over: Over) {
     let mender = "sed -i 's/a - b/a + b/' sum.js";
     place.user.configure(&format!("pause_ms = 0\n[agents.mender]\ncommand = {mender:?}\nunmetered = true\n"));
     let server = Server::start(&place.user, &place.workspace());
-    let ended = claude(&place, &server, over, &server.token, None);
+    let ended = claude(&place, &place.model, &server, over, &server.token, None);
     let result = tool_result(&ended);
     let data: Value = serde_json::from_str(result["content"].as_str().unwrap()).unwrap();
     assert_eq!((&data["status"], &data["verified"]), (&json!("COMPLETED"), &json!(true)), "{result:#}");
@@ -105,16 +105,15 @@ fn a_loop_over_http() {
 }
 
 fn claims_completion(over: Over) {
-    // The id is known only when the task exists, and the script before it.
+    // The task has its id only once it exists, so that the script with it is another one.
     let place = Place::new(Client::Claude, calls("ralph-status", json!({})));
     let server = Server::start(&place.user, &place.workspace());
     let new = json!({"task": "Mend sum", "ralphPromise": "the tests pass"});
     server.api(&server.token, "POST", "/api/tasks", &new);
     let (task, token) = server.claim(&server.token, "worker");
     let arguments = json!({"taskId": task, "summary": "sum adds now", "promiseEvidence": "node --test passes"});
-    let place =
-        Place { model: ralph_testkit::model::ScriptedModel::start(calls("ralph-complete", arguments)), ..place };
-    let ended = claude(&place, &server, over, &token, Some(&task));
+    let model = ScriptedModel::start(calls("ralph-complete", arguments));
+    let ended = claude(&place, &model, &server, over, &token, Some(&task));
     let result = tool_result(&ended);
     assert!(result["content"].as_str().unwrap().contains("\"accepted\":true"), "{result:#}");
     let shown = server.api(&server.token, "GET", &format!("/api/tasks/{task}"), &Value::Null);

@@ -164,6 +164,7 @@ fn a_loop_over_http_reports_progress_and_ends_verified() {
     let params = json!({"name": "ralph_loop", "arguments": loop_arguments(3), "_meta": {"progressToken": 5}});
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     let answer = server.request(&server.token, "POST", "/mcp", &[("MCP-Protocol-Version", "2025-11-25")], &call);
+    assert!(answer.head.contains("mcp-session-id: "), "a client can cancel only with an id: {}", answer.head);
     let messages = messages(&answer.body);
     assert!(messages.iter().any(|message| message["method"] == "notifications/progress"), "{}", answer.body);
     let result = &messages.last().unwrap()["result"]["structuredContent"];
