@@ -14,3 +14,4 @@ mod isolation;
 mod loops;
 mod money;
 mod place;
+mod session;
