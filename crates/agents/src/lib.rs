@@ -28,6 +28,7 @@ mod refusals;
 mod registry;
 mod report_file;
 mod request;
+mod session;
 mod stream;
 mod text;
 mod transcript;
@@ -46,6 +47,7 @@ pub use readable::Readable;
 pub use registry::{Kind, Needs, build, foreign_code};
 pub use report_file::{ReportFile, read_report, redact_report};
 pub use request::{AgentServices, Error, Matcher, Observed, ProcessBase, Prohibited};
+pub use session::{Offsets, SessionRecords, observe_turn};
 
 /// How an agent is called, as a line of shell, for people. Nothing is started.
 ///

@@ -9,7 +9,7 @@ use crate::adapter::{Invocation, Parser};
 use crate::agent::{Agent, Capabilities};
 use crate::programs::Program;
 use crate::request::{AgentServices, Error, Request};
-use crate::{acp, claude, codex, command, gemini, opencode};
+use crate::{acp, claude, codex, command, gemini, opencode, session};
 
 /// The kinds, the programs in the order in which they are looked for.
 static KINDS: [&Kind; 6] = [&claude::KIND, &codex::KIND, &opencode::KIND, &gemini::KIND, &acp::KIND, &command::KIND];
@@ -71,7 +71,8 @@ impl Kind {
     /// The kind of an agent, as far as this version knows it.
     #[must_use]
     pub fn of(spec: &AgentSpec) -> Option<&'static Self> {
-        Self::find(&spec.kind)
+        // Nobody can configure or start it, so that it is in no list.
+        if spec.is_in_session() { Some(&session::KIND) } else { Self::find(&spec.kind) }
     }
 
     /// All kinds.

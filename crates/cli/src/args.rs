@@ -7,6 +7,7 @@ mod layer;
 mod mcp;
 mod run;
 mod server;
+mod session;
 mod setup;
 
 use clap::{Parser, Subcommand};
@@ -21,6 +22,7 @@ pub(crate) use server::{
     ConnectionArgs, ServeArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TokenAction, TokenArgs,
     TypeWord,
 };
+pub(crate) use session::{HookArgs, SessionAction, SessionArgs, SessionStartArgs};
 pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
 };
@@ -78,6 +80,10 @@ pub(crate) enum Command {
     Rewind(RewindArgs),
     /// Ask a running loop to stop
     Stop(StopArgs),
+    /// Run a loop in your own Claude Code session, which `ralph hook` verifies whenever the agent stops
+    Session(SessionArgs),
+    /// Answer a hook of Claude Code: reads the event on standard input
+    Hook(HookArgs),
     /// Summarise finished loops: completion rate, cost, stalls
     Report(ReportArgs),
     /// Check a loop's journal offline and show what its verdict depends on

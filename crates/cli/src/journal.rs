@@ -3,7 +3,7 @@
 use anyhow::bail;
 use ralph_engine::Loop;
 use ralph_model::{LoopId, RunKind};
-use ralph_store::{Filter, Lookup, RunEntry, StoreHandle};
+use ralph_store::{Filter, Head, Lookup, RunEntry, StoreHandle};
 use ralph_view::RunView;
 
 /// The loop that a journal tells of.
@@ -11,13 +11,21 @@ use ralph_view::RunView;
 /// # Errors
 /// When the journal is broken or cannot be followed.
 pub(crate) async fn read(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<Loop> {
+    read_to_end(store, loop_id).await.map(|(run, _)| run)
+}
+
+/// The same, and where the journal ends.
+///
+/// # Errors
+/// As for [`read`].
+pub(crate) async fn read_to_end(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<(Loop, Head)> {
     let entry = store.run(loop_id).await?;
     if entry.kind == RunKind::Race {
         let candidates = store.runs(&Filter { parent: Some(loop_id), ..Filter::default() }).await?;
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.id.short()).collect();
         bail!("{} is a race: name one of its candidates: {}", loop_id.short(), names.join(", "));
     }
-    ralph_runtime::read_loop(store, loop_id).await.map(|(run, _)| run).map_err(Into::into)
+    ralph_runtime::read_loop(store, loop_id).await.map_err(Into::into)
 }
 
 /// All of a loop, as its journal tells it.

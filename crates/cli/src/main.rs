@@ -34,6 +34,10 @@ fn main() -> ExitCode {
     if first.as_deref() == Some(GUARD.as_ref()) {
         return commands::guard::guard(std::env::args_os().nth(2), &mut io::stdin().lock(), &mut io::stdout());
     }
+    if first.as_deref() == Some("hook".as_ref()) && !asks_for_help(std::env::args_os().nth(2)) {
+        // Never an exit code of 2, which would stop the agent: not for wrong arguments either.
+        return commands::hook::main();
+    }
     let (mut out, mut err) = (io::stdout(), io::stderr());
     let mut screen = Screen { out: &mut out, err: &mut err };
     let ended = dispatch(first, &mut screen);
@@ -47,6 +51,10 @@ fn main() -> ExitCode {
             ExitCode::from(code_of(&error))
         }
     }
+}
+
+fn asks_for_help(argument: Option<OsString>) -> bool {
+    argument.is_some_and(|argument| argument == "--help" || argument == "-h")
 }
 
 /// What the user can fix by typing something else is told apart from what failed.
@@ -90,7 +98,7 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
         Command::Report(args) => commands::report::run(args, &host, screen),
         command => {
             require_descriptors()?;
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build()?;
+            let runtime = runtime()?;
             let ended = runtime.block_on(dispatch_async(command, host, screen));
             // A thread that still reads a large workspace for a loop that nobody wants any more is not waited for.
             runtime.shutdown_timeout(Duration::from_millis(500));
@@ -99,6 +107,10 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
     };
     tracing::debug!(code = ?ended.as_ref().ok(), "ralph ends");
     ended
+}
+
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(4).build()
 }
 
 /// What the least command needs. The runtime panics where it cannot have its own few.
@@ -125,6 +137,7 @@ async fn dispatch_async(command: Command, around: Host, screen: &mut Screen<'_>)
         Command::Diff(args) => commands::diff::run(args, &around, screen).await,
         Command::Rewind(args) => commands::rewind::run(args, &around, screen).await,
         Command::Stop(args) => commands::stop::run(args, &around, screen).await,
+        Command::Session(args) => commands::session::run(args, &around, screen).await,
         Command::VerifyRun(args) => commands::verify_run::run(args, &around, screen).await,
         Command::Trust(args) => {
             let mut ask = ask_at_terminal;
@@ -139,7 +152,9 @@ async fn dispatch_async(command: Command, around: Host, screen: &mut Screen<'_>)
         Command::Token(args) => commands::token::run(args, &around, screen).await,
         Command::Mcp(args) => commands::mcp::run(&args, around).await,
         Command::Demo(args) => commands::demo::run(args, around, screen).await,
-        Command::Report(_) | Command::Completions(_) => unreachable!("these need no runtime and were answered above"),
+        Command::Report(_) | Command::Completions(_) | Command::Hook(_) => {
+            unreachable!("these need no runtime and were answered above")
+        }
     }
 }
 

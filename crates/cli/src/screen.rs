@@ -45,7 +45,7 @@ impl Screen<'_> {
 
 /// JSON escapes what is below the blank; whatever else could act on a terminal is escaped here, which means the same to
 /// whoever parses it.
-fn escaped(json: &str) -> Cow<'_, str> {
+pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
     if matches!(sanitize(json), Cow::Borrowed(_)) {
         return Cow::Borrowed(json);
     }

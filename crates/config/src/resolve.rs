@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ralph_model::{
-    Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, PriceList, Skill, ValidLoopConfig,
+    AgentSpec, Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, PriceList, Skill, Turns,
+    ValidLoopConfig,
 };
 
 use super::agents::{self, Agents};
@@ -33,6 +34,8 @@ pub struct Inputs<'a> {
     pub deep_debug: Option<Skill>,
     /// How many candidates race; none for one loop.
     pub race: Option<u32>,
+    /// The agent, where the caller does not choose one but is one.
+    pub agent: Option<AgentSpec>,
     /// Agents that were found on this computer, in the order in which they are preferred.
     pub installed: &'a [String],
 }
@@ -160,7 +163,10 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
     if found_skill.is_some() {
         from.optional(Key::Skill, |layer| layer.skill.clone());
     }
-    let agents = from.agents(inputs.installed);
+    let agents = match inputs.agent {
+        Some(first) => Ok(Agents { first, more: Vec::new(), turns: Turns::default() }),
+        None => from.agents(inputs.installed),
+    };
     // An agent that costs nothing needs no budget.
     let is_unmetered = agents
         .as_ref()

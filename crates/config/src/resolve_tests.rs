@@ -36,6 +36,7 @@ fn resolved(caller: &Layer, user: &Layer, repository: Option<&Repository>) -> Re
         workspace: Path::new("/work"),
         installed: &[],
         race: None,
+        agent: None,
         home: Path::new("/users/ada"),
         current: Path::new("/work"),
         skill: layers.skill().and_then(|name| built_in(&name)),

@@ -7,13 +7,16 @@ mod front_matter;
 
 use std::path::{Path, PathBuf};
 
-use ralph_model::Skill;
+use ralph_model::{ConfigError, Skill};
 
-use crate::{Links, hash, read};
+use crate::{Key, Links, hash, read};
 use front_matter::FrontMatter;
 
 /// The skill that a stalled loop switches to.
 pub const DEEP_DEBUG: &str = "systematic-debugging";
+
+/// The key that names a skill.
+const KEY: &str = Key::Skill.name();
 
 const BUILT_IN: [(&str, &str); 3] = [
     ("tdd", include_str!("../skills/tdd/SKILL.md")),
@@ -74,26 +77,13 @@ impl Candidate {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    /// Nothing has this name.
-    #[error(
-        "--skill: there is no skill `{name}`\n  allowed: {known}\n  your own skills live in {}",
-        .folder.join("NAME/SKILL.md").display()
-    )]
-    Unknown { name: String, known: String, folder: PathBuf },
-
-    /// The name would leave the folder of skills.
-    #[error("--skill: `{0}` cannot be the name of a skill\n  allowed: letters, digits, `-`, `_` and `.`")]
-    Name(String),
+    /// Nothing has this name, or what has it is not for loops.
+    #[error(transparent)]
+    Rule(#[from] ConfigError),
 
     /// The file is there and cannot be used.
     #[error("{}: {why}", .path.display())]
     Broken { path: PathBuf, why: String },
-
-    /// The skill says that it is not for loops.
-    #[error(
-        "--skill: `{0}` has `supportsRalph: false`: it is not meant for a loop\n  choose another skill, or change that line"
-    )]
-    NotForLoops(String),
 
     /// The file cannot be read.
     #[error(transparent)]
@@ -106,7 +96,9 @@ pub enum Error {
 /// When nothing has this name, or what has it cannot be used; the message lists what there is.
 pub fn find(name: &str, user_folder: &Path, workspace: &Path) -> Result<Lookup, Error> {
     if !is_name(name) {
-        return Err(Error::Name(name.to_owned()));
+        // It would leave the folder of skills.
+        let problem = format!("`{name}` cannot be the name of a skill");
+        return Err(ConfigError::new(KEY, problem, "letters, digits, `-`, `_` and `.`").into());
     }
     let own = user_folder.join(name).join("SKILL.md");
     if let Some(bytes) = read(&own, Links::Follow)? {
@@ -122,7 +114,8 @@ pub fn find(name: &str, user_folder: &Path, workspace: &Path) -> Result<Lookup, 
         }
     }
     let known = known(user_folder, workspace).join(", ");
-    Err(Error::Unknown { name: name.to_owned(), known, folder: user_folder.to_owned() })
+    let allowed = format!("{known}; your own skills live in {}", user_folder.join("NAME/SKILL.md").display());
+    Err(ConfigError::new(KEY, format!("there is no skill `{name}`"), allowed).into())
 }
 
 /// A skill that is part of the program; none when there is none of this name.
@@ -170,7 +163,10 @@ enum Loops {
 fn for_loops(name: &str, loops: Loops) -> Result<(), Error> {
     match loops {
         Loops::Supported => Ok(()),
-        Loops::Refused => Err(Error::NotForLoops(name.to_owned())),
+        Loops::Refused => {
+            let problem = format!("`{name}` has `supportsRalph: false`: it is not meant for a loop");
+            Err(ConfigError::new(KEY, problem, "another skill, or this one without that line").into())
+        }
     }
 }
 

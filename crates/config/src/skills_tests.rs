@@ -79,7 +79,8 @@ fn an_unknown_skill_lists_what_there_is() {
         .with("work/.claude/skills/theirs/SKILL.md", "x")
         .with("work/.claude/skills/empty/README.md", "x");
     let message = scene.find("tddd").unwrap_err();
-    assert!(message.contains("code-cleanup, mine, systematic-debugging, tdd, theirs\n"), "{message}");
+    assert!(message.contains("code-cleanup, mine, systematic-debugging, tdd, theirs; your own"), "{message}");
+    assert!(message.starts_with("skill: there is no skill `tddd`"), "each caller spells the key itself: {message}");
 }
 
 #[test]

@@ -78,6 +78,11 @@ impl Dirs {
         self.config.join("skills")
     }
 
+    /// Checkpoints, where no other folder is named.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.state.join("checkpoints")
+    }
+
     /// The first token of a server that runs here.
     pub fn token_file(&self) -> PathBuf {
         self.state.join("token")

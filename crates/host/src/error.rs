@@ -52,9 +52,9 @@ impl Error {
     #[must_use]
     pub const fn rule(&self) -> Option<&ConfigError> {
         match self {
-            Self::Settings(ralph_config::Error::Rule(rule)) | Self::Runtime(ralph_runtime::Error::Config(rule)) => {
-                Some(rule)
-            }
+            Self::Settings(ralph_config::Error::Rule(rule))
+            | Self::Skill(skills::Error::Rule(rule))
+            | Self::Runtime(ralph_runtime::Error::Config(rule)) => Some(rule),
             _ => None,
         }
     }

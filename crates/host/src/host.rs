@@ -324,6 +324,11 @@ impl Host {
         self.variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 
+    /// The machine.
+    pub(crate) const fn machine(&self) -> &Machine {
+        &self.input.machine
+    }
+
     /// The time.
     pub(crate) fn now(&self) -> Timestamp {
         (self.input.now)()

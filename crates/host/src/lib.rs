@@ -4,20 +4,25 @@
 //! Reads no environment variable, home directory or terminal: the program passes what it found as [`HostInput`].
 
 pub mod agents;
+mod checkpoint;
 mod claim;
 pub mod database;
 mod dirs;
 mod environment;
 mod error;
 mod host;
+mod liveness;
 mod preflight;
 mod prepare;
 mod sandbox;
+mod session;
 mod start;
 
+pub use checkpoint::Checkpoints;
 pub use claim::{Claim, Claims};
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
 pub use host::{GUARD, Host, HostInput, REAPER, find_program, this_machine};
+pub use liveness::Liveness;
 pub use prepare::workspace;
 pub use start::{Opened, Prepared, RunRequest};

@@ -66,8 +66,8 @@ pub(crate) async fn prepare(
     };
     let installed = (context.installed)(&user);
     let (home, current) = (context.home, context.current);
-    let (objective, race) = (request.objective.clone(), request.race);
-    let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, race, installed: &installed };
+    let (objective, race, agent) = (request.objective.clone(), request.race, request.agent.clone());
+    let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, race, agent, installed: &installed };
     Ok(resolve(layers, inputs)?)
 }
 

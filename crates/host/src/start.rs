@@ -23,6 +23,8 @@ pub struct RunRequest {
     pub workspace: Option<PathBuf>,
     /// How many candidates race; none for one loop.
     pub race: Option<u32>,
+    /// The agent, where the caller does not choose one but is one.
+    pub agent: Option<AgentSpec>,
 }
 
 /// A run that can be started: resolved, approved, valid, and possible on this machine.

@@ -2,7 +2,7 @@
 
 use ralph_host::database::open_existing;
 use ralph_model::RunKind;
-use ralph_runtime::{listed, read_loop};
+use ralph_runtime::read_loop;
 use ralph_store::{Filter, Lookup, StoreHandle};
 use ralph_view::{ListEntry, RunState, dollars};
 use serde_json::json;
@@ -32,8 +32,7 @@ async fn all(tools: &Tools, store: &StoreHandle) -> Answer {
     let workspace = Some(folder.to_string_lossy().into_owned());
     let filter = Filter { workspace, kind: Some(RunKind::Loop), ..Filter::default() };
     let entries = store.runs(&filter).await.map_err(|error| Refused::new(error.to_string()))?;
-    let home = tools.host.home();
-    let loops: Vec<ListEntry> = entries.iter().take(MAX_LOOPS).map(|entry| listed(entry, &home)).collect();
+    let loops: Vec<ListEntry> = entries.iter().take(MAX_LOOPS).map(|entry| tools.host.listed(entry)).collect();
     let lines: Vec<String> = loops.iter().map(line).collect();
     let text = if lines.is_empty() { "no loops in this folder yet".to_owned() } else { lines.join("\n") };
     structured(&text, &json!({"loops": loops}))
@@ -48,7 +47,7 @@ async fn one(tools: &Tools, store: &StoreHandle, name: &str) -> Answer {
             return Err(Refused::new(format!("more than one loop matches {name}: give more characters")));
         }
     };
-    let listed = listed(&entry, &tools.host.home());
+    let listed = tools.host.listed(&entry);
     let state = match entry.kind {
         RunKind::Loop => {
             let (run, _) = read_loop(store, entry.id).await.map_err(|error| Refused::new(error.chain()))?;

@@ -46,6 +46,12 @@ impl AgentSpec {
     /// The kind of an agent that is any command of the user's own.
     pub const COMMAND: &'static str = "command";
 
+    /// The kind of an agent that works in a session of the user's own: Ralph starts nothing, and hooks report when it stops.
+    pub const SESSION: &'static str = "session";
+
+    /// What people call such an agent.
+    pub const IN_SESSION: &'static str = "claude (in session)";
+
     /// An agent with the usual settings.
     pub fn new(name: impl Into<String>, kind: impl Into<String>, launch: impl Into<Option<Launch>>) -> Self {
         Self {
@@ -68,6 +74,18 @@ impl AgentSpec {
     /// Any command as an agent.
     pub fn command(name: impl Into<String>, command: impl Into<String>) -> Self {
         Self::new(name, Self::COMMAND, Launch::Command(command.into()))
+    }
+
+    /// Claude Code in a session of the user's own.
+    #[must_use]
+    pub fn in_session() -> Self {
+        Self::new(Self::IN_SESSION, Self::SESSION, None)
+    }
+
+    /// Whether it works in a session of the user's own.
+    #[must_use]
+    pub fn is_in_session(&self) -> bool {
+        self.kind == Self::SESSION
     }
 
     /// The line of shell that it is, where it is one.

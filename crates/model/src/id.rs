@@ -22,6 +22,12 @@ impl RunId {
         Self(uuid)
     }
 
+    /// The id itself.
+    #[must_use]
+    pub const fn uuid(self) -> Uuid {
+        self.0
+    }
+
     /// The eight characters that people type. Taken from the end, because the start of a UUIDv7 is the time and two
     /// loops of one minute share it.
     #[must_use]

@@ -34,6 +34,7 @@ mod wire;
 
 pub use error::Error;
 pub use feed::{Feed, FeedError, Feeder, feed};
+pub use log::Log;
 pub use reaper::reaper_main;
 pub use sandbox::{Files, Level, Network, NetworkLevel, Sandbox, Unenforceable, probe};
 pub use spec::{Finished, Pieces, ReaperProgram, Recorded, Spec, Stdin, Stop, Stream};

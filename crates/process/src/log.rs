@@ -12,7 +12,7 @@ use crate::spec::Recorded;
 /// A log with a limit. Everything is handed to the system at once, so that others can follow the file and a killed
 /// Ralph loses nothing of it; pieces are as large as a pipe delivers them, which makes a buffer pointless.
 #[derive(Debug)]
-pub(crate) struct Log {
+pub struct Log {
     file: File,
     hash: Sha256,
     room: u64,
@@ -22,12 +22,19 @@ pub(crate) struct Log {
 
 impl Log {
     /// Creates the file, readable by its owner only, or empties it.
-    pub(crate) fn create(path: &Path, limit: u64) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn create(path: &Path, limit: u64) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
         Ok(Self { file, hash: Sha256::new(), room: limit, limit, dropped: 0 })
     }
 
-    pub(crate) fn append(&mut self, text: &str) -> io::Result<()> {
+    /// Adds text, as far as there is room for it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append(&mut self, text: &str) -> io::Result<()> {
         if self.dropped > 0 {
             self.dropped += text.len() as u64;
             return Ok(());
@@ -46,7 +53,10 @@ impl Log {
     }
 
     /// Says what is missing, and closes the file. `bytes` is what the program wrote.
-    pub(crate) fn finish(mut self, bytes: u64) -> io::Result<Recorded> {
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn finish(mut self, bytes: u64) -> io::Result<Recorded> {
         if self.dropped > 0 {
             self.write(format!("[ralph: {} more bytes were not kept]\n", self.dropped).as_bytes())?;
         }

@@ -59,8 +59,7 @@ impl Reaper {
         let mut command = Command::new(&reaper.program);
         command.args(&reaper.arguments);
         if stage == NextStage::Ahead {
-            // Twice, because a reaper does not see what made it one, and its stage needs that as well.
-            command.arg(AHEAD).args(&reaper.arguments);
+            command.arg(AHEAD);
         }
         let child = command
             .env_clear()

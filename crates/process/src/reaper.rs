@@ -25,7 +25,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group};
 
 use crate::launch;
-use crate::sandbox::{JAIL, Stage, jail_main};
+use crate::plumbing::NextStage;
+use crate::sandbox::{Forked, JAIL, Stage, jail_main};
 use crate::tree::{self, Identity, Process, State};
 use crate::wire::{self, Frames, Order, Report};
 
@@ -51,9 +52,9 @@ pub(crate) const AHEAD: &str = "ahead";
 #[must_use]
 pub fn reaper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let ended = match (arguments.next(), arguments.next()) {
-        (None, _) => reap(None::<std::iter::Empty<OsString>>),
-        (Some(stage), None) if stage == JAIL => jail_main(),
-        (Some(ahead), first) if ahead == AHEAD => reap(Some(first.into_iter().chain(arguments))),
+        (None, _) => reap(NextStage::OnRequest),
+        (Some(stage), None) if stage == JAIL => launch::control_socket().and_then(jail_main),
+        (Some(ahead), None) if ahead == AHEAD => reap(NextStage::Ahead),
         // Nobody reads the output of a reaper: started by hand, it can only refuse.
         (Some(_), _) => return ExitCode::from(2),
     };
@@ -78,14 +79,24 @@ enum Left {
     Something,
 }
 
-/// With `stage`, which is what makes this program a reaper, a stage for a sandbox is started before it is needed.
-fn reap(stage: Option<impl Iterator<Item = OsString>>) -> io::Result<()> {
+fn reap(stage: NextStage) -> io::Result<()> {
     let mut socket = launch::control_socket()?;
     // Any number but none turns it on.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
 
-    // Without one the run starts its own, and says what is wrong if it cannot.
-    let waiting = stage.and_then(|arguments| Stage::ahead(arguments).ok());
+    let waiting = match stage {
+        NextStage::OnRequest => None,
+        // Now, because later there are other threads.
+        NextStage::Ahead => match Stage::fork() {
+            Ok(Forked::Reaper(stage)) => Some(stage),
+            Ok(Forked::Stage(own)) => {
+                drop(socket);
+                return jail_main(own);
+            }
+            // Without one the run starts its own, and says what is wrong if it cannot.
+            Err(_) => None,
+        },
+    };
 
     let (request, mut descriptors) = wire::receive_request(&mut socket)?;
     if descriptors.len() < 3 {

@@ -36,7 +36,7 @@ impl Attempts {
     /// only on the machine that would have written it, and only until that machine is started again.
     pub(crate) fn may_have_run(&self, attempt: Attempt) -> bool {
         match self.entry(attempt) {
-            Some(entry) => entry.began_at.is_some() || entry.machine != self.machine,
+            Some(entry) => entry.began_at.is_some() || entry.machine.boot != self.machine.boot,
             // An earlier version recorded it in a file.
             None => self.folder.marker(attempt).exists(),
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use ralph_engine::{Effect, Event, Stop, StopWhen};
-use ralph_model::{ErrorCause, Outcome};
+use ralph_model::{Attempt, ErrorCause, Iteration, Outcome};
 use ralph_process::Stop as Cut;
 use ralph_view::{Progress, RunResult};
 use tokio::sync::watch;
@@ -19,9 +19,17 @@ use crate::project;
 use crate::requests::Requests;
 use crate::stops::Stops;
 
+/// Where a loop waits for something that no effect does.
+pub(crate) enum Pause {
+    /// Nothing is left to do but to say so.
+    Over { outcome: Outcome },
+    /// An agent in a session of the user's own has to work.
+    Session { iteration: Iteration, attempt: Attempt, prompt: String },
+}
+
 /// A loop, from here to its end.
 pub(crate) struct Driver {
-    context: Context,
+    pub(crate) context: Context,
     pub(crate) live: Live,
     inbox: Inbox,
     notifying: Notifying,
@@ -33,12 +41,25 @@ impl Driver {
         Self { context, live, inbox: Inbox { stops, requests }, notifying: Notifying::new() }
     }
 
+    /// Drives the loop to its end.
     pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<RunResult, Error> {
+        match self.advance(effects).await? {
+            Pause::Over { outcome } => self.finish(outcome).await,
+            // Whoever opens a loop of a session for this refuses it.
+            Pause::Session { .. } => self.finish(Outcome::Error { cause: ErrorCause::Idle }).await,
+        }
+    }
+
+    /// Drives the loop until it is over, or until an agent in a session has to work, which is not this process's to start.
+    pub(crate) async fn advance(&mut self, effects: Vec<Effect>) -> Result<Pause, Error> {
         let mut queue = VecDeque::from(effects);
         project::ledger(&self.context, &self.live.view());
         while let Some(effect) = queue.pop_front() {
             match effect {
-                Effect::Finish { outcome } => return self.finish(outcome).await,
+                Effect::Finish { outcome } => return Ok(Pause::Over { outcome }),
+                Effect::RunAgent { iteration, attempt, agent, prompt, .. } if agent.is_in_session() => {
+                    return Ok(Pause::Session { iteration, attempt, prompt });
+                }
                 Effect::RaiseAlert(alert) => {
                     notify::alert(&self.context, alert, &mut self.notifying);
                     queue.extend(self.live.record(&self.context.services, Event::AlertRaised { alert }).await?);
@@ -62,12 +83,12 @@ impl Driver {
         }
         // The engine always ends with `Finish`; a journal that was just finished by another process lands here.
         let ended = self.live.run.outcome().cloned();
-        self.finish(ended.unwrap_or(Outcome::Error { cause: ErrorCause::Idle })).await
+        Ok(Pause::Over { outcome: ended.unwrap_or(Outcome::Error { cause: ErrorCause::Idle }) })
     }
 
     /// Carries one task out while it listens for requests to stop. The task goes on while a request is written down: somebody
     /// has to watch the agent, however long the database is locked.
-    async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
+    pub(crate) async fn carry_out(&mut self, task: Task) -> Result<Vec<Effect>, Error> {
         let (name, started) = (task.name(), Instant::now());
         tracing::debug!(effect = name, phase = self.live.run.phase().name(), "effect started");
         let (cut, cuts) = watch::channel(None);
@@ -156,7 +177,7 @@ impl Driver {
     }
 
     /// Writes the record of the end and everything that people see of it.
-    async fn finish(mut self, outcome: Outcome) -> Result<RunResult, Error> {
+    pub(crate) async fn finish(mut self, outcome: Outcome) -> Result<RunResult, Error> {
         let services = self.context.services.clone();
         if self.live.end == End::Unwritten {
             self.live.record(&services, Event::LoopFinished { outcome: outcome.clone() }).await?;

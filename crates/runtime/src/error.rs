@@ -53,9 +53,38 @@ pub enum Error {
         /// Its folder.
         workspace: String,
     },
+    /// A process on another machine works on the run.
+    #[error("loop {loop_id} is running on {host}; wait for it, or stop it with `ralph stop {}`", loop_id.short())]
+    Elsewhere {
+        /// Which run.
+        loop_id: LoopId,
+        /// The name of the machine.
+        host: String,
+    },
     /// The loop is complete; there is nothing to go on with.
     #[error("loop {0} is completed: there is nothing to resume")]
     AlreadyComplete(LoopId),
+    /// The loop lives in a session of the user's own.
+    #[error(
+        "loop {loop_id} runs in a Claude Code session in {workspace}: continue it there, or end it with `ralph stop {}`",
+        loop_id.short()
+    )]
+    InSession {
+        /// Which loop.
+        loop_id: LoopId,
+        /// Its folder.
+        workspace: String,
+    },
+    /// The loop lived in a session of the user's own, which nobody can start.
+    #[error(
+        "loop {loop_id} ran in a Claude Code session and is over: continue it with another agent, as in `ralph resume {} \
+         --agent claude`, or start a new one in a session with `ralph session start`",
+        loop_id.short()
+    )]
+    SessionOver {
+        /// Which loop.
+        loop_id: LoopId,
+    },
     /// The loop hit a limit and would hit it again at once.
     #[error("loop {loop_id} ended with {reason}: {hint}")]
     LimitStands {

@@ -53,6 +53,12 @@ impl Home {
         self.workspace(root).join("swap")
     }
 
+    /// The loop that lives in a session there, between its hooks.
+    #[must_use]
+    pub(crate) fn session_record(&self, root: &Path) -> PathBuf {
+        self.workspace(root).join("session.json")
+    }
+
     /// What belongs to one loop: prompts, logs, attempts.
     #[must_use]
     pub fn loop_folder(&self, loop_id: LoopId) -> LoopFolder {

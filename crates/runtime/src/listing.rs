@@ -9,18 +9,25 @@ use ralph_view::{ListEntry, RunStatus};
 use ralph_workspace::holder;
 
 use crate::home::Home;
+use crate::session::SessionRecord;
 
 /// Whether a run is marked as running and no process works on it: the process that did is gone. A run of another machine has
 /// no state here, so that nothing is known about its process.
-#[must_use]
-pub fn is_interrupted(entry: &RunEntry, home: &Home) -> bool {
+fn is_interrupted(entry: &RunEntry, home: &Home) -> bool {
     let state = home.workspace(Path::new(&entry.workspace));
     // Where the lock cannot be looked at, nothing is claimed about the loop.
     let works = || holder(&state).map_or(true, |holder| holder.is_some_and(|h| h.loop_id == entry.id));
-    entry.status == StoredStatus::Running && state.is_dir() && !works()
+    entry.status == StoredStatus::Running && state.is_dir() && !works() && in_session(entry, home).is_none()
 }
 
-/// A loop as a listing shows it.
+/// The session that a loop lives in, which has no process between two hooks.
+#[must_use]
+pub fn in_session(entry: &RunEntry, home: &Home) -> Option<SessionRecord> {
+    let record = SessionRecord::read(home, Path::new(&entry.workspace)).ok().flatten();
+    record.filter(|record| record.loop_id == entry.id && entry.status == StoredStatus::Running)
+}
+
+/// A loop as a listing shows it to those who know no more than the state directory. `Host::listed` also knows the machine.
 #[must_use]
 pub fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
     ListEntry {
@@ -33,6 +40,9 @@ pub fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
             StoredStatus::Aborted => RunStatus::Aborted,
             StoredStatus::Error => RunStatus::Error,
         },
+        host: None,
+        kind: entry.kind,
+        race: entry.parent,
         reason: entry.reason.clone(),
         objective: entry.objective.clone(),
         workspace: entry.workspace.clone(),

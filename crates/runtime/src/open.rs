@@ -13,7 +13,7 @@ use ralph_model::{
     Sandboxing, TreeHash, ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
-use ralph_store::{Head, NewRun, Settlement, StoreHandle};
+use ralph_store::{Head, NewRun, Recorded, Settlement, StoreHandle};
 use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
@@ -32,6 +32,7 @@ use crate::perform::{Answer, Context, WorkspaceState};
 use crate::pinned::Pinned;
 use crate::project;
 use crate::services::Services;
+use crate::session::SessionRecord;
 use crate::stops::Stops;
 
 /// How long the processes of a Ralph that died may take to end before a new one gives up waiting.
@@ -39,10 +40,10 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A loop that holds its workspace and waits to be run.
 pub struct Opened {
-    driver: Driver,
-    effects: Vec<Effect>,
+    pub(crate) driver: Driver,
+    pub(crate) effects: Vec<Effect>,
     // Released when the loop is over and every process of it is gone.
-    _lock: Lock,
+    pub(crate) _lock: Lock,
 }
 
 impl Opened {
@@ -90,7 +91,10 @@ pub(crate) async fn begin_as(
     mut config: LoopConfig,
     stops: Stops,
 ) -> Result<Opened, Error> {
-    let sandbox = sandbox_in_words(&services, &config)?;
+    let mut sandbox = sandbox_in_words(&services, &config)?;
+    if config.agent.is_in_session() {
+        sandbox.insert_str(0, "the checks only: ");
+    }
     let guard = Guard::new(&config.prohibited_paths)?;
     let services = services.of_run(loop_id);
     Home::make_private(services.home.root())?;
@@ -111,6 +115,10 @@ pub(crate) async fn begin_as(
     let commits = CommitWatch::since(head.clone().unwrap_or_default());
     let folder = services.home.loop_folder(loop_id);
     folder.make()?;
+    if config.agent.is_in_session() {
+        // Before the loop exists: one that nobody finds again could not be continued.
+        SessionRecord::new(loop_id, &config, (services.now)()).save(&services.home)?;
+    }
     let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
     let looked = blocking(move || {
         let tree = workspace.snapshot(loop_id, "start")?.tree;
@@ -129,6 +137,7 @@ pub(crate) async fn begin_as(
         if let Err(error) = fs::remove_dir_all(folder.root()) {
             tracing::warn!(%error, folder = ?folder.root(), "the folder of a loop that did not begin stays");
         }
+        SessionRecord::remove(&services.home, &root, loop_id);
     })?;
     let pins = ground.pinned.as_ref().map(|pinned| pinned.list().to_vec()).unwrap_or_default();
     let start = StartPoint {
@@ -255,55 +264,20 @@ async fn worktree(
 /// # Errors
 /// When the loop is complete, still runs, or would hit its limit again at once.
 pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
-    let services = services.of_run(loop_id);
-    let entry = services.store.run(loop_id).await?;
-    let root = PathBuf::from(&entry.workspace);
-    if !root.is_dir() {
-        return Err(Error::Gone { loop_id, workspace: entry.workspace });
-    }
-    // The lock first: while another process works on the loop its journal moves.
-    let site = Site::take(&services, loop_id, &root, stops.flag()).await?;
-    let recorded = services.store.journal(loop_id).await?;
-    let end = End::of::<Loop>(&recorded);
-    let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
+    let found = Found::find(services, loop_id, stops.flag()).await?;
     let limits = wanted.limits;
-    let folder = services.home.loop_folder(loop_id);
-    let is_certified = project::is_certified(&services.store, loop_id, &folder, &head).await?;
-    let untold = run.outcome().filter(|_| !is_certified).cloned();
-    let way = match (ensure_resumable(&services, loop_id, &run, &limits), untold) {
+    if found.run.facts().config.agent.is_in_session() {
+        refuse_session(&found, &limits)?;
+    }
+    let is_certified = found.is_certified().await?;
+    let untold = found.run.outcome().filter(|_| !is_certified).cloned();
+    let way = match (ensure_resumable(&found.services, loop_id, &found.run, &limits), untold) {
         (Ok(()), _) => ResumeMode::Continue,
         // The former process decided and died before it could say so: nothing is left to do but that.
         (Err(Error::AlreadyComplete(_) | Error::LimitStands { .. }), Some(outcome)) => ResumeMode::Finish(outcome),
         (Err(error), _) => return Err(error),
     };
-    folder.make()?;
-    let config = run.facts().config.clone();
-    let guard = Guard::new(&config.prohibited_paths)?;
-    let (start, pins) = (run.facts().start.tree.clone(), run.facts().start.pins.clone());
-    let commits = CommitWatch::since(repository::Head {
-        commit: run.facts().start.head.as_deref().and_then(CommitId::parse),
-        branch: run.facts().start.branch.clone(),
-    });
-    let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
-    let Site { lock, mut workspace, repository } = site;
-    let seq = head.seq;
-    let (ground, tree) = blocking(move || {
-        workspace.set_start(&start)?;
-        let tree = workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree;
-        let baseline = Baseline::load(&folders.guard())?;
-        let pinned = if pins.is_empty() {
-            None
-        } else {
-            Some(Pinned::load(&pins, &start, &asked, &environment, &folders.pins())?)
-        };
-        let checkout = checkout(&asked, &folders)?;
-        Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, tree))
-    })
-    .await?;
-    // From here on whatever another process still writes to the run is refused.
-    let lease = services.store.acquire(loop_id, Some(services.lease_holder())).await?;
-    let mut context = Context::new(services, lease, config, ground, repository, &lock);
-    let mut live = Live::reopened(lease, run, head, end);
+    let Reopened { mut context, mut live, tree, lock } = found.reopen().await?;
     let effects = match way {
         ResumeMode::Continue => go_on(&context, &mut live, tree, limits).await?,
         ResumeMode::Finish(outcome) => vec![Effect::Finish { outcome }],
@@ -314,8 +288,98 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
 }
 
+/// Only hooks continue a loop in a session, and only another agent continues one that is over.
+fn refuse_session(found: &Found, limits: &Limits) -> Result<(), Error> {
+    let loop_id = found.loop_id;
+    if found.run.outcome().is_none() {
+        return Err(Error::InSession { loop_id, workspace: found.run.facts().config.workspace.clone() });
+    }
+    if limits.agents.is_empty() { Err(Error::SessionOver { loop_id }) } else { Ok(()) }
+}
+
+/// A loop whose process is gone, with its workspace taken.
+pub(crate) struct Found {
+    pub(crate) services: Services,
+    pub(crate) loop_id: LoopId,
+    pub(crate) run: Loop,
+    pub(crate) recorded: Vec<Recorded>,
+    head: Head,
+    site: Site,
+}
+
+/// A loop that this process may write to again.
+pub(crate) struct Reopened {
+    pub(crate) context: Context,
+    pub(crate) live: Live,
+    /// The workspace as it was found.
+    pub(crate) tree: TreeHash,
+    pub(crate) lock: Lock,
+}
+
+impl Found {
+    /// Takes the workspace first: while another process works on the loop its journal moves.
+    pub(crate) async fn find(services: Services, loop_id: LoopId, stop: StopFlag) -> Result<Self, Error> {
+        let services = services.of_run(loop_id);
+        let entry = services.store.run(loop_id).await?;
+        services.ensure_not_elsewhere(&entry)?;
+        let root = PathBuf::from(&entry.workspace);
+        if !root.is_dir() {
+            return Err(Error::Gone { loop_id, workspace: entry.workspace });
+        }
+        let site = Site::take(&services, loop_id, &root, stop).await?;
+        let recorded = services.store.journal(loop_id).await?;
+        let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
+        Ok(Self { services, loop_id, run, recorded, head, site })
+    }
+
+    /// Whether everything was told of its end.
+    pub(crate) async fn is_certified(&self) -> Result<bool, Error> {
+        let folder = self.services.home.loop_folder(self.loop_id);
+        Ok(project::is_certified(&self.services.store, self.loop_id, &folder, &self.head).await?)
+    }
+
+    /// Looks at the workspace and acquires the loop: from here on whatever another process still writes to it is refused.
+    pub(crate) async fn reopen(self) -> Result<Reopened, Error> {
+        let Self { services, loop_id, run, recorded, head, site } = self;
+        let folder = services.home.loop_folder(loop_id);
+        folder.make()?;
+        let config = run.facts().config.clone();
+        let guard = Guard::new(&config.prohibited_paths)?;
+        let (start, pins) = (run.facts().start.tree.clone(), run.facts().start.pins.clone());
+        let commits = CommitWatch::since(repository::Head {
+            commit: run.facts().start.head.as_deref().and_then(CommitId::parse),
+            branch: run.facts().start.branch.clone(),
+        });
+        let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
+        let Site { lock, mut workspace, repository } = site;
+        let seq = head.seq;
+        let (ground, tree) = blocking(move || {
+            workspace.set_start(&start)?;
+            let tree = workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree;
+            let baseline = Baseline::load(&folders.guard())?;
+            let pinned = if pins.is_empty() {
+                None
+            } else {
+                Some(Pinned::load(&pins, &start, &asked, &environment, &folders.pins())?)
+            };
+            let checkout = checkout(&asked, &folders)?;
+            Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, tree))
+        })
+        .await?;
+        let lease = services.store.acquire(loop_id, Some(services.lease_holder())).await?;
+        let context = Context::new(services, lease, config, ground, repository, &lock);
+        let live = Live::reopened(lease, run, head, End::of::<Loop>(&recorded));
+        Ok(Reopened { context, live, tree, lock })
+    }
+}
+
 /// Declares what the former process left unanswered lost, and goes on.
-async fn go_on(context: &Context, live: &mut Live, tree: TreeHash, limits: Limits) -> Result<Vec<Effect>, Error> {
+pub(crate) async fn go_on(
+    context: &Context,
+    live: &mut Live,
+    tree: TreeHash,
+    limits: Limits,
+) -> Result<Vec<Effect>, Error> {
     if live.run.outcome().is_some() {
         refuse_committed(context, live).await?;
     }
@@ -421,8 +485,11 @@ struct Site {
 impl Site {
     /// On a thread of its own: what a dead process left behind may take seconds to end, and Ctrl-C is heard meanwhile.
     async fn take(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
-        let (services, root) = (services.clone(), root.to_owned());
-        blocking(move || Self::take_now(&services, loop_id, &root, stop)).await
+        let (taking, folder) = (services.clone(), root.to_owned());
+        let site = blocking(move || Self::take_now(&taking, loop_id, &folder, stop)).await?;
+        // Nobody holds the lock for a loop in a session between its hooks.
+        SessionRecord::refuse_other(services, loop_id, root).await?;
+        Ok(site)
     }
 
     fn take_now(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {

@@ -5,6 +5,7 @@ mod begin;
 mod checks;
 mod place;
 mod restore;
+mod session;
 mod settings;
 mod tripwire;
 
@@ -31,6 +32,7 @@ use crate::pinned::Pinned;
 use crate::services::Services;
 pub(crate) use checks::Before;
 pub(crate) use place::remove_tree;
+pub(crate) use session::{Pass as SessionPass, Turn};
 pub(crate) use tripwire::Claimed;
 
 /// What the effects of one loop work with.
@@ -53,6 +55,8 @@ pub(crate) struct Context {
     pub(crate) runners: Vec<Runner>,
     /// The workspace's lock, which every process tree of the loop holds too.
     pub(crate) hold: Vec<Arc<OwnedFd>>,
+    /// How far the records of a session were read.
+    pub(crate) read_until: Mutex<ralph_agents::Offsets>,
     /// Settings of agents that cannot be put back, and files that are too large, as far as the user knows of them.
     told: Mutex<BTreeSet<String>>,
 }
@@ -79,6 +83,8 @@ pub(crate) enum Task {
     },
     Begin(begin::Beginning),
     Agent(agent::Pass),
+    /// A turn of an agent in a session of the user's own, which is over.
+    Turn(session::Pass),
     RestoreProhibited {
         attempt: Attempt,
     },
@@ -140,7 +146,7 @@ impl Task {
         match self {
             Self::Baseline { .. } => "RunBaseline",
             Self::Begin(_) => "BeginIteration",
-            Self::Agent(_) => "RunAgent",
+            Self::Agent(_) | Self::Turn(_) => "RunAgent",
             Self::RestoreProhibited { .. } => "RestoreProhibited",
             Self::Checks { .. } => "RunChecks",
             Self::Tripwire { .. } => "TripWire",
@@ -234,6 +240,7 @@ impl Context {
             root: ground.workspace.root().to_owned(),
             ground: Arc::new(Mutex::new(ground)),
             hold: lock.descriptors(),
+            read_until: Mutex::default(),
             told: Mutex::default(),
             services,
             loop_id,
@@ -248,6 +255,7 @@ impl Context {
             Task::Baseline { attempt, tree } => self.run_baseline(attempt, tree, stop).await,
             Task::Begin(beginning) => self.begin_iteration(beginning, stop).await,
             Task::Agent(pass) => self.run_agent(pass, stop).await,
+            Task::Turn(pass) => self.finish_turn(pass).await,
             Task::RestoreProhibited { attempt } => self.restore_prohibited(attempt).await,
             Task::Checks { iteration, attempt, start, evidence, before } => {
                 self.run_checks(iteration, attempt, start, evidence, *before, stop).await

@@ -108,6 +108,7 @@ pub async fn begin_race(
 /// # Errors
 /// When the race is over, or its journal cannot be followed.
 pub async fn resume_race(services: Services, id: RunId, stops: Stops) -> Result<OpenedRace, Error> {
+    services.ensure_not_elsewhere(&services.store.run(id).await?)?;
     let recorded = services.store.journal(id).await?;
     let (end, head) = (End::of::<RaceRun>(&recorded), head_of(id, &recorded));
     let run = replay::<RaceRun>(id, recorded)?;

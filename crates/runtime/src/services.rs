@@ -7,11 +7,12 @@ use std::sync::Arc;
 use ralph_agents::{Agent, AgentServices};
 use ralph_model::{AgentSpec, Caps, LoopId, PriceList, Timestamp};
 use ralph_process::{Level, Supervisor};
-use ralph_store::{LeaseHolder, Machine, StoreHandle};
+use ralph_store::{LeaseHolder, Machine, RunEntry, StoreHandle};
 use ralph_text::Redactor;
 use ralph_view::{Progress, Update};
 use ralph_workspace::repository::Author;
 
+use crate::error::Error;
 use crate::home::Home;
 
 /// How long other machines take the holder of a lease for alive that does not renew it.
@@ -124,6 +125,14 @@ impl Services {
     /// When a lease expires that is renewed now.
     pub(crate) fn lease_end(&self) -> Timestamp {
         Timestamp((self.now)().0.saturating_add(LEASE_MILLIS))
+    }
+
+    /// Refuses a run that a process on another machine works on.
+    pub(crate) fn ensure_not_elsewhere(&self, entry: &RunEntry) -> Result<(), Error> {
+        match entry.held_elsewhere(&self.machine, (self.now)()) {
+            Some(machine) => Err(Error::Elsewhere { loop_id: entry.id, host: machine.host.clone() }),
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn warn(&self, text: impl Into<String>) {

@@ -222,6 +222,16 @@ pub struct RunEntry {
     pub head: Head,
 }
 
+impl RunEntry {
+    /// The other machine on which a process holds the run, where its lease is fresh. Clocks that differ by more than a lease lasts
+    /// make this wrong, and nothing else: a process that lost its lease cannot write.
+    #[must_use]
+    pub fn held_elsewhere(&self, here: &Machine, now: Timestamp) -> Option<&Machine> {
+        let is_fresh = self.lease_until.is_some_and(|until| until > now);
+        self.machine.as_ref().filter(|machine| is_fresh && *machine != here)
+    }
+}
+
 /// Which runs to list. The default is all.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {

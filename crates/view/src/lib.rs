@@ -7,6 +7,7 @@
 mod fold;
 mod ledger;
 mod list;
+mod race;
 mod render;
 mod result;
 mod run;
@@ -16,6 +17,7 @@ pub use ralph_model::wire;
 pub use fold::{Folded, RunFold, fold, opened};
 pub use ledger::ledger;
 pub use list::{ListEntry, RaceView, RacingView};
+pub use race::RaceRunView;
 pub use render::{agent_found, check_found, counted, dollars, iteration_found};
 pub use result::{CandidateView, RaceResult, RunResult};
 pub use run::{CauseView, CheckView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView};
@@ -27,6 +29,8 @@ pub use update::{Delta, Progress, Update, What};
 struct Documents {
     /// `ralph show --json`.
     run: RunView,
+    /// `ralph show --json` of a race.
+    race: RaceRunView,
     /// `ralph list --json`.
     list: Vec<ListEntry>,
     /// `ralph run --json` and `ralph resume --json`.

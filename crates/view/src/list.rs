@@ -1,6 +1,6 @@
 //! Runs in a listing, and the candidates of a race.
 
-use ralph_model::{LoopId, Money, Timestamp};
+use ralph_model::{AgentSpec, LoopId, Money, RunKind, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,17 @@ pub struct ListEntry {
     pub loop_id: LoopId,
     /// The eight characters that people type.
     pub short: String,
+    /// What it is.
+    #[serde(default)]
+    pub kind: RunKind,
+    /// The race that it is a candidate of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub race: Option<LoopId>,
     /// How it stands.
     pub status: RunStatus,
+    /// The machine that it runs on, where that is not this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Why it was aborted, or what failed.
     pub reason: Option<String>,
     /// What it is about.
@@ -50,13 +59,15 @@ pub struct ListEntry {
 }
 
 impl ListEntry {
-    /// The state in one word.
+    /// The state in a word or two.
     #[must_use]
-    pub fn state(&self) -> &str {
-        match (self.status, &self.reason) {
-            (RunStatus::Aborted, Some(reason)) => reason,
-            (RunStatus::Completed, _) if !self.verified => "COMPLETED (unverified)",
-            (status, _) => status.name(),
+    pub fn state(&self) -> String {
+        match (self.status, &self.reason, &self.host) {
+            (RunStatus::Aborted, Some(reason), _) => reason.clone(),
+            (RunStatus::Completed, ..) if !self.verified => "COMPLETED (unverified)".to_owned(),
+            (RunStatus::Running, _, Some(host)) => format!("RUNNING on {host}"),
+            (RunStatus::Running, ..) if self.agent == AgentSpec::IN_SESSION => "RUNNING (in session)".to_owned(),
+            (status, ..) => status.name().to_owned(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Sentences about runs that more than one screen or file shows.
 
 use ralph_engine::IterationRecord;
-use ralph_model::{AbortReason, AgentRun, CheckOutcome, Ended, Money, TestTally, Verdict};
+use ralph_model::{AbortReason, AgentRun, CheckOutcome, Cost, Ended, Money, TestTally, Verdict};
 
 use crate::run::{IterationView, RunStatus};
 
@@ -94,6 +94,9 @@ pub(crate) fn notes(record: &IterationRecord) -> Vec<String> {
     note(record.is_false_claim(), "false claim");
     note(record.undone, "undone");
     note(record.uncounted, "not counted");
+    // Where a charge stands for it, that is said at the end.
+    let is_unknown = record.run.as_ref().is_some_and(|run| run.cost == Cost::Unknown);
+    note(is_unknown && record.charged == Money::ZERO, "cost unknown");
     if let Some(run) = &record.run {
         notes.extend(run.faults.iter().map(ToString::to_string));
     }

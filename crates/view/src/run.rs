@@ -173,7 +173,12 @@ impl RunState {
     /// What it cost of what it may cost.
     #[must_use]
     pub fn money(&self) -> String {
-        if self.metered { format!("{} of {}", self.cost, self.max_cost) } else { "not metered".to_owned() }
+        match (self.metered, self.cost) {
+            (true, cost) => format!("{cost} of {}", self.max_cost),
+            (false, Money::ZERO) => "not metered".to_owned(),
+            // Of a session of the user's own.
+            (false, cost) => format!("{cost}, no limit"),
+        }
     }
 }
 
@@ -189,7 +194,7 @@ fn failing(run: &Loop) -> Vec<Option<u32>> {
     // A verdict that did not pass has at least one failure, also where no test counts it.
     let score = |verdict: &Verdict| verdict.failing().max(u32::from(!verdict.passed()));
     let facts = run.facts();
-    let decided = facts.iterations.len() - usize::from(run.has_open_iteration());
+    let decided = facts.iterations.len().saturating_sub(usize::from(run.has_open_iteration()));
     let told = facts.iterations.iter().take(decided).filter(|record| !record.uncounted || record.verdict.is_some());
     facts
         .baseline
@@ -206,6 +211,9 @@ pub struct RunView {
     /// How it stands.
     #[serde(flatten)]
     pub state: RunState,
+    /// The machine that it runs on, where that is not this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// What it is about.
     pub objective: String,
     /// Where it works.
@@ -250,6 +258,7 @@ impl RunView {
         let has_branch = facts.config.isolation == Isolation::Worktree || facts.commit.is_some();
         Self {
             state: RunState::new(loop_id, run),
+            host: None,
             objective: facts.config.objective.clone(),
             workspace: facts.config.workspace.clone(),
             branch: facts.start.branch.clone().filter(|_| has_branch),

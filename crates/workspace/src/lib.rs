@@ -33,6 +33,7 @@ mod stop;
 mod store;
 mod swap;
 mod tracked;
+mod untracked;
 mod workspace;
 
 pub use checkout::{Checkout, Synced};

@@ -1,6 +1,6 @@
 //! A workspace with its snapshots: scan, commit, compare, restore. Runs git only where no time is counted.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -261,13 +261,6 @@ impl Workspace {
         Ok(listed.iter().map(|(path, ..)| quote(path)).collect())
     }
 
-    /// The paths of all files and links that belonged to the workspace when it was last looked at, in no order, as the
-    /// system writes them.
-    #[must_use]
-    pub fn paths(&self) -> HashSet<Vec<u8>> {
-        self.directory.paths()
-    }
-
     /// Files that are too large to be read, as in [`Change`], sorted: that they change is seen, but they are neither kept nor
     /// put back.
     #[must_use]
@@ -407,6 +400,14 @@ impl Workspace {
     /// Makes sure that the workspace was looked at.
     pub(crate) fn scan_once(&mut self) -> Result<(), Error> {
         if self.scanned.is_none() {
+            self.scan()?;
+        }
+        Ok(())
+    }
+
+    /// Makes sure that nothing was changed here since the workspace was looked at.
+    pub(crate) fn scan_unless_looked(&mut self) -> Result<(), Error> {
+        if self.looked.is_none() {
             self.scan()?;
         }
         Ok(())

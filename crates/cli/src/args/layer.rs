@@ -54,7 +54,7 @@ impl From<&RunArgs> for Layer {
     }
 }
 
-fn several<T: Clone>(values: &[T]) -> Option<Vec<T>> {
+pub(super) fn several<T: Clone>(values: &[T]) -> Option<Vec<T>> {
     (!values.is_empty()).then(|| values.to_vec())
 }
 

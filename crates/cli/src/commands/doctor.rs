@@ -13,6 +13,7 @@ use std::path::Path;
 use anyhow::Result;
 use ralph_model::{AgentSpec, exit_code};
 use ralph_process::ReaperProgram;
+use ralph_store::RunEntry;
 use serde::Serialize;
 use serde_json::json;
 
@@ -37,6 +38,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// How usable an agent is here.
     pub(crate) readiness: Box<dyn Fn(&AgentSpec) -> Readiness + 'a>,
+    /// Whether a run was interrupted.
+    pub(crate) is_interrupted: Box<dyn Fn(&RunEntry) -> bool + 'a>,
     /// Where a person can be shown something.
     pub(crate) terminal: Terminal,
 }
@@ -52,6 +55,7 @@ impl<'a> Subject<'a> {
             level: host.level(),
             environment: host.check_environment(&[]),
             readiness: Box::new(|spec| host.readiness(spec)),
+            is_interrupted: Box::new(|entry| host.is_interrupted(entry)),
             terminal: match (std::io::stdin().is_terminal(), std::io::stderr().is_terminal()) {
                 (true, true) => Terminal::Whole,
                 (false, true) => Terminal::OutputOnly,

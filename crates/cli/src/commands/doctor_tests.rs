@@ -35,6 +35,7 @@ impl Scene {
                 "codex" => self.codex,
                 _ => Readiness::Missing,
             }),
+            is_interrupted: Box::new(|_| true),
             terminal: Terminal::None,
         };
         examine(&subject).await
@@ -184,6 +185,7 @@ async fn json_and_exit_code_agree() {
         level: ralph_process::Level::none("not tried here"),
         environment: vec![],
         readiness: Box::new(|_| Readiness::Usable),
+        is_interrupted: Box::new(|_| true),
         terminal: Terminal::None,
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());

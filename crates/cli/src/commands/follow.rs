@@ -134,9 +134,19 @@ async fn follow(
                 (error, None) => error.to_string(),
             };
             screen.say(&format!("error: {text}"))?;
-            use Error::{AlreadyComplete, LimitStands, Lock};
+            use Error::{AlreadyComplete, Elsewhere, InSession, LimitStands, Lock, SessionOver};
             let is_usage = error.rule().is_some()
-                || matches!(error, ralph_host::Error::Runtime(Lock(_) | AlreadyComplete(_) | LimitStands { .. }));
+                || matches!(
+                    error,
+                    ralph_host::Error::Runtime(
+                        Lock(_)
+                            | Elsewhere { .. }
+                            | AlreadyComplete(_)
+                            | LimitStands { .. }
+                            | InSession { .. }
+                            | SessionOver { .. }
+                    )
+                );
             if args.json && !is_usage {
                 screen.json(&broken_off(&store, opened_as, &text).await)?;
             }
@@ -296,7 +306,7 @@ fn standing(number: usize, candidate: &CandidateView, winner: Option<&CandidateV
     format!("\n  candidate {number} ({agent}), loop {}: {mark}, {iterations}, {cost}", loop_id.short())
 }
 
-fn summary(result: &RunResult, cost: Money, hints: Hints) -> String {
+pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> String {
     let short = result.loop_id.short();
     let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
     let cost = dollars(cost);

@@ -37,20 +37,33 @@ pub(crate) fn guard(list: Option<OsString>, input: &mut dyn Read, out: &mut dyn 
 
 fn answer(list: &Path, input: &mut dyn Read) -> Option<Value> {
     let List { root, globs } = serde_json::from_slice(&std::fs::read(list).ok()?).ok()?;
-    let guard = Guard::new(&globs).ok()?;
     let mut event = Vec::new();
     input.take(MAX_BYTES).read_to_end(&mut event).ok()?;
     let asked: Asked = serde_json::from_slice(&event).ok()?;
-    let paths = ["file_path", "notebook_path"].into_iter().filter_map(|name| asked.tool_input.get(name)?.as_str());
-    let (path, glob) = paths.into_iter().find_map(|path| Some((path, guard.forbids(&root, Path::new(path))?)))?;
-    let reason = format!("{path} is prohibited in this loop ({glob}): leave it as it is");
-    Some(json!({
+    refusal(&root, &globs, &asked.tool_input)
+}
+
+/// The answer that refuses a tool call, where it names a path that is prohibited.
+pub(crate) fn refusal(root: &Path, globs: &[String], tool_input: &Value) -> Option<Value> {
+    let guard = Guard::new(globs).ok()?;
+    let (path, glob) = paths(tool_input).find_map(|path| Some((path, guard.forbids(root, Path::new(path))?)))?;
+    Some(denial(&format!("{path} is prohibited in this loop ({glob}): leave it as it is")))
+}
+
+/// The paths that a tool call would write.
+pub(crate) fn paths(tool_input: &Value) -> impl Iterator<Item = &str> {
+    ["file_path", "notebook_path"].into_iter().filter_map(|name| tool_input.get(name)?.as_str())
+}
+
+/// The answer that refuses a tool call.
+pub(crate) fn denial(reason: &str) -> Value {
+    json!({
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "deny",
             "permissionDecisionReason": reason,
         }
-    }))
+    })
 }
 
 #[cfg(test)]

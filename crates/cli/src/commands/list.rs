@@ -1,9 +1,8 @@
-//! `ralph list`: loops, newest first.
+//! `ralph list`: loops and races, newest first.
 
 use std::path::Path;
 
-use ralph_model::RunKind;
-use ralph_runtime::{Home, is_interrupted, listed};
+use ralph_model::{LoopId, RunKind};
 use ralph_store::{Filter, RunEntry, RunStatus as StoredStatus, StoreHandle};
 use ralph_view::ListEntry;
 
@@ -18,10 +17,7 @@ use ralph_host::Host;
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let entries = match ralph_host::database::open_existing(&around.dirs).await? {
-        Some(store) => {
-            let home = around.home();
-            chosen(&store, &args, around).await?.iter().map(|entry| listed(entry, &home)).collect()
-        }
+        Some(store) => chosen(&store, &args, around).await?.iter().map(|entry| around.listed(entry)).collect(),
         None => Vec::new(),
     };
     if args.json {
@@ -38,14 +34,21 @@ pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) 
 async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::Result<Vec<RunEntry>> {
     let status = args.status.map(stored);
     let entries = if args.all {
-        store.runs(&Filter { status, kind: Some(RunKind::Loop), ..Filter::default() }).await?
+        store.runs(&Filter { status, ..Filter::default() }).await?
     } else {
-        of_workspace(store, &around.current.canonicalize()?, status).await?
+        let workspace = Some(around.current.canonicalize()?.to_string_lossy().into_owned());
+        store.runs(&Filter { workspace, status, ..Filter::default() }).await?
     };
-    let home = around.home();
-    let wanted = |entry: &RunEntry| args.status.is_none_or(|status| matches(status, entry, &home));
+    let wanted = |entry: &RunEntry| args.status.is_none_or(|status| matches(status, entry, around));
+    let entries: Vec<RunEntry> = entries.into_iter().filter(wanted).collect();
+    // A race counts once, with all of its candidates.
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
-    Ok(entries.into_iter().filter(wanted).take(limit).collect())
+    let is_listed = |id: LoopId| entries.iter().any(|entry| entry.id == id);
+    let first: Vec<LoopId> =
+        entries.iter().filter(|entry| !entry.parent.is_some_and(is_listed)).take(limit).map(|entry| entry.id).collect();
+    let is_chosen =
+        |entry: &RunEntry| first.contains(&entry.id) || entry.parent.is_some_and(|race| first.contains(&race));
+    Ok(entries.into_iter().filter(is_chosen).collect())
 }
 
 /// Loops that work in a folder, or in a worktree that was made for it.
@@ -81,28 +84,38 @@ const fn stored(word: StatusWord) -> StoredStatus {
     }
 }
 
-fn matches(word: StatusWord, entry: &RunEntry, home: &Home) -> bool {
+fn matches(word: StatusWord, entry: &RunEntry, around: &Host) -> bool {
     match word {
-        StatusWord::Running => !is_interrupted(entry, home),
-        StatusWord::Interrupted => is_interrupted(entry, home),
+        StatusWord::Running => !around.is_interrupted(entry),
+        StatusWord::Interrupted => around.is_interrupted(entry),
         StatusWord::Completed | StatusWord::Aborted | StatusWord::Error => true,
     }
 }
 
 fn table(entries: &[ListEntry]) -> String {
     let mut rows = vec![["LOOP", "STATE", "ITERATIONS", "COST", "AGE", "OBJECTIVE"].map(str::to_owned)];
-    for entry in entries {
+    let is_listed = |race: LoopId| entries.iter().any(|entry| entry.loop_id == race);
+    for entry in entries.iter().filter(|entry| !entry.race.is_some_and(is_listed)) {
         let objective = entry.objective.lines().next().unwrap_or_default();
-        rows.push([
-            entry.short.clone(),
-            entry.state().to_owned(),
-            entry.iterations.to_string(),
-            entry.cost.to_string(),
-            now().since(entry.started_at).to_string(),
-            shortened(objective, 50),
-        ]);
+        if entry.kind != RunKind::Race {
+            rows.push(row(entry, entry.short.clone(), shortened(objective, 50)));
+            continue;
+        }
+        // The oldest first: that is their order.
+        let candidates: Vec<&ListEntry> =
+            entries.iter().rev().filter(|candidate| candidate.race == Some(entry.loop_id)).collect();
+        let objective = format!("race of {}: {objective}", candidates.len());
+        rows.push(row(entry, entry.short.clone(), shortened(&objective, 50)));
+        for candidate in candidates {
+            rows.push(row(candidate, format!("  {}", candidate.short), format!("candidate: {}", candidate.agent)));
+        }
     }
     columns(&rows)
+}
+
+fn row(entry: &ListEntry, name: String, about: String) -> [String; 6] {
+    let age = now().since(entry.started_at).to_string();
+    [name, entry.state(), entry.iterations.to_string(), entry.cost.to_string(), age, about]
 }
 
 /// The beginning of a text.

@@ -1,6 +1,7 @@
 //! `ralph logs`: what an agent or a check printed, as it was written down.
 
 mod follow;
+mod journal;
 mod output;
 
 use std::fs::File;

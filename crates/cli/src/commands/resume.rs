@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::bail;
 use ralph_engine::Limits;
 use ralph_model::RunKind;
-use ralph_runtime::{Home, Resume, is_interrupted};
+use ralph_runtime::Resume;
 use ralph_store::{Broken, RunEntry, RunStatus, Seq, StoreHandle};
 
 use super::follow::{self, Following, Hints};
@@ -14,7 +14,7 @@ use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
 use ralph_config::agents::{instead, prices, refuse_late_cost, refuse_unpriced};
-use ralph_host::Host;
+use ralph_host::{Host, Liveness};
 
 /// Goes on with the loop that is meant and follows it to its end.
 ///
@@ -30,7 +30,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         return race(args, &store, &entry, around, screen).await;
     }
     if let Some(seq) = args.discard_after {
-        refuse_to_discard(&store, &entry, &around.home()).await?;
+        refuse_to_discard(&store, &entry, around).await?;
         let aside = store.quarantine_after(entry.id, Seq(seq)).await?;
         screen.say(&format!(
             "{} journal entries after {seq} were set aside (batch {}); nothing was deleted",
@@ -102,9 +102,9 @@ async fn race(
 }
 
 /// Only what is broken may be set aside, and never under the hands of whoever works on it.
-async fn refuse_to_discard(store: &StoreHandle, entry: &RunEntry, home: &Home) -> anyhow::Result<()> {
+async fn refuse_to_discard(store: &StoreHandle, entry: &RunEntry, around: &Host) -> anyhow::Result<()> {
     let short = entry.id.short();
-    if entry.status == RunStatus::Running && !is_interrupted(entry, home) {
+    if matches!(around.liveness(entry), Liveness::Here | Liveness::Elsewhere { .. }) {
         bail!("loop {short} runs: its journal cannot be changed now");
     }
     if store.verify(entry.id).await?.broken.is_none() {

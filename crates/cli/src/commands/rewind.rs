@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use ralph_engine::Facts;
 use ralph_model::TreeHash;
-use ralph_runtime::take_out_leftovers;
+use ralph_runtime::{SessionRecord, take_out_leftovers};
+use ralph_store::RunStatus;
 use ralph_workspace::{Holder, Lock, Options, StopFlag, Workspace};
 
 use crate::args::{RewindArgs, RewindTarget};
@@ -30,6 +31,12 @@ pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>
     let holder =
         Holder { loop_id: entry.id, pid: std::process::id(), started_at: now(), workspace: entry.workspace.clone() };
     let _lock = Lock::take(&state, &holder, Duration::from_secs(5))?;
+    if let Some(record) = SessionRecord::read(&around.home(), root)?
+        && store.run(record.loop_id).await.is_ok_and(|entry| entry.status == RunStatus::Running)
+    {
+        let (loop_id, workspace) = (record.loop_id, entry.workspace);
+        return Err(ralph_runtime::Error::InSession { loop_id, workspace }.into());
+    }
     let mut workspace = open(around, root)?;
     // A Ralph that died while checks ran left other files in the place of the workspace's own.
     take_out_leftovers(&around.home(), &mut workspace, root)?;

@@ -40,6 +40,7 @@ async fn prepare(args: &RunArgs, around: &Host) -> anyhow::Result<Prepared> {
         objective: objective(args, &mut std::io::stdin().lock())?,
         workspace: args.workspace.clone(),
         race: args.race,
+        agent: None,
     };
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };

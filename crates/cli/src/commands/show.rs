@@ -1,11 +1,11 @@
-//! `ralph show`: one loop, as its journal tells it.
+//! `ralph show`: one loop or race, from its journal.
 
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use ralph_model::{Iteration, Millis};
-use ralph_runtime::listed;
-use ralph_view::{IterationView, ListEntry, RaceView, RunStatus, RunView, VerdictView};
+use ralph_model::{Iteration, Millis, RunKind};
+use ralph_store::{Filter, RunEntry, StoreHandle};
+use ralph_view::{IterationView, ListEntry, RaceRunView, RaceView, RunStatus, RunView, VerdictView};
 
 use super::list::{columns, of_race};
 use crate::args::ShowArgs;
@@ -13,7 +13,7 @@ use crate::journal::{find_loop, view};
 use crate::screen::Screen;
 use ralph_host::Host;
 
-/// Shows one loop.
+/// Shows one loop or race.
 ///
 /// # Errors
 /// When the loop is unknown or its journal cannot be followed.
@@ -31,13 +31,16 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
         screen.result(&prompt)?;
         return Ok(0);
     }
-    let home = around.home();
-    let candidates: Vec<ListEntry> = of_race(&store, &entry).await?.iter().map(|one| listed(one, &home)).collect();
+    if entry.kind == RunKind::Race {
+        return show_race(&store, &entry, args.json, around, screen).await;
+    }
+    let candidates: Vec<ListEntry> = of_race(&store, &entry).await?.iter().map(|one| around.listed(one)).collect();
     let mut run = view(&store, entry.id).await?;
-    let listed = listed(&entry, &home);
+    let listed = around.listed(&entry);
     // As the listing has it: in the words of the Ralph that wrote it.
     (run.state.status, run.state.reason) = (listed.status, listed.reason.clone());
     run.race = RaceView::new(&candidates);
+    run.host = listed.host.clone();
     // The branch of a candidate that is not kept is gone.
     if run.race.is_some() && !run.state.verified && !Path::new(&run.workspace).is_dir() {
         run.branch = None;
@@ -45,9 +48,62 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
     if args.json {
         screen.json(&serde_json::to_value(run)?)?;
     } else {
-        screen.result(&as_text(&run, listed.state(), &candidates))?;
+        screen.result(&as_text(&run, &listed.state(), &candidates))?;
     }
     Ok(0)
+}
+
+async fn show_race(
+    store: &StoreHandle,
+    entry: &RunEntry,
+    as_json: bool,
+    around: &Host,
+    screen: &mut Screen<'_>,
+) -> anyhow::Result<u8> {
+    let race = ralph_runtime::read_race(store, entry.id).await?;
+    let candidates = store.runs(&Filter { parent: Some(entry.id), ..Filter::default() }).await?;
+    let candidates: Vec<ListEntry> = candidates.iter().map(|one| around.listed(one)).collect();
+    let view = RaceRunView::new(around.listed(entry), &race, &candidates);
+    if as_json {
+        screen.json(&serde_json::to_value(view)?)?;
+    } else {
+        screen.result(&race_as_text(&view))?;
+    }
+    Ok(0)
+}
+
+fn race_as_text(race: &RaceRunView) -> String {
+    let RaceRunView { entry, winner, budget, candidates } = race;
+    let winner = match (winner, entry.status) {
+        (Some(winner), _) => winner.short(),
+        (None, RunStatus::Running | RunStatus::Interrupted) => "none yet".to_owned(),
+        (None, RunStatus::Completed | RunStatus::Aborted | RunStatus::Error) => "none".to_owned(),
+    };
+    let mut rows = vec![["CANDIDATE", "STATE", "ITERATIONS", "COST", "AGENT", "WORKSPACE"].map(str::to_owned)];
+    for one in candidates {
+        let gone = if Path::new(&one.workspace).is_dir() { "" } else { " (removed)" };
+        rows.push([
+            one.short.clone(),
+            one.state(),
+            one.iterations.to_string(),
+            one.cost.to_string(),
+            one.agent.clone(),
+            format!("{}{gone}", one.workspace),
+        ]);
+    }
+    format!(
+        "race {}  {}\n  id         {}\n  workspace  {}\n  started    {}\n  iterations {}\n  money      {} of {budget}\n  \
+         winner     {winner}\n\n{}\n\n{}",
+        entry.short,
+        entry.state(),
+        entry.loop_id,
+        entry.workspace,
+        entry.started_at.rfc3339(),
+        entry.iterations,
+        entry.cost,
+        indent(&entry.objective),
+        columns(&rows),
+    )
 }
 
 fn race(race: &RaceView, run: &RunView, candidates: &[ListEntry]) -> String {

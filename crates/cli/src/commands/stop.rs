@@ -1,9 +1,10 @@
 //! `ralph stop`: asks a running loop to end.
 
-use ralph_runtime::{is_interrupted, listed};
+use ralph_runtime::in_session;
 use ralph_store::{RunStatus, StopMode};
 use serde_json::json;
 
+use super::session;
 use crate::args::StopArgs;
 use crate::input::now;
 use crate::journal::find_loop;
@@ -19,10 +20,15 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     let entry = find_loop(&store, &args.loop_name).await?;
     let short = entry.id.short();
     if entry.status != RunStatus::Running {
-        anyhow::bail!("loop {short} is over ({})", listed(&entry, &around.home()).state());
+        anyhow::bail!("loop {short} is over ({})", around.listed(&entry).state());
     }
-    if is_interrupted(&entry, &around.home()) {
+    if around.is_interrupted(&entry) {
         anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");
+    }
+    if let Some(record) = in_session(&entry, &around.home())
+        && !session::is_at_work(&record, around)
+    {
+        return session::cancel_loop(record, around, store, args.json, screen).await;
     }
     let (how, when) = if args.now { (StopMode::Now, "now") } else { (StopMode::AfterIteration, "after its iteration") };
     store.request_stop(entry.id, how, now()).await?;

@@ -18,3 +18,4 @@ mod place;
 #[path = "../suite/mcp/server.rs"]
 #[expect(dead_code, reason = "shared with a suite that uses more of it")]
 mod server;
+mod session;

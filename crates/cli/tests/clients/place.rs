@@ -57,6 +57,11 @@ impl Place {
         Self { client, user, repo, model, variables, folder }
     }
 
+    /// What the program needs to talk to the model.
+    pub fn variables(&self) -> Vec<(&'static str, String)> {
+        self.variables.clone()
+    }
+
     /// Where the work is done.
     pub fn workspace(&self) -> PathBuf {
         self.repo.path().join(self.folder)

@@ -30,6 +30,9 @@ mod survivors;
 mod agents;
 mod race;
 
+// Loops in a session of the user's own.
+mod session;
+
 // Manners, words and surroundings.
 mod commands;
 mod completion;

@@ -239,7 +239,8 @@ fn without_a_winner_everything_is_kept_and_the_end_is_that_of_a_loop() {
     // Nobody guesses which of them is meant.
     let several = scene.user.ralph(scene.repo.path(), ["resume"]).with_code(1).stderr;
     let listed = scene.user.ralph(scene.repo.path(), ["list", "--json"]).ok().json();
-    let shorts: Vec<&str> = listed.as_array().unwrap().iter().map(|one| text(&one["short"])).collect();
+    let loops = listed.as_array().unwrap().iter().filter(|one| one["kind"] == "loop");
+    let shorts: Vec<&str> = loops.map(|one| text(&one["short"])).collect();
     assert_eq!(shorts.len(), 5, "{listed}");
     assert!(several.contains("2 candidates of a race without a winner"), "{several}");
     for (place, short) in shorts.iter().enumerate() {
@@ -386,11 +387,52 @@ fn a_killed_race_leaves_nobody_behind_and_each_candidate_can_go_on() {
     scene.assert_gone(SOON);
     let listed = scene.user.ralph(&scene.user.home(), ["list", "--all", "--json"]).ok().json();
     let loops = listed.as_array().unwrap();
-    assert!(loops.len() == 3 && loops.iter().all(|one| one["status"] == "INTERRUPTED"), "{listed}");
+    assert!(loops.len() == 4 && loops.iter().all(|one| one["status"] == "INTERRUPTED"), "{listed}");
+    let kinds: Vec<&Value> = loops.iter().map(|one| &one["kind"]).collect();
+    assert_eq!(kinds, ["loop", "loop", "loop", "race"], "{listed}");
     let id = text(&loops[0]["loopId"]);
     let result = scene.user.ralph(scene.repo.path(), ["resume", id, "--json"]).ok().json();
     assert_eq!((&result["verified"], &result["iterations"]), (&true.into(), &2.into()), "{result}");
     assert_eq!(micros(&result["costUSD"]), 50_000, "what it reported before is kept: {result}");
+}
+
+#[test]
+fn a_race_is_listed_shown_and_stopped_by_its_id() {
+    let scene = Scene::endless();
+    let names = ["one", "two", "three"];
+    let child = scene.start(3, &names, 3, &CHECK);
+    scene.wait_for(&names);
+    let listed = scene.user.ralph(scene.repo.path(), ["list", "--json"]).ok().json();
+    let race = listed.as_array().unwrap().iter().find(|one| one["kind"] == "race").expect("the race is listed");
+    let (id, short) = (text(&race["loopId"]), text(&race["short"]));
+    assert_eq!(race["status"], "RUNNING", "{listed}");
+    let candidates: Vec<&Value> = listed.as_array().unwrap().iter().filter(|one| one["race"] == *id).collect();
+    assert_eq!(candidates.len(), 3, "{listed}");
+
+    // A limit counts the race once, and cuts no candidate off.
+    let table = scene.user.ralph(scene.repo.path(), ["list", "--limit", "1"]).ok().stdout;
+    let rows: Vec<&str> = table.lines().skip(1).collect();
+    assert!(rows.len() == 4 && rows[0].starts_with(short) && rows[0].contains("race of 3: "), "{table}");
+    for (row, name) in rows[1..].iter().zip(names) {
+        assert!(row.starts_with("  ") && row.ends_with(&format!("candidate: {name}")), "{table}");
+    }
+
+    let shown = scene.user.ralph(scene.repo.path(), ["show", id]).ok().stdout;
+    for line in [&format!("race {short}  RUNNING"), "  winner     none yet", "CANDIDATE"] {
+        assert!(shown.contains(line), "{line} is missing:\n{shown}");
+    }
+    let view = scene.user.show(id);
+    let agents: Vec<&Value> = view["candidates"].as_array().unwrap().iter().map(|one| &one["agent"]).collect();
+    assert_eq!(agents, ["one", "two", "three"], "{view}");
+    assert_eq!(view["winner"], Value::Null, "{view}");
+
+    scene.user.ralph(scene.repo.path(), ["stop", id, "--now"]).ok();
+    finish(child).with_code(19);
+    let view = scene.user.show(id);
+    assert_eq!((&view["status"], &view["reason"]), (&"ABORTED".into(), &"CANCELLED".into()), "{view}");
+    assert!(view["budgetUSD"].as_f64() > Some(0.0) && micros(&view["costUSD"]) == 60_000, "{view}");
+    let requests = query(&scene.user, "SELECT COUNT(*) FROM events WHERE kind = 'stopRequested'");
+    assert_eq!(requests, [["4"]], "the race and each candidate hear of it once");
 }
 
 #[test]

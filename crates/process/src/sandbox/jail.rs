@@ -31,8 +31,7 @@ const WAYS_OUT: CapabilitySet = CapabilitySet::SYS_ADMIN
 pub(super) const GO: [u8; 1] = [1];
 
 /// The whole life of the stage. It returns only when the program could not be started, and has said so then.
-pub(crate) fn jail_main() -> io::Result<()> {
-    let mut socket = launch::control_socket()?;
+pub(crate) fn jail_main(mut socket: UnixStream) -> io::Result<()> {
     let (request, descriptors) = wire::receive_request(&mut socket)?;
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
     let why = match confine(&request) {

@@ -7,9 +7,9 @@
 //! ```
 //!
 //! - A stage of its own, because nothing that restricts a process can be undone, and the reaper has to stay free to signal
-//!   the tree. It costs one `exec`, which is done ahead where another run like this one is expected. A restricted thread
-//!   of the reaper would cost none, but the program could trace that thread, and through the memory that it shares with the
-//!   others it would be out.
+//!   the tree. Where another run like this one is expected, the next reaper forks its stage ahead, while it has a single thread;
+//!   else the stage costs an `exec` of the whole program. A restricted thread of the reaper would cost neither, but the program
+//!   could trace that thread, and through the memory that it shares with the others it would be out.
 //! - The stage knows of no variable of the program before it executes it: a preloaded library would run unrestricted.
 //! - bubblewrap stays behind as a process that turns a death by signal into an exit code. It is killed before the stage
 //!   becomes the program, which is then a child of the reaper like any other, with its own exit code and its own signals.
@@ -29,7 +29,7 @@ pub use plan::Unenforceable;
 pub use probe::probe;
 
 pub(crate) use jail::{JAIL, jail_main};
-pub(crate) use stage::{Stage, start};
+pub(crate) use stage::{Forked, Stage, start};
 
 use std::ffi::OsString;
 use std::path::PathBuf;

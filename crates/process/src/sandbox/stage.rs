@@ -1,19 +1,19 @@
 //! Starts a program through the stage that confines it. Runs in the reaper, before any of its threads waits for children.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Signal, WaitOptions};
+use rustix::process::{Pid, Signal, WaitOptions};
 
 use super::bubblewrap::{self, User};
 use super::jail::GO;
@@ -72,19 +72,26 @@ fn confined(
 /// The stage while it restricts itself.
 pub(crate) struct Stage {
     /// The stage itself or bubblewrap, of which the stage is then a child.
-    child: Child,
+    child: Process,
     socket: UnixStream,
-    words: File,
+    /// What bubblewrap, or a stage that was executed, has to say.
+    words: Option<File>,
     frames: Frames,
     bubblewrap: Option<PathBuf>,
 }
 
 impl Stage {
-    /// Starts one that waits for its request, so that no program has to wait for it. It ends with its reaper.
-    pub(crate) fn ahead(arguments: impl Iterator<Item = OsString>) -> Result<Self, String> {
-        let mut command = Command::new("/proc/self/exe");
-        command.args(arguments).env_clear();
-        Self::spawn(command, None)
+    /// Makes one that waits for its request, so that no program has to wait for it. It ends with its reaper, which may have one
+    /// thread only.
+    pub(crate) fn fork() -> io::Result<Forked> {
+        let (socket, theirs) = pair()?;
+        match fork::fork()? {
+            fork::Fork::Child => Ok(Forked::Stage(theirs)),
+            fork::Fork::Parent(child) => {
+                let child = Process::new(child)?;
+                Ok(Forked::Reaper(Self { child, socket, words: None, frames: Frames::default(), bubblewrap: None }))
+            }
+        }
     }
 
     /// Starts one for this request.
@@ -105,8 +112,7 @@ impl Stage {
     }
 
     fn spawn(mut command: Command, bubblewrap: Option<PathBuf>) -> Result<Self, String> {
-        let (socket, theirs) = UnixStream::pair().map_err(told)?;
-        socket.set_read_timeout(Some(TIMEOUT)).and_then(|()| socket.set_write_timeout(Some(TIMEOUT))).map_err(told)?;
+        let (socket, theirs) = pair().map_err(told)?;
         let (words, their_words) = pipe_with(PipeFlags::CLOEXEC).map_err(told)?;
         command.arg(JAIL).current_dir("/");
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::from(their_words));
@@ -114,7 +120,8 @@ impl Stage {
             Some(bubblewrap) => format!("{}: {error}", bubblewrap.display()),
             None => told(error),
         })?;
-        Ok(Self { child, socket, words: words.into(), frames: Frames::default(), bubblewrap })
+        let child = i32::try_from(child.id()).map_err(io::Error::other).and_then(Process::new).map_err(told)?;
+        Ok(Self { child, socket, words: Some(words.into()), frames: Frames::default(), bubblewrap })
     }
 
     /// Gives it the request with everything that the program gets. Gives why that was impossible.
@@ -125,7 +132,7 @@ impl Stage {
 
     /// Whether it still waits for something to do: an agent may have killed it.
     fn is_waiting(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        matches!(self.child.wait(WaitOptions::NOHANG), Ok(None))
     }
 
     fn send(&mut self, request: &[u8], outputs: &[OwnedFd; 3]) -> io::Result<()> {
@@ -147,7 +154,7 @@ impl Stage {
     fn executed(&mut self) -> Result<(), String> {
         if self.bubblewrap.is_some() {
             // It would report the death of the program in words of its own. Without it the program is a child of the reaper.
-            self.child.kill().and_then(|()| self.child.wait()).map_err(|error| unconfined(&told(error)))?;
+            self.child.end().map_err(|error| unconfined(&told(error)))?;
         }
         match self.socket.write_all(&GO).and_then(|()| self.report()) {
             // Executing the program closed the last other end.
@@ -168,9 +175,8 @@ impl Stage {
 
     /// Ends a stage that nobody needs.
     pub(crate) fn discard(mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // Only of a process that is not there can that be impossible.
+        let _ = self.child.end();
     }
 
     /// The next report; none at the end of the socket.
@@ -191,13 +197,11 @@ impl Stage {
 
     /// Ends it, and says for people what went wrong: in the words of bubblewrap, where it had some.
     fn failed(&mut self, error: &io::Error) -> String {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let status = self.child.wait();
+        let status = self.child.end();
         let mut words = Vec::new();
         // A stage that lives on inside bubblewrap holds the pipe open, so only what is there is read.
-        if rustix::io::ioctl_fionbio(&self.words, true).is_ok() {
-            let _ = (&self.words).take(MAX_WORDS).read_to_end(&mut words);
+        if let Some(said) = self.words.as_ref().filter(|said| rustix::io::ioctl_fionbio(said, true).is_ok()) {
+            let _ = said.take(MAX_WORDS).read_to_end(&mut words);
         }
         let words = sanitize(String::from_utf8_lossy(&words).trim()).into_owned();
         match (error.kind(), status) {
@@ -209,6 +213,55 @@ impl Stage {
             (_, Err(error)) => error.to_string(),
         }
     }
+}
+
+/// A stage that was forked, as either side of the fork sees it.
+pub(crate) enum Forked {
+    /// The reaper, with its stage.
+    Reaper(Stage),
+    /// The stage, with its socket.
+    Stage(UnixStream),
+}
+
+/// A child of this process, until it is reaped.
+struct Process {
+    pid: Pid,
+    ended: Option<ExitStatus>,
+}
+
+impl Process {
+    fn new(pid: i32) -> io::Result<Self> {
+        Ok(Self { pid: Pid::from_raw(pid).ok_or(io::ErrorKind::InvalidData)?, ended: None })
+    }
+
+    fn wait(&mut self, options: WaitOptions) -> io::Result<Option<ExitStatus>> {
+        while self.ended.is_none() {
+            match rustix::process::waitpid(Some(self.pid), options) {
+                Ok(Some((_, status))) => self.ended = Some(ExitStatus::from_raw(status.as_raw())),
+                Ok(None) => break,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(self.ended)
+    }
+
+    /// Kills and reaps it, unless that is done already.
+    fn end(&mut self) -> io::Result<ExitStatus> {
+        if self.ended.is_none() {
+            // It may have ended already.
+            let _ = rustix::process::kill_process(self.pid, Signal::KILL);
+        }
+        self.wait(WaitOptions::empty())?.ok_or_else(|| io::ErrorKind::InvalidData.into())
+    }
+}
+
+/// The socket between reaper and stage.
+fn pair() -> io::Result<(UnixStream, UnixStream)> {
+    let (socket, theirs) = UnixStream::pair()?;
+    socket.set_read_timeout(Some(TIMEOUT))?;
+    socket.set_write_timeout(Some(TIMEOUT))?;
+    Ok((socket, theirs))
 }
 
 /// Ends and reaps every child, adopted ones too.

@@ -7,8 +7,9 @@ use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, 
 use ralph_engine::{DayBudget, Event};
 use ralph_model::{AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, Money, OutputRef, TreeHash, Violation};
 use ralph_process::{Network, Sandbox};
-use ralph_store::ArtifactKind;
+use ralph_store::{Artifact, ArtifactKind};
 use ralph_view::Progress;
+use ralph_workspace::repository::Head;
 use ralph_workspace::{Guard, Repository};
 
 use super::restore::with_committed;
@@ -27,6 +28,21 @@ pub(crate) struct Pass {
     pub(super) agent: Box<AgentSpec>,
     pub(super) task: AgentTask,
     pub(super) before: TreeHash,
+}
+
+/// A run that has ended, as far as it is known without its stream.
+pub(super) struct Seen<'a> {
+    pub(super) iteration: Iteration,
+    pub(super) attempt: Attempt,
+    pub(super) agent: &'a AgentSpec,
+    pub(super) log: &'a Path,
+    /// The workspace before it.
+    pub(super) before: TreeHash,
+    /// The commit that was checked out before it; none where its commits are not counted.
+    pub(super) head: Option<Head>,
+    pub(super) budget: Option<Money>,
+    /// What it was told, as a file.
+    pub(super) prompt: Option<Artifact>,
 }
 
 struct Left {
@@ -51,8 +67,16 @@ impl Context {
         self.clear_attempt(attempt).await;
         let tree = if observed.is_ok() { Tree::Gone } else { Tree::Unknown };
         self.put_settings_back(settings, tree, attempt).await;
-        let observed = observed?;
-        self.warn_of_unpriced(&observed.unpriced);
+        let (budget, prompt) = (task.budget, Some(prompt));
+        self.seen(Seen { iteration, attempt, agent: &agent, log: &log, before, head, budget, prompt }, observed?).await
+    }
+
+    /// Looks at what an agent left behind that has ended, and puts everything together.
+    pub(super) async fn seen(&self, seen: Seen<'_>, observed: Observed) -> Result<Answer, Error> {
+        let Seen { iteration, attempt, agent, log, before, head, budget, prompt } = seen;
+        if budget.is_some() {
+            self.warn_of_unpriced(&observed.unpriced);
+        }
         let left = match self.look(iteration, before.clone()).await {
             // What the run cost counts all the same. Whoever resumes records the workspace as it is then.
             Err(Error::Workspace(ralph_workspace::Error::Stopped)) => {
@@ -64,11 +88,11 @@ impl Context {
             head.and_then(|head| repository.commits_since(head.commit.as_ref()).ok()).unwrap_or(0)
         };
         let commits = self.on_repository(since).await?.unwrap_or(0);
-        let reserved = task.budget.unwrap_or(Money::ZERO);
+        let reserved = budget.unwrap_or(Money::ZERO);
         let charged = observed.cost.charge(reserved);
-        let day = self.day_after(attempt, task.budget.is_some(), charged).await?;
+        let day = self.day_after(attempt, budget.is_some(), charged).await?;
         let output = OutputRef {
-            file: self.relative_log(&log),
+            file: self.relative_log(log),
             bytes: observed.output.bytes,
             sha256: observed.output.sha256,
             cut: observed.output.cut,
@@ -93,7 +117,7 @@ impl Context {
         };
         let money = settlement(attempt, reserved, charged);
         let event = Event::AgentFinished { attempt, run: Box::new(run), day, claim: None };
-        Ok(Answer { event, money, artifacts: vec![prompt] })
+        Ok(Answer { event, money, artifacts: prompt.into_iter().collect() })
     }
 
     /// Where and how a process of the agent runs.

@@ -26,8 +26,9 @@ pub(crate) struct Beginning {
 /// The clock on the wall is looked at this often while a service is waited for: a computer that slept is not late.
 const CLOCK_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A look at the workspace that ended this recently is as good as a new one: the one after the checks, where there is no pause.
-const RECENT: Duration = Duration::from_millis(250);
+/// Where there is no pause, a look at the workspace that ended this recently is as good as a new one: the one after the checks. Long
+/// enough for a slow machine to record the verdict meanwhile.
+const RECENT: Duration = Duration::from_secs(1);
 
 impl Context {
     pub(super) async fn begin_iteration(
@@ -47,13 +48,14 @@ impl Context {
             () = rest => {}
             _ = stop.wait_for(Option::is_some) => return refused(Refusal::Stopped),
         }
+        let recent = if pause == Millis(0) && wait.is_none() { RECENT } else { Duration::ZERO };
         let loop_id = self.loop_id;
         let committed = self.committed().await?;
         let (violations, snapshot) = self
             .with_workspace(move |ground| {
                 let violations = ground.workspace.guard_check(&ground.guard, &ground.baseline)?;
                 let label = format!("iteration-{iteration}-before");
-                Ok((violations, ground.workspace.snapshot_recent(loop_id, &label, RECENT)?))
+                Ok((violations, ground.workspace.snapshot_recent(loop_id, &label, recent)?))
             })
             .await?;
         let violations = with_committed(violations, committed);

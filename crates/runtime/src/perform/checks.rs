@@ -27,7 +27,6 @@ use super::place::{Caches, CheckEnv};
 use super::{Answer, Context, Start, WorkspaceState};
 use crate::error::Error;
 use crate::pinned::Looked;
-use crate::untracked_digest::beside;
 
 /// One look of the checks at the work.
 struct Round {
@@ -278,8 +277,7 @@ impl Context {
 
     /// What lies in the workspace besides the tree that was seen there last.
     async fn beside(&self) -> Result<String, Error> {
-        let root = self.root.clone();
-        self.with_workspace(move |ground| Ok(beside(&root, &ground.workspace.paths()))).await
+        self.with_workspace(|ground| Ok(ground.workspace.untracked_digest()?)).await
     }
 
     pub(super) async fn snapshot(&self, label: String) -> Result<TreeHash, Error> {

@@ -6,7 +6,7 @@ mod scripted;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ralph_agents::AgentServices;
 use ralph_engine::{Limits, Stop, StopBy, StopWhen};
@@ -16,7 +16,8 @@ use ralph_model::{
 };
 use ralph_process::{Level, ReaperProgram, Supervisor};
 use ralph_runtime::{Home, Opened, Resume, Services, begin, resume, stops, verify_run};
-use ralph_store::{ArtifactKind, Machine, open_sqlite};
+use ralph_store::{ArtifactKind, Machine, StopMode, open_postgres, open_sqlite};
+use ralph_testkit::postgres::Cluster;
 use ralph_view::{Delta, Progress, RunResult, RunStatus, Update, What};
 use sha2::{Digest as _, Sha256};
 use sqlx::Connection as _;
@@ -35,12 +36,14 @@ struct Lab {
     updates: Arc<Mutex<Vec<Update>>>,
     /// Which start of the machine it is.
     boot: &'static str,
+    /// A server to use instead of a file.
+    server: Option<String>,
 }
 
 impl Lab {
     fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         let folder = ralph_testkit::scratch();
-        let lab = Self { folder, script: Script::new(turns), updates: Arc::default(), boot: "1" };
+        let lab = Self { folder, script: Script::new(turns), updates: Arc::default(), boot: "1", server: None };
         fs::create_dir(lab.workspace()).unwrap();
         fs::write(lab.workspace().join("answer"), "wrong\n").unwrap();
         fs::write(lab.workspace().join("check.sh"), CHECK).unwrap();
@@ -72,7 +75,10 @@ impl Lab {
         let (script, updates) = (Arc::clone(&self.script), Arc::clone(&self.updates));
         let path = std::env::var_os("PATH").unwrap();
         Services {
-            store: open_sqlite(&home.database()).await.unwrap(),
+            store: match &self.server {
+                Some(url) => open_postgres(url).await.unwrap(),
+                None => open_sqlite(&home.database()).await.unwrap(),
+            },
             home,
             machine: Machine { host: "here".into(), boot: self.boot.into() },
             supervisor: Arc::new(Supervisor::new(reaper, Arc::default())),
@@ -244,6 +250,38 @@ async fn a_request_to_stop_reaches_the_agent_and_ends_the_loop() {
     lab.proven(result.loop_id).await;
 }
 
+/// How long it takes from a request of another process to the end of a loop whose agent waits.
+async fn time_to_stop(lab: &Lab) -> Duration {
+    let opened = lab.open(lab.config()).await;
+    let loop_id = opened.loop_id();
+    let other = lab.services().await.store;
+    let (result, asked) = tokio::join!(finished(opened), async {
+        lab.script.waiting.notified().await;
+        // Long after the look at the start.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let asked = Instant::now();
+        other.request_stop(loop_id, StopMode::Now, now()).await.unwrap();
+        asked
+    });
+    assert_eq!(result.reason, Some(AbortReason::Cancelled), "{result:?}");
+    asked.elapsed()
+}
+
+#[tokio::test]
+async fn a_request_of_another_process_arrives_within_a_second() {
+    let cluster = Cluster::start();
+    for server in [None, Some(cluster.create_database("stops"))] {
+        let mut lab = Lab::new((0..3).map(|_| Turn { waits: true, ..Turn::idle() }));
+        lab.server = server;
+        let mut best = Duration::MAX;
+        // A busy machine may be late once.
+        for _ in 0..3 {
+            best = best.min(time_to_stop(&lab).await);
+        }
+        assert!(best < Duration::from_secs(1), "{best:?} with {:?}", lab.server);
+    }
+}
+
 #[tokio::test]
 async fn an_agent_that_may_have_run_uses_up_its_iteration_and_is_charged_what_it_reported() {
     let lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
@@ -268,6 +306,8 @@ async fn after_a_reboot_an_agent_may_have_run_whose_start_was_not_recorded() {
     let mut lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
     let loop_id = lab.crash_while_the_agent_waits().await;
     lab.forget_that_the_agent_began(loop_id).await;
+    // A reboot takes longer than a lease lasts.
+    lab.execute("UPDATE loops SET lease_until = 0").await;
     lab.boot = "2";
     let result = lab.resumed(loop_id).await;
     assert_eq!((result.status, result.iterations), (RunStatus::Completed, 2), "{result:?}");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, RawDir, fstat, fstatfs, statat};
 use rustix::io::Errno;
 
-use super::{Compared, Directory, Entry, FileState, Node, OwnRules, Scan};
+use super::{Beside, Compared, Directory, Entry, FileState, Node, OwnRules, Scan};
 use crate::Error;
 use crate::rules::{Folder, Rules, is_ignored};
 use crate::stamp::Stamp;
@@ -62,9 +62,17 @@ impl Scan<'_> {
         let mut old: HashMap<CString, Node> =
             directory.entries.drain(..).map(|entry| (entry.name, entry.node)).collect();
         let mut kept = 0;
+        directory.beside.clear();
         for (name, kind) in names {
             self.poll.check()?;
-            let Some(ignored) = self.belongs(fd, &name, kind, directory.ignored)? else { continue };
+            let ignored = match self.belongs(fd, &name, kind, directory.ignored)? {
+                Belongs::ToTree { ignored } => ignored,
+                Belongs::Beside => {
+                    directory.beside.push(Beside { name, is_folder: kind == FileType::Directory });
+                    continue;
+                }
+                Belongs::ToRalph => continue,
+            };
             let node = match (kind, old.remove(&name)) {
                 (FileType::Directory, Some(Node::Directory(mut child))) => {
                     kept += 1;
@@ -89,27 +97,26 @@ impl Scan<'_> {
         Ok(if same { Compared::Same } else { Compared::Changed })
     }
 
-    /// `None` when the name does not belong to the tree, else whether it is there only because it is tracked.
     fn belongs(
         &mut self,
         fd: BorrowedFd<'_>,
         name: &CStr,
         kind: FileType,
         above_ignored: bool,
-    ) -> Result<Option<bool>, Error> {
+    ) -> Result<Belongs, Error> {
         let bytes = name.to_bytes();
         if bytes == b".git" || (bytes == b".ralph" && self.path.is_empty()) {
-            return Ok(None);
+            return Ok(Belongs::Beside);
         }
         let folder = match kind {
             FileType::Directory => Folder::Yes,
             FileType::RegularFile | FileType::Symlink => Folder::No,
             // Pipes, sockets and devices have no content to keep.
-            _ => return Ok(None),
+            _ => return Ok(Belongs::Beside),
         };
         // Ralph's own state may lie in the workspace; it changes with every snapshot.
         if folder == Folder::Yes && self.is_own_state(fd, name)? {
-            return Ok(None);
+            return Ok(Belongs::ToRalph);
         }
         let length = self.path.len();
         self.path.extend_from_slice(bytes);
@@ -120,7 +127,7 @@ impl Scan<'_> {
                 Folder::No => self.tracked.has(&self.path),
             };
         self.path.truncate(length);
-        Ok(wanted.then_some(ignored))
+        Ok(if wanted { Belongs::ToTree { ignored } } else { Belongs::Beside })
     }
 
     fn is_own_state(&self, fd: BorrowedFd<'_>, name: &CStr) -> Result<bool, Error> {
@@ -167,6 +174,16 @@ impl Scan<'_> {
         directory.rules = Some(OwnRules { stamp, racy, content, rules });
         Ok(Compared::Changed)
     }
+}
+
+/// What a name in a folder belongs to.
+enum Belongs {
+    /// The tree; of what is ignored, only because it is tracked.
+    ToTree { ignored: bool },
+    /// Nothing that a snapshot keeps.
+    Beside,
+    /// Ralph's own state.
+    ToRalph,
 }
 
 /// Whether a folder's list of names has a `.gitignore`.

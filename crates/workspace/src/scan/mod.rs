@@ -11,8 +11,7 @@ mod listing;
 mod verify;
 
 use std::cmp::Ordering;
-use std::collections::HashSet;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::sync::Arc;
@@ -47,6 +46,8 @@ pub(crate) struct Directory {
     stamp: Option<Stamp>,
     /// What belongs to the tree, in git's order.
     entries: Vec<Entry>,
+    /// The other names in it.
+    beside: Vec<Beside>,
     /// Its `.gitignore`.
     rules: Option<OwnRules>,
     /// Its tree, once computed; the empty tree when nothing in it belongs to the snapshot.
@@ -58,15 +59,17 @@ pub(crate) struct Directory {
 }
 
 impl Directory {
-    /// The paths of everything that belongs to the tree, as the last scan saw it.
-    pub(crate) fn paths(&self) -> HashSet<Vec<u8>> {
-        let mut found = HashSet::new();
-        self.each(|path, entry| {
-            if !matches!(entry.node, Node::Directory(_)) {
-                found.insert(path.to_vec());
-            }
-        });
-        found
+    /// The names in it that do not belong to the tree, as the last scan saw it.
+    pub(crate) fn beside(&self) -> &[Beside] {
+        &self.beside
+    }
+
+    /// The folders in it that belong to the tree, as the last scan saw it.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = (&CStr, &Self)> {
+        self.entries.iter().filter_map(|entry| match &entry.node {
+            Node::Directory(child) => Some((entry.name.as_c_str(), &**child)),
+            Node::File(_) | Node::Closed => None,
+        })
     }
 
     /// Calls `visit` for everything below, a folder before what is in it.
@@ -128,6 +131,12 @@ impl Drop for Directory {
             open.extend(folder.take_folders());
         }
     }
+}
+
+/// A name in a folder that does not belong to the tree.
+pub(crate) struct Beside {
+    pub(crate) name: CString,
+    pub(crate) is_folder: bool,
 }
 
 struct OwnRules {

@@ -17,3 +17,4 @@ mod snapshot;
 mod stop;
 mod support;
 mod unreadable;
+mod untracked;

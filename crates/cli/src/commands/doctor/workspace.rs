@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ralph_checks::{detect, first_word_missing};
 use ralph_model::{AgentSpec, LoopConfig, Money};
-use ralph_runtime::{Home, is_interrupted, plan};
+use ralph_runtime::{Home, plan};
 use ralph_store::{Filter, RunStatus, StoreHandle};
 use ralph_workspace::{Repository, holder};
 
@@ -26,7 +26,7 @@ pub(super) async fn findings(subject: &Subject<'_>, git: Option<&Path>) -> Vec<F
     findings.push(verification(subject, &workspace));
     findings.extend(protection(subject, &workspace));
     findings.push(lock(subject, &workspace));
-    findings.extend(leftovers(store.as_ref(), &Home::new(subject.dirs.state.clone())).await);
+    findings.extend(leftovers(store.as_ref(), subject).await);
     findings
 }
 
@@ -123,14 +123,14 @@ fn lock(subject: &Subject<'_>, workspace: &Path) -> Finding {
 }
 
 /// Loops of any workspace that were running when their process died.
-async fn leftovers(store: Option<&StoreHandle>, home: &Home) -> Vec<Finding> {
+async fn leftovers(store: Option<&StoreHandle>, subject: &Subject<'_>) -> Vec<Finding> {
     let Some(store) = store else { return Vec::new() };
     let running = Filter { status: Some(RunStatus::Running), ..Filter::default() };
     let loops = match store.runs(&running).await {
         Ok(loops) => loops,
         Err(error) => return vec![Finding::warn("leftovers", error.to_string(), "see `database`")],
     };
-    let found = loops.iter().filter(|entry| is_interrupted(entry, home)).map(|entry| {
+    let found = loops.iter().filter(|entry| (subject.is_interrupted)(entry)).map(|entry| {
         let id = entry.id.short();
         let detail = format!("loop {id} in {} was interrupted", entry.workspace);
         Finding::warn("leftovers", detail, format!("ralph resume {id}"))

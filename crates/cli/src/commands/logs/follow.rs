@@ -8,17 +8,17 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Context as _;
 use ralph_model::LoopId;
-use ralph_runtime::listed;
 use ralph_store::StoreHandle;
 use ralph_text::sanitize;
 use ralph_view::{RunStatus, RunView};
 
+use super::journal::FollowedLoop;
 use super::output::Output;
 use super::{Shown, readable};
-use crate::journal::view;
 use crate::screen::Screen;
 use ralph_host::Host;
 
+/// How often the files are looked at: what agents and checks print is in no journal.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Prints all outputs, each below a line that says what it is, and goes on with new ones until the loop is over.
@@ -29,14 +29,16 @@ pub(super) async fn follow(
     raw: bool,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
-    let (home, redactor) = (&around.home(), around.redactor());
-    let logs = home.loop_folder(loop_id).logs();
+    let redactor = around.redactor();
+    let logs = around.home().loop_folder(loop_id).logs();
     let mut page = Page { out: &mut *screen.out, at_start: true };
     let (mut seen, mut owing): (BTreeSet<String>, Vec<String>) = (BTreeSet::new(), Vec::new());
     let mut current: Option<Shown> = None;
+    let mut followed = FollowedLoop::open(store, loop_id).await?;
     loop {
+        followed.catch_up().await?;
         // Before the files are looked for: a loop that is over writes no more of them.
-        let entry = listed(&store.run(loop_id).await?, home);
+        let entry = around.listed(followed.entry());
         let over = entry.status != RunStatus::Running;
         for name in in_order(&logs) {
             if seen.contains(&name) {
@@ -46,7 +48,9 @@ pub(super) async fn follow(
             if let Some(mut shown) = current.take() {
                 page.finish(&mut shown)?;
             }
-            let run = view(store, loop_id).await?;
+            // What became of the output before was recorded before this one was begun.
+            followed.refresh().await?;
+            let run = followed.view();
             settle(&mut owing, &run, &mut page)?;
             let outcome = outcome(&name, &run);
             let told = outcome.as_ref().map(|outcome| format!(": {outcome}")).unwrap_or_default();
@@ -66,11 +70,14 @@ pub(super) async fn follow(
             if let Some(mut shown) = current.take() {
                 page.finish(&mut shown)?;
             }
-            settle(&mut owing, &view(store, loop_id).await?, &mut page)?;
+            settle(&mut owing, &followed.view(), &mut page)?;
             page.line(&format!("==> loop {}: {} <==", loop_id.short(), entry.state()))?;
             return Ok(0);
         }
-        tokio::time::sleep(POLL_INTERVAL).await;
+        tokio::select! {
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
+            () = followed.changed() => {}
+        }
     }
 }
 

@@ -18,7 +18,8 @@ pub(super) async fn touch(session: &mut Session<'_>, id: &str, at: Timestamp) ->
 pub(super) async fn get(session: &mut Session<'_>, id: &str) -> Result<AgentEntry> {
     let row = session.row("SELECT id, created_at, last_seen_at FROM agents WHERE id = $1", values![id]).await?;
     let row = row.ok_or_else(|| Error::UnknownEntry { what: "agent", id: id.to_owned() })?;
-    let held = "SELECT id, agent FROM tasks WHERE status IN ('pending', 'in_progress') AND agent = $1 ORDER BY id";
+    // Both columns of the index, or SQLite may read all tasks that the agent ever had.
+    let held = "SELECT id, agent FROM tasks WHERE agent = $1 AND lease_until IS NOT NULL AND lease_until >= 0";
     let held = session.rows(held, values![id]).await?;
     entry(&row, &mut tasks_by_agent(&held)?)
 }
@@ -26,7 +27,7 @@ pub(super) async fn get(session: &mut Session<'_>, id: &str) -> Result<AgentEntr
 pub(super) async fn list(session: &mut Session<'_>, limit: u32) -> Result<Vec<AgentEntry>> {
     let all = "SELECT id, created_at, last_seen_at FROM agents ORDER BY last_seen_at DESC, id LIMIT $1";
     let rows = session.rows(all, values![limit]).await?;
-    let held = "SELECT id, agent FROM tasks WHERE status IN ('pending', 'in_progress') ORDER BY id";
+    let held = "SELECT id, agent FROM tasks WHERE lease_until IS NOT NULL AND lease_until >= 0";
     let held = session.rows(held, values![]).await?;
     let mut tasks = tasks_by_agent(&held)?;
     rows.iter().map(|row| entry(row, &mut tasks)).collect()
@@ -44,7 +45,8 @@ fn tasks_by_agent(rows: &[Row<'_>]) -> Result<HashMap<String, Vec<TaskId>>> {
 
 fn entry(row: &Row<'_>, tasks: &mut HashMap<String, Vec<TaskId>>) -> Result<AgentEntry> {
     let id: String = row.get("id")?;
-    let tasks = tasks.remove(&id).unwrap_or_default();
+    let mut tasks = tasks.remove(&id).unwrap_or_default();
+    tasks.sort_unstable();
     Ok(AgentEntry {
         id,
         busy: !tasks.is_empty(),

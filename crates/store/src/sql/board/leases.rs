@@ -27,7 +27,7 @@ pub(super) async fn heads(session: &mut Session<'_>, claim: &Claim) -> Result<He
     let mut values: Vec<Value> = values![claim.at];
     // Repeats the condition of the index literally, or SQLite does not use it. A held task has no place in a queue.
     let mut sql = "SELECT '' AS queue, CAST(0 AS BIGINT) AS priority, '' AS id WHERE EXISTS (SELECT 1 FROM tasks \
-         WHERE status IN ('pending', 'in_progress') AND lease_until <= $1)"
+         WHERE lease_until IS NOT NULL AND lease_until <= $1)"
         .to_owned();
     for queue in queues(claim) {
         values.push(queue.into());
@@ -211,7 +211,7 @@ pub(super) async fn release(session: &mut Session<'_>, lease: TaskLease, at: Tim
 
 /// Whether some lease expired.
 pub(super) async fn has_expired(session: &mut Session<'_>, at: Timestamp) -> Result<bool> {
-    let one = "SELECT epoch FROM tasks WHERE status IN ('pending', 'in_progress') AND lease_until <= $1 LIMIT 1";
+    let one = "SELECT epoch FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1 LIMIT 1";
     Ok(session.row(one, values![at]).await?.is_some())
 }
 
@@ -221,12 +221,12 @@ pub(super) async fn expire_one(session: &mut Session<'_>, at: Timestamp) -> Resu
         Dialect::Sqlite => concat!(
             "SELECT ",
             columns!(),
-            " FROM tasks WHERE status IN ('pending', 'in_progress') AND lease_until <= $1 ORDER BY lease_until LIMIT 1"
+            " FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1 ORDER BY lease_until LIMIT 1"
         ),
         Dialect::Postgres => concat!(
             "SELECT ",
             columns!(),
-            " FROM tasks WHERE status IN ('pending', 'in_progress') AND lease_until <= $1 ORDER BY lease_until LIMIT 1 \
+            " FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1 ORDER BY lease_until LIMIT 1 \
              FOR NO KEY UPDATE SKIP LOCKED"
         ),
     };

@@ -42,7 +42,9 @@ pub(in crate::sql) const TABLES: &[&str] = &[
     )",
     "CREATE INDEX tasks_to_claim ON tasks (queue, priority DESC, id)
         WHERE status IN ('unassigned', 'offered') AND blocked_by = 0",
-    "CREATE INDEX tasks_held ON tasks (lease_until) WHERE status IN ('pending', 'in_progress')",
+    // Only a held task has a lease.
+    "CREATE INDEX tasks_held ON tasks (lease_until) WHERE lease_until IS NOT NULL",
+    "CREATE INDEX tasks_held_by_agent ON tasks (agent, lease_until) WHERE lease_until IS NOT NULL",
     "CREATE INDEX tasks_by_status ON tasks (status, id)",
     "CREATE INDEX tasks_by_agent ON tasks (agent, id) WHERE agent IS NOT NULL",
     "CREATE TABLE task_tags (

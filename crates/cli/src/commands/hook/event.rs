@@ -1,0 +1,63 @@
+//! The events of Claude Code's hooks, as far as anybody here looks at them.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// Which event it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The agent stops.
+    Stop,
+    /// The agent is about to summarise its context.
+    PreCompact,
+    /// A session begins, or goes on with another context.
+    SessionStart,
+    /// The agent is about to call a tool.
+    PreToolUse,
+    /// One that nothing is done about.
+    Other,
+}
+
+/// An event.
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) kind: Kind,
+    /// The session's id.
+    pub(super) session: String,
+    /// The session's records.
+    pub(super) transcript: Option<PathBuf>,
+    /// Where the agent is.
+    pub(super) folder: Option<PathBuf>,
+    /// What the tool is called with.
+    pub(super) tool_input: Value,
+    /// The agent works because an earlier stop was blocked.
+    pub(super) is_blocked: bool,
+    /// The agent's last message.
+    pub(super) message: String,
+}
+
+impl Event {
+    /// Reads an event; none where the bytes are not an object. What is missing or of another type says nothing.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let mut value: Value = serde_json::from_slice(bytes).ok().filter(Value::is_object)?;
+        let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        let path = |name: &str| Some(PathBuf::from(text(name))).filter(|path| path.is_absolute());
+        let kind = match text("hook_event_name").as_str() {
+            "Stop" => Kind::Stop,
+            "PreCompact" => Kind::PreCompact,
+            "SessionStart" => Kind::SessionStart,
+            "PreToolUse" => Kind::PreToolUse,
+            _ => Kind::Other,
+        };
+        Some(Self {
+            kind,
+            session: text("session_id"),
+            transcript: path("transcript_path"),
+            folder: path("cwd"),
+            is_blocked: value["stop_hook_active"] == Value::Bool(true),
+            message: text("last_assistant_message"),
+            tool_input: value["tool_input"].take(),
+        })
+    }
+}

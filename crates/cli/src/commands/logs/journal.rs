@@ -1,0 +1,90 @@
+//! A journal that is followed: read once, then event by event when the store says that it changed.
+
+use anyhow::Context as _;
+use ralph_engine::Event;
+use ralph_model::LoopId;
+use ralph_store::{Change, Changes, Error, RunEntry, Seq, StoreHandle};
+use ralph_view::{RunFold, RunView};
+
+use crate::journal::read_to_end;
+
+/// How many events are read at a time.
+const BATCH: u32 = 100;
+
+/// A loop, kept up to date.
+pub(super) struct FollowedLoop<'a> {
+    store: &'a StoreHandle,
+    loop_id: LoopId,
+    changes: Changes,
+    /// What the listing has.
+    entry: RunEntry,
+    fold: RunFold,
+    seq: Seq,
+    is_stale: bool,
+}
+
+impl<'a> FollowedLoop<'a> {
+    pub(super) async fn open(store: &'a StoreHandle, loop_id: LoopId) -> anyhow::Result<Self> {
+        // First, so that nothing is written between the look and the notifications.
+        let changes = store.subscribe();
+        let entry = store.run(loop_id).await?;
+        let (run, head) = read_to_end(store, loop_id).await?;
+        let fold = RunFold::new(loop_id, run);
+        Ok(Self { store, loop_id, changes, entry, fold, seq: head.seq, is_stale: true })
+    }
+
+    pub(super) const fn entry(&self) -> &RunEntry {
+        &self.entry
+    }
+
+    pub(super) fn view(&self) -> RunView {
+        self.fold.view()
+    }
+
+    /// Reads what was written since the last call, if anything was.
+    pub(super) async fn catch_up(&mut self) -> anyhow::Result<()> {
+        if !std::mem::take(&mut self.is_stale) {
+            return Ok(());
+        }
+        self.entry = self.store.run(self.loop_id).await?;
+        while self.seq != self.entry.head.seq {
+            match self.store.events_after(self.loop_id, self.seq, BATCH).await {
+                Ok(events) if events.is_empty() => break,
+                Ok(events) => {
+                    for recorded in events {
+                        let event = Event::decode(recorded.version, &recorded.payload)
+                            .with_context(|| format!("event {} cannot be read", recorded.seq))?;
+                        self.fold.apply(recorded.at, event);
+                        self.seq = recorded.seq;
+                    }
+                }
+                // Events were set aside: another history begins.
+                Err(Error::Conflict { .. }) => {
+                    let (run, head) = read_to_end(self.store, self.loop_id).await?;
+                    (self.fold, self.seq) = (RunFold::new(self.loop_id, run), head.seq);
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what was written up to now, announced or not.
+    pub(super) async fn refresh(&mut self) -> anyhow::Result<()> {
+        self.is_stale = true;
+        self.catch_up().await
+    }
+
+    /// Returns when there may be something to read. Loses nothing when it is dropped.
+    pub(super) async fn changed(&mut self) {
+        while !self.is_stale {
+            self.is_stale = match self.changes.next().await {
+                Some(Change::Events { run, .. }) => run == self.loop_id,
+                Some(Change::Any) => true,
+                Some(_) => false,
+                None => std::future::pending().await,
+            };
+        }
+    }
+}

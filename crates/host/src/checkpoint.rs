@@ -1,0 +1,92 @@
+//! Checkpoints as files: `{taskId}.checkpoint.json` in one folder. Written whole or not at all, readable by the user alone.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+
+use ralph_model::{Checkpoint, TaskId, Timestamp};
+use rustix::fs::OFlags;
+
+/// More than any checkpoint has.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// The checkpoints in one folder. A file is named after a parsed id, so that no id leads out of the folder.
+#[derive(Debug, Clone)]
+pub struct Checkpoints {
+    folder: PathBuf,
+}
+
+impl Checkpoints {
+    /// Names the folder; makes nothing.
+    #[must_use]
+    pub const fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// The file of a task.
+    #[must_use]
+    pub fn file(&self, task: TaskId) -> PathBuf {
+        self.folder.join(format!("{task}.checkpoint.json"))
+    }
+
+    /// Writes a checkpoint in the place of an earlier one.
+    ///
+    /// # Errors
+    /// When the folder or the file cannot be written.
+    pub fn write(&self, checkpoint: &Checkpoint) -> io::Result<()> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let text = serde_json::to_vec(checkpoint)?;
+        let mut file = tempfile::Builder::new().prefix(".checkpoint-").tempfile_in(&self.folder)?;
+        file.write_all(&text)?;
+        file.persist(self.file(checkpoint.task_id))?;
+        Ok(())
+    }
+
+    /// The checkpoint of a task; none where there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no checkpoint of that task.
+    pub fn read(&self, task: TaskId) -> io::Result<Option<Checkpoint>> {
+        // No link: it would lead to a file that somebody else wrote.
+        let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
+        let file = match fs::OpenOptions::new().read(true).custom_flags(flags).open(self.file(task)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened?,
+        };
+        let mut text = Vec::new();
+        file.take(MAX_BYTES).read_to_end(&mut text)?;
+        let checkpoint: Checkpoint = serde_json::from_slice(&text)?;
+        if checkpoint.task_id != task {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is the checkpoint of another task"));
+        }
+        Ok(Some(checkpoint))
+    }
+
+    /// Removes the checkpoint of a task, and says whether there was one.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn clear(&self, task: TaskId) -> io::Result<bool> {
+        match fs::remove_file(self.file(task)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            removed => removed.map(|()| true),
+        }
+    }
+
+    /// Removes a checkpoint that is older than this, or that cannot be read: a runner does so before it starts.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn clear_stale(&self, task: TaskId, before: Timestamp) -> io::Result<bool> {
+        match self.read(task) {
+            Ok(None) => Ok(false),
+            Ok(Some(checkpoint)) if checkpoint.timestamp >= before => Ok(false),
+            Ok(Some(_)) | Err(_) => self.clear(task),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "checkpoint_tests.rs"]
+mod tests;

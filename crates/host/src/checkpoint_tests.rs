@@ -1,0 +1,60 @@
+use std::os::unix::fs::PermissionsExt as _;
+
+use ralph_model::CheckpointReason;
+use uuid::Uuid;
+
+use super::*;
+
+fn checkpoint(at: i64) -> Checkpoint {
+    Checkpoint {
+        task_id: TaskId::from_uuid(Uuid::from_u128(9)),
+        iteration: 2,
+        context_full: false,
+        timestamp: Timestamp(at),
+        checkpoint_reason: CheckpointReason::Stop,
+    }
+}
+
+#[test]
+fn a_checkpoint_is_written_read_replaced_and_cleared() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoints = Checkpoints::new(folder.path().join("a/b"));
+    let task = checkpoint(0).task_id;
+    assert_eq!(checkpoints.read(task).unwrap(), None);
+    assert!(!checkpoints.clear(task).unwrap());
+    checkpoints.write(&checkpoint(1000)).unwrap();
+    checkpoints.write(&checkpoint(2000)).unwrap();
+    assert_eq!(checkpoints.read(task).unwrap(), Some(checkpoint(2000)));
+    let mode = |path: PathBuf| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(checkpoints.file(task)), 0o600);
+    assert_eq!(mode(folder.path().join("a/b")), 0o700);
+    let files = fs::read_dir(folder.path().join("a/b")).unwrap().count();
+    assert_eq!(files, 1, "nothing of the first one is left");
+    assert!(checkpoints.clear(task).unwrap());
+    assert_eq!(checkpoints.read(task).unwrap(), None);
+}
+
+#[test]
+fn only_a_stale_checkpoint_is_removed_before_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoints = Checkpoints::new(folder.path().to_owned());
+    let task = checkpoint(0).task_id;
+    checkpoints.write(&checkpoint(2000)).unwrap();
+    assert!(!checkpoints.clear_stale(task, Timestamp(2000)).unwrap());
+    assert!(checkpoints.clear_stale(task, Timestamp(2001)).unwrap());
+    fs::write(checkpoints.file(task), "garbage").unwrap();
+    assert!(checkpoints.clear_stale(task, Timestamp(0)).unwrap(), "nobody can use it");
+}
+
+#[test]
+fn a_link_and_the_file_of_another_task_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoints = Checkpoints::new(folder.path().to_owned());
+    checkpoints.write(&checkpoint(1)).unwrap();
+    let other = TaskId::from_uuid(Uuid::from_u128(10));
+    fs::copy(checkpoints.file(checkpoint(1).task_id), checkpoints.file(other)).unwrap();
+    assert!(checkpoints.read(other).is_err());
+    fs::remove_file(checkpoints.file(other)).unwrap();
+    std::os::unix::fs::symlink(checkpoints.file(checkpoint(1).task_id), checkpoints.file(other)).unwrap();
+    assert!(checkpoints.read(other).is_err());
+}

@@ -1,0 +1,74 @@
+//! Whether a process works on a run, and what a listing shows of it.
+
+use std::path::Path;
+
+use ralph_model::RunKind;
+use ralph_store::{RunEntry, RunStatus as Stored};
+use ralph_view::{ListEntry, RunStatus};
+use ralph_workspace::holder;
+
+use crate::Host;
+
+/// Who works on a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Liveness {
+    /// It is over.
+    Ended,
+    /// A process on this machine.
+    Here,
+    /// A process on another machine.
+    Elsewhere {
+        /// The machine's name.
+        host: String,
+    },
+    /// No process: it was interrupted.
+    Interrupted,
+}
+
+impl Host {
+    /// Who works on a run. On this machine the lock of its workspace tells, on others its lease.
+    #[must_use]
+    pub fn liveness(&self, entry: &RunEntry) -> Liveness {
+        if entry.status != Stored::Running {
+            return Liveness::Ended;
+        }
+        if let Some(machine) = entry.held_elsewhere(self.machine(), self.now()) {
+            return Liveness::Elsewhere { host: machine.host.clone() };
+        }
+        let lives = match entry.kind {
+            // It holds no workspace itself, and its candidates hold theirs only while they run.
+            RunKind::Race => {
+                entry.machine.as_ref() == Some(self.machine())
+                    && entry.lease_until.is_some_and(|until| until > self.now())
+                    && entry.pid.is_some_and(|pid| Path::new(&format!("/proc/{pid}")).exists())
+            }
+            // Where the lock cannot be looked at, nothing is claimed about the loop.
+            RunKind::Loop | RunKind::Crew => {
+                holder(&self.home().workspace(Path::new(&entry.workspace)))
+                    .map_or(true, |holder| holder.is_some_and(|holder| holder.loop_id == entry.id))
+                    // It has no process between two hooks.
+                    || ralph_runtime::in_session(entry, &self.home()).is_some()
+            }
+        };
+        if lives { Liveness::Here } else { Liveness::Interrupted }
+    }
+
+    /// Whether a run has not ended and no process works on it.
+    #[must_use]
+    pub fn is_interrupted(&self, entry: &RunEntry) -> bool {
+        self.liveness(entry) == Liveness::Interrupted
+    }
+
+    /// A run as a listing shows it.
+    #[must_use]
+    pub fn listed(&self, entry: &RunEntry) -> ListEntry {
+        let listed = ralph_runtime::listed(entry, &self.home());
+        let (status, host) = match self.liveness(entry) {
+            Liveness::Ended => (listed.status, None),
+            Liveness::Here => (RunStatus::Running, None),
+            Liveness::Elsewhere { host } => (RunStatus::Running, Some(host)),
+            Liveness::Interrupted => (RunStatus::Interrupted, None),
+        };
+        ListEntry { status, host, ..listed }
+    }
+}
