@@ -45,9 +45,10 @@ fn claude(place: &Place, model: &ScriptedModel, server: &Server, over: Over, tok
     let mut command = Command::new(Path::new(&programs).join("claude"));
     command
         .args(["--print", "--model", "claude-sonnet-4-5", "--output-format", "stream-json", "--verbose"])
-        .args(["--dangerously-skip-permissions", "--strict-mcp-config", "--mcp-config"])
+        .args(["--dangerously-skip-permissions", "--mcp-config"])
         .arg(file)
-        .arg("Use Ralph")
+        // After the files, of which there may be several.
+        .args(["--strict-mcp-config", "Use Ralph"])
         .current_dir(place.workspace())
         .env_clear()
         .env("PATH", path.unwrap())
