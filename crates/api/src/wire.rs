@@ -207,6 +207,13 @@ impl Completion {
         }
     }
 
+    /// What is recorded of it when the agent inside a worker says it: a claim, which the worker verifies.
+    #[must_use]
+    pub fn claim(&self) -> String {
+        let output: String = self.output.as_deref().unwrap_or_default().chars().take(1024).collect();
+        format!("claims completion: {output}")
+    }
+
     const fn completed() -> TaskStatus {
         TaskStatus::Completed
     }

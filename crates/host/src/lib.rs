@@ -5,6 +5,7 @@
 
 pub mod agents;
 mod checkpoint;
+mod claim;
 pub mod database;
 mod dirs;
 mod environment;
@@ -18,6 +19,7 @@ mod session;
 mod start;
 
 pub use checkpoint::Checkpoints;
+pub use claim::{Claim, Claims};
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
 pub use host::{GUARD, Host, HostInput, REAPER, find_program, this_machine};

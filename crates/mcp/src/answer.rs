@@ -29,6 +29,12 @@ pub(crate) fn structured(text: &str, data: &impl Serialize) -> Answer {
     Ok(result)
 }
 
+/// As [`structured`], with the text among the data: some clients show a model the data alone.
+pub(crate) fn explained(text: &str, mut data: Value) -> Answer {
+    data["message"] = Value::from(bounded(text, MAX_TEXT));
+    structured(text, &data)
+}
+
 /// A refusal as the result of a call.
 pub(crate) fn refused(refused: &Refused) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(bounded(&refused.0, MAX_TEXT))])

@@ -1,5 +1,7 @@
 //! The arguments of the tools. Their schemas are made from these types.
 
+use ralph_host::Claim;
+use ralph_model::{Money, NewTask, TaskId, TaskStatus, TaskType};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -11,6 +13,10 @@ use crate::answer::Refused;
 const MAX_OBJECTIVE: usize = 65_536;
 /// The longest other text.
 const MAX_TEXT: usize = 4096;
+/// The longest evidence.
+const MAX_EVIDENCE: usize = 16_384;
+/// The shortest summary that says something.
+const MIN_SUMMARY: usize = 10;
 
 /// A loop to run.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -62,6 +68,173 @@ impl StatusArguments {
     /// The first argument that cannot be accepted.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         self.loop_id.as_deref().map_or(Ok(()), |id| check_text("loop_id", id, 4, 64))
+    }
+}
+
+/// A task that is done, as its agent says.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct CompleteArguments {
+    /// The task: $RALPH_TASK_ID
+    pub(crate) task_id: TaskId,
+    /// What was done
+    #[schemars(length(min = 10, max = 4096))]
+    pub(crate) summary: String,
+    /// How you know that the promise is met: commands you ran and what they showed
+    #[schemars(length(min = 10, max = 16_384))]
+    pub(crate) promise_evidence: String,
+    /// Files that show it, relative to the workspace
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub(crate) artifact_paths: Vec<String>,
+}
+
+impl CompleteArguments {
+    /// # Errors
+    /// The first argument that cannot be accepted.
+    pub(crate) fn check(&self) -> Result<(), Refused> {
+        check_text("summary", &self.summary, MIN_SUMMARY, MAX_TEXT)?;
+        check_text("promiseEvidence", &self.promise_evidence, MIN_SUMMARY, MAX_EVIDENCE)?;
+        if self.artifact_paths.len() > NewTask::MAX_LIST {
+            return Err(Refused::new(format!("artifactPaths has more than {} entries", NewTask::MAX_LIST)));
+        }
+        for path in &self.artifact_paths {
+            check_text("artifactPaths", path, 1, 1024)?;
+            if path.starts_with('/') || path.split('/').any(|part| part == "..") {
+                return Err(Refused::new(format!("artifactPaths: `{path}` is not a path inside the workspace")));
+            }
+        }
+        Ok(())
+    }
+
+    /// As the worker reads it.
+    pub(crate) fn claim(&self) -> Claim {
+        Claim {
+            task_id: self.task_id,
+            summary: self.summary.clone(),
+            promise_evidence: self.promise_evidence.clone(),
+            artifact_paths: self.artifact_paths.clone(),
+        }
+    }
+}
+
+/// A task to queue.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct SendArguments {
+    /// What has to be done
+    #[schemars(length(min = 1, max = 65_536))]
+    task: String,
+    /// What is true when it is done; required for type ralph
+    #[serde(default)]
+    ralph_promise: Option<String>,
+    /// `ralph`: a loop until it is verified (default); `single`: one pass of an agent; `crew`
+    #[serde(default)]
+    task_type: TaskType,
+    /// Shell command that decides whether it is done
+    #[serde(default)]
+    verification_command: Option<String>,
+    /// Iterations at most
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 100))]
+    ralph_max_iterations: Option<u32>,
+    /// US dollars at most
+    #[serde(default, with = "ralph_model::wire::optional_dollars")]
+    #[schemars(with = "Option<f64>")]
+    max_cost_usd: Option<Money>,
+    /// Repository to clone; default: the worker's own workspace
+    #[serde(default)]
+    repo: Option<String>,
+    /// Branch, tag or commit to start from
+    #[serde(default)]
+    base_ref: Option<String>,
+    /// Higher ones come first
+    #[serde(default)]
+    #[schemars(range(min = -1000, max = 1000))]
+    priority: i32,
+    /// Words to find it by
+    #[serde(default)]
+    tags: Vec<String>,
+    /// Tasks that have to be completed first
+    #[serde(default)]
+    depends_on: Vec<TaskId>,
+    /// The only agent that may take it
+    #[serde(default)]
+    agent_id: Option<String>,
+}
+
+impl From<SendArguments> for NewTask {
+    fn from(arguments: SendArguments) -> Self {
+        Self {
+            task: arguments.task,
+            task_type: arguments.task_type,
+            agent_id: arguments.agent_id,
+            priority: arguments.priority,
+            tags: arguments.tags,
+            depends_on: arguments.depends_on,
+            repo: arguments.repo,
+            base_ref: arguments.base_ref,
+            ralph_promise: arguments.ralph_promise,
+            ralph_max_iterations: arguments.ralph_max_iterations,
+            ralph_plan_path: None,
+            verification_command: arguments.verification_command,
+            max_cost_usd: arguments.max_cost_usd,
+        }
+    }
+}
+
+/// Which tasks to list.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ListArguments {
+    /// Only these statuses; default: all
+    #[serde(default)]
+    #[schemars(length(max = 7))]
+    pub(crate) status: Vec<TaskStatus>,
+    /// At most so many
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 50))]
+    pub(crate) limit: Option<u32>,
+    /// Only tasks older than this one: `next` of the page before
+    #[serde(default)]
+    pub(crate) before: Option<TaskId>,
+}
+
+impl ListArguments {
+    /// # Errors
+    /// The first argument that cannot be accepted.
+    pub(crate) fn check(&self) -> Result<(), Refused> {
+        match self.limit {
+            Some(limit) if !(1..=50).contains(&limit) => Err(Refused::new("limit must be between 1 and 50")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Which task.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct TaskArguments {
+    /// The task
+    pub(crate) task_id: TaskId,
+}
+
+/// How far a task is.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct ProgressArguments {
+    /// The task
+    pub(crate) task_id: TaskId,
+    /// What was done and what is next
+    #[schemars(length(min = 1, max = 4096))]
+    pub(crate) message: String,
+}
+
+impl ProgressArguments {
+    /// # Errors
+    /// The first argument that cannot be accepted.
+    pub(crate) fn check(&self) -> Result<(), Refused> {
+        check_text("message", &self.message, 1, MAX_TEXT)
     }
 }
 

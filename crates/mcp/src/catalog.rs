@@ -7,19 +7,29 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use crate::arguments::{LoopArguments, StatusArguments};
+use crate::arguments::{
+    CompleteArguments, ListArguments, LoopArguments, ProgressArguments, SendArguments, StatusArguments, TaskArguments,
+};
 
 /// What a call does to the world, as hints for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
     /// Nothing.
     Reads,
+    /// It adds something.
+    Adds,
     /// It changes files, or ends something.
     Changes,
 }
 
 pub(crate) const RALPH_LOOP: &str = "ralph_loop";
 pub(crate) const RALPH_STATUS: &str = "ralph-status";
+pub(crate) const RALPH_COMPLETE: &str = "ralph-complete";
+pub(crate) const SEND_TASK: &str = "send-task";
+pub(crate) const GET_TASKS: &str = "get-tasks";
+pub(crate) const GET_TASK: &str = "get-task";
+pub(crate) const CANCEL_TASK: &str = "cancel-task";
+pub(crate) const STORE_PROGRESS: &str = "store-progress";
 
 /// All tools, in the order of their use.
 pub(crate) fn tools() -> Vec<Tool> {
@@ -36,12 +46,28 @@ pub(crate) fn tools() -> Vec<Tool> {
             "Show loops: state, iterations, failing tests, cost, and why they ended.",
             Effect::Reads,
         ),
+        tool::<CompleteArguments>(
+            RALPH_COMPLETE,
+            "Say that the ralph task you work on is done. It is a claim: checks decide. If they fail, the answer says what \
+             failed, and the task goes on.",
+            Effect::Adds,
+        ),
+        tool::<SendArguments>(SEND_TASK, "Queue a task on the Ralph server, for a worker.", Effect::Adds),
+        tool::<ListArguments>(GET_TASKS, "List tasks of the Ralph server, newest first.", Effect::Reads),
+        tool::<TaskArguments>(GET_TASK, "Show one task with its output.", Effect::Reads),
+        tool::<TaskArguments>(CANCEL_TASK, "Cancel a task; a worker that holds it is asked to stop.", Effect::Changes),
+        tool::<ProgressArguments>(
+            STORE_PROGRESS,
+            "Record how far the task you work on is, for people who watch it.",
+            Effect::Adds,
+        ),
     ]
 }
 
 fn tool<T: JsonSchema>(name: &'static str, description: &'static str, effect: Effect) -> Tool {
     let annotations = match effect {
         Effect::Reads => ToolAnnotations::new().read_only(true),
+        Effect::Adds => ToolAnnotations::new().destructive(false),
         Effect::Changes => ToolAnnotations::new().destructive(true),
     };
     Tool::new(name, description, Arc::new(schema::<T>())).with_annotations(annotations)

@@ -7,6 +7,7 @@ use ralph_config::trust::Asking;
 use ralph_config::{Layer, Spelling};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{Opened, Prepared, RunRequest};
+use ralph_model::LoopId;
 use ralph_runtime::{Stopper, Watcher, stops};
 use ralph_view::{RaceResult, RunResult, RunState, RunStatus, Update, What, counted, dollars};
 use rmcp::RoleServer;
@@ -29,17 +30,72 @@ const MAX_EXCERPT: usize = 4 * 1024;
 /// The most checks that the text shows.
 const MAX_CHECKS: usize = 5;
 
+/// A loop that has ended.
+pub(crate) struct Ended {
+    warnings: Vec<String>,
+    ended: RaceResult,
+}
+
 /// Runs a loop to its end.
 pub(crate) async fn run(tools: &Tools, arguments: &LoopArguments, context: &RequestContext<RoleServer>) -> Answer {
     arguments.check()?;
     let settings = settings(arguments)?;
     let request = RunRequest { settings, objective: arguments.objective.clone(), ..RunRequest::default() };
-    let _entry = tools.running.enter();
+    let ended = start(tools, request, context).await?;
+    let mut answer = structured(&ended.text(), &ended.data()?)?;
+    // A loop that ran into a limit has a result like any other.
+    answer.is_error = Some(ended.ended.result.status == RunStatus::Error);
+    Ok(answer)
+}
+
+/// Runs a loop to its end, with progress for the client.
+pub(crate) async fn start(
+    tools: &Tools,
+    request: RunRequest,
+    context: &RequestContext<RoleServer>,
+) -> Result<Ended, Refused> {
+    let entry = tools.running.enter(tools.call_key(context), context.ct.clone());
     // Nobody can be asked here, so what needs approval is refused.
     let prepared = tools.host.prepare(request, Asking::Nobody).await.map_err(|error| refusal(&error))?;
-    let cancelled = cancellation(tools, context);
-    let result = follow(tools, prepared.clone(), context, &cancelled).await?;
-    present(&prepared, &result)
+    let warnings = prepared.warnings.clone();
+    let ended = follow(tools, prepared, context, entry.cancelled()).await?;
+    Ok(Ended { warnings, ended })
+}
+
+impl Ended {
+    /// Which loop.
+    pub(crate) const fn loop_id(&self) -> LoopId {
+        self.ended.result.loop_id
+    }
+
+    /// Whether the checks passed at its end.
+    pub(crate) fn checks_pass(&self) -> bool {
+        self.ended.result.verdict.as_ref().is_some_and(|verdict| verdict.passed)
+    }
+
+    /// What the checks found.
+    pub(crate) fn verdict(&self) -> String {
+        verdict(&self.ended.result).join("\n")
+    }
+
+    fn text(&self) -> String {
+        let mut text = summary(&self.ended.result);
+        for warning in self.warnings.iter().take(MAX_CHECKS) {
+            text.push_str(&format!("\nwarning: {warning}"));
+        }
+        text
+    }
+
+    /// The result, as `ralph run --json` prints it.
+    pub(crate) fn data(&self) -> Result<Value, Refused> {
+        let mut data = serde_json::to_value(&self.ended).map_err(|error| Refused::new(error.to_string()))?;
+        for name in ["output", "lastOutput"] {
+            if let Some(Value::String(output)) = data.get_mut(name) {
+                *output = bounded(output, MAX_EXCERPT);
+            }
+        }
+        Ok(data)
+    }
 }
 
 /// The arguments as a layer of configuration.
@@ -55,20 +111,6 @@ fn settings(arguments: &LoopArguments) -> Result<Layer, Refused> {
         let text = names.iter().fold(error.to_string(), |text, (key, argument)| text.replace(key, argument));
         Refused::new(format!("bad arguments: {text}"))
     })
-}
-
-/// Cancelled when the client cancels the call or goes away.
-fn cancellation(tools: &Tools, context: &RequestContext<RoleServer>) -> CancellationToken {
-    let cancelled = tools.running.closing().child_token();
-    let (token, call) = (cancelled.clone(), context.ct.clone());
-    tokio::spawn(async move {
-        tokio::select! {
-            () = call.cancelled() => token.cancel(),
-            // Also when the loop is over, because the call's own token is cancelled then.
-            () = token.cancelled() => {}
-        }
-    });
-    cancelled
 }
 
 async fn follow(
@@ -149,51 +191,32 @@ async fn report(reporter: &Reporter, update: Update, last: &mut Option<RunState>
     *last = Some(*state);
 }
 
-/// The result as a text for the model and as data for programs.
-fn present(prepared: &Prepared, ended: &RaceResult) -> Answer {
-    let result = &ended.result;
-    let mut text = summary(result);
-    for warning in prepared.warnings.iter().take(MAX_CHECKS) {
-        text.push_str(&format!("\nwarning: {warning}"));
-    }
-    let mut data = serde_json::to_value(ended).map_err(|error| Refused::new(error.to_string()))?;
-    for name in ["output", "lastOutput"] {
-        if let Some(Value::String(output)) = data.get_mut(name) {
-            *output = bounded(output, MAX_EXCERPT);
-        }
-    }
-    let mut answer = structured(&text, &data)?;
-    // A loop that ran into a limit has a result like any other.
-    answer.is_error = Some(result.status == RunStatus::Error);
-    Ok(answer)
-}
-
 fn summary(result: &RunResult) -> String {
     let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
     let short = result.loop_id.short();
     let mut lines =
         vec![result.headline(), format!("loop {short}: {iterations}, {}, {}", dollars(result.cost), result.duration)];
-    if let Some(verdict) = &result.verdict {
-        let doubt = verdict.doubt.as_ref().map(|doubt| format!(", but {doubt}")).unwrap_or_default();
-        lines.push(format!("checks: {} passing, {} failing{doubt}", verdict.passing, verdict.failing));
-        for check in verdict.checks.iter().filter(|check| !check.outcome.passed).take(MAX_CHECKS) {
-            let excerpt = bounded(check.outcome.excerpt.trim(), MAX_EXCERPT);
-            lines.push(format!("[ERROR] verify: `{}` {}\n{excerpt}", check.outcome.command, check.outcome.ended));
-        }
-        lines.extend(
-            verdict
-                .missing
-                .iter()
-                .take(MAX_CHECKS)
-                .map(|missing| format!("[MISSING] {}: {}", missing.expectation, missing.why)),
-        );
-        lines.extend(verdict.tampered.iter().take(MAX_CHECKS).map(|tamper| format!("[TAMPERED] {tamper}")));
-    }
+    lines.extend(verdict(result));
     if result.false_claims > 0 {
         lines.push(format!("false claims: {}", result.false_claims));
     }
     lines.push(format!("more: ralph show {short}, ralph logs {short}, ralph diff {short}; .ralph/LEDGER.md"));
     lines.join("\n")
+}
+
+/// What the checks found, in the form of the envelope that agents know.
+fn verdict(result: &RunResult) -> Vec<String> {
+    let Some(verdict) = &result.verdict else { return vec!["nothing was checked".to_owned()] };
+    let doubt = verdict.doubt.as_ref().map(|doubt| format!(", but {doubt}")).unwrap_or_default();
+    let mut lines = vec![format!("checks: {} passing, {} failing{doubt}", verdict.passing, verdict.failing)];
+    for check in verdict.checks.iter().filter(|check| !check.outcome.passed).take(MAX_CHECKS) {
+        let excerpt = bounded(check.outcome.excerpt.trim(), MAX_EXCERPT);
+        lines.push(format!("[ERROR] verify: `{}` {}\n{excerpt}", check.outcome.command, check.outcome.ended));
+    }
+    let missing = verdict.missing.iter().take(MAX_CHECKS);
+    lines.extend(missing.map(|missing| format!("[MISSING] {}: {}", missing.expectation, missing.why)));
+    lines.extend(verdict.tampered.iter().take(MAX_CHECKS).map(|tamper| format!("[TAMPERED] {tamper}")));
+    lines
 }
 
 /// Why a loop was not started, with the names of arguments as the caller writes them.

@@ -1,6 +1,7 @@
 //! The loops that calls have started in this process.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -14,21 +15,60 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
 pub(crate) struct Running {
     count: Arc<watch::Sender<usize>>,
     closing: CancellationToken,
+    calls: Arc<Mutex<HashMap<CallKey, CancellationToken>>>,
+}
+
+/// A call that a later request can cancel.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct CallKey {
+    /// Whose token.
+    pub(crate) caller: String,
+    /// The client's own id.
+    pub(crate) session: String,
+    /// The id of the request, as JSON.
+    pub(crate) id: String,
 }
 
 /// A loop that runs, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Entry(Running);
+pub(crate) struct Entry {
+    running: Running,
+    key: Option<CallKey>,
+    cancelled: CancellationToken,
+}
 
 impl Running {
     pub(crate) fn new() -> Self {
-        Self { count: Arc::new(watch::Sender::new(0)), closing: CancellationToken::new() }
+        Self { count: Arc::new(watch::Sender::new(0)), closing: CancellationToken::new(), calls: Arc::default() }
     }
 
-    /// Notes a loop.
-    pub(crate) fn enter(&self) -> Entry {
+    /// Notes a loop. It is cancelled with the call of its client, by the key, or when everything closes.
+    pub(crate) fn enter(&self, key: Option<CallKey>, call: CancellationToken) -> Entry {
         self.count.send_modify(|count| *count += 1);
-        Entry(self.clone())
+        let cancelled = self.closing.child_token();
+        if let Some(key) = &key {
+            self.calls().insert(key.clone(), cancelled.clone());
+        }
+        let token = cancelled.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = call.cancelled() => token.cancel(),
+                // Also when the loop is over.
+                () = token.cancelled() => {}
+            }
+        });
+        Entry { running: self.clone(), key, cancelled }
+    }
+
+    /// Cancels a call; one that is over does not mind.
+    pub(crate) fn cancel(&self, key: &CallKey) {
+        if let Some(call) = self.calls().get(key) {
+            call.cancel();
+        }
+    }
+
+    fn calls(&self) -> std::sync::MutexGuard<'_, HashMap<CallKey, CancellationToken>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Cancelled when no more calls are wanted: the client is gone, or the program ends.
@@ -44,8 +84,19 @@ impl Running {
     }
 }
 
+impl Entry {
+    /// Cancelled when the loop is not wanted any more.
+    pub(crate) const fn cancelled(&self) -> &CancellationToken {
+        &self.cancelled
+    }
+}
+
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.0.count.send_modify(|count| *count -= 1);
+        if let Some(key) = &self.key {
+            self.running.calls().remove(key);
+        }
+        self.cancelled.cancel();
+        self.running.count.send_modify(|count| *count -= 1);
     }
 }

@@ -112,6 +112,18 @@ impl Call {
         Ok(TaskLease { task, epoch: Epoch(epoch) })
     }
 
+    /// As [`Call::lease`]; the token of the agent that holds the task needs no epoch.
+    pub(crate) async fn held_lease(&self, epoch: Option<u64>) -> Result<TaskLease, Refusal> {
+        let agent = self.caller.as_ref().filter(|caller| epoch.is_none() && caller.role == Role::Agent);
+        if let Some(agent) = agent
+            && let Some((lease, holder)) = self.board().task_lease(self.task_id()?).await?
+            && holder == agent.name
+        {
+            return Ok(lease);
+        }
+        self.lease(epoch)
+    }
+
     pub(crate) fn role(&self) -> Option<&Role> {
         self.caller.as_ref().map(|caller| &caller.role)
     }

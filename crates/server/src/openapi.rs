@@ -137,6 +137,9 @@ fn in_query(schema: &Schema, generator: &SchemaGenerator) -> Vec<Value> {
 
 /// A parameter is left out, it is never null.
 fn without_null(mut schema: Value) -> Value {
+    if let Some(schema) = schema.as_object_mut() {
+        schema.retain(|name, value| name != "default" || !value.is_null());
+    }
     if let Some(types) = schema["type"].as_array().cloned() {
         let types: Vec<Value> = types.into_iter().filter(|name| name != "null").collect();
         schema["type"] = if let [one] = &types[..] { one.clone() } else { Value::Array(types) };
@@ -147,9 +150,6 @@ fn without_null(mut schema: Value) -> Value {
             schema = one.clone();
             schema["description"] = description;
         }
-    } else if schema["type"].is_null() {
-        // Indexing made an entry that says nothing.
-        schema.as_object_mut().and_then(|schema| schema.remove("type"));
     }
     schema
 }

@@ -12,8 +12,9 @@ use super::run::count;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph serve
-  ralph serve --listen 127.0.0.1:0 --database-url postgres://ralph@db.example.org/ralph
-  ralph serve --listen 0.0.0.0:3013 --tls-cert cert.pem --tls-key key.pem --allow-host ralph.example.org")]
+  ralph serve --database-url postgres://ralph@db.example.org/ralph
+  ralph serve --listen 0.0.0.0:3013 --allow-host ralph.example.org \\
+      --tls-cert cert.pem --tls-key key.pem")]
 pub(crate) struct ServeArgs {
     /// The address to listen on; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3013")]
@@ -35,6 +36,10 @@ pub(crate) struct ServeArgs {
     /// Listen on an address that other machines can reach without encryption, such as behind a proxy
     #[arg(long, conflicts_with = "tls_cert")]
     pub(crate) insecure_listen: bool,
+
+    /// The folder that loops of the MCP tool `ralph_loop` work in [default: the current folder]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) workspace: Option<PathBuf>,
 
     /// Accept this name in the Host header, besides localhost and the address; repeat for several
     #[arg(long, value_name = "HOST[:PORT]")]
@@ -108,7 +113,8 @@ pub(crate) struct ConnectionArgs {
 /// The arguments of `ralph task`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph task add \"Make the tests pass\" --promise \"npm test passes\" --criteria \"npm test\"
+  ralph task add \"Make the tests pass\" --promise \"npm test passes\" \\
+      --criteria \"npm test\"
   ralph task list
   ralph task logs 9a8057b3 --follow")]
 pub(crate) struct TaskArgs {
@@ -168,8 +174,10 @@ pub(crate) enum TypeWord {
 /// The arguments of `ralph task add`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph task add \"Make the tests pass\" --promise \"npm test passes\" --criteria \"npm test\" --max 20
-  ralph task add \"Write the release notes\" --type single --repo https://git.example.org/app.git --tag docs")]
+  ralph task add \"Make the tests pass\" --promise \"npm test passes\" \\
+      --criteria \"npm test\" --max 20
+  ralph task add \"Write the release notes\" --type single --tag docs \\
+      --repo https://git.example.org/app.git")]
 pub(crate) struct TaskAddArgs {
     /// What has to be done
     #[arg(value_name = "TEXT")]

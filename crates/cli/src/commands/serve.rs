@@ -1,9 +1,11 @@
 //! `ralph serve`: the server of tasks, loops and events.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
-use ralph_host::{DatabaseChoice, Host, database};
+use ralph_host::{DatabaseChoice, Dirs, Host, database};
+use ralph_mcp::{BoardAccess, HttpNames, Tools};
 use ralph_server::{App, Limits, Server, ServerOptions, TlsFiles, first_token};
 use ralph_text::sanitize;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -30,6 +32,12 @@ pub(crate) async fn run(args: ServeArgs, around: &Host, screen: &mut Screen<'_>)
     let mut interrupt = signal(SignalKind::interrupt())?;
     let caps = around.caps()?;
     let database = database::open_with_board(&dirs).await?;
+    let tools = tools(around, &dirs, args.workspace.as_deref())?.on_board(BoardAccess {
+        board: Arc::clone(&database.board),
+        caps,
+        now,
+    });
+    let names = (args.allow_host.clone(), args.allow_origin.clone());
     let app = App::new(ServerOptions {
         store: Arc::clone(&database.store),
         board: Arc::clone(&database.board),
@@ -45,6 +53,8 @@ pub(crate) async fn run(args: ServeArgs, around: &Host, screen: &mut Screen<'_>)
     });
     let tls = args.tls_cert.zip(args.tls_key).map(|(certificates, key)| TlsFiles { certificates, key });
     let server = Server::bind(app, args.listen, tls.as_ref(), args.insecure_listen).await?;
+    let names = names_of(&server, names);
+    let server = server.mount("/mcp", ralph_mcp::router(tools.clone(), names));
     // Only a server that runs makes a token: a second one on the same port does not.
     ralph_runtime::Home::make_private(&dirs.state)?;
     let is_new = first_token(&*database.board, &dirs.token_file(), now()).await?;
@@ -58,10 +68,32 @@ pub(crate) async fn run(args: ServeArgs, around: &Host, screen: &mut Screen<'_>)
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
+            tools.close().await;
         })
         .await;
     database.store.close().await?;
     Ok(0)
+}
+
+/// The tools of `/mcp`: loops work in one folder and are recorded where the server records everything.
+fn tools(around: &Host, dirs: &Dirs, workspace: Option<&Path>) -> anyhow::Result<Tools> {
+    let mut host = around.clone();
+    host.current = ralph_host::workspace(workspace, &around.current)?;
+    host.dirs = dirs.clone();
+    Ok(Tools::new(host))
+}
+
+/// The names that `/mcp` answers to: those of the server.
+fn names_of(server: &Server, (allow_host, allow_origin): (Vec<String>, Vec<String>)) -> HttpNames {
+    let (address, url) = (server.address(), server.url());
+    let scheme = url.split_once("://").map_or("http", |(scheme, _)| scheme);
+    let own = [address.ip().to_string(), "localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    let origin = |host: &String| match host.contains(':') {
+        true => format!("{scheme}://[{host}]:{}", address.port()),
+        false => format!("{scheme}://{host}:{}", address.port()),
+    };
+    let origins = own.iter().map(origin).chain(allow_origin).collect();
+    HttpNames { hosts: own.iter().cloned().chain(allow_host).collect(), origins }
 }
 
 /// As many connections as the system allows, up to the usual number.

@@ -12,6 +12,10 @@ mod faults;
 mod harness;
 mod isolation;
 mod loops;
+mod mcp;
 mod money;
 mod place;
+#[path = "../suite/mcp/server.rs"]
+#[expect(dead_code, reason = "shared with a suite that uses more of it")]
+mod server;
 mod session;

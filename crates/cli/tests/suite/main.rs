@@ -43,5 +43,6 @@ mod mcp;
 mod prohibited;
 mod prompts;
 mod refusals;
+mod server;
 mod surroundings;
 mod trust;

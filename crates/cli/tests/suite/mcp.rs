@@ -1,5 +1,8 @@
 //! `ralph mcp` as a client uses it: JSON-RPC, one message per line, on standard input and output.
 
+mod server;
+mod tasks;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};

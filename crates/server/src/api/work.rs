@@ -119,7 +119,7 @@ pub(crate) async fn heartbeat(call: Call) -> Answer {
 
 pub(crate) async fn progress(call: Call) -> Answer {
     let report: ProgressReport = call.body()?;
-    let lease = call.lease(report.epoch)?;
+    let lease = call.held_lease(report.epoch).await?;
     let message = report.message.as_deref().map(str::trim).filter(|message| !message.is_empty());
     check_length("message", message, MAX_MESSAGE)?;
     let figures = [
@@ -154,7 +154,7 @@ fn check_iterations(iterations: Option<u32>) -> Result<(), Refusal> {
 /// decides after the checks.
 pub(crate) async fn complete(call: Call) -> Answer {
     let completion: Completion = call.body()?;
-    let lease = call.lease(completion.epoch)?;
+    let lease = call.held_lease(completion.epoch).await?;
     if !completion.status.is_final() {
         return Err(Problem::invalid("status", "status must be completed, failed or cancelled").into());
     }
@@ -162,9 +162,7 @@ pub(crate) async fn complete(call: Call) -> Answer {
     check_length("failureReason", completion.failure_reason.as_deref(), MAX_MESSAGE)?;
     check_iterations(completion.iterations)?;
     if call.is_task_agent() {
-        let summary: String = completion.output.as_deref().unwrap_or_default().chars().take(MAX_MESSAGE / 4).collect();
-        let message = format!("claims completion: {summary}");
-        let progress = Progress { message: Some(message), ..Progress::default() };
+        let progress = Progress { message: Some(completion.claim()), ..Progress::default() };
         return json(StatusCode::ACCEPTED, &call.board().report_progress(lease, &progress, call.now()).await?);
     }
     let task = call.board().task(lease.task).await?;

@@ -1,0 +1,88 @@
+//! Claims of the agent inside a worker as files: `{taskId}.claim.json` in the folder that the worker gives it. A claim is a
+//! reason to check, never a proof.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+
+use ralph_model::TaskId;
+use serde::{Deserialize, Serialize};
+
+/// More than any claim has.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// An agent's statement that its task is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Claim {
+    /// The task.
+    pub task_id: TaskId,
+    /// What was done.
+    pub summary: String,
+    /// How the agent knows that the promise is met.
+    pub promise_evidence: String,
+    /// Files that show it, relative to the workspace.
+    #[serde(default)]
+    pub artifact_paths: Vec<String>,
+}
+
+/// The claims in one folder. A file is named after a parsed id, so that no id leads out of the folder.
+#[derive(Debug, Clone)]
+pub struct Claims {
+    folder: PathBuf,
+}
+
+impl Claims {
+    /// Names the folder; makes nothing.
+    #[must_use]
+    pub const fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    fn file(&self, task: TaskId) -> PathBuf {
+        self.folder.join(format!("{task}.claim.json"))
+    }
+
+    /// Writes a claim in the place of an earlier one, whole or not at all.
+    ///
+    /// # Errors
+    /// When the folder is missing or cannot be written.
+    pub fn write(&self, claim: &Claim) -> io::Result<()> {
+        let new = self.folder.join(format!(".{}.claim-{}", claim.task_id, std::process::id()));
+        let _ = fs::remove_file(&new);
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+        let written = serde_json::to_vec(claim).map_err(io::Error::from).and_then(|text| file.write_all(&text));
+        let renamed = written.and_then(|()| fs::rename(&new, self.file(claim.task_id)));
+        renamed.inspect_err(|_| {
+            let _ = fs::remove_file(&new);
+        })
+    }
+
+    /// The claim about a task; none where there is none. The agent can write the folder, so whatever is no claim is none.
+    #[must_use]
+    pub fn read(&self, task: TaskId) -> Option<Claim> {
+        let path = self.file(task);
+        // No link and no pipe: only a file that the agent wrote itself.
+        let is_file = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file());
+        let mut text = Vec::new();
+        fs::File::open(path).ok().filter(|_| is_file)?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+        let claim: Claim = serde_json::from_slice(&text).ok()?;
+        (claim.task_id == task).then_some(claim)
+    }
+
+    /// Removes the claim about a task, and says whether there was one: a worker does so before every iteration.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn clear(&self, task: TaskId) -> io::Result<bool> {
+        match fs::remove_file(self.file(task)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            removed => removed.map(|()| true),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "claim_tests.rs"]
+mod tests;
