@@ -4,7 +4,7 @@
 //! The program writes its records a little later than it calls its hooks, so that the end of a turn is waited for. Records of
 //! subagents lie in files of their own beside the session's. What a summary of the context cost stands nowhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -113,6 +113,8 @@ struct Turn<'a> {
     log: Log,
     bytes: u64,
     offsets: Offsets,
+    /// Tool calls of this turn, by their ids.
+    calls: BTreeSet<String>,
     /// Times of the first and the last record.
     span: Option<(Timestamp, Timestamp)>,
     /// A file with records was there.
@@ -139,6 +141,7 @@ impl<'a> Turn<'a> {
             log,
             bytes: 0,
             offsets: records.offsets.clone(),
+            calls: BTreeSet::new(),
             span: None,
             has_records: false,
             has_end: records.final_message.trim().is_empty(),
@@ -181,6 +184,13 @@ impl<'a> Turn<'a> {
         if at.is_some_and(|at| at <= self.records.since) {
             return Ok(());
         }
+        let blocks = line.message["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let ids = |name: &'static str| blocks.iter().filter_map(move |block| block[name].as_str());
+        // The result of the call that began the loop comes after its beginning, and is no work of this turn.
+        if ids("tool_use_id").any(|id| !self.calls.contains(id)) {
+            return Ok(());
+        }
+        self.calls.extend(ids("id").map(str::to_owned));
         if let Some(at) = at {
             let (first, last) = self.span.unwrap_or((at, at));
             self.span = Some((first.min(at), last.max(at)));

@@ -85,6 +85,9 @@ const ONE: i64 = 1000 * 3 + 100 * 15;
 fn a_turn_is_what_was_added_since_the_one_before() {
     let session = Session::new(&[
         says("old", BEFORE, "from before the loop"),
+        calls("start", BEFORE),
+        // Of the call that began the loop.
+        result("start", "2026-11-16T04:30:00.500Z"),
         calls("a", DURING),
         result("a", DURING),
         says("b", LATER, "All done."),
