@@ -105,6 +105,10 @@ pub(crate) enum Command {
     /// Print, make and revoke the tokens that a server accepts
     Token(TokenArgs),
     /// Serve Ralph's tools to an agent, over MCP on standard input and output
+    ///
+    /// An agent starts this program itself. Loops work in the current folder with your configuration; what a repository's ralph.toml
+    /// needs approval for is refused until `ralph trust` approved it. The tools for tasks need a server: --server and --token, or
+    /// RALPH_SERVER and RALPH_TOKEN.
     Mcp(McpArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),

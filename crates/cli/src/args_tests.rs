@@ -36,7 +36,7 @@ fn every_command_and_flag_has_help_and_every_command_an_example() {
 fn every_example_parses() {
     fn examples(command: &clap::Command, into: &mut Vec<String>) {
         let text = command.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
-        into.extend(text.lines().filter_map(|line| line.trim().find("ralph ").map(|at| line.trim()[at..].to_owned())));
+        into.extend(text.lines().filter_map(|line| line.trim().rfind("ralph ").map(|at| line.trim()[at..].to_owned())));
         command.get_subcommands().for_each(|inner| examples(inner, into));
     }
     let mut lines = Vec::new();
