@@ -38,7 +38,12 @@ pub(super) async fn follow(
     loop {
         followed.catch_up().await?;
         // Before the files are looked for: a loop that is over writes no more of them.
-        let entry = around.listed(followed.entry());
+        let mut entry = around.listed(followed.entry());
+        if entry.status == RunStatus::Interrupted {
+            // Its process is gone, perhaps because it recorded the end of the loop just now.
+            followed.refresh().await?;
+            entry = around.listed(followed.entry());
+        }
         let over = entry.status != RunStatus::Running;
         for name in in_order(&logs) {
             if seen.contains(&name) {
