@@ -67,6 +67,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("prices.*.cache_read", Never, "[prices.dear]\ncache_read = 0"),
     ("prices.*.cache_write", Never, "[prices.dear]\ncache_write = 0"),
     ("unmetered", Approved, "unmetered = true"),
+    ("cost_after_run", Never, "cost_after_run = true"),
     ("skill", Approved, "skill = \"tdd\""),
     ("context_injection", Approved, "context_injection = false"),
     ("on_blocked", Approved, "on_blocked = \"continue\""),
