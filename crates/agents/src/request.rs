@@ -53,7 +53,7 @@ pub struct ProcessBase {
 /// A task for a process.
 #[derive(Debug, Clone)]
 pub(crate) struct Request<'a> {
-    /// What the agent is told.
+    /// The text for the agent.
     pub(crate) prompt: &'a str,
     /// The money that it may use; none when it costs nothing that is counted.
     pub(crate) budget: Option<Money>,

@@ -109,7 +109,7 @@ struct Turn<'a> {
     records: &'a SessionRecords,
     redactor: &'a Redactor,
     parser: Box<dyn Parser>,
-    told: Transcript,
+    transcript: Transcript,
     log: Log,
     bytes: u64,
     offsets: Offsets,
@@ -137,7 +137,7 @@ impl<'a> Turn<'a> {
             records,
             redactor,
             parser: claude::parser(Confinement::None),
-            told: Transcript::new(Arc::clone(redactor), Arc::clone(prices), None, now),
+            transcript: Transcript::new(Arc::clone(redactor), Arc::clone(prices), None, now),
             log,
             bytes: 0,
             offsets: records.offsets.clone(),
@@ -200,29 +200,29 @@ impl<'a> Turn<'a> {
         self.bytes += u64::try_from(text.len() + 1).unwrap_or(0);
         let clean = self.redactor.clean(text);
         self.log.append(&format!("{clean}\n")).map_err(scratch(&self.records.log))?;
-        self.parser.stdout(&clean, &mut self.told);
+        self.parser.stdout(&clean, &mut self.transcript);
         Ok(())
     }
 
     fn finish(mut self) -> Result<(Observed, Offsets), Error> {
         let ended = Ended::Exited { code: 0 };
-        self.told.message(&self.records.final_message);
-        self.told.terminal(Terminal::Completed);
-        self.parser.end(&ended, &mut self.told);
+        self.transcript.message(&self.records.final_message);
+        self.transcript.terminal(Terminal::Completed);
+        self.parser.end(&ended, &mut self.transcript);
         let output: Recorded = self.log.finish(self.bytes).map_err(scratch(&self.records.log))?;
         let is_complete = self.has_records && self.has_end && !self.uncounted;
-        let told = self.told.finish(&ended, false);
+        let transcript = self.transcript.finish(&ended, false);
         let observed = Observed {
             ended,
-            evidence: told.evidence,
+            evidence: transcript.evidence,
             opaque: !self.has_records,
-            final_message: told.final_message,
+            final_message: transcript.final_message,
             escalation: None,
-            faults: told.faults,
+            faults: transcript.faults,
             trouble: None,
-            usage: told.usage,
-            cost: if is_complete { told.cost } else { Cost::Unknown },
-            unpriced: told.unpriced,
+            usage: transcript.usage,
+            cost: if is_complete { transcript.cost } else { Cost::Unknown },
+            unpriced: transcript.unpriced,
             duration: self.span.map_or(Millis(0), |(first, last)| last.since(first)),
             output,
             swept: 0,

@@ -21,7 +21,7 @@ impl Screen<'_> {
     /// Prints a result.
     ///
     /// # Errors
-    /// When nobody can be told.
+    /// When nothing can be printed.
     pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", sanitize(text.trim_end_matches('\n')))
     }
@@ -29,7 +29,7 @@ impl Screen<'_> {
     /// Prints a result as JSON.
     ///
     /// # Errors
-    /// When nobody can be told.
+    /// When nothing can be printed.
     pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         writeln!(self.out, "{}", escaped(&format!("{value:#}")))
     }
@@ -37,7 +37,7 @@ impl Screen<'_> {
     /// Prints something besides the result.
     ///
     /// # Errors
-    /// When nobody can be told.
+    /// When nothing can be printed.
     pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "{}", sanitize(text.trim_end_matches('\n')))
     }

@@ -54,7 +54,7 @@ impl Spelling {
         spelled + rest
     }
 
-    /// A broken rule, for whoever has to keep it.
+    /// A broken rule, as the caller writes its keys.
     #[must_use]
     pub fn rule(self, error: &ConfigError) -> String {
         let key = self.name(error.key).unwrap_or_else(|| self.text(error.key));

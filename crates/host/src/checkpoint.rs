@@ -48,7 +48,7 @@ impl Checkpoints {
     /// # Errors
     /// When the file cannot be read or is no checkpoint of that task.
     pub fn read(&self, task: TaskId) -> io::Result<Option<Checkpoint>> {
-        // No link: it would lead to a file that somebody else wrote.
+        // No link: it could lead to a file of another user.
         let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
         let file = match fs::OpenOptions::new().read(true).custom_flags(flags).open(self.file(task)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

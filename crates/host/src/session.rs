@@ -30,10 +30,10 @@ impl Host {
         Ok(begin_session(services, resolved.config, session, stops).await?)
     }
 
-    /// Goes on with a loop in a session whose agent stopped.
+    /// Continues a loop in a session whose agent stopped.
     ///
     /// # Errors
-    /// When the loop cannot be opened or its journal cannot be written; the next hook goes on with it.
+    /// When the loop cannot be opened or its journal cannot be written; the next hook continues it.
     pub async fn continue_session(
         &self,
         record: SessionRecord,

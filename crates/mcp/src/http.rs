@@ -80,7 +80,7 @@ async fn cancel_or_pass(running: &Running, request: Request, next: Next) -> Resp
     response
 }
 
-/// The id that the client was told.
+/// The id that the client received.
 pub(crate) fn session(headers: &HeaderMap) -> Option<String> {
     let id = headers.get(SESSION)?.to_str().ok()?;
     (id.len() <= MAX_ID).then(|| id.to_owned())

@@ -55,7 +55,7 @@ pub(crate) async fn start(
     context: &RequestContext<RoleServer>,
 ) -> Result<Ended, Refused> {
     let entry = tools.running.enter(tools.call_key(context), context.ct.clone());
-    // Nobody can be asked here, so what needs approval is refused.
+    // There is no user to ask, so what needs approval is refused.
     let prepared = tools.host.prepare(request, Asking::Nobody).await.map_err(|error| refusal(&error))?;
     let warnings = prepared.warnings.clone();
     let ended = follow(tools, prepared, context, entry.cancelled()).await?;

@@ -15,7 +15,7 @@ use crate::services::Services;
 /// The shortest time between two records of the cost so far.
 const COST_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The attempts of a loop, for whoever has to say what became of one without an answer.
+/// The attempts of a loop, to decide what happened to one without an answer.
 pub(crate) struct Attempts {
     entries: Vec<AttemptEntry>,
     /// Where this process runs.

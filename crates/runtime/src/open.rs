@@ -332,7 +332,7 @@ impl Found {
         Ok(Self { services, loop_id, run, recorded, head, site })
     }
 
-    /// Whether everything was told of its end.
+    /// Whether its end was reported in full.
     pub(crate) async fn is_certified(&self) -> Result<bool, Error> {
         let folder = self.services.home.loop_folder(self.loop_id);
         Ok(project::is_certified(&self.services.store, self.loop_id, &folder, &self.head).await?)

@@ -139,25 +139,25 @@ pub struct TurnReport {
 /// What comes after a turn.
 #[derive(Debug)]
 pub enum SessionStep {
-    /// The agent has to go on.
+    /// The agent has to continue.
     Next(NextTurn),
     /// The loop is over.
     Over {
         /// How.
         result: Box<RunResult>,
-        /// Iterations whose cost nobody knows.
+        /// Iterations of unknown cost.
         unknown: usize,
     },
     /// The loop was over before.
     Gone,
 }
 
-/// What the agent is told next.
+/// The agent's next instructions.
 #[derive(Debug)]
 pub struct NextTurn {
     /// Which iteration begins.
     pub iteration: Iteration,
-    /// What the agent is told.
+    /// The text for the agent.
     pub prompt: String,
     /// Stops that were blocked one after the other without a tool call in between, this one included.
     pub blocks: u32,
@@ -181,10 +181,10 @@ pub async fn begin_session(
     Ok((loop_id, advance(opened, record).await?))
 }
 
-/// Goes on with a loop in a session whose agent stopped: checks the work and decides.
+/// Continues a loop in a session whose agent stopped: checks the work and decides.
 ///
 /// # Errors
-/// When the loop cannot be opened or its journal cannot be written; the next hook goes on with it.
+/// When the loop cannot be opened or its journal cannot be written; the next hook continues it.
 pub async fn continue_session(
     services: Services,
     record: SessionRecord,

@@ -230,7 +230,7 @@ async fn admit(app: &App, mut request: Request, next: Next) -> Result<axum::resp
     Ok(next.run(request).await)
 }
 
-/// Without a token nobody learns which paths exist.
+/// Without a token no caller learns which paths exist.
 async fn unknown(app: &App, request: Request, status: u16) -> Result<axum::response::Response, Refusal> {
     authenticate(app, request.headers()).await?;
     Err(match status {

@@ -170,13 +170,13 @@ pub struct AgentEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ApprovalStatus {
-    /// Nobody answered yet.
+    /// Not answered yet.
     Pending,
     /// Allowed.
     Approved,
     /// Not allowed.
     Refused,
-    /// Nobody answered in time.
+    /// Not answered in time.
     Expired,
 }
 

@@ -27,7 +27,7 @@ use crate::screen::escaped;
 /// An event that is larger than this is none of Claude Code's.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What the session is told.
+/// The text for the session.
 #[derive(Debug, Clone, PartialEq)]
 enum Answer {
     Nothing,

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 
 use crate::call::{Answer, Call, json, text};
 
-/// Open: whoever starts the server has to see whether it runs.
+/// Open, so that a supervisor can see whether the server runs.
 pub(crate) async fn health(_: Call) -> Answer {
     text("text/plain; charset=utf-8", "ok\n")
 }

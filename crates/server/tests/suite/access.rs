@@ -21,7 +21,7 @@ pub async fn tokens_decide_what_is_allowed(server: Running) {
     server.ask_as(&agent, "POST", path, Some(&new_task())).await.refuses(403, None);
     let poll = json!({"agentId": "w", "waitSeconds": 0});
     assert_eq!(server.ask_as(&agent, "POST", "/api/poll", Some(&poll)).await.status, 204);
-    // Without a token nobody learns which paths and methods there are.
+    // Without a token no caller learns which paths and methods there are.
     for path in ["/api/none", "/none", "/api/tasks/x/none"] {
         server.raw("GET", path, &[], b"").await.refuses(401, None);
         server.ask("GET", path, None).await.refuses(404, None);

@@ -94,7 +94,7 @@ pub enum Reply {
     Failed(Refusal),
 }
 
-/// An error of a store as it travels: those that a caller acts on are told apart.
+/// An error of a store as it travels: those that a caller acts on are distinguished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "error")]
 #[expect(missing_docs, reason = "each is the error of the same name, with its fields")]

@@ -30,7 +30,7 @@ use crate::store::{ChainReport, Quarantine, Store, Trusted};
 /// The first wait before a call is sent again; each further one is twice as long.
 const FIRST_BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
-/// How often subscribers are told to look again.
+/// How often subscribers are asked to read again.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Why a call has no answer.
@@ -133,7 +133,7 @@ impl RemoteStore {
         Ok(found.last().filter(|_| same).map(|last| Head { seq: last.seq, hash: last.hash }))
     }
 
-    /// The lease and the head of a run that begins with this event and that nobody has taken over.
+    /// The lease and the head of a run that begins with this event and that no other process has taken over.
     async fn created(&self, run: RunId, first: &NewEvent) -> Result<Option<(Lease, Head)>> {
         let entry = self.run(run).await?;
         let found = self.events_after(run, Seq(0), 1).await?;
@@ -220,7 +220,7 @@ impl Store for RemoteStore {
         self.call(Call::EventsAfter { run, seq, limit }).await
     }
 
-    /// Says to look again every second, as long as somebody listens.
+    /// Asks to read again every second, as long as there are subscribers.
     fn subscribe(&self) -> Changes {
         if self.changes.receiver_count() == 0 {
             let sender = self.changes.clone();

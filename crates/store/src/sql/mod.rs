@@ -78,7 +78,7 @@ impl SqlStore {
         Session::write(&self.backend, doing, Durability::PowerLoss).await
     }
 
-    /// Begins a transaction that writes what is not worth a wait for the disk, for whoever holds the lease.
+    /// Begins a transaction that writes what is not worth a wait for the disk, for the holder of the lease.
     async fn note(&self, doing: &'static str, lease: Lease) -> Result<Session<'_>> {
         let mut session = Session::write(&self.backend, doing, Durability::ProcessDeath).await?;
         runs::fence(&mut session, lease).await?;

@@ -11,7 +11,7 @@ pub(super) enum Kind {
     Stop,
     /// The agent is about to summarise its context.
     PreCompact,
-    /// A session begins, or goes on with another context.
+    /// A session begins, or continues with another context.
     SessionStart,
     /// The agent is about to call a tool.
     PreToolUse,

@@ -122,7 +122,7 @@ fn inside_a_worker_completion_is_a_claim() {
     }
 }
 
-/// Whoever holds a task without a worker has it verified here.
+/// An agent that holds a task without a worker has it verified here.
 #[test]
 fn the_holder_of_a_task_completes_it_when_the_checks_pass() {
     for over_http in [false, true] {

@@ -184,7 +184,7 @@ pub(super) async fn finish(session: &mut Session<'_>, lease: TaskLease, end: &Ta
     if !row.is_held_by(lease) {
         return Err(row.stale(lease));
     }
-    // Whoever cancelled it was promised that it ends so.
+    // The caller who cancelled it was promised that it ends so.
     let status = if row.cancel_requested { TaskStatus::Cancelled } else { end.status };
     let task = &mut row.task;
     task.output = end.output.clone();
