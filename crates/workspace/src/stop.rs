@@ -12,19 +12,34 @@ use crate::Error;
 const GRACE: Duration = Duration::from_millis(700);
 
 /// A request to stop, shared with the steps that have to hear it.
-#[derive(Debug, Clone, Default)]
-pub struct StopFlag(Arc<AtomicBool>);
+#[derive(Debug, Clone)]
+pub struct StopFlag {
+    requested: Arc<AtomicBool>,
+    grace: Duration,
+}
+
+impl Default for StopFlag {
+    fn default() -> Self {
+        Self::with_grace(GRACE)
+    }
+}
 
 impl StopFlag {
+    /// A flag whose steps may take `grace` to end by themselves after they have seen the request.
+    #[must_use]
+    pub fn with_grace(grace: Duration) -> Self {
+        Self { requested: Arc::default(), grace }
+    }
+
     /// Asks every step to stop that is under way or is begun from now on.
     pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.requested.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was asked for.
     #[must_use]
     pub fn is_requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.requested.load(Ordering::Relaxed)
     }
 
     /// For one step.
@@ -54,7 +69,7 @@ impl Poll {
 
     /// Whether the step has to end now.
     pub(crate) fn is_over(&self) -> bool {
-        self.flag.is_requested() && self.heard.get_or_init(Instant::now).elapsed() >= GRACE
+        self.flag.is_requested() && self.heard.get_or_init(Instant::now).elapsed() >= self.flag.grace
     }
 }
 
