@@ -25,16 +25,16 @@ use crate::wire::{
 };
 
 /// Longer than any call takes besides the time that it waits for a task.
-const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The waits between the tries of a call that may be repeated.
 const RETRY_DELAYS: [u64; 4] = [100, 250, 600, 1500];
 /// The largest answer that is read at once.
-const MAX_ANSWER: usize = 64 * 1024 * 1024;
+const MAX_ANSWER: usize = 80 * 1024 * 1024;
 
 /// Whether a call that got no answer may be sent again.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Repeat {
+pub(crate) enum Repeat {
     Yes,
     No,
 }
@@ -246,7 +246,7 @@ impl Client {
         self.json(self.answer(Method::GET, path, &[], None, Repeat::Yes, CALL_TIMEOUT).await?).await
     }
 
-    async fn post<T: DeserializeOwned>(
+    pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &(impl Serialize + Sync),
@@ -270,7 +270,7 @@ impl Client {
         serde_json::from_slice(&bytes).map_err(|error| self.misunderstood(&error))
     }
 
-    async fn read(&self, body: Incoming) -> Result<Bytes> {
+    pub(crate) async fn read(&self, body: Incoming) -> Result<Bytes> {
         let read = tokio::time::timeout(CALL_TIMEOUT, Limited::new(body, MAX_ANSWER).collect()).await;
         match read {
             Ok(Ok(body)) => Ok(body.to_bytes()),
@@ -280,7 +280,7 @@ impl Client {
     }
 
     /// Sends a request, again where it may be repeated, and makes an error of a refusal.
-    async fn answer(
+    pub(crate) async fn answer(
         &self,
         method: Method,
         path: &str,
@@ -319,7 +319,7 @@ impl Client {
         for (name, value) in headers {
             request = request.header(name, value);
         }
-        if body.is_some() {
+        if body.is_some() && !headers.iter().any(|(name, _)| name == CONTENT_TYPE) {
             request = request.header(CONTENT_TYPE, "application/json");
         }
         let request = request.body(Full::new(body.unwrap_or_default()));
