@@ -5,11 +5,13 @@
 
 mod client;
 mod error;
+mod otlp;
 mod problem;
 mod wire;
 
 pub use client::{Client, TaskEvents};
 pub use error::{Error, Result};
+pub use otlp::{OnFailure, TraceTarget, Traces};
 pub use problem::Problem;
 pub use wire::{
     AgentPage, Answer, ApprovalAnswer, ApprovalPage, ApprovalRequest, CheckpointReport, Completion, Heartbeat, Kept,
