@@ -137,10 +137,11 @@ pub struct Event {
 }
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
+type Bounded = MapErr<Limited<Incoming>, fn(Failure) -> Error>;
 
 /// An answer that is a stream of server-sent events.
 pub struct Events {
-    stream: SseStream<MapErr<Limited<Incoming>, fn(Failure) -> Error>>,
+    stream: SseStream<Bounded>,
     silence: Option<Duration>,
 }
 
