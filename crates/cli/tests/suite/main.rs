@@ -46,3 +46,4 @@ mod refusals;
 mod server;
 mod surroundings;
 mod trust;
+mod worker;

@@ -12,13 +12,13 @@ use serde_json::Value;
 use crate::harness::{Ended, User};
 
 /// A server that is ended with the test.
-struct Served {
+pub struct Served {
     child: Child,
-    url: String,
+    pub url: String,
 }
 
 impl Served {
-    fn start(user: &User) -> Self {
+    pub fn start(user: &User) -> Self {
         let mut command = user.command(&user.home(), ["serve", "--listen", "127.0.0.1:0"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
@@ -46,7 +46,7 @@ impl Drop for Served {
     }
 }
 
-fn task(user: &User, server: &Served, words: &[&str]) -> Ended {
+pub fn task(user: &User, server: &Served, words: &[&str]) -> Ended {
     let words = ["task"].iter().chain(words).chain(&["--server", server.url.as_str()]).copied().collect::<Vec<_>>();
     user.ralph(&user.home(), words)
 }

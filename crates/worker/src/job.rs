@@ -1,0 +1,555 @@
+//! One task, from its claim to its end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ralph_api::{Completion, Error as ApiError, Work};
+use ralph_config::trust::Asking;
+use ralph_config::{Dollars, Layer, OneOrMore, Resolved};
+use ralph_engine::{Limits, Loop, StopBy, StopWhen, find_claim};
+use ralph_host::{Checkpoints, Claim, Claims, ForAgents, Host, Opened, RunRequest};
+use ralph_model::{
+    AbortReason, AgentRun, AgentSpec, Isolation, LoopConfig, LoopId, Outcome, Task, TaskStatus, TaskType,
+};
+use ralph_runtime::{AgentSignals, Home, Moved, Resume, Stops, Watcher, read_loop, stops};
+use ralph_store::{Epoch, StoreHandle, TaskLease};
+use ralph_view::{Delta, OutcomeView, RunResult, RunStatus, RunView, Update, What, delta_line};
+use tokio::sync::{mpsc, watch};
+
+use crate::error::Error;
+use crate::lease::{Interruption, Keeper};
+use crate::place::{Place, Source};
+use crate::prompt;
+use crate::publish::{Publisher, Step};
+use crate::report::WorkerEvent;
+use crate::worker::Worker;
+
+/// How long the journal waits for a server that is away.
+const STORE_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a beginning that is interrupted may still take.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the lease of a process on another machine is waited for: longer than it lasts without a renewal.
+const ELSEWHERE_TIMEOUT: Duration = Duration::from_secs(60);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the end of a task is reported to a server that is away.
+const MAX_REPORTS: u32 = 300;
+/// Bytes of the longest output and of the longest reason.
+const MAX_OUTPUT: usize = 48 * 1024;
+const MAX_REASON: usize = 3 * 1024;
+
+/// A claimed task.
+pub(crate) struct Job<'a> {
+    worker: &'a Worker,
+    work: Work,
+    lease: TaskLease,
+    store: StoreHandle,
+    host: Host,
+    checkpoints: Checkpoints,
+    claims: Claims,
+    interrupt: watch::Sender<Option<Interruption>>,
+    context_full: watch::Sender<u64>,
+    iteration: watch::Sender<u32>,
+}
+
+/// How the work on a task ended.
+enum Ended {
+    /// Its loop ended.
+    Loop {
+        result: Box<RunResult>,
+        branch: Option<String>,
+        /// Why the last state of the work is not on the branch.
+        unpushed: Option<String>,
+    },
+    /// It was interrupted before there was a loop.
+    Interrupted(Interruption),
+}
+
+/// A loop to continue.
+struct Former {
+    id: LoopId,
+    run: Loop,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(worker: &'a Worker, work: Work) -> Self {
+        let (interrupt, context_full, iteration) =
+            (watch::Sender::new(None), watch::Sender::new(0), watch::Sender::new(0));
+        let lease = TaskLease { task: work.task.id, epoch: Epoch(work.lease.epoch) };
+        let folder = worker.host.dirs.state.join("tasks").join(work.task.id.to_string());
+        let mut host = worker.host.clone();
+        let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+        host.for_agents = ForAgents {
+            variables: vec![
+                ("RALPH_TASK_ID".to_owned(), work.task.id.to_string()),
+                ("RALPH_SERVER".to_owned(), worker.client.server().to_owned()),
+                ("RALPH_TOKEN".to_owned(), work.token.clone()),
+                ("RALPH_STATE_DIR".to_owned(), text(&folder)),
+            ],
+            writable: vec![folder.clone()],
+            signals: AgentSignals { claimed: None, context_full: Some(context_full.subscribe()) },
+        };
+        Self {
+            store: worker.client.store(Some(lease), STORE_TIMEOUT),
+            lease,
+            host,
+            checkpoints: Checkpoints::new(folder.clone()),
+            claims: Claims::new(folder),
+            worker,
+            work,
+            interrupt,
+            context_full,
+            iteration,
+        }
+    }
+
+    fn task(&self) -> &Task {
+        &self.work.task
+    }
+
+    /// Works on the task and reports its end.
+    pub(crate) async fn run(mut self) {
+        let (task, epoch) = (self.task().id, self.lease.epoch.0);
+        self.worker.tell(WorkerEvent::Claimed { task, epoch });
+        let keeper = Keeper::new(
+            (self.worker.client.clone(), self.worker.lease_seconds),
+            &self.work,
+            self.checkpoints.clone(),
+            self.interrupt.clone(),
+            self.context_full.clone(),
+            self.iteration.subscribe(),
+        );
+        let (stop, interrupt) = (self.worker.stop.clone(), self.interrupt.clone());
+        let stopping = async move {
+            stop.cancelled().await;
+            interrupt.send_if_modified(|known| known.is_none() && known.replace(Interruption::Stopping).is_none());
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = async {
+                let ended = self.work().await;
+                self.finish(ended).await;
+            } => {}
+            () = keeper.keep() => {}
+            () = stopping => {}
+        }
+    }
+
+    async fn work(&mut self) -> Result<Ended, Error> {
+        let mut interruption = self.interrupt.subscribe();
+        let prepared = tokio::select! {
+            prepared = self.prepare() => prepared?,
+            why = next(&mut interruption) => return Ok(Ended::Interrupted(why)),
+        };
+        let Ready { place, resolved, former, moved } = prepared;
+        if let Some(former) = former.as_ref().filter(|former| former.is_complete()) {
+            return self.conclude(place, former.id).await;
+        }
+        let (sender, updates) = mpsc::unbounded_channel();
+        let watcher: Watcher = Arc::new(move |update: Update| {
+            let _ = sender.send(update);
+        });
+        let (mut stopper, mut requests) = stops();
+        let began = tokio::time::Instant::now();
+        let opened = loop {
+            let opening = self.open(&resolved, former.as_ref(), moved.clone(), Arc::clone(&watcher), requests);
+            let interrupted = async {
+                let why = next(&mut interruption).await;
+                stopper.stop(StopWhen::Now, StopBy::Request);
+                tokio::time::sleep(START_TIMEOUT).await;
+                why
+            };
+            let opened = tokio::select! {
+                biased;
+                opened = opening => opened,
+                why = interrupted => return Ok(Ended::Interrupted(why)),
+            };
+            match opened {
+                // Its process died; its lease on the run ends later than the one on the task.
+                Err(Error::Host(ralph_host::Error::Runtime(ralph_runtime::Error::Elsewhere { .. })))
+                    if began.elapsed() < ELSEWHERE_TIMEOUT =>
+                {
+                    tokio::time::sleep(RETRY_INTERVAL).await;
+                    (stopper, requests) = stops();
+                }
+                Err(Error::Host(ralph_host::Error::Runtime(
+                    ralph_runtime::Error::AlreadyComplete(id) | ralph_runtime::Error::LimitStands { loop_id: id, .. },
+                ))) => return self.conclude(place, id).await,
+                opened => break opened?,
+            }
+        };
+        drop(watcher);
+        let run = opened.loop_id().ok_or_else(|| Error::Task("a task runs one loop".to_owned()))?;
+        let (steps, publishing) = mpsc::unbounded_channel();
+        let mut publisher = Publisher::new(self.worker, &self.work, self.lease, Arc::clone(&self.store), run, place);
+        let driving = async {
+            let mut running = std::pin::pin!(opened.run());
+            let (mut updates, mut is_stopped) = (updates, false);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(update) = updates.recv() => self.observe(update, &steps),
+                    ended = &mut running => {
+                        while let Ok(update) = updates.try_recv() {
+                            self.observe(update, &steps);
+                        }
+                        drop(steps);
+                        return ended;
+                    }
+                    _ = next(&mut interruption), if !is_stopped => {
+                        is_stopped = true;
+                        stopper.stop(StopWhen::Now, StopBy::Request);
+                    }
+                }
+            }
+        };
+        let (ended, ()) = tokio::join!(driving, publisher.follow(publishing));
+        let result = Box::new(ended?.result);
+        let (run, _) = read_loop(&self.store, result.loop_id).await?;
+        let unpushed = publisher.finish(run.facts()).await.err().map(|error| error.to_string());
+        Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })
+    }
+
+    /// Passes on what was recorded.
+    fn observe(&self, update: Update, steps: &mpsc::UnboundedSender<Step>) {
+        let task = self.task().id;
+        match update.what {
+            What::Recorded { state, deltas, .. } => {
+                for delta in &deltas {
+                    if let Delta::IterationStarted { iteration, .. } = delta {
+                        self.iteration.send_replace(iteration.0);
+                        // What an earlier iteration claimed is of no use any more.
+                        let _ = self.claims.clear(task);
+                    }
+                    if let Delta::AgentFinished { iteration } | Delta::IterationDecided { iteration } = delta
+                        && let Some(run) = &iteration.run
+                    {
+                        let (before, tree) = (iteration.tree_before.clone(), run.tree.clone());
+                        let is_decided = matches!(delta, Delta::IterationDecided { .. });
+                        let _ = steps.send(Step::Tree { iteration: iteration.iteration, before, tree, is_decided });
+                    }
+                    if let Some(message) = delta_line(&state, delta) {
+                        self.worker.tell(WorkerEvent::Progress { task, message: message.clone() });
+                        let _ = steps.send(Step::Progress { counted: state.counted, cost: state.cost, message });
+                    }
+                }
+            }
+            What::Progress { progress: ralph_view::Progress::Warning { text } } => {
+                self.worker.tell(WorkerEvent::Warning { task: Some(task), message: text });
+            }
+            What::Progress { .. } => {}
+        }
+    }
+
+    /// The result of a loop whose end is recorded and was not reported.
+    async fn conclude(&self, place: Place, id: LoopId) -> Result<Ended, Error> {
+        let (run, head) = read_loop(&self.store, id).await?;
+        let outcome = run.outcome().cloned().ok_or_else(|| Error::Task(format!("loop {id} has no end")))?;
+        let view = OutcomeView::new(id, &outcome, &run);
+        let folder = self.host.home().loop_folder(id).root().to_string_lossy().into_owned();
+        let result = Box::new(RunResult::new(&RunView::new(id, &run), view, folder, head.hash.to_string()));
+        let tree = run.facts().tree.clone();
+        let is_here = place.has(&tree).await;
+        let mut publisher = Publisher::new(self.worker, &self.work, self.lease, Arc::clone(&self.store), id, place);
+        let unpushed = match is_here || publisher.has_pushed(&tree) {
+            true => publisher.finish(run.facts()).await.err().map(|error| error.to_string()),
+            false => Some("the machine that has the last state of the work is gone".to_owned()),
+        };
+        Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })
+    }
+
+    /// Makes the files of the task and its configuration. Starts nothing.
+    async fn prepare(&mut self) -> Result<Ready, Error> {
+        let (task, git) = (self.work.task.clone(), &self.worker.git);
+        let folder = self.host.dirs.state.join("tasks").join(task.id.to_string());
+        Home::make_private(&folder)?;
+        // Of an earlier worker, if there are any.
+        self.checkpoints.clear(task.id).map_err(Error::file(&folder))?;
+        self.claims.clear(task.id).map_err(Error::file(&folder))?;
+        self.worker.client.clear_checkpoint(task.id, Some(self.lease.epoch.0)).await?;
+        let former = self.former().await?;
+        let source = match (&task.repo, &self.worker.workspace) {
+            (Some(address), _) => Source::of_address(&self.host, git, address).await?,
+            (None, Some(workspace)) => Source::of_workspace(&self.host, git, workspace).await?,
+            (None, None) => {
+                return Err(Error::Task("the task has no repository and the worker no workspace".to_owned()));
+            }
+        };
+        let base = match former.as_ref().and_then(|former| former.run.facts().start.head.clone()) {
+            Some(head) => source.base(git, Some(&head)).await?,
+            None => source.base(git, task.base_ref.as_deref()).await?,
+        };
+        let place = Place::find(&self.host, git, source, &task, &base).await?;
+        let is_complete = former.as_ref().is_some_and(Former::is_complete);
+        let is_here = match &former {
+            Some(former) => place.has(&former.run.facts().tree).await,
+            None => false,
+        };
+        let mut moved = former.as_ref().map(|_| Moved { workspace: place.root.clone(), rebuild: false, tree: None });
+        if !is_here && !is_complete {
+            place.make(&base).await?;
+            if let (Some(former), Some(moved)) = (&former, &mut moved) {
+                (moved.rebuild, moved.tree) = (true, place.bring_pushed().await?);
+                self.tell(format!(
+                    "continues loop {} from {}",
+                    former.id.short(),
+                    place.branch().unwrap_or("its start")
+                ));
+            }
+        }
+        self.check_plan(&place)?;
+        let resolved = self.resolve(&place, is_complete).await?;
+        Ok(Ready { place, resolved, former, moved })
+    }
+
+    /// The loop that a worker before this one began.
+    async fn former(&self) -> Result<Option<Former>, Error> {
+        let Some(id) = self.task().run_id else { return Ok(None) };
+        match read_loop(&self.store, id).await {
+            Ok((run, _)) => Ok(Some(Former { id, run })),
+            // It died before the loop was recorded.
+            Err(ralph_runtime::Error::Store(ralph_store::Error::UnknownRun { .. })) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A link may lead out of the workspace.
+    fn check_plan(&self, place: &Place) -> Result<(), Error> {
+        let Some(plan) = &self.task().ralph_plan_path else { return Ok(()) };
+        match place.root.join(plan).canonicalize() {
+            Ok(real) if !real.starts_with(&place.root) => {
+                Err(Error::Task(format!("ralphPlanPath `{}` leads out of the workspace", plan.escape_debug())))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The configuration of the task's loop.
+    async fn resolve(&mut self, place: &Place, is_complete: bool) -> Result<Option<Resolved>, Error> {
+        if is_complete {
+            return Ok(None);
+        }
+        let task = self.work.task.clone();
+        let tag = prompt::promise_tag(&task);
+        let objective = prompt::objective(&task, &tag).map_err(Error::Task)?;
+        let caps = self.host.caps().map_err(ralph_host::Error::from)?;
+        let is_single = task.task_type == TaskType::Single;
+        let iterations = if is_single { 1 } else { task.ralph_max_iterations.clamp(1, caps.iterations) };
+        let command = task.verification_command.clone();
+        let settings = Layer {
+            max_iterations: Some(iterations),
+            max_cost_usd: Some(Dollars(task.max_cost_usd.min(caps.loop_cost))),
+            // With a command its checks decide; a promise of the caller's own would be asked for besides.
+            completion_promise: command.is_none().then(|| tag.clone()),
+            verification_command: command.map(|command| OneOrMore(vec![command])),
+            // The files are the task's own already, and the work goes to its branch.
+            isolation: Some(Isolation::InPlace),
+            commit: Some(false),
+            ..self.worker.settings.clone()
+        };
+        self.host.for_agents.signals.claimed = Some(self.claimed(is_single, objective.clone(), tag));
+        let request = RunRequest { settings, objective, workspace: Some(place.root.clone()), ..RunRequest::default() };
+        // There is no user to ask, so what needs approval is refused.
+        let prepared = self.host.prepare(request, Asking::Nobody).await?;
+        for message in prepared.warnings {
+            self.worker.tell(WorkerEvent::Warning { task: Some(task.id), message });
+        }
+        Ok(Some(prepared.resolved))
+    }
+
+    /// Whether the agent claimed that it is done: with `ralph-complete`, or with the promise. A task of one pass needs no claim.
+    fn claimed(&self, is_single: bool, objective: String, tag: String) -> Arc<dyn Fn(&AgentRun) -> bool + Send + Sync> {
+        let (claims, task) = (self.claims.clone(), self.task().id);
+        Arc::new(move |run| {
+            let is_done = is_single && run.ended.is_success() && run.faults.is_empty();
+            is_done || claims.read(task).is_some() || find_claim(&run.final_message, &objective, &tag)
+        })
+    }
+
+    /// Begins the loop, or continues the one of a worker before this one.
+    async fn open(
+        &self,
+        resolved: &Option<Resolved>,
+        former: Option<&Former>,
+        moved: Option<Moved>,
+        watcher: Watcher,
+        stops: Stops,
+    ) -> Result<Opened, Error> {
+        let Some(resolved) = resolved.clone() else { return Err(Error::Task("the loop has ended".to_owned())) };
+        let store = Arc::clone(&self.store);
+        let Some((former, moved)) = former.zip(moved) else {
+            return Ok(self.host.start(resolved, store, watcher, stops).await?);
+        };
+        let mut config: LoopConfig = former.run.facts().config.clone();
+        config.workspace = moved.workspace.to_string_lossy().into_owned();
+        let here: Vec<AgentSpec> = resolved.config.agents().cloned().collect();
+        let is_same = config.agents().eq(here.iter());
+        let limits = Limits { agents: if is_same { Vec::new() } else { here.clone() }, ..Limits::default() };
+        if let (false, [first, more @ ..]) = (is_same, here.as_slice()) {
+            (config.agent, config.more_agents) = (first.clone(), more.to_vec());
+        }
+        let user = self.host.user_settings().map_err(ralph_host::Error::from)?;
+        let wanted = Resume { limits, moved: Some(moved) };
+        Ok(self.host.resume(former.id, wanted, &config, &user, store, watcher, stops).await?)
+    }
+
+    fn tell(&self, message: String) {
+        self.worker.tell(WorkerEvent::Progress { task: self.task().id, message });
+    }
+
+    /// Reports the end to the server.
+    async fn finish(&self, ended: Result<Ended, Error>) {
+        let interruption = *self.interrupt.borrow();
+        let task = self.task().id;
+        if interruption == Some(Interruption::Lost) {
+            self.worker.tell(WorkerEvent::Lost { task });
+            return;
+        }
+        let epoch = self.lease.epoch.0;
+        let completion = match ended {
+            Ok(Ended::Interrupted(Interruption::Cancelled)) => Completion::new(epoch, TaskStatus::Cancelled),
+            Ok(Ended::Interrupted(Interruption::Stopping | Interruption::Lost)) => return self.release().await,
+            Ok(Ended::Loop { result, branch, unpushed }) => {
+                let was_cancelled = result.reason == Some(AbortReason::Cancelled);
+                if was_cancelled && interruption == Some(Interruption::Stopping) {
+                    return self.release().await;
+                }
+                self.completion(&result, branch, unpushed)
+            }
+            // The server or the journal is the other worker's by now, or this worker ends: whoever is next continues.
+            Err(_) if interruption == Some(Interruption::Stopping) => return self.release().await,
+            Err(error @ (Error::Store(_) | Error::Server(_)))
+            | Err(error @ Error::Runtime(ralph_runtime::Error::Store(_))) => {
+                self.worker.tell(WorkerEvent::Warning { task: Some(task), message: error.to_string() });
+                return self.release().await;
+            }
+            Err(error) => Completion {
+                failure_reason: Some(bounded(&reason(&error), MAX_REASON)),
+                ..Completion::new(epoch, TaskStatus::Failed)
+            },
+        };
+        self.complete(&completion).await;
+    }
+
+    fn completion(&self, result: &RunResult, branch: Option<String>, unpushed: Option<String>) -> Completion {
+        let is_complete = result.status == RunStatus::Completed;
+        let status = match (is_complete, &unpushed, result.reason) {
+            (true, None, _) => TaskStatus::Completed,
+            (false, _, Some(AbortReason::Cancelled)) => TaskStatus::Cancelled,
+            _ => TaskStatus::Failed,
+        };
+        let failure_reason = match (status, unpushed) {
+            (TaskStatus::Completed | TaskStatus::Cancelled, _) => None,
+            (_, Some(why)) if is_complete => Some(format!("the work is done, but it is not on its branch: {why}")),
+            _ => Some(result.headline()),
+        };
+        let claim = self.claims.read(self.task().id);
+        let message = result.output.as_ref().or(result.last_output.as_ref());
+        let summary = claim.as_ref().map(|claim| claim.summary.clone()).or_else(|| message.cloned());
+        let mut output = serde_json::json!({
+            "summary": bounded(summary.as_deref().unwrap_or(&result.headline()), MAX_OUTPUT / 2),
+            "result": result.headline(),
+            "loopId": result.loop_id,
+            "branch": branch,
+        });
+        if let Some(Claim { promise_evidence, artifact_paths, .. }) = claim {
+            output["promiseEvidence"] = bounded(&promise_evidence, MAX_OUTPUT / 4).into();
+            output["artifactPaths"] = artifact_paths.into_iter().take(100).collect::<Vec<_>>().into();
+        }
+        Completion {
+            output: Some(output.to_string()),
+            failure_reason: failure_reason.map(|reason| bounded(&reason, MAX_REASON)),
+            verified: result.verified && status == TaskStatus::Completed,
+            iterations: Some(result.iterations),
+            cost_usd: Some(result.cost),
+            ..Completion::new(self.lease.epoch.0, status)
+        }
+    }
+
+    async fn complete(&self, completion: &Completion) {
+        let task = self.task().id;
+        for _ in 0..MAX_REPORTS {
+            match self.worker.client.complete(task, completion).await {
+                Ok(done) => {
+                    let message = done.failure_reason.clone().unwrap_or_else(|| match done.verified {
+                        true => "verified".to_owned(),
+                        false => "not verified".to_owned(),
+                    });
+                    return self.worker.tell(WorkerEvent::Ended {
+                        task,
+                        status: done.status,
+                        verified: done.verified,
+                        iterations: done.ralph_iterations,
+                        cost: done.cost_usd,
+                        message,
+                    });
+                }
+                Err(error) if error.is_stale_lease() => return self.worker.tell(WorkerEvent::Lost { task }),
+                Err(error @ ApiError::Unreachable { .. }) => {
+                    tracing::warn!(%error, %task, "the end of a task could not be reported");
+                    tokio::time::sleep(RETRY_INTERVAL).await;
+                }
+                Err(error) => {
+                    let message = format!("the end of the task could not be reported: {error}");
+                    return self.worker.tell(WorkerEvent::Warning { task: Some(task), message });
+                }
+            }
+        }
+    }
+
+    async fn release(&self) {
+        let task = self.task().id;
+        match self.worker.client.release(task, self.lease.epoch.0).await {
+            Ok(_) => self.worker.tell(WorkerEvent::Released { task }),
+            Err(error) if error.is_stale_lease() => self.worker.tell(WorkerEvent::Lost { task }),
+            Err(error) => {
+                let message = format!("it could not be released and waits until its lease expires: {error}");
+                self.worker.tell(WorkerEvent::Warning { task: Some(task), message });
+            }
+        }
+    }
+}
+
+/// What is ready to be started.
+struct Ready {
+    place: Place,
+    resolved: Option<Resolved>,
+    former: Option<Former>,
+    moved: Option<Moved>,
+}
+
+impl Former {
+    fn is_complete(&self) -> bool {
+        matches!(self.run.outcome(), Some(Outcome::Completed { .. }))
+    }
+}
+
+/// The next interruption; never returns once none can come.
+async fn next(interruption: &mut watch::Receiver<Option<Interruption>>) -> Interruption {
+    loop {
+        if let Some(why) = *interruption.borrow_and_update() {
+            return why;
+        }
+        if interruption.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Why a task cannot be worked on, with everything behind it.
+fn reason(error: &Error) -> String {
+    match error {
+        Error::Host(ralph_host::Error::Runtime(error)) => error.chain(),
+        Error::Host(error) => {
+            error.rule().map_or_else(|| error.to_string(), |rule| ralph_config::Spelling::File.rule(rule))
+        }
+        error => error.to_string(),
+    }
+}
+
+/// The beginning of a text that is too long.
+fn bounded(text: &str, most: usize) -> String {
+    match text.len() <= most {
+        true => text.to_owned(),
+        false => format!("{}…", &text[..text.floor_char_boundary(most)]),
+    }
+}
