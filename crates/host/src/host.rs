@@ -16,6 +16,7 @@ use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
 use crate::agents::{Readiness, preferred};
+use crate::traces::TraceSetting;
 use crate::{Dirs, Error, NoHome, database, environment, sandbox};
 
 /// The first argument that makes the program a reaper.
@@ -54,6 +55,7 @@ pub struct Host {
     /// What agents get from the program besides.
     pub for_agents: ForAgents,
     input: HostInput,
+    traces: TraceSetting,
 }
 
 /// What a program gives to the agents that it runs, besides what agents usually get. Checks get nothing of it.
@@ -75,7 +77,8 @@ impl Host {
     pub fn new(input: HostInput) -> Result<Self, NoHome> {
         let variable = |name: &str| value_of(&input.variables, name);
         let (dirs, current) = (Dirs::from_variables(variable)?, input.current.clone());
-        Ok(Self { dirs, current, writable: None, for_agents: ForAgents::default(), input })
+        let traces = TraceSetting::from_variables(|name| variable(name)?.into_string().ok());
+        Ok(Self { dirs, current, writable: None, for_agents: ForAgents::default(), input, traces })
     }
 
     /// The user's own configuration.
@@ -98,6 +101,11 @@ impl Host {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.input.version
+    }
+
+    /// Waits a moment for traces of runs that are on their way. Does nothing where none are sent.
+    pub async fn flush_traces(&self) {
+        self.traces.flush().await;
     }
 
     /// Where state is kept.
@@ -171,8 +179,12 @@ impl Host {
             metrics: Some(settings.metrics_path.clone()),
             notify: settings.notify.clone(),
             version: self.input.version.clone(),
+<<<<<<< HEAD
             watcher,
             signals: self.for_agents.signals.clone(),
+=======
+            watcher: self.traces.watched_by(watcher),
+>>>>>>> main
             now: self.input.now,
             crash: self.input.crash,
         })

@@ -45,5 +45,6 @@ mod prompts;
 mod refusals;
 mod server;
 mod surroundings;
+mod traces;
 mod trust;
 mod worker;

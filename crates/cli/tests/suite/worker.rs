@@ -17,7 +17,8 @@ fn a_task_without_a_repository_is_done_in_a_clone_of_the_workspace() {
     ]);
     let prompts = machine.folder("prompts");
     let agent = machine.user.agent(script.save_prompts(&prompts));
-    let id = fleet.add(&["Make done.txt", "--promise", "done.txt exists", "--criteria", "test -f done.txt", "--max", "5"]);
+    let id =
+        fleet.add(&["Make done.txt", "--promise", "done.txt exists", "--criteria", "test -f done.txt", "--max", "5"]);
     let ended = machine.drain(&fleet, &agent, &["--workspace", repo.path().to_str().unwrap(), "--json"]);
     let task = fleet.task(&id);
     assert_eq!(task["status"], "completed", "{task:#}\n{}", ended.stderr);
@@ -28,7 +29,9 @@ fn a_task_without_a_repository_is_done_in_a_clone_of_the_workspace() {
     assert_eq!(repo.git(["rev-list", "--count", &format!("{before}..{branch}")]), "2", "one commit for each iteration");
     assert!(!repo.exists("done.txt") && repo.head() == before, "the folder itself is not touched");
     let prompt = std::fs::read_to_string(prompts.join("prompt-1.txt")).unwrap();
-    for part in ["Make done.txt", &format!("thoughts/shared/ralph/{id}/progress.md"), "ralph-complete", "done.txt exists"] {
+    for part in
+        ["Make done.txt", &format!("thoughts/shared/ralph/{id}/progress.md"), "ralph-complete", "done.txt exists"]
+    {
         assert!(prompt.contains(part), "{part} is not in {prompt}");
     }
     let lines: Vec<serde_json::Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
