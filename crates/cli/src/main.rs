@@ -149,24 +149,14 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
             commands::trust::trust(&args, &around.dirs, &around.current, asking, now(), screen).await
         }
         Command::Init(args) => commands::init::init(&args, &around.dirs, &around.current, now(), screen).await,
-<<<<<<< HEAD
-        Command::Agents(args) => commands::agents::agents(&args, &around, screen).await,
-        Command::Doctor(args) => doctor::doctor(&args, &doctor::Subject::new(&around), screen).await,
-        Command::Serve(args) => commands::serve::run(args, &around, screen).await,
-        Command::Worker(args) => commands::worker::run(args, &around, screen).await,
-        Command::Task(args) => commands::task::run(args, &around, screen).await,
-        Command::Token(args) => commands::token::run(args, &around, screen).await,
-        Command::Mcp(args) => commands::mcp::run(&args, around).await,
-        Command::Demo(args) => commands::demo::run(args, around, screen).await,
-=======
         Command::Agents(args) => commands::agents::agents(&args, around, screen).await,
         Command::Doctor(args) => doctor::doctor(&args, &doctor::Subject::new(around), screen).await,
         Command::Serve(args) => commands::serve::run(args, around, screen).await,
+        Command::Worker(args) => commands::worker::run(args, around, screen).await,
         Command::Task(args) => commands::task::run(args, around, screen).await,
         Command::Token(args) => commands::token::run(args, around, screen).await,
         Command::Mcp(args) => commands::mcp::run(&args, around.clone()).await,
         Command::Demo(args) => commands::demo::run(args, around.clone(), screen).await,
->>>>>>> main
         Command::Report(_) | Command::Completions(_) | Command::Hook(_) => {
             unreachable!("these need no runtime and were answered above")
         }

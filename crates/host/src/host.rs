@@ -179,12 +179,8 @@ impl Host {
             metrics: Some(settings.metrics_path.clone()),
             notify: settings.notify.clone(),
             version: self.input.version.clone(),
-<<<<<<< HEAD
-            watcher,
-            signals: self.for_agents.signals.clone(),
-=======
             watcher: self.traces.watched_by(watcher),
->>>>>>> main
+            signals: self.for_agents.signals.clone(),
             now: self.input.now,
             crash: self.input.crash,
         })

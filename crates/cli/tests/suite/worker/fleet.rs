@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use ralph_testkit::Repo;
 use serde_json::Value;
 
 use crate::harness::{Ended, User};
 use crate::server::{Served, task};
+
+/// Longer than any task here takes on a busy machine; reached only by a test that fails.
+const TIMEOUT: Duration = Duration::from_secs(240);
 
 /// A server with its queue.
 pub struct Fleet {
@@ -36,21 +40,28 @@ impl Fleet {
         task(&self.user, &self.server, &["show", id, "--json"]).ok().json()
     }
 
+    /// Waits until so many of these tasks have ended.
+    #[track_caller]
+    pub fn wait_for_ends(&self, ids: &[String], count: usize) {
+        let begun = Instant::now();
+        let has_ended = |id: &&String| self.task(id)["finishedAt"].is_string();
+        while ids.iter().filter(has_ended).count() < count {
+            assert!(begun.elapsed() < TIMEOUT, "{:#?}", ids.iter().map(|id| self.task(id)).collect::<Vec<_>>());
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
     #[track_caller]
     pub fn cancel(&self, id: &str) {
         task(&self.user, &self.server, &["cancel", id]).ok();
     }
 
-    /// Everything that happened to a task so far.
-    #[track_caller]
-    pub fn events(&self, id: &str) -> Vec<Value> {
-        let lines = task(&self.user, &self.server, &["logs", id, "--json"]).ok().stdout;
-        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
+    /// What happened to a task so far, in words.
     #[track_caller]
     pub fn kinds(&self, id: &str) -> Vec<String> {
-        self.events(id).iter().map(|event| event["kind"].as_str().unwrap().to_owned()).collect()
+        let lines = task(&self.user, &self.server, &["logs", id, "--json"]).ok().stdout;
+        let kind = |line: &str| serde_json::from_str::<Value>(line).unwrap()["kind"].as_str().unwrap().to_owned();
+        lines.lines().map(kind).collect()
     }
 }
 
@@ -109,9 +120,4 @@ pub fn git(directory: &Path, words: &[&str]) -> String {
 pub fn output_of(task: &Value) -> Value {
     let output = task["output"].as_str().unwrap_or_else(|| panic!("no output in {task:#}"));
     serde_json::from_str(output).unwrap()
-}
-
-/// The first check of a loop.
-pub fn check_of(shown: &Value) -> String {
-    shown["config"]["verificationCommands"][0].as_str().unwrap_or_default().to_owned()
 }
