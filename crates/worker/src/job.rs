@@ -1,11 +1,12 @@
 //! One task, from its claim to its end.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_api::{Completion, Error as ApiError, Work};
-use ralph_config::trust::Asking;
-use ralph_config::{Dollars, Layer, OneOrMore, Resolved};
+use ralph_config::trust::{Asking, Question};
+use ralph_config::{Dollars, Layer, OneOrMore, RepositoryFile, Resolved};
 use ralph_engine::{Limits, Loop, StopBy, StopWhen, find_claim};
 use ralph_host::{Checkpoints, Claim, Claims, ForAgents, Host, Opened, RunRequest};
 use ralph_model::{
@@ -31,28 +32,23 @@ const START_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the lease of a process on another machine is waited for: longer than it lasts without a renewal.
 const ELSEWHERE_TIMEOUT: Duration = Duration::from_secs(60);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// How often the end of a task is reported to a server that is away.
-const MAX_REPORTS: u32 = 300;
-/// Bytes of the longest output and of the longest reason.
-const MAX_OUTPUT: usize = 48 * 1024;
-const MAX_REASON: usize = 3 * 1024;
 
 /// A claimed task.
 pub(crate) struct Job<'a> {
-    worker: &'a Worker,
+    pub(crate) worker: &'a Worker,
+    pub(crate) lease: TaskLease,
+    pub(crate) claims: Claims,
+    pub(crate) interrupt: watch::Sender<Option<Interruption>>,
+    context_full: watch::Sender<u64>,
+    iteration: watch::Sender<u32>,
     work: Work,
-    lease: TaskLease,
     store: StoreHandle,
     host: Host,
     checkpoints: Checkpoints,
-    claims: Claims,
-    interrupt: watch::Sender<Option<Interruption>>,
-    context_full: watch::Sender<u64>,
-    iteration: watch::Sender<u32>,
 }
 
 /// How the work on a task ended.
-enum Ended {
+pub(crate) enum Ended {
     /// Its loop ended.
     Loop {
         result: Box<RunResult>,
@@ -77,7 +73,7 @@ impl<'a> Job<'a> {
         let lease = TaskLease { task: work.task.id, epoch: Epoch(work.lease.epoch) };
         let folder = worker.host.dirs.state.join("tasks").join(work.task.id.to_string());
         let mut host = worker.host.clone();
-        let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
         host.for_agents = ForAgents {
             variables: vec![
                 ("RALPH_TASK_ID".to_owned(), work.task.id.to_string()),
@@ -102,7 +98,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn task(&self) -> &Task {
+    pub(crate) fn task(&self) -> &Task {
         &self.work.task
     }
 
@@ -348,12 +344,29 @@ impl<'a> Job<'a> {
         };
         self.host.for_agents.signals.claimed = Some(self.claimed(is_single, objective.clone(), tag));
         let request = RunRequest { settings, objective, workspace: Some(place.root.clone()), ..RunRequest::default() };
+        self.approve_copy(place).await?;
         // There is no user to ask, so what needs approval is refused.
         let prepared = self.host.prepare(request, Asking::Nobody).await?;
         for message in prepared.warnings {
             self.worker.tell(WorkerEvent::Warning { task: Some(task.id), message });
         }
         Ok(Some(prepared.resolved))
+    }
+
+    /// What the user approved in the worker's own workspace is approved in the copy of it too, as long as it says the same.
+    async fn approve_copy(&self, place: &Place) -> Result<(), Error> {
+        let Some(workspace) = self.worker.workspace.as_ref().filter(|_| self.task().repo.is_none()) else {
+            return Ok(());
+        };
+        let file = RepositoryFile::read(&place.root).map_err(ralph_host::Error::from)?;
+        let about = |folder: &Path| file.as_ref().and_then(|file| Question::about_file(file, folder));
+        if let (Some(original), Some(copy)) = (about(workspace), about(&place.root)) {
+            let store = self.host.store().await?;
+            if original.is_approved(&store).await.map_err(ralph_host::Error::from)? {
+                copy.approve(&store, (self.worker.now)()).await.map_err(ralph_host::Error::from)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the agent claimed that it is done: with `ralph-complete`, or with the promise. A task of one pass needs no claim.
@@ -395,118 +408,6 @@ impl<'a> Job<'a> {
     fn tell(&self, message: String) {
         self.worker.tell(WorkerEvent::Progress { task: self.task().id, message });
     }
-
-    /// Reports the end to the server.
-    async fn finish(&self, ended: Result<Ended, Error>) {
-        let interruption = *self.interrupt.borrow();
-        let task = self.task().id;
-        if interruption == Some(Interruption::Lost) {
-            self.worker.tell(WorkerEvent::Lost { task });
-            return;
-        }
-        let epoch = self.lease.epoch.0;
-        let completion = match ended {
-            Ok(Ended::Interrupted(Interruption::Cancelled)) => Completion::new(epoch, TaskStatus::Cancelled),
-            Ok(Ended::Interrupted(Interruption::Stopping | Interruption::Lost)) => return self.release().await,
-            Ok(Ended::Loop { result, branch, unpushed }) => {
-                let was_cancelled = result.reason == Some(AbortReason::Cancelled);
-                if was_cancelled && interruption == Some(Interruption::Stopping) {
-                    return self.release().await;
-                }
-                self.completion(&result, branch, unpushed)
-            }
-            // The server or the journal is the other worker's by now, or this worker ends: whoever is next continues.
-            Err(_) if interruption == Some(Interruption::Stopping) => return self.release().await,
-            Err(error @ (Error::Store(_) | Error::Server(_)))
-            | Err(error @ Error::Runtime(ralph_runtime::Error::Store(_))) => {
-                self.worker.tell(WorkerEvent::Warning { task: Some(task), message: error.to_string() });
-                return self.release().await;
-            }
-            Err(error) => Completion {
-                failure_reason: Some(bounded(&reason(&error), MAX_REASON)),
-                ..Completion::new(epoch, TaskStatus::Failed)
-            },
-        };
-        self.complete(&completion).await;
-    }
-
-    fn completion(&self, result: &RunResult, branch: Option<String>, unpushed: Option<String>) -> Completion {
-        let is_complete = result.status == RunStatus::Completed;
-        let status = match (is_complete, &unpushed, result.reason) {
-            (true, None, _) => TaskStatus::Completed,
-            (false, _, Some(AbortReason::Cancelled)) => TaskStatus::Cancelled,
-            _ => TaskStatus::Failed,
-        };
-        let failure_reason = match (status, unpushed) {
-            (TaskStatus::Completed | TaskStatus::Cancelled, _) => None,
-            (_, Some(why)) if is_complete => Some(format!("the work is done, but it is not on its branch: {why}")),
-            _ => Some(result.headline()),
-        };
-        let claim = self.claims.read(self.task().id);
-        let message = result.output.as_ref().or(result.last_output.as_ref());
-        let summary = claim.as_ref().map(|claim| claim.summary.clone()).or_else(|| message.cloned());
-        let mut output = serde_json::json!({
-            "summary": bounded(summary.as_deref().unwrap_or(&result.headline()), MAX_OUTPUT / 2),
-            "result": result.headline(),
-            "loopId": result.loop_id,
-            "branch": branch,
-        });
-        if let Some(Claim { promise_evidence, artifact_paths, .. }) = claim {
-            output["promiseEvidence"] = bounded(&promise_evidence, MAX_OUTPUT / 4).into();
-            output["artifactPaths"] = artifact_paths.into_iter().take(100).collect::<Vec<_>>().into();
-        }
-        Completion {
-            output: Some(output.to_string()),
-            failure_reason: failure_reason.map(|reason| bounded(&reason, MAX_REASON)),
-            verified: result.verified && status == TaskStatus::Completed,
-            iterations: Some(result.iterations),
-            cost_usd: Some(result.cost),
-            ..Completion::new(self.lease.epoch.0, status)
-        }
-    }
-
-    async fn complete(&self, completion: &Completion) {
-        let task = self.task().id;
-        for _ in 0..MAX_REPORTS {
-            match self.worker.client.complete(task, completion).await {
-                Ok(done) => {
-                    let message = done.failure_reason.clone().unwrap_or_else(|| match done.verified {
-                        true => "verified".to_owned(),
-                        false => "not verified".to_owned(),
-                    });
-                    return self.worker.tell(WorkerEvent::Ended {
-                        task,
-                        status: done.status,
-                        verified: done.verified,
-                        iterations: done.ralph_iterations,
-                        cost: done.cost_usd,
-                        message,
-                    });
-                }
-                Err(error) if error.is_stale_lease() => return self.worker.tell(WorkerEvent::Lost { task }),
-                Err(error @ ApiError::Unreachable { .. }) => {
-                    tracing::warn!(%error, %task, "the end of a task could not be reported");
-                    tokio::time::sleep(RETRY_INTERVAL).await;
-                }
-                Err(error) => {
-                    let message = format!("the end of the task could not be reported: {error}");
-                    return self.worker.tell(WorkerEvent::Warning { task: Some(task), message });
-                }
-            }
-        }
-    }
-
-    async fn release(&self) {
-        let task = self.task().id;
-        match self.worker.client.release(task, self.lease.epoch.0).await {
-            Ok(_) => self.worker.tell(WorkerEvent::Released { task }),
-            Err(error) if error.is_stale_lease() => self.worker.tell(WorkerEvent::Lost { task }),
-            Err(error) => {
-                let message = format!("it could not be released and waits until its lease expires: {error}");
-                self.worker.tell(WorkerEvent::Warning { task: Some(task), message });
-            }
-        }
-    }
 }
 
 /// What is ready to be started.
@@ -532,24 +433,5 @@ async fn next(interruption: &mut watch::Receiver<Option<Interruption>>) -> Inter
         if interruption.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
-    }
-}
-
-/// Why a task cannot be worked on, with everything behind it.
-fn reason(error: &Error) -> String {
-    match error {
-        Error::Host(ralph_host::Error::Runtime(error)) => error.chain(),
-        Error::Host(error) => {
-            error.rule().map_or_else(|| error.to_string(), |rule| ralph_config::Spelling::File.rule(rule))
-        }
-        error => error.to_string(),
-    }
-}
-
-/// The beginning of a text that is too long.
-fn bounded(text: &str, most: usize) -> String {
-    match text.len() <= most {
-        true => text.to_owned(),
-        false => format!("{}…", &text[..text.floor_char_boundary(most)]),
     }
 }

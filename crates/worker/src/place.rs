@@ -11,6 +11,7 @@
 //! and pushed from the snapshots, which no agent reaches, and no clone shares a file with the cache.
 
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,6 +26,9 @@ use crate::git::{Git, shown};
 
 /// How often a cache that another task fetches is looked at.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How often a folder that is still written to is removed.
+const MAX_TRIES: u32 = 200;
 
 /// Where the commits of a task come from and go to.
 #[derive(Debug, Clone)]
@@ -133,11 +137,8 @@ impl Place {
             None => None,
         };
         let home = host.home();
-        let folder = home.root().join("worktrees");
-        Home::make_private(&folder)?;
-        // Without links: the snapshots are found by the path.
-        let folder = folder.canonicalize().map_err(Error::file(&folder))?;
-        let root = folder.join(format!("task-{}", task.id));
+        Home::make_private(&home.root().join("worktrees"))?;
+        let root = root_of(&home, task.id);
         let snapshots = home.workspace(&root).join("git");
         let parent = tip.clone().unwrap_or_else(|| base.to_owned());
         Ok(Self { git: git.clone(), source, branch, root, snapshots, parent, tip, pushed })
@@ -219,14 +220,42 @@ impl Place {
     }
 
     /// Removes the files; what was pushed stays.
-    pub(crate) async fn remove(&self) -> Result<(), Error> {
-        for path in [&self.root, &self.snapshots.parent().unwrap_or(&self.snapshots).to_owned()] {
-            match tokio::fs::remove_dir_all(path).await {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::file(path)(error)),
-                Ok(()) | Err(_) => {}
-            }
+    async fn remove(&self) -> Result<(), Error> {
+        remove(&self.root).await?;
+        remove(self.snapshots.parent().unwrap_or(&self.snapshots)).await
+    }
+}
+
+/// Removes what is left of a task that ended. What cannot be removed is in the way of nothing.
+pub(crate) async fn clear(host: &Host, task: TaskId) {
+    let home = host.home();
+    let root = root_of(&home, task);
+    let snapshots = home.workspace(&root);
+    for path in [root, snapshots, home.root().join("tasks").join(task.to_string())] {
+        if let Err(error) = remove(&path).await {
+            tracing::warn!(%error, %task, "files of a task stay");
         }
-        Ok(())
+    }
+}
+
+/// Where the agent of a task works. Without links: the snapshots are found by the path.
+fn root_of(home: &Home, task: TaskId) -> PathBuf {
+    let folder = home.root().join("worktrees");
+    folder.canonicalize().unwrap_or(folder).join(format!("task-{task}"))
+}
+
+/// Removes a folder. Processes of a worker that died may still write there for a moment.
+async fn remove(path: &Path) -> Result<(), Error> {
+    let mut tries = 0;
+    loop {
+        match tokio::fs::remove_dir_all(path).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && tries < MAX_TRIES => {
+                tries += 1;
+                tokio::time::sleep(LOCK_INTERVAL).await;
+            }
+            removed => return removed.map_err(Error::file(path)),
+        }
     }
 }
 

@@ -55,7 +55,7 @@ fn a_task_without_a_repository_is_done_in_a_clone_of_the_workspace() {
 #[test]
 fn the_work_on_a_repository_is_pushed_to_its_branch() {
     let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
-    repo.branch("old");
+    repo.git(["tag", "old"]);
     repo.write("new.txt", "x");
     repo.commit("something newer");
     let (path, address) = remote(&repo);
@@ -72,7 +72,7 @@ fn the_work_on_a_repository_is_pushed_to_its_branch() {
     }
     let files = |id: &str| git(&path, &["ls-tree", "--name-only", &format!("ralph/{id}")]);
     assert!(files(&ids[0]).contains("new.txt") && files(&ids[0]).contains("done.txt"));
-    assert!(!files(&ids[1]).contains("new.txt") && files(&ids[1]).contains("done.txt"), "it began at another branch");
+    assert!(!files(&ids[1]).contains("new.txt") && files(&ids[1]).contains("done.txt"), "it began at an older commit");
     let task = fleet.task(&missing);
     assert_eq!(task["status"], "failed");
     assert!(task["failureReason"].as_str().unwrap().contains("fetch"), "{task:#}");
