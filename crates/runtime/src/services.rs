@@ -33,11 +33,14 @@ pub type AgentVariables = Arc<dyn Fn(&AgentSpec) -> Vec<(OsString, OsString)> + 
 /// The folders of an agent.
 pub type AgentSettings = Arc<dyn Fn(&AgentSpec) -> Vec<PathBuf> + Send + Sync>;
 
+/// Whether an agent claims to be done.
+pub type Claimed = Arc<dyn Fn(&AgentRun) -> bool + Send + Sync>;
+
 /// What a program around the loop learns of its agent in other ways than from the agent's output.
 #[derive(Clone, Default)]
 pub struct AgentSignals {
     /// Whether the agent claimed that it is done elsewhere than in its final message. Asked once after each of its runs.
-    pub claimed: Option<Arc<dyn Fn(&AgentRun) -> bool + Send + Sync>>,
+    pub claimed: Option<Claimed>,
     /// Changes when the agent's context is full: its run ends, and so does the iteration, with its checks.
     pub context_full: Option<watch::Receiver<u64>>,
 }

@@ -4,17 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_api::{Completion, Error as ApiError, Work};
+use ralph_api::Work;
 use ralph_config::trust::{Asking, Question};
 use ralph_config::{Dollars, Layer, OneOrMore, RepositoryFile, Resolved};
 use ralph_engine::{Limits, Loop, StopBy, StopWhen, find_claim};
-use ralph_host::{Checkpoints, Claim, Claims, ForAgents, Host, Opened, RunRequest};
-use ralph_model::{
-    AbortReason, AgentRun, AgentSpec, Isolation, LoopConfig, LoopId, Outcome, Task, TaskStatus, TaskType,
-};
-use ralph_runtime::{AgentSignals, Home, Moved, Resume, Stops, Watcher, read_loop, stops};
+use ralph_host::{Checkpoints, Claims, ForAgents, Host, Opened, RunRequest};
+use ralph_model::{AgentRun, AgentSpec, Isolation, LoopConfig, LoopId, Outcome, Task, TaskType};
+use ralph_runtime::{AgentSignals, Claimed, Home, Moved, Resume, Stops, Watcher, read_loop, stops};
 use ralph_store::{Epoch, StoreHandle, TaskLease};
-use ralph_view::{Delta, OutcomeView, RunResult, RunStatus, RunView, Update, What, delta_line};
+use ralph_view::{Delta, OutcomeView, RunResult, RunView, Update, What, delta_line};
 use tokio::sync::{mpsc, watch};
 
 use crate::error::Error;
@@ -370,9 +368,9 @@ impl<'a> Job<'a> {
     }
 
     /// Whether the agent claimed that it is done: with `ralph-complete`, or with the promise. A task of one pass needs no claim.
-    fn claimed(&self, is_single: bool, objective: String, tag: String) -> Arc<dyn Fn(&AgentRun) -> bool + Send + Sync> {
+    fn claimed(&self, is_single: bool, objective: String, tag: String) -> Claimed {
         let (claims, task) = (self.claims.clone(), self.task().id);
-        Arc::new(move |run| {
+        Arc::new(move |run: &AgentRun| {
             let is_done = is_single && run.ended.is_success() && run.faults.is_empty();
             is_done || claims.read(task).is_some() || find_claim(&run.final_message, &objective, &tag)
         })
