@@ -22,7 +22,7 @@ fn no_task_is_lost_or_done_twice_when_workers_are_killed() {
     let ids: Vec<String> = (0..tasks).map(|_| fleet.add(&words)).collect();
     let start = |number: usize, life: usize| {
         let name = format!("machine-{number}-{life}");
-        machines[number].start(&fleet, &agent, &["--lease", "5", "--concurrency", "2", "--name", &name])
+        machines[number].start(&fleet, &agent, &["--lease", "10", "--concurrency", "2", "--name", &name])
     };
     let mut workers: Vec<Child> = (0..machines.len()).map(|number| start(number, 0)).collect();
     for life in 1..=kills {

@@ -24,14 +24,14 @@ fn another_machine_continues_from_the_branch_of_a_worker_that_was_killed() {
     let agent = first.user.agent(script);
     let id =
         fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "9", "--repo", &address]);
-    let worker = first.start(&fleet, &agent, &["--lease", "5", "--name", "first"]);
+    let worker = first.start(&fleet, &agent, &["--lease", "15", "--name", "first"]);
     wait_for_file(&signs.join("began"));
     let pushed = format!("ralph/{id}:one.txt");
     let branch = format!("refs/heads/ralph/{id}");
     wait_until("the branch", || git(&path, &["for-each-ref", &branch]).contains("commit"));
     kill(worker);
     let run = fleet.task(&id)["runId"].clone();
-    let other = second.start(&fleet, &agent, &["--lease", "5", "--name", "second"]);
+    let other = second.start(&fleet, &agent, &["--name", "second"]);
     fleet.wait_for_ends(std::slice::from_ref(&id), 1);
     signal(&other, Signal::TERM);
     let ended = Ended::of(other).ok();
