@@ -13,13 +13,13 @@ use serde_json::Value;
 use crate::harness::{Ended, User, run_words_with};
 
 /// A server that is ended with the test.
-struct Served {
+pub struct Served {
     child: Child,
-    url: String,
+    pub url: String,
 }
 
 impl Served {
-    fn start(user: &User) -> Self {
+    pub fn start(user: &User) -> Self {
         Self::start_with(user, &[])
     }
 
@@ -65,7 +65,7 @@ impl Drop for Served {
     }
 }
 
-fn task(user: &User, server: &Served, words: &[&str]) -> Ended {
+pub fn task(user: &User, server: &Served, words: &[&str]) -> Ended {
     let words = ["task"].iter().chain(words).chain(&["--server", server.url.as_str()]).copied().collect::<Vec<_>>();
     user.ralph(&user.home(), words)
 }
