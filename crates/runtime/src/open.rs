@@ -3,14 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_agents::{Kind, redact_report};
+use ralph_agents::redact_report;
 use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
-    AbortReason, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind,
-    Sandboxing, TreeHash, ValidLoopConfig, Verify,
+    AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind, Sandboxing,
+    TreeHash, ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewRun, Recorded, Settlement, StoreHandle};
@@ -95,7 +96,7 @@ pub(crate) async fn begin_as(
     if config.agent.is_in_session() {
         sandbox.insert_str(0, "the checks only: ");
     }
-    let guard = Guard::new(&config.prohibited_paths)?;
+    let guard = Arc::new(Guard::new(&config.prohibited_paths)?);
     let services = services.of_run(loop_id);
     Home::make_private(services.home.root())?;
     let origin = PathBuf::from(&config.workspace);
@@ -166,21 +167,7 @@ pub(crate) async fn begin_as(
     let context = Context::new(services, live.lease, config, ground, repository, &lock);
     context.recover_settings().await;
     warn_of_unwatched(&context);
-    warn_of_unreported_cost(&context);
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
-}
-
-/// A command of the user's own reports its cost at its end, or not at all; then everything that is left is charged.
-fn warn_of_unreported_cost(context: &Context) {
-    let writes = |agent: &AgentSpec| Kind::of(agent).is_some_and(|kind| kind.capabilities.writes_report);
-    let reports = |agent: &&AgentSpec| writes(agent) && !agent.unmetered;
-    if let Some(agent) = context.config.agents().find(reports) {
-        context.services.warn(format!(
-            "{} has to report its cost by writing {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE: an iteration without it is charged \
-             the whole remaining budget; use --unmetered if it costs nothing",
-            agent.name
-        ));
-    }
 }
 
 /// Links to more than can be watched leave what is behind them unprotected, which is for the user to know.
@@ -344,7 +331,7 @@ impl Found {
         let folder = services.home.loop_folder(loop_id);
         folder.make()?;
         let config = run.facts().config.clone();
-        let guard = Guard::new(&config.prohibited_paths)?;
+        let guard = Arc::new(Guard::new(&config.prohibited_paths)?);
         let (start, pins) = (run.facts().start.tree.clone(), run.facts().start.pins.clone());
         let commits = CommitWatch::since(repository::Head {
             commit: run.facts().start.head.as_deref().and_then(CommitId::parse),
