@@ -25,26 +25,29 @@ use crate::wire::{
 };
 
 /// Longer than any call takes besides the time that it waits for a task.
-const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The waits between the tries of a call that may be repeated.
 const RETRY_DELAYS: [u64; 4] = [100, 250, 600, 1500];
 /// The largest answer that is read at once.
-const MAX_ANSWER: usize = 64 * 1024 * 1024;
+const MAX_ANSWER: usize = 80 * 1024 * 1024;
 
 /// Whether a call that got no answer may be sent again.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Repeat {
+pub(crate) enum Repeat {
     Yes,
     No,
 }
+
+/// Connections to servers, which clones share.
+pub(crate) type Http = hyper_util::client::legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// A server and a token for it. Clones share their connections.
 #[derive(Clone)]
 pub struct Client {
     server: String,
     authorization: HeaderValue,
-    http: hyper_util::client::legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    http: Http,
 }
 
 impl fmt::Debug for Client {
@@ -72,26 +75,7 @@ impl Client {
         }
         let mut authorization = HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(|_| Error::Token)?;
         authorization.set_sensitive(true);
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-        let connector = if is_secure {
-            let roots = HttpsConnectorBuilder::new().with_provider_and_native_roots(ring::default_provider());
-            let roots = roots.map_err(|error| unreachable(base, &error))?;
-            roots.https_only().enable_http1().wrap_connector(tcp)
-        } else {
-            // No file of certificates is read for a connection that uses none.
-            let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-            let config = config.with_safe_default_protocol_versions().map_err(|error| unreachable(base, &error))?;
-            let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
-            HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().wrap_connector(tcp)
-        };
-        let http = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            // Below the time after which the server closes an idle connection.
-            .pool_idle_timeout(Duration::from_secs(20))
-            .build(connector);
+        let http = http(base, is_secure)?;
         Ok(Self { server: base.to_owned(), authorization, http })
     }
 
@@ -246,7 +230,7 @@ impl Client {
         self.json(self.answer(Method::GET, path, &[], None, Repeat::Yes, CALL_TIMEOUT).await?).await
     }
 
-    async fn post<T: DeserializeOwned>(
+    pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &(impl Serialize + Sync),
@@ -270,7 +254,7 @@ impl Client {
         serde_json::from_slice(&bytes).map_err(|error| self.misunderstood(&error))
     }
 
-    async fn read(&self, body: Incoming) -> Result<Bytes> {
+    pub(crate) async fn read(&self, body: Incoming) -> Result<Bytes> {
         let read = tokio::time::timeout(CALL_TIMEOUT, Limited::new(body, MAX_ANSWER).collect()).await;
         match read {
             Ok(Ok(body)) => Ok(body.to_bytes()),
@@ -280,7 +264,7 @@ impl Client {
     }
 
     /// Sends a request, again where it may be repeated, and makes an error of a refusal.
-    async fn answer(
+    pub(crate) async fn answer(
         &self,
         method: Method,
         path: &str,
@@ -319,7 +303,7 @@ impl Client {
         for (name, value) in headers {
             request = request.header(name, value);
         }
-        if body.is_some() {
+        if body.is_some() && !headers.iter().any(|(name, _)| name == CONTENT_TYPE) {
             request = request.header(CONTENT_TYPE, "application/json");
         }
         let request = request.body(Full::new(body.unwrap_or_default()));
@@ -345,12 +329,39 @@ impl Client {
     }
 }
 
-fn unreachable(server: &str, detail: &(impl fmt::Display + ?Sized)) -> Error {
+/// Connections to the server at `base`.
+///
+/// # Errors
+/// When no certificate authorities are found for `https`.
+pub(crate) fn http(base: &str, is_secure: bool) -> Result<Http> {
+    let mut tcp = HttpConnector::new();
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    let connector = if is_secure {
+        let roots = HttpsConnectorBuilder::new().with_provider_and_native_roots(ring::default_provider());
+        let roots = roots.map_err(|error| unreachable(base, &error))?;
+        roots.https_only().enable_http1().wrap_connector(tcp)
+    } else {
+        // No file of certificates is read for a connection that uses none.
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let config = config.with_safe_default_protocol_versions().map_err(|error| unreachable(base, &error))?;
+        let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().wrap_connector(tcp)
+    };
+    Ok(hyper_util::client::legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        // Below the time after which the server closes an idle connection.
+        .pool_idle_timeout(Duration::from_secs(20))
+        .build(connector))
+}
+
+pub(crate) fn unreachable(server: &str, detail: &(impl fmt::Display + ?Sized)) -> Error {
     Error::Unreachable { server: server.to_owned(), detail: detail.to_string() }
 }
 
 /// The innermost cause says what happened: `connection refused`, not `client error (Connect)`.
-fn root_cause(error: &dyn std::error::Error) -> String {
+pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -5,12 +5,16 @@
 
 mod client;
 mod error;
+mod otlp;
 mod problem;
+mod store;
 mod wire;
 
 pub use client::{Client, TaskEvents};
 pub use error::{Error, Result};
+pub use otlp::{OnFailure, TraceTarget, Traces};
 pub use problem::Problem;
+pub use store::StoreRequest;
 pub use wire::{
     AgentPage, Answer, ApprovalAnswer, ApprovalPage, ApprovalRequest, CheckpointReport, Completion, Heartbeat, Kept,
     LeaseView, LoopCount, LoopPage, Poll, ProgressReport, Register, Release, SchedulePage, ScheduleRequest,

@@ -99,7 +99,11 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
         command => {
             require_descriptors()?;
             let runtime = runtime()?;
-            let ended = runtime.block_on(dispatch_async(command, host, screen));
+            let ended = runtime.block_on(async {
+                let ended = dispatch_async(command, &host, screen).await;
+                host.flush_traces().await;
+                ended
+            });
             // A thread that still reads a large workspace for a loop that nobody wants any more is not waited for.
             runtime.shutdown_timeout(Duration::from_millis(500));
             ended
@@ -127,31 +131,31 @@ fn require_descriptors() -> anyhow::Result<()> {
     }
 }
 
-async fn dispatch_async(command: Command, around: Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match command {
-        Command::Run(args) => commands::run::run(*args, &around, screen).await,
-        Command::Resume(args) => commands::resume::run(args, &around, screen).await,
-        Command::List(args) => commands::list::run(args, &around, screen).await,
-        Command::Show(args) => commands::show::run(args, &around, screen).await,
-        Command::Logs(args) => commands::logs::run(args, &around, screen).await,
-        Command::Diff(args) => commands::diff::run(args, &around, screen).await,
-        Command::Rewind(args) => commands::rewind::run(args, &around, screen).await,
-        Command::Stop(args) => commands::stop::run(args, &around, screen).await,
-        Command::Session(args) => commands::session::run(args, &around, screen).await,
-        Command::VerifyRun(args) => commands::verify_run::run(args, &around, screen).await,
+        Command::Run(args) => commands::run::run(*args, around, screen).await,
+        Command::Resume(args) => commands::resume::run(args, around, screen).await,
+        Command::List(args) => commands::list::run(args, around, screen).await,
+        Command::Show(args) => commands::show::run(args, around, screen).await,
+        Command::Logs(args) => commands::logs::run(args, around, screen).await,
+        Command::Diff(args) => commands::diff::run(args, around, screen).await,
+        Command::Rewind(args) => commands::rewind::run(args, around, screen).await,
+        Command::Stop(args) => commands::stop::run(args, around, screen).await,
+        Command::Session(args) => commands::session::run(args, around, screen).await,
+        Command::VerifyRun(args) => commands::verify_run::run(args, around, screen).await,
         Command::Trust(args) => {
             let mut ask = ask_at_terminal;
             let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
             commands::trust::trust(&args, &around.dirs, &around.current, asking, now(), screen).await
         }
         Command::Init(args) => commands::init::init(&args, &around.dirs, &around.current, now(), screen).await,
-        Command::Agents(args) => commands::agents::agents(&args, &around, screen).await,
-        Command::Doctor(args) => doctor::doctor(&args, &doctor::Subject::new(&around), screen).await,
-        Command::Serve(args) => commands::serve::run(args, &around, screen).await,
-        Command::Task(args) => commands::task::run(args, &around, screen).await,
-        Command::Token(args) => commands::token::run(args, &around, screen).await,
-        Command::Mcp(args) => commands::mcp::run(&args, around).await,
-        Command::Demo(args) => commands::demo::run(args, around, screen).await,
+        Command::Agents(args) => commands::agents::agents(&args, around, screen).await,
+        Command::Doctor(args) => doctor::doctor(&args, &doctor::Subject::new(around), screen).await,
+        Command::Serve(args) => commands::serve::run(args, around, screen).await,
+        Command::Task(args) => commands::task::run(args, around, screen).await,
+        Command::Token(args) => commands::token::run(args, around, screen).await,
+        Command::Mcp(args) => commands::mcp::run(&args, around.clone()).await,
+        Command::Demo(args) => commands::demo::run(args, around.clone(), screen).await,
         Command::Report(_) | Command::Completions(_) | Command::Hook(_) => {
             unreachable!("these need no runtime and were answered above")
         }

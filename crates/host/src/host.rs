@@ -16,6 +16,7 @@ use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
 
 use crate::agents::{Readiness, preferred};
+use crate::traces::TraceSetting;
 use crate::{Dirs, Error, NoHome, database, environment, sandbox};
 
 /// The first argument that makes the program a reaper.
@@ -52,6 +53,7 @@ pub struct Host {
     /// What agents and checks may write besides the workspace; none means what they usually need.
     pub writable: Option<Vec<PathBuf>>,
     input: HostInput,
+    traces: TraceSetting,
 }
 
 impl Host {
@@ -61,7 +63,9 @@ impl Host {
     /// When there is no home directory.
     pub fn new(input: HostInput) -> Result<Self, NoHome> {
         let variable = |name: &str| value_of(&input.variables, name);
-        Ok(Self { dirs: Dirs::from_variables(variable)?, current: input.current.clone(), writable: None, input })
+        let dirs = Dirs::from_variables(variable)?;
+        let traces = TraceSetting::from_variables(|name| variable(name)?.into_string().ok());
+        Ok(Self { dirs, current: input.current.clone(), writable: None, input, traces })
     }
 
     /// The user's own configuration.
@@ -84,6 +88,11 @@ impl Host {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.input.version
+    }
+
+    /// Waits a moment for traces of runs that are on their way. Does nothing where none are sent.
+    pub async fn flush_traces(&self) {
+        self.traces.flush().await;
     }
 
     /// Where state is kept.
@@ -155,7 +164,7 @@ impl Host {
             metrics: Some(settings.metrics_path.clone()),
             notify: settings.notify.clone(),
             version: self.input.version.clone(),
-            watcher,
+            watcher: self.traces.watched_by(watcher),
             now: self.input.now,
             crash: self.input.crash,
         })

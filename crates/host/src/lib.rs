@@ -17,6 +17,7 @@ mod prepare;
 mod sandbox;
 mod session;
 mod start;
+mod traces;
 
 pub use checkpoint::Checkpoints;
 pub use claim::{Claim, Claims};

@@ -7,5 +7,6 @@ pub(crate) mod info;
 pub(crate) mod loops;
 pub(crate) mod schedules;
 pub(crate) mod stats;
+pub(crate) mod store;
 pub(crate) mod tasks;
 pub(crate) mod work;

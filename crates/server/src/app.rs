@@ -23,10 +23,16 @@ pub struct Limits {
     pub streams: usize,
     /// The largest body of a request.
     pub body_bytes: usize,
+    /// The largest body of a call on the store: events and what is committed with them.
+    pub store_bytes: usize,
+    /// The largest artifact: the log of an agent, as long as its limit lets it grow.
+    pub artifact_bytes: usize,
     /// How long a client may take for the headers of a request, and how long a connection may be idle.
     pub header_timeout: Duration,
     /// How long a client may take for the body of a request.
     pub body_timeout: Duration,
+    /// How long a worker may take for a call on the store or an artifact.
+    pub upload_timeout: Duration,
     /// How long a client may take nothing of an answer.
     pub write_timeout: Duration,
     /// How often a stream of events says that it is still there.
@@ -41,8 +47,11 @@ impl Default for Limits {
             connections: 4096,
             streams: 2048,
             body_bytes: 1024 * 1024,
+            store_bytes: 16 * 1024 * 1024,
+            artifact_bytes: 80 * 1024 * 1024,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(15),
+            upload_timeout: Duration::from_secs(300),
             write_timeout: Duration::from_secs(60),
             heartbeat: Duration::from_secs(15),
             shutdown: Duration::from_secs(5),

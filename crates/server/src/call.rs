@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::str::FromStr;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::header::{CONTENT_TYPE, LOCATION};
@@ -18,6 +19,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::problem::Refusal;
+use crate::upload::Upload;
 
 /// The answer of a handler.
 pub(crate) type Answer = Result<Response, Refusal>;
@@ -33,6 +35,8 @@ pub(crate) struct Call {
     pub(crate) query: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// What was sent to a route that takes a file.
+    pub(crate) file: Option<Upload>,
 }
 
 impl Call {
@@ -188,24 +192,40 @@ fn null_character(body: &[u8]) -> Option<String> {
 }
 
 /// Reads a body of JSON within the limits.
-pub(crate) async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Refusal> {
-    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let media = media.split(';').next().unwrap_or_default().trim();
-    if !media.eq_ignore_ascii_case("application/json") {
-        return Err(Problem::new(415, "unsupported-media-type", "send the body as application/json").into());
-    }
-    let limit = app.options.limits.body_bytes;
-    let too_large = || Problem::new(413, "too-large", format!("the body is larger than {limit} bytes"));
-    let length = headers.get("content-length").and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if length.is_some_and(|length| length > limit as u64) {
-        return Err(too_large().into());
-    }
-    match tokio::time::timeout(app.options.limits.body_timeout, Limited::new(body, limit).collect()).await {
+pub(crate) async fn read_body(headers: &HeaderMap, body: Body, limit: usize, time: Duration) -> Result<Bytes, Refusal> {
+    check_head(headers, "application/json", limit)?;
+    match tokio::time::timeout(time, Limited::new(body, limit).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large().into()),
-        Ok(Err(_)) => Err(Problem::new(400, "malformed-body", "the body could not be read").into()),
+        Ok(Err(error)) => Err(unread(&*error, limit)),
         Err(_) => Err(Problem::new(408, "timeout", "the body took too long to arrive").into()),
     }
+}
+
+/// What the headers say of the body is acceptable.
+pub(crate) fn check_head(headers: &HeaderMap, wanted: &str, limit: usize) -> Result<(), Refusal> {
+    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media = media.split(';').next().unwrap_or_default().trim();
+    if !media.eq_ignore_ascii_case(wanted) {
+        let detail = format!("send the body as {wanted}");
+        return Err(Problem::new(415, "unsupported-media-type", detail).into());
+    }
+    let length = headers.get("content-length").and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > limit as u64) {
+        return Err(too_large(limit));
+    }
+    Ok(())
+}
+
+fn too_large(limit: usize) -> Refusal {
+    Problem::new(413, "too-large", format!("the body is larger than {limit} bytes")).into()
+}
+
+/// Why a body was not read to its end.
+pub(crate) fn unread(error: &(dyn std::error::Error + 'static), limit: usize) -> Refusal {
+    if error.is::<LengthLimitError>() {
+        return too_large(limit);
+    }
+    Problem::new(400, "malformed-body", "the body could not be read").into()
 }
 
 /// A value as JSON.

@@ -23,6 +23,7 @@ mod routes;
 mod sse;
 mod tls;
 mod token;
+mod upload;
 
 pub use accept::{ServeError, Server};
 pub use app::{App, Limits, ServerOptions};

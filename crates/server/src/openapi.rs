@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::auth::Access;
 use crate::problem::PROBLEM_JSON;
-use crate::route::{Content, Route};
+use crate::route::{Body, Content, Route};
 use crate::routes::table;
 
 /// The document of this version.
@@ -83,9 +83,13 @@ fn operation(route: &Route, problem: &Schema, generator: &mut SchemaGenerator) -
     if !parameters.is_empty() {
         operation["parameters"] = Value::Array(parameters);
     }
-    if let Some(body) = route.body {
-        let schema = body(generator);
-        operation["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    let body = match route.body {
+        Body::None => None,
+        Body::Json(body) | Body::LongJson(body) => Some(json!({ "application/json": { "schema": body(generator) } })),
+        Body::File => Some(json!({ "application/octet-stream": {} })),
+    };
+    if let Some(content) = body {
+        operation["requestBody"] = json!({ "required": true, "content": content });
     }
     operation
 }
@@ -94,6 +98,7 @@ fn parameters(route: &Route, generator: &mut SchemaGenerator) -> Vec<Value> {
     let names = route.path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
     let in_path = names.map(|name| {
         let schema = match name {
+            "sha256" => json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" }),
             "n" => json!({ "type": "integer", "minimum": 0, "maximum": 1_000_000 }),
             _ => json!({ "type": "string", "format": "uuid" }),
         };

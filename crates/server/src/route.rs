@@ -18,10 +18,29 @@ use crate::app::App;
 use crate::auth::{Access, authenticate};
 use crate::call::{Answer, Call, read_body};
 use crate::problem::{Refusal, answer};
+use crate::upload::read_file;
 
 /// Makes the schema of a type.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 type Handler = Arc<dyn Fn(Call) -> BoxFuture<'static, Answer> + Send + Sync>;
+
+/// What a request holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Body {
+    None,
+    /// JSON of this type.
+    Json(SchemaOf),
+    /// The same, longer: a call on the store.
+    LongJson(SchemaOf),
+    /// A file.
+    File,
+}
+
+impl Body {
+    pub(crate) const fn is_some(self) -> bool {
+        !matches!(self, Self::None)
+    }
+}
 
 /// What an answer holds.
 #[derive(Clone, Copy)]
@@ -49,7 +68,7 @@ pub(crate) struct Route {
     pub(crate) access: Access,
     pub(crate) query: Option<SchemaOf>,
     pub(crate) headers: Vec<(&'static str, &'static str)>,
-    pub(crate) body: Option<SchemaOf>,
+    pub(crate) body: Body,
     pub(crate) replies: Vec<Reply>,
     /// Statuses of refusals besides those that follow from the row itself.
     pub(crate) refusals: Vec<u16>,
@@ -77,7 +96,7 @@ impl Route {
             access,
             query: None,
             headers: Vec::new(),
-            body: None,
+            body: Body::None,
             replies: Vec::new(),
             refusals: Vec::new(),
             handler: Arc::new(move |call| handler(call).boxed()),
@@ -98,7 +117,19 @@ impl Route {
 
     /// Its body is this type.
     pub(crate) fn body<T: JsonSchema>(mut self) -> Self {
-        self.body = Some(schema_of::<T>);
+        self.body = Body::Json(schema_of::<T>);
+        self
+    }
+
+    /// Its body is this type, and may be long.
+    pub(crate) fn long_body<T: JsonSchema>(mut self) -> Self {
+        self.body = Body::LongJson(schema_of::<T>);
+        self
+    }
+
+    /// Its body is a file.
+    pub(crate) fn file(mut self) -> Self {
+        self.body = Body::File;
         self
     }
 
@@ -160,6 +191,7 @@ impl Route {
             query: parts.uri.query().unwrap_or_default().to_owned(),
             headers: parts.headers,
             body: axum::body::Bytes::new(),
+            file: None,
             app,
         };
         if self.access != Access::Open {
@@ -170,8 +202,14 @@ impl Route {
             }
             call.caller = Some(caller);
         }
-        if self.body.is_some() {
-            call.body = read_body(&call.app, &call.headers, body).await?;
+        let limits = &call.app.options.limits;
+        match self.body {
+            Body::None => {}
+            Body::Json(_) => call.body = read_body(&call.headers, body, limits.body_bytes, limits.body_timeout).await?,
+            Body::LongJson(_) => {
+                call.body = read_body(&call.headers, body, limits.store_bytes, limits.upload_timeout).await?;
+            }
+            Body::File => call.file = Some(read_file(&call.app, &call.headers, body).await?),
         }
         (self.handler)(call).await
     }

@@ -3,7 +3,8 @@
 use axum::http::Method;
 use ralph_api::{
     AgentPage, ApprovalAnswer, ApprovalPage, ApprovalRequest, CheckpointReport, Completion, Heartbeat, Kept, LoopPage,
-    Poll, ProgressReport, Register, Release, SchedulePage, ScheduleRequest, ScheduleView, Stats, TaskPage, Work,
+    Poll, ProgressReport, Register, Release, SchedulePage, ScheduleRequest, ScheduleView, Stats, StoreRequest,
+    TaskPage, Work,
 };
 use ralph_model::{Checkpoint, NewTask, Task};
 use ralph_store::{AgentEntry, Approval, TaskChange};
@@ -12,15 +13,17 @@ use ralph_view::RunView;
 use crate::api::agents::LimitQuery;
 use crate::api::approvals::ApprovalQuery;
 use crate::api::loops::{LogQuery, LoopQuery};
+use crate::api::store::LeaseQuery;
 use crate::api::tasks::TaskQuery;
 use crate::api::work::EpochQuery;
-use crate::api::{agents, approvals, follow, info, loops, schedules, stats, tasks, work};
+use crate::api::{agents, approvals, follow, info, loops, schedules, stats, store, tasks, work};
 use crate::auth::Access;
 use crate::route::Route;
 
 const EVENTS: &str = "text/event-stream";
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const PATCH: &str = "text/x-diff; charset=utf-8";
+const FILE: &str = "application/octet-stream";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// All routes.
@@ -176,6 +179,17 @@ fn of_workers() -> Vec<Route> {
         .query::<EpochQuery>()
         .empty(204, "There is none any more")
         .refuses(409),
+        Route::new(
+            Method::POST,
+            "/api/store",
+            "store",
+            Access::Worker,
+            "Read or write journals, as a worker whose loops are recorded on this server does",
+            store::call,
+        )
+        .long_body::<StoreRequest>()
+        .json::<serde_json::Value>(200, "What the call returned, or why it changed nothing")
+        .refuses(404),
     ]
 }
 
@@ -212,6 +226,27 @@ fn of_loops() -> Vec<Route> {
         )
         .query::<LogQuery>()
         .text(PLAIN, "The output"),
+        Route::new(
+            Method::PUT,
+            "/api/loops/{id}/artifacts/{sha256}",
+            "putArtifact",
+            Access::Worker,
+            "Send the content of a file that is recorded for a loop",
+            store::put_artifact,
+        )
+        .query::<LeaseQuery>()
+        .file()
+        .empty(204, "It is kept")
+        .refuses(409),
+        Route::new(
+            Method::GET,
+            "/api/loops/{id}/artifacts/{sha256}",
+            "getArtifact",
+            Access::Worker,
+            "Show the content of a file that is recorded for a loop",
+            store::get_artifact,
+        )
+        .text(FILE, "The content"),
     ]
 }
 

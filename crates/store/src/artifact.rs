@@ -30,6 +30,12 @@ impl ArtifactKind {
     }
 }
 
+/// The name of the patch of an iteration, for those who cannot see the snapshots of a run; 0 is the whole loop.
+#[must_use]
+pub fn patch_name(iteration: u32) -> String {
+    format!("patches/iteration-{iteration}.diff")
+}
+
 /// A file that belongs to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {

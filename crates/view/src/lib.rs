@@ -11,6 +11,7 @@ mod race;
 mod render;
 mod result;
 mod run;
+mod spans;
 mod update;
 pub use ralph_model::wire;
 
@@ -21,6 +22,7 @@ pub use race::RaceRunView;
 pub use render::{agent_found, check_found, counted, dollars, iteration_found};
 pub use result::{CandidateView, RaceResult, RunResult, tests_fixed};
 pub use run::{CauseView, CheckView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView};
+pub use spans::{Span, SpanValue, spans};
 pub use update::{Delta, Progress, Update, What};
 
 /// Everything that is sent or printed, in one type, so that one schema describes it.

@@ -45,4 +45,5 @@ mod prompts;
 mod refusals;
 mod server;
 mod surroundings;
+mod traces;
 mod trust;

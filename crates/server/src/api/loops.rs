@@ -9,7 +9,7 @@ use futures_util::stream::try_unfold;
 use ralph_api::{LoopPage, Problem};
 use ralph_model::{RunId, RunKind};
 use ralph_runtime::{changed_trees, listed, read_loop};
-use ralph_store::{Filter, RunEntry, RunStatus};
+use ralph_store::{Filter, RunEntry, RunStatus, patch_name};
 use ralph_view::{RaceView, RunView};
 use ralph_workspace::Workspace;
 use schemars::JsonSchema;
@@ -91,7 +91,7 @@ pub(crate) async fn show(call: Call) -> Answer {
     json(StatusCode::OK, &view(&call.app, &entry).await?)
 }
 
-fn not_here(what: &str) -> Refusal {
+pub(super) fn not_here(what: &str) -> Refusal {
     Problem::new(404, "not-found", format!("{what} is not on this machine")).into()
 }
 
@@ -106,6 +106,11 @@ pub(crate) async fn diff(call: Call) -> Answer {
     // Zero is the baseline, and stands for the whole loop here.
     let trees = changed_trees(&run, Some(wanted).filter(|wanted| *wanted > 0));
     let (from, to) = trees.map_err(|detail| Refusal::from(Problem::new(404, "not-found", detail)))?;
+    let folder = call.app.options.home.loop_folder(entry.id);
+    // A worker on another machine has the snapshots, and sent a patch.
+    if let Some(sent) = inside(folder.root(), &patch_name(wanted)) {
+        return stream(&sent, "text/x-diff; charset=utf-8").await;
+    }
     let state = call.app.options.home.workspace(Path::new(&entry.workspace));
     let git = call.app.options.git.clone().filter(|_| state.is_dir()).ok_or_else(|| not_here("the snapshot"))?;
     let patch = tokio::task::spawn_blocking(move || Workspace::diff_kept(&state, &git, &from, &to));
@@ -131,14 +136,19 @@ pub(crate) async fn logs(call: Call) -> Answer {
     })?;
     let folder = call.app.options.home.loop_folder(entry.id);
     let path = inside(folder.root(), &file).ok_or_else(|| not_here("the log"))?;
-    let file = File::open(path).await.map_err(|_| not_here("the log"))?;
+    stream(&path, "text/plain; charset=utf-8").await
+}
+
+/// A file, piece by piece.
+pub(super) async fn stream(path: &Path, media: &'static str) -> Answer {
+    let file = File::open(path).await.map_err(|_| not_here("the file"))?;
     let chunks = try_unfold(file, |mut file| async move {
         let mut chunk = vec![0; CHUNK];
         let count = file.read(&mut chunk).await?;
         chunk.truncate(count);
         Ok::<_, io::Error>((count > 0).then(|| (Bytes::from(chunk), file)))
     });
-    text("text/plain; charset=utf-8", Body::from_stream(chunks))
+    text(media, Body::from_stream(chunks))
 }
 
 /// The file that holds an output, as the journal names it.
@@ -155,7 +165,7 @@ fn log_of(view: &RunView, wanted: u32, check: Option<u32>) -> Option<String> {
 }
 
 /// A journal that came from elsewhere must not name a file outside of its loop.
-fn inside(root: &Path, file: &str) -> Option<PathBuf> {
+pub(super) fn inside(root: &Path, file: &str) -> Option<PathBuf> {
     let relative = Path::new(file);
     let is_inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
     let path = root.join(relative);

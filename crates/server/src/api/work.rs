@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::time::{Instant, timeout_at};
 
+use super::store;
 use crate::app::App;
 use crate::call::{Answer, Call, check_length, check_name, json, no_content};
 use crate::problem::Refusal;
@@ -132,6 +133,9 @@ pub(crate) async fn progress(call: Call) -> Answer {
         return Err(Problem::new(403, "forbidden", detail).in_field(*field).into());
     }
     check_iterations(report.iterations)?;
+    if let Some(run) = report.run_id {
+        store::check_reported(&call, lease, run).await?;
+    }
     let progress = Progress {
         run: report.run_id,
         iterations: report.iterations,

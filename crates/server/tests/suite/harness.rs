@@ -71,6 +71,10 @@ impl Running {
     }
 
     pub async fn on(database: Database, folder: Arc<TempDir>, limits: Limits) -> Self {
+        Self::listening(database, folder, limits, "127.0.0.1:0".parse().unwrap()).await
+    }
+
+    pub async fn listening(database: Database, folder: Arc<TempDir>, limits: Limits, address: SocketAddr) -> Self {
         let log = Arc::new(Mutex::new(Vec::new()));
         let written = Arc::clone(&log);
         let app = App::new(ServerOptions {
@@ -86,7 +90,7 @@ impl Running {
             limits,
             log: Arc::new(move |text: &str| written.lock().unwrap().push(text.to_owned())),
         });
-        let server = Server::bind(app.clone(), "127.0.0.1:0".parse().unwrap(), None, false).await.unwrap();
+        let server = Server::bind(app.clone(), address, None, false).await.unwrap();
         let (stop, stopped) = oneshot::channel();
         let address = server.address();
         let ended = tokio::spawn(server.run(async { drop(stopped.await) }));

@@ -9,15 +9,25 @@
 )]
 
 mod access;
+mod conformance;
+mod database;
+#[allow(dead_code, reason = "the suite of crate `store` uses more of it")]
+#[path = "../../../store/tests/suite/database.rs"]
+mod direct;
 mod harness;
 mod limits;
 mod people;
 mod shutdown;
+mod store;
 mod streams;
 mod tasks;
+#[allow(dead_code, reason = "the suite of crate `store` uses more of it")]
+#[path = "../../../store/tests/suite/values.rs"]
+mod values;
 mod workers;
 
 use harness::{Place, Running};
+use values::{DAY, events, folder, holder, id, machine, new_run, numbered, reserve, started};
 
 /// Every scenario runs on a database of its own: each on SQLite as a test of its own, all of them on one PostgreSQL server.
 macro_rules! scenarios {
@@ -63,4 +73,7 @@ scenarios![
     people::schedules_are_checked,
     people::figures_are_shown,
     people::loops_are_listed,
+    store::a_worker_writes_to_the_runs_of_its_task,
+    store::a_stale_worker_writes_nothing,
+    store::files_are_kept_by_their_hash,
 ];

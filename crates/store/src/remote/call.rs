@@ -146,10 +146,15 @@ impl Refusal {
 }
 
 /// Carries out a call that came from another machine.
-pub async fn answer(store: &dyn Store, call: Call) -> Reply {
+///
+/// # Errors
+/// When the database cannot be used at the moment, so that the call may or may not have been carried out. The transport says
+/// [`super::SendError::Unreachable`] then, and the caller tries again.
+pub async fn answer(store: &dyn Store, call: Call) -> Result<Reply> {
     match carry_out(store, call).await {
-        Ok(value) => Reply::Done(value),
-        Err(error) => Reply::Failed(error.into()),
+        Ok(value) => Ok(Reply::Done(value)),
+        Err(error @ (Error::Busy { .. } | Error::Unreachable { .. } | Error::Full { .. })) => Err(error),
+        Err(error) => Ok(Reply::Failed(error.into())),
     }
 }
 

@@ -149,7 +149,8 @@ impl Transport for Wire {
 
     async fn send(&self, call: &Call) -> Result<Reply, SendError> {
         let call = serde_json::from_slice(&serde_json::to_vec(call).unwrap()).unwrap();
-        let reply = serde_json::to_vec(&answer(&*self.store, call).await).unwrap();
+        let reply = answer(&*self.store, call).await.map_err(|error| SendError::Unreachable(error.to_string()))?;
+        let reply = serde_json::to_vec(&reply).unwrap();
         if (self.sent.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(self.loses_every) {
             return Err(SendError::Unreachable("the answer is lost".to_owned()));
         }

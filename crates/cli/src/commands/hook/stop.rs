@@ -40,7 +40,11 @@ impl Hook<'_> {
         let loop_id = record.loop_id;
         let notes = Notes::default();
         let step = crate::runtime().map_err(anyhow::Error::from).and_then(|runtime| {
-            let step = runtime.block_on(self.step(record, noting(&notes)));
+            let step = runtime.block_on(async {
+                let step = self.step(record, noting(&notes)).await;
+                self.host.flush_traces().await;
+                step
+            });
             runtime.shutdown_timeout(std::time::Duration::from_millis(100));
             step
         });
