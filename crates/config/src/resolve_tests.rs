@@ -214,6 +214,15 @@ fn an_agent_is_unmetered_when_any_place_that_counts_says_so() {
 }
 
 #[test]
+fn an_unmetered_agent_needs_no_budget_and_gets_the_cap() {
+    let nobody = Layer::default();
+    let words = "--max 5 --agent-command ./mine";
+    assert!(resolved(&flags(words), &nobody, None).unwrap_err().starts_with("--max-cost: is required"));
+    let config = resolved(&flags(&format!("{words} --unmetered")), &nobody, None).unwrap().config;
+    assert_eq!((config.max_cost, config.agent.unmetered), (Caps::default().loop_cost, true));
+}
+
+#[test]
 fn caps_hold_whatever_a_caller_says_and_only_the_user_moves_them() {
     assert!(resolved(&flags("--max 51"), &layer(USER), None).unwrap_err().contains("cap of 50 iterations"));
     assert!(resolved(&flags("--max-cost 10.000001"), &layer(USER), None).unwrap_err().contains("cap of $10.00"));

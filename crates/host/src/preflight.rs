@@ -269,3 +269,7 @@ fn refuse_missing_git(config: &LoopConfig, workspace: &Path, git: &Path, scratch
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "preflight_tests.rs"]
+mod tests;
