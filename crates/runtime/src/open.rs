@@ -410,7 +410,7 @@ pub(crate) async fn go_on(
     live.record(services, Answer { money, ..resumed.into() }).await
 }
 
-/// Files were put back at the end, but history is the user's: work on top of a commit that must not be there is in vain.
+/// Files were put back at the end, but history is the user's: work on top of a commit that must not be there cannot be used.
 async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
     let committed = context.committed().await?;
     let Some((path, commit)) = committed.iter().find_map(|found| Some((&found.path, found.commit.as_ref()?))) else {

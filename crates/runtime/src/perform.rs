@@ -70,7 +70,7 @@ pub(crate) struct WorkspaceState {
     pub(crate) baseline: Baseline,
     /// What is committed while the loop runs.
     pub(crate) commits: CommitWatch,
-    /// What verdicts rest on; none in a loop that began before that was known, or that has nothing to check.
+    /// What verdicts depend on; none in a loop that began before that was known, or that has nothing to check.
     pub(crate) pinned: Option<Pinned>,
     /// Where isolated checks run.
     pub(crate) checkout: Option<Checkout>,
