@@ -48,6 +48,7 @@ pub use registry::{Kind, Needs, build, foreign_code};
 pub use report_file::{ReportFile, read_report, redact_report};
 pub use request::{AgentServices, Error, Matcher, Observed, ProcessBase, Prohibited};
 pub use session::{Offsets, SessionRecords, observe_turn};
+pub use trouble::{classify, reset_time};
 
 /// How an agent is called, as a line of shell, for people. Nothing is started.
 ///

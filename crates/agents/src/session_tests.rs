@@ -147,7 +147,7 @@ fn the_end_of_a_turn_is_waited_for() {
     let session = Session::new(&[calls("a", DURING), "{ half a li".to_owned()]);
     let (transcript, line) = (session.transcript(), says("b", LATER, "done"));
     let writer = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(30));
         let mut file = fs::OpenOptions::new().append(true).open(transcript).unwrap();
         writeln!(file, "{line}").unwrap();
     });

@@ -1,20 +1,12 @@
 //! The client: typed calls, problem documents as errors, and retries where a call may be repeated.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
-use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use ralph_http::header::{AUTHORIZATION, CONTENT_TYPE};
+use ralph_http::{Bytes, Call, Events, HeaderName, HeaderValue, Http, Incoming, Method, Response, StatusCode, Uri};
 use ralph_model::{Checkpoint, NewTask, Task, TaskId, TaskStatus};
 use ralph_store::{AgentEntry, TaskEvent};
-use rustls::crypto::ring;
-use rustls::{ClientConfig, RootCertStore};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -26,7 +18,6 @@ use crate::wire::{
 
 /// Longer than any call takes besides the time that it waits for a task.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(30);
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The waits between the tries of a call that may be repeated.
 const RETRY_DELAYS: [u64; 4] = [100, 250, 600, 1500];
 /// The largest answer that is read at once.
@@ -38,9 +29,6 @@ pub(crate) enum Repeat {
     Yes,
     No,
 }
-
-/// Connections to servers, which clones share.
-pub(crate) type Http = hyper_util::client::legacy::Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 /// A server and a token for it. Clones share their connections.
 #[derive(Clone)]
@@ -65,17 +53,12 @@ impl Client {
         let address = || Error::Address { server: server.to_owned() };
         let base = server.trim().trim_end_matches('/');
         let uri: Uri = base.parse().map_err(|_| address())?;
-        let is_secure = match uri.scheme_str() {
-            Some("http") => false,
-            Some("https") => true,
-            _ => return Err(address()),
-        };
-        if uri.authority().is_none_or(|authority| authority.host().is_empty()) || uri.query().is_some() {
+        if !ralph_http::is_address(&uri) || uri.query().is_some() {
             return Err(address());
         }
         let mut authorization = HeaderValue::from_str(&format!("Bearer {}", token.trim())).map_err(|_| Error::Token)?;
         authorization.set_sensitive(true);
-        let http = http(base, is_secure)?;
+        let http = Http::new(uri.scheme_str() == Some("https")).map_err(|error| unreachable(base, &error))?;
         Ok(Self { server: base.to_owned(), authorization, http })
     }
 
@@ -219,7 +202,8 @@ impl Client {
         let path = format!("/api/tasks/{task}/events");
         let answer = self.answer(Method::GET, &path, &headers, None, Repeat::Yes, CALL_TIMEOUT).await?;
         let is_over = answer.status() == StatusCode::NO_CONTENT;
-        Ok(TaskEvents { server: self.server.clone(), body: (!is_over).then(|| answer.into_body()), unread: Vec::new() })
+        let events = (!is_over).then(|| Events::new(answer.into_body(), usize::MAX, None));
+        Ok(TaskEvents { server: self.server.clone(), events })
     }
 
     /// Any other resource, as JSON.
@@ -255,12 +239,8 @@ impl Client {
     }
 
     pub(crate) async fn read(&self, body: Incoming) -> Result<Bytes> {
-        let read = tokio::time::timeout(CALL_TIMEOUT, Limited::new(body, MAX_ANSWER).collect()).await;
-        match read {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) => Err(unreachable(&self.server, &*error)),
-            Err(_) => Err(unreachable(&self.server, &"the answer stopped coming")),
-        }
+        let read = ralph_http::read(body, MAX_ANSWER, CALL_TIMEOUT).await;
+        read.map_err(|error| unreachable(&self.server, &error))
     }
 
     /// Sends a request, again where it may be repeated, and makes an error of a refusal.
@@ -295,24 +275,17 @@ impl Client {
         body: Option<Bytes>,
         timeout: Duration,
     ) -> Result<Response<Incoming>> {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.server))
-            .header(AUTHORIZATION, self.authorization.clone())
-            .header(USER_AGENT, concat!("ralph/", env!("CARGO_PKG_VERSION")));
-        for (name, value) in headers {
-            request = request.header(name, value);
-        }
+        let mut all = vec![(AUTHORIZATION, self.authorization.clone())];
+        all.extend_from_slice(headers);
         if body.is_some() && !headers.iter().any(|(name, _)| name == CONTENT_TYPE) {
-            request = request.header(CONTENT_TYPE, "application/json");
+            all.push((CONTENT_TYPE, HeaderValue::from_static("application/json")));
         }
-        let request = request.body(Full::new(body.unwrap_or_default()));
-        let request = request.map_err(|error| self.misunderstood(&error))?;
-        match tokio::time::timeout(timeout, self.http.request(request)).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) => Err(unreachable(&self.server, &root_cause(&error))),
-            Err(_) => Err(unreachable(&self.server, &format!("nothing for {} s", timeout.as_secs()))),
-        }
+        let url = format!("{}{path}", self.server);
+        let call = Call { method: method.clone(), url, headers: all, body: body.unwrap_or_default() };
+        self.http.send(call, timeout).await.map_err(|error| match error {
+            ralph_http::Error::Request(detail) => self.misunderstood(&detail),
+            error => unreachable(&self.server, &error),
+        })
     }
 
     async fn accepted(&self, answer: Response<Incoming>) -> Result<Response<Incoming>> {
@@ -329,52 +302,15 @@ impl Client {
     }
 }
 
-/// Connections to the server at `base`.
-///
-/// # Errors
-/// When no certificate authorities are found for `https`.
-pub(crate) fn http(base: &str, is_secure: bool) -> Result<Http> {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-    let connector = if is_secure {
-        let roots = HttpsConnectorBuilder::new().with_provider_and_native_roots(ring::default_provider());
-        let roots = roots.map_err(|error| unreachable(base, &error))?;
-        roots.https_only().enable_http1().wrap_connector(tcp)
-    } else {
-        // No file of certificates is read for a connection that uses none.
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-        let config = config.with_safe_default_protocol_versions().map_err(|error| unreachable(base, &error))?;
-        let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
-        HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().wrap_connector(tcp)
-    };
-    Ok(hyper_util::client::legacy::Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        // Below the time after which the server closes an idle connection.
-        .pool_idle_timeout(Duration::from_secs(20))
-        .build(connector))
-}
-
-pub(crate) fn unreachable(server: &str, detail: &(impl fmt::Display + ?Sized)) -> Error {
+fn unreachable(server: &str, detail: &(impl fmt::Display + ?Sized)) -> Error {
     Error::Unreachable { server: server.to_owned(), detail: detail.to_string() }
-}
-
-/// The innermost cause says what happened: `connection refused`, not `client error (Connect)`.
-pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
-    }
-    cause.to_string()
 }
 
 /// The events of a task as they happen.
 #[derive(Debug)]
 pub struct TaskEvents {
     server: String,
-    body: Option<Incoming>,
-    unread: Vec<u8>,
+    events: Option<Events>,
 }
 
 impl TaskEvents {
@@ -383,28 +319,17 @@ impl TaskEvents {
     /// # Errors
     /// When the connection breaks. Continue with [`Client::events`] after the last event.
     pub async fn next(&mut self) -> Result<Option<TaskEvent>> {
-        loop {
-            while let Some(end) = self.unread.windows(2).position(|pair| pair == b"\n\n") {
-                let block: Vec<u8> = self.unread.drain(..end + 2).collect();
-                let block = String::from_utf8_lossy(&block);
-                if block.lines().any(|line| line == "event: end") {
-                    self.body = None;
-                    return Ok(None);
-                }
-                if let Some(data) = block.lines().find_map(|line| line.strip_prefix("data: ")) {
-                    let event = serde_json::from_str(data);
-                    let detail = |error: serde_json::Error| error.to_string();
-                    return event
-                        .map(Some)
-                        .map_err(|error| Error::Answer { server: self.server.clone(), detail: detail(error) });
-                }
+        let Some(events) = &mut self.events else { return Ok(None) };
+        match events.next().await {
+            Ok(Some(event)) if event.name == "end" => {
+                self.events = None;
+                Ok(None)
             }
-            let Some(body) = &mut self.body else { return Ok(None) };
-            match body.frame().await {
-                Some(Ok(frame)) => self.unread.extend_from_slice(frame.data_ref().unwrap_or(&Bytes::new())),
-                Some(Err(error)) => return Err(unreachable(&self.server, &root_cause(&error))),
-                None => return Err(unreachable(&self.server, &"the stream ended before the task did")),
-            }
+            Ok(Some(event)) => serde_json::from_str(&event.data)
+                .map(Some)
+                .map_err(|error| Error::Answer { server: self.server.clone(), detail: error.to_string() }),
+            Ok(None) => Err(unreachable(&self.server, &"the stream ended before the task did")),
+            Err(error) => Err(unreachable(&self.server, &error)),
         }
     }
 }

@@ -7,16 +7,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, USER_AGENT};
-use hyper::{Method, Request, StatusCode, Uri};
 use percent_encoding::percent_decode_str;
+use ralph_http::header::CONTENT_TYPE;
+use ralph_http::{Bytes, Call, HeaderName, HeaderValue, Http, Method, StatusCode, Uri};
 use ralph_view::{Span, SpanValue};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
-
-use crate::client::{Http, http, root_cause};
 
 /// Updates that wait to be sent; more than that are dropped.
 const QUEUE: usize = 256;
@@ -67,9 +63,7 @@ impl TraceTarget {
                         HTTP, and OTEL_EXPORTER_OTLP_TRACES_PROTOCOL to http/json"
                 .to_owned());
         }
-        let url = address.parse::<Uri>().ok().filter(|uri| {
-            matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
-        });
+        let url = address.parse::<Uri>().ok().filter(ralph_http::is_address);
         let url = url
             .ok_or_else(|| format!("`{address}` is no address of a collector: write it like http://127.0.0.1:4318"))?;
         let headers = set("OTEL_EXPORTER_OTLP_TRACES_HEADERS").or_else(|| set("OTEL_EXPORTER_OTLP_HEADERS"));
@@ -160,8 +154,7 @@ impl Traces {
 }
 
 async fn deliver(target: Arc<TraceTarget>, mut messages: mpsc::Receiver<Message>, on_failure: OnFailure) {
-    let is_secure = target.url.scheme_str() == Some("https");
-    let client = http(&target.url.to_string(), is_secure).map_err(|error| error.to_string());
+    let client = Http::new(target.url.scheme_str() == Some("https")).map_err(|error| error.to_string());
     let mut has_failed = false;
     while let Some(message) = messages.recv().await {
         let spans = match message {
@@ -187,21 +180,13 @@ async fn post(client: &Http, target: &TraceTarget, spans: &[Span]) -> Result<(),
     let body = Bytes::from(document(target, spans).to_string());
     let mut is_retry = false;
     loop {
-        let mut request = Request::builder()
-            .method(Method::POST)
-            .uri(target.url.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header(USER_AGENT, concat!("ralph/", env!("CARGO_PKG_VERSION")));
-        for (name, value) in &target.headers {
-            request = request.header(name, value);
-        }
-        let request = request.body(Full::new(body.clone())).map_err(|error| error.to_string())?;
-        let answer = tokio::time::timeout(SEND_TIMEOUT, client.request(request)).await;
-        let answer = answer.map_err(|_| format!("no answer for {} s", SEND_TIMEOUT.as_secs()))?;
-        let answer = answer.map_err(|error| root_cause(&error))?;
+        let mut headers = vec![(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+        headers.extend_from_slice(&target.headers);
+        let call = Call { method: Method::POST, url: target.url.to_string(), headers, body: body.clone() };
+        let answer = client.send(call, SEND_TIMEOUT).await.map_err(|error| error.to_string())?;
         let status = answer.status();
         // Read, so that the connection can be used again.
-        let _ = tokio::time::timeout(SEND_TIMEOUT, Limited::new(answer.into_body(), MAX_ANSWER).collect()).await;
+        let _ = ralph_http::read(answer.into_body(), MAX_ANSWER, SEND_TIMEOUT).await;
         let is_busy = matches!(
             status,
             StatusCode::TOO_MANY_REQUESTS

@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{Method, StatusCode};
+use ralph_http::header::CONTENT_TYPE;
+use ralph_http::{Bytes, HeaderValue, Method, StatusCode};
 use ralph_model::{RunId, TaskId};
 use ralph_store::remote::{Call, RemoteStore, Reply, SendError, Transport};
 use ralph_store::{StoreHandle, TaskLease};

@@ -101,7 +101,7 @@ impl Place {
     /// Nothing that was started for the loop lives any more.
     #[track_caller]
     pub fn nothing_survives(&self) {
-        let left = Processes::working_in(self.repo.path()).wait_until_gone(std::time::Duration::from_secs(3));
+        let left = Processes::working_in(self.repo.path()).wait_until_gone(std::time::Duration::from_secs(30));
         assert!(left.is_ok(), "{left:?}");
     }
 }

@@ -141,10 +141,10 @@ fn a_beginning_that_takes_long_can_be_stopped() {
     let lock = fs::File::options().read(true).write(true).open(folder.join("lock")).unwrap();
     flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();
     for (sent, code) in [(Signal::TERM, 19), (Signal::INT, 130)] {
-        let start = Instant::now();
         let child = user.spawn(repo.path(), &words);
         let status = format!("/proc/{}/status", child.id());
         wait_until("the handlers of signals", || catches(&fs::read_to_string(&status).unwrap(), sent));
+        let start = Instant::now();
         signal(&child, sent);
         let ended: Ended = finish(child).with_code(code);
         assert!(start.elapsed() < Duration::from_secs(9), "it waited for the lock");

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ralph_testkit::{Repo, Script, Step};
 use serde_json::Value;
 
-use crate::aid::{Agent, finish, is_long, kill, kinds, micros, query, settled, tamper, unsettled, wait_until};
+use crate::aid::{Agent, SOON, finish, is_long, kill, kinds, micros, query, settled, tamper, unsettled, wait_until};
 use crate::harness::{Ended, User, run_words_with};
 
 const ITERATIONS: u32 = 5;
@@ -190,10 +190,11 @@ fn kill_at_random(random: &mut Random, kills: &mut BTreeMap<String, u32>) {
     for turn in 0.. {
         assert!(turn < 100, "no progress: {:?}", kinds(&scene.user));
         let child = scene.user.spawn(scene.repo.path(), &words);
-        let moment = Duration::from_millis(40 + random.below(500));
+        // Later and later, for a machine on which nothing has begun so soon.
+        let moment = Duration::from_millis(40 + 20 * turn + random.below(500));
         std::thread::sleep(moment);
         kill(child);
-        scene.agent.assert_gone(&scene.repo, Duration::from_secs(5));
+        scene.agent.assert_gone(&scene.repo, SOON);
         assert!(scene.agent.runs() <= u64::from(ITERATIONS), "the agent ran {} times", scene.agent.runs());
         if scene.user.ralph(scene.repo.path(), ["list", "--json"]).ok().json()[0].is_null() {
             *kills.entry("before the loop began".into()).or_default() += 1;
@@ -270,7 +271,7 @@ fn killed_in_the_first_run(before: Vec<Step>) -> (Scene, Value) {
     let shown = scene.user.show(&scene.loop_id());
     assert_eq!(shown["iterations"][0]["interrupted"], true, "{shown}");
     assert_eq!(unsettled(&scene.user), 0);
-    scene.agent.assert_gone(&scene.repo, Duration::from_secs(5));
+    scene.agent.assert_gone(&scene.repo, SOON);
     (scene, ended.json())
 }
 
@@ -405,7 +406,7 @@ fn an_agent_whose_start_was_set_aside_is_paid_for() {
     let child = user.spawn(repo.path(), &words);
     wait_until("the second run", || repo.exists("working"));
     kill(child);
-    agent.assert_gone(&repo, Duration::from_secs(5));
+    agent.assert_gone(&repo, SOON);
     assert_eq!(tamper(&user, "UPDATE events SET payload = payload || ' ' WHERE seq = 6"), 1);
     let result = user.ralph(repo.path(), Scene::resume_words(&["--discard-after", "5"])).with_code(10).json();
     // The one before, the one that nobody remembers, and two more.

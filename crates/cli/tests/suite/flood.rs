@@ -375,7 +375,7 @@ fn a_request_to_stop_is_heard_while_the_workspace_is_recorded() {
     signal(&child, rustix::process::Signal::TERM);
     let result = finish(child).with_code(19).json();
     assert_eq!((&result["status"], &result["reason"]), (&"ABORTED".into(), &"CANCELLED".into()), "{result}");
-    assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
+    assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
     for number in 1..=60 {
         fs::remove_file(repo.path().join(format!("slow-{number}"))).unwrap();
     }

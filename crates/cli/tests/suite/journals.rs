@@ -55,13 +55,14 @@ impl Saved {
     }
 }
 
-/// The folder that saved workspaces are in, as long as nobody else uses it.
+/// The folder that saved workspaces are in, as long as no other program uses it.
 struct Workspaces {
     lock: File,
 }
 
 impl Workspaces {
-    fn unpack(saved: &Saved) -> Self {
+    /// None of them.
+    fn none() -> Self {
         let root = Path::new(ROOT);
         fs::create_dir_all(root).unwrap();
         // Tests of another checkout and `scripts/journal-fixtures` use the same folder.
@@ -69,6 +70,11 @@ impl Workspaces {
         lock.lock().unwrap();
         let workspaces = Self { lock };
         Self::clear();
+        workspaces
+    }
+
+    fn unpack(saved: &Saved) -> Self {
+        let (root, workspaces) = (Path::new(ROOT), Self::none());
         saved.unpack("workspaces", root, &["--strip-components=1"]);
         saved.unpack("agents", root, &[]);
         fs::create_dir(root.join("bin")).unwrap();
@@ -140,6 +146,8 @@ fn differences(place: &str, before: &Value, now: &Value, found: &mut Vec<String>
 
 #[test]
 fn journals_of_released_versions_hold_and_are_shown_as_before() {
+    // What is shown may not depend on what another test has unpacked.
+    let _workspaces = Workspaces::none();
     for saved in Saved::all() {
         let user = saved.user();
         let listed = user.ralph(&user.home(), ["list", "--all", "--limit", "1000", "--json"]).ok().json();

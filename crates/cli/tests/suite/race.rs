@@ -10,13 +10,13 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::aid::{
-    APART, Agent, finish, kill, kinds, micros, query, settled, signal, tamper, unsettled, wait_for_file, wait_until,
+    APART, Agent, SOON, finish, kill, kinds, micros, query, settled, signal, tamper, unsettled, wait_for_file,
+    wait_until,
 };
 use crate::fake::{Fake, Run, words};
 use crate::harness::{Ended, User};
 
 const NEVER: Duration = Duration::from_secs(600);
-const SOON: Duration = Duration::from_secs(5);
 const CHECK: [&str; 4] = ["--criteria", "test -e done", "--same-error", "50"];
 
 struct Scene {

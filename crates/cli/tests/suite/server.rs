@@ -79,7 +79,7 @@ fn a_task_is_queued_listed_followed_and_cancelled() {
     assert!(logs.contains("cancelled"), "{logs}");
     task(&user, &server, &["show", "00000000"]).with_code(1);
     let took = server.terminate();
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }
 
 #[test]

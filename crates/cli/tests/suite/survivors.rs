@@ -5,11 +5,9 @@ use std::time::{Duration, Instant};
 use ralph_testkit::{Child, Processes, Repo, Script, Session, SignalName, Stdout, Step};
 use serde_json::Value;
 
-use crate::aid::{Agent, kill, wait_until};
+use crate::aid::{Agent, SOON, kill, wait_until};
 use crate::harness::{User, run_words_with};
 
-/// What has to be gone within two seconds, on a machine that may be busy.
-const SOON: Duration = Duration::from_secs(5);
 const LONG: u64 = 600_000;
 
 /// A child that outlives its parent by far and does not want to end.
@@ -72,7 +70,7 @@ fn nothing_that_an_agent_left_behind_lives_on() {
     let id = result["loopId"].as_str().unwrap();
     assert_eq!(scene.user.show(id)["iterations"][0]["run"]["ended"]["how"], "exited");
     // Nobody waited for those who held the output.
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -121,10 +119,10 @@ fn a_swarm_of_processes_is_ended() {
                  touch swarming; wait";
     let scene = Scene::new([Step::cost(1000), Step::run(swarm)]);
     let start = Instant::now();
-    scene.run_times(1, &["--criteria", "false", "--iteration-timeout", "3s"]);
+    scene.run_times(1, &["--criteria", "false", "--iteration-timeout", "5s"]);
     assert!(scene.repo.exists("swarming"));
     scene.agent.assert_gone(&scene.repo, Duration::ZERO);
-    assert!(start.elapsed() < Duration::from_secs(45), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(90), "{:?}", start.elapsed());
 }
 
 /// What is left when the program is killed while `who` has its turn.

@@ -137,8 +137,8 @@ async fn of_two_runs_with_the_same_feed_the_first_is_fed() {
 #[tokio::test]
 async fn a_program_that_does_not_read_holds_up_its_feeder_and_nothing_else() {
     let lab = Lab::new();
-    let (mut spec, feeder) = fed(&lab, "echo $$ > pids; for i in 1 2 3; do echo $i; sleep 0.1; done; sleep 1000", 2);
-    spec.timeout = Some(Millis(1_500));
+    let (mut spec, feeder) = fed(&lab, "echo $$ > pids; for i in 1 2 3; do echo $i; sleep 0.02; done; sleep 1000", 2);
+    spec.timeout = Some(Millis(3_000));
     let (finished, ()) = converse(&lab, spec, async |mut heard| {
         let mut refused = None;
         // A pipe holds less than this, and so do two messages.
@@ -156,7 +156,7 @@ async fn a_program_that_does_not_read_holds_up_its_feeder_and_nothing_else() {
         assert_eq!(feeder.send("more").await, Err(FeedError::Closed));
     })
     .await;
-    assert_eq!(finished.unwrap().ended, Ended::TimedOut { after: Millis(1_500) });
+    assert_eq!(finished.unwrap().ended, Ended::TimedOut { after: Millis(3_000) });
     assert!(!is_alive(lab.numbers("pids", 1).await[0]));
 }
 

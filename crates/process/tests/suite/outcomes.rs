@@ -190,9 +190,8 @@ async fn a_run_costs_little_more_than_a_bare_start() {
         assert!(lab.run_spec(spec).await.unwrap().ended.is_success());
         supervised.push(since.elapsed());
     }
-    bare.sort_unstable();
-    supervised.sort_unstable();
-    println!("bare {:?}, supervised {:?}", bare[20], supervised[20]);
-    // Two or three milliseconds on a quiet machine; anything that waits or polls shows far beyond the noise.
-    assert!(supervised[20] < bare[20] + Duration::from_millis(50), "{supervised:?}");
+    let (bare, quickest) = (bare.iter().min().unwrap(), supervised.iter().min().unwrap());
+    println!("bare {bare:?}, supervised {quickest:?}");
+    // Two or three milliseconds on a quiet machine. What waits or polls does so every time; a busy machine does not.
+    assert!(*quickest < *bare + Duration::from_millis(50), "{supervised:?}");
 }

@@ -15,7 +15,12 @@ use crate::support::{Lab, is_alive};
 #[tokio::test]
 async fn both_outputs_are_logged_in_their_order_and_kept_apart() {
     let lab = Lab::new();
-    let finished = lab.run("echo one; sleep 0.1; echo two >&2; sleep 0.1; echo three").await;
+    let finished = lab
+        .run(
+            "logged() { until grep -q $1 log; do sleep 0.01; done; }
+        echo one; logged one; echo two >&2; logged two; echo three",
+        )
+        .await;
     assert_eq!(lab.log(), "one\ntwo\nthree\n");
     assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("one\nthree\n", "two\n"));
     assert_eq!((finished.output.bytes, finished.output.cut), (14, false));

@@ -6,14 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_model::Millis;
+use ralph_model::{Ended, Millis};
 use ralph_process::{Error, Finished, ReaperProgram, Spec, Stdin, Stop, Supervisor};
 use ralph_text::Redactor;
 use tempfile::TempDir;
 use tokio::sync::watch;
 
 /// Longer than anything takes on a busy machine, shorter than a person's patience.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Shortest first: only a busy machine needs the later ones.
+const LIMITS: [Millis; 4] = [Millis(200), Millis(1_000), Millis(5_000), Millis(25_000)];
 
 pub(crate) struct Lab {
     pub(crate) folder: TempDir,
@@ -52,6 +55,23 @@ impl Lab {
 
     pub(crate) async fn run_until(&self, spec: Spec, stop: watch::Receiver<Option<Stop>>) -> Result<Finished, Error> {
         tokio::time::timeout(TIMEOUT, self.supervisor.run(spec, stop, &mut |_, _| {})).await.expect("the run ends")
+    }
+
+    /// Runs into longer and longer time limits, until one left the program the time to become ready. Gives that limit too.
+    pub(crate) async fn run_into_limit(
+        &self,
+        spec: impl Fn() -> Spec,
+        is_ready: impl Fn(&Finished) -> bool,
+    ) -> (Finished, Millis) {
+        for limit in LIMITS {
+            let _ = fs::remove_file(self.path("pids"));
+            let finished = self.run_spec(Spec { timeout: Some(limit), ..spec() }).await.unwrap();
+            assert_eq!(finished.ended, Ended::TimedOut { after: limit });
+            if is_ready(&finished) {
+                return (finished, limit);
+            }
+        }
+        panic!("the program was not ready within {LIMITS:?}");
     }
 
     pub(crate) fn log(&self) -> String {

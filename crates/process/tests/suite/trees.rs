@@ -1,9 +1,9 @@
 //! Trees: whatever a program leaves behind is ended, whoever dies first.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use ralph_model::{Ended, Millis};
+use ralph_process::Spec;
 use tokio::sync::watch;
 
 use crate::support::{Lab, eventually, is_alive};
@@ -36,11 +36,9 @@ async fn whatever_outlives_the_program_is_ended() {
 async fn all_of_it_is_ended_at_a_limit_too() {
     let lab = Lab::new();
     let all: String = RUNAWAYS.iter().map(|(_, runaway)| format!("{runaway}\n")).collect();
-    let mut spec = lab.spec(&format!("{all}{}; echo ready; sleep 1000", until_written(RUNAWAYS.len())));
-    spec.timeout = Some(Millis(1_500));
-    spec.grace = Millis(200);
-    let finished = lab.run_spec(spec).await.unwrap();
-    assert_eq!(finished.ended, Ended::TimedOut { after: Millis(1_500) });
+    let line = format!("{all}{}; echo ready; sleep 1000", until_written(RUNAWAYS.len()));
+    let spec = || Spec { grace: Millis(200), ..lab.spec(&line) };
+    lab.run_into_limit(spec, |finished| finished.stdout == "ready\n").await;
     let pids = lab.numbers("pids", RUNAWAYS.len()).await;
     assert_eq!(pids.iter().filter(|pid| is_alive(**pid)).count(), 0);
 }
@@ -53,11 +51,9 @@ async fn a_program_alone_leaves_nothing_to_sweep() {
 #[tokio::test]
 async fn a_grandchild_with_the_pipe_in_its_hand_delays_nothing() {
     let lab = Lab::new();
-    let since = Instant::now();
     let finished = lab.run("( trap '' TERM; sleep 1000; sleep 1000 ) & echo out; echo err >&2").await;
     assert_eq!((finished.stdout.as_str(), finished.stderr.as_str()), ("out\n", "err\n"));
-    assert!(finished.duration < Millis(5_000), "{finished:?}");
-    assert!(since.elapsed() < Duration::from_secs(10));
+    assert!(finished.duration < Millis(20_000), "{finished:?}");
 }
 
 #[tokio::test]
@@ -71,10 +67,11 @@ async fn processes_that_keep_forking_lose() {
     )
     .unwrap();
     let mut spec = lab.spec("for i in 1 2 3 4 5 6 7 8; do setsid /bin/sh ./hop ${i}00 & done; sleep 0.3; exit 0");
-    spec.environment.push(("HOPS".into(), "1".into()));
+    // Another run of the tests may be under way.
+    let number = std::process::id().to_string();
+    spec.environment.push(("HOPS".into(), number.clone().into()));
     let finished = lab.run_spec(spec).await;
-    let marked = || environment_has("HOPS=1");
-    let left = marked();
+    let left = environment_has(&format!("HOPS={number}"));
     fs::write(lab.path("enough"), "").unwrap();
     let finished = finished.unwrap();
     assert!(finished.swept > 0, "{finished:?}");
@@ -98,12 +95,9 @@ async fn nothing_waits_to_be_reaped_afterwards() {
     let lab = Lab::new();
     let finished = lab.run("echo $PPID; ( sleep 1000 & ); exit 0").await;
     let reaper: i32 = finished.stdout.trim().parse().unwrap();
-    // In passing, soon after the run: ten seconds are for a machine that does much else.
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while fs::exists(format!("/proc/{reaper}")).unwrap() {
-        assert!(Instant::now() < deadline, "the reaper is there, if only as a zombie");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    // In passing, soon after the run.
+    let gone = || (!fs::exists(format!("/proc/{reaper}")).unwrap()).then_some(());
+    eventually("the reaper goes, and is no zombie either", gone).await;
 }
 
 #[tokio::test]
@@ -111,7 +105,7 @@ async fn orphans_are_reaped_while_the_program_runs() {
     let lab = Lab::new();
     // A hundred orphans end and become children of the reaper; none may be left as a zombie when the program looks.
     let line = "i=0; while [ $i -lt 100 ]; do ( true & ); i=$((i+1)); done
-        for t in 1 2 3 4 5 6 7 8 9 10; do
+        for t in $(seq 300); do
             n=$(cat /proc/[0-9]*/stat 2> /dev/null | grep -c \") Z $PPID \")
             [ $n -eq 0 ] && break; sleep 0.1
         done; echo $n";
@@ -137,11 +131,8 @@ async fn killing_the_reaper_frees_nobody() {
 #[tokio::test]
 async fn stopping_the_reaper_gains_some_time_and_no_more() {
     let lab = Lab::new();
-    let mut spec = lab.spec("echo $$ >> pids; kill -STOP $PPID; sleep 1000");
-    spec.timeout = Some(Millis(200));
-    spec.grace = Millis(0);
-    let finished = lab.run_spec(spec).await.unwrap();
-    assert_eq!(finished.ended, Ended::TimedOut { after: Millis(200) });
+    let spec = || Spec { grace: Millis(0), ..lab.spec("echo $$ >> pids; kill -STOP $PPID; sleep 1000") };
+    lab.run_into_limit(spec, |_| lab.path("pids").exists()).await;
     assert!(!is_alive(lab.numbers("pids", 1).await[0]));
 }
 
@@ -156,9 +147,7 @@ async fn a_dropped_future_ends_the_tree() {
         finished = run => panic!("{finished:?}"),
         pids = lab.numbers("pids", RUNAWAYS.len()) => pids,
     };
-    let dropped = Instant::now();
     eventually("the tree ends", || (!pids.iter().any(|pid| is_alive(*pid))).then_some(())).await;
-    assert!(dropped.elapsed() < Duration::from_secs(2), "{:?}", dropped.elapsed());
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ async fn slow_clients_are_let_go() {
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).await.unwrap();
-        assert!(begun.elapsed() < Duration::from_secs(5), "{request}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{request}");
         let answer = String::from_utf8_lossy(&answer);
         assert!(status.is_none_or(|status| answer.contains(status)), "{answer}");
     }

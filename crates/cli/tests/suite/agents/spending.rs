@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_testkit::{Repo, Script, Step};
 use serde_json::Value;
 
-use crate::aid::{Agent, finish, kill, micros, query, settled, unsettled, wait_for_file, wait_until};
+use crate::aid::{Agent, SOON, finish, kill, micros, query, settled, unsettled, wait_for_file, wait_until};
 use crate::fake::{Fake, Run, prices, words};
 use crate::harness::{Ended, User, run_words_with};
 
@@ -64,7 +64,7 @@ fn a_run_is_stopped_in_the_middle_when_its_answers_have_used_up_the_money() {
     assert_eq!(shown["iterations"][0]["run"]["ended"]["how"], "budgetSpent", "{shown}");
     let cost = micros(&result["costUSD"]);
     eprintln!("stopped at ${} of $1.00", cost as f64 / 1e6);
-    assert!((1_000_000..5_000_000).contains(&cost), "{cost}");
+    assert!((1_000_000..20_000_000).contains(&cost), "{cost}");
     assert_eq!((settled(&scene.user), unsettled(&scene.user)), (cost, 0), "what was used in the end is on the books");
     assert_eq!(result["iterations"], 1);
 }
@@ -113,7 +113,7 @@ fn a_killed_ralph_leaves_what_was_answered_so_far_on_the_books() {
     // What Ralph knows is what counts, and it reads on its own time.
     wait_until("the cost so far", || query(&scene.user, "SELECT MAX(cost_micros) FROM attempts") == [["300000"]]);
     kill(child);
-    scene.fake.assert_gone(Duration::from_secs(5));
+    scene.fake.assert_gone(SOON);
     let result = scene.user.ralph(scene.repo.path(), ["resume", "--json"]).ok().json();
     assert_eq!((&result["iterations"], micros(&result["costUSD"])), (&2.into(), 500_000), "{result}");
     let shown = scene.show(&result);

@@ -1,6 +1,6 @@
 //! Loops that end without success.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ralph_testkit::{Repo, Script, Step};
 
@@ -92,14 +92,18 @@ fn a_stall_switches_to_deep_debugging_once() {
 
 #[test]
 fn the_time_is_up() {
-    let (user, repo) = (User::new(), three_failing());
-    let script = Script::new().otherwise([Step::append("log", "x"), Step::sleep(Duration::from_millis(400))]);
-    let started = Instant::now();
-    let result =
-        checked(&user, &repo, script, 50, &["--max-duration", "1s", "--same-error", "50"]).with_code(13).json();
-    assert_eq!(result["reason"], "MAX_DURATION");
-    assert!(result["iterations"].as_u64().unwrap() >= 1);
-    assert!(started.elapsed() < Duration::from_secs(60));
+    // Only a busy machine needs the longer ones to begin at all.
+    for time in ["1s", "5s", "25s"] {
+        let (user, repo) = (User::new(), three_failing());
+        let script = Script::new().otherwise([Step::append("log", "x"), Step::sleep(Duration::from_millis(400))]);
+        let result =
+            checked(&user, &repo, script, 50, &["--max-duration", time, "--same-error", "50"]).with_code(13).json();
+        assert_eq!(result["reason"], "MAX_DURATION");
+        if result["iterations"].as_u64().unwrap() >= 1 {
+            return;
+        }
+    }
+    panic!("no iteration began");
 }
 
 #[test]
@@ -110,7 +114,7 @@ fn an_agent_that_takes_too_long_is_ended_and_told() {
         .run([done(&["one"]), Step::sleep(Duration::from_secs(600))])
         .run([super::all_done()])
         .save_prompts(&prompts);
-    let result = checked(&user, &repo, script, 5, &["--iteration-timeout", "1s"]).ok().json();
+    let result = checked(&user, &repo, script, 5, &["--iteration-timeout", "4s"]).ok().json();
     assert_end(&result, "COMPLETED", None, 2);
     let told = std::fs::read_to_string(prompts.join("prompt-2.txt")).unwrap();
     assert!(told.contains("- Warning: your last run was") && told.contains("[ERROR] command:"), "{told}");
@@ -122,7 +126,7 @@ fn a_check_that_takes_too_long_fails() {
     repo.write("check.sh", "test -e fast || sleep 600\n");
     repo.commit("check");
     let script = Script::new().run([Step::write("fast", "")]);
-    let result = checked(&user, &repo, script, 2, &["--verify-timeout", "1s"]).ok().json();
+    let result = checked(&user, &repo, script, 2, &["--verify-timeout", "4s"]).ok().json();
     assert_end(&result, "COMPLETED", None, 1);
     let shown = user.show(result["loopId"].as_str().unwrap());
     assert_eq!(shown["baseline"]["checks"][0]["passed"], false);

@@ -1,13 +1,11 @@
 //! The tools for tasks, against a real server: over standard input and output, and over `/mcp`.
 
-use std::time::Duration;
-
 use ralph_testkit::{Repo, Script, Step};
 use serde_json::{Value, json};
 
 use super::server::{Server, messages};
 use super::{Client, loop_arguments, scene};
-use crate::aid::{wait_for_file, wait_until};
+use crate::aid::{SOON, wait_for_file, wait_until};
 use crate::harness::User;
 
 const SUMMARY: &str = "made the file that was missing";
@@ -209,7 +207,7 @@ fn stop_over_http(cancels: bool) {
     wait_until("the end of the loop", || user.newest_loop()["status"] == "ABORTED");
     assert_eq!(user.newest_loop()["reason"], "CANCELLED");
     drop(server);
-    agent.assert_gone(&repo, Duration::from_secs(5));
+    agent.assert_gone(&repo, SOON);
 }
 
 #[test]

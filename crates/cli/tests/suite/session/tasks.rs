@@ -109,6 +109,6 @@ fn a_server_gets_the_checkpoint_and_one_that_is_away_is_a_warning() {
         let start = Instant::now();
         let said = let_through(feed(reported(address), &stop));
         assert!(said.contains("did not take the checkpoint"), "{address}: {said}");
-        assert!(start.elapsed() < Duration::from_secs(3), "{address}: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(30), "{address}: {:?}", start.elapsed());
     }
 }

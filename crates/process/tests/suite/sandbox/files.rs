@@ -242,12 +242,14 @@ async fn devices_that_hold_something_are_out_of_reach() {
 async fn without_anything_writable_nothing_can_be_written() {
     for level in levels() {
         let cell = Cell::new(&level);
-        let mut spec = cell.spec("echo x > file; echo x > /tmp/ralph-escaped; echo done");
+        // Not there before, whoever else runs this test.
+        let escaped = format!("/tmp/ralph-escaped-{}", std::process::id());
+        let mut spec = cell.spec(&format!("echo x > file; echo x > {escaped}; echo done"));
         let sandbox = spec.sandbox.as_mut().unwrap();
         (sandbox.writable, sandbox.network) = (vec![cell.path("not-there")], Network::Allowed);
         let finished = cell.lab.run_spec(spec).await.unwrap();
         assert_eq!(finished.stdout, "done\n", "{level}");
-        assert!(!cell.path("work/file").exists() && !Path::new("/tmp/ralph-escaped").exists(), "{level}");
+        assert!(!cell.path("work/file").exists() && !Path::new(&escaped).exists(), "{level}");
         assert!(landlock(&level).is_some() || has_mounts(&level));
     }
 }

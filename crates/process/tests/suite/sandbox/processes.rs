@@ -2,10 +2,9 @@
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use ralph_model::{Ended, Millis};
-use ralph_process::{Network, TREE_VARIABLE};
+use ralph_process::{Network, Spec, TREE_VARIABLE};
 
 use super::{Cell, landlock, levels};
 use crate::support::{is_alive, numbers_in, words};
@@ -157,13 +156,8 @@ async fn a_dead_reaper_frees_nobody_from_a_sandbox() {
 async fn limits_hold_in_a_sandbox_too() {
     for level in levels() {
         let cell = Cell::new(&level);
-        let mut spec = cell.spec("trap '' TERM; echo before; sleep 1000; sleep 1000");
-        (spec.timeout, spec.grace) = (Some(Millis(500)), Millis(200));
-        let since = Instant::now();
-        let finished = cell.lab.run_spec(spec).await.unwrap();
-        assert_eq!(finished.ended, Ended::TimedOut { after: Millis(500) }, "{level}");
-        assert_eq!(finished.stdout, "before\n", "{level}");
-        assert!(since.elapsed() < Duration::from_secs(10), "{level}");
+        let spec = || Spec { grace: Millis(200), ..cell.spec("trap '' TERM; echo before; sleep 1000; sleep 1000") };
+        cell.lab.run_into_limit(spec, |finished| finished.stdout == "before\n").await;
         let mut spec = cell.spec("sleep 1000");
         spec.idle = Some(Millis(300));
         assert_eq!(cell.lab.run_spec(spec).await.unwrap().ended, Ended::Idle { after: Millis(300) }, "{level}");
@@ -181,9 +175,7 @@ fn when_ralph_is_killed_a_sandboxed_tree_ends() {
         let pids = crate::host::wait(|| numbers_in(&cell.path("work/pids"), 3));
         assert!(pids.iter().all(|pid| is_alive(*pid)), "{level}: {pids:?}");
         host.kill().unwrap();
-        let killed = Instant::now();
         host.wait().unwrap();
         crate::host::wait(|| pids.iter().all(|pid| !is_alive(*pid)).then_some(()));
-        assert!(killed.elapsed() < Duration::from_secs(2), "{level}: {:?}", killed.elapsed());
     }
 }

@@ -1,0 +1,204 @@
+//! Calls over HTTP, for everything that Ralph calls: servers, collectors of traces, model providers.
+//!
+//! Every call has a time limit and every answer a bound. What a call means, and whether it may be repeated, is the caller's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use http_body_util::combinators::MapErr;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::header::USER_AGENT;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+use sse_stream::SseStream;
+
+pub use hyper::body::{Bytes, Incoming};
+pub use hyper::header::{self, HeaderName, HeaderValue};
+pub use hyper::{Method, Response, StatusCode, Uri};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Below the time after which servers close an idle connection.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No HTTP request can be made of it.
+    #[error("{0}")]
+    Request(String),
+    /// No connection, or it broke: what the system said.
+    #[error("{0}")]
+    Broken(String),
+    /// Nothing came for so long.
+    #[error("nothing for {} s", .0.as_secs())]
+    Silent(Duration),
+    /// The answer is larger than what is read.
+    #[error("the answer is too large")]
+    TooLarge,
+}
+
+/// Whether this is an address that can be called: `http` or `https`, with a host.
+#[must_use]
+pub fn is_address(uri: &Uri) -> bool {
+    matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
+}
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// How.
+    pub method: Method,
+    /// Where to.
+    pub url: String,
+    /// Headers besides the usual ones.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// What.
+    pub body: Bytes,
+}
+
+/// Connections to one server. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Http(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+
+impl Http {
+    /// For a server at an address with this scheme. Needs a Tokio runtime once it is used.
+    ///
+    /// # Errors
+    /// When no certificate authorities are found for `https`.
+    pub fn new(is_secure: bool) -> Result<Self, Error> {
+        let broken = |error: &dyn std::error::Error| Error::Broken(error.to_string());
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let connector = if is_secure {
+            let roots = HttpsConnectorBuilder::new().with_provider_and_native_roots(ring::default_provider());
+            roots.map_err(|error| broken(&error))?.https_only().enable_http1().wrap_connector(tcp)
+        } else {
+            // No file of certificates is read for a connection that uses none.
+            let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+            let config = config.with_safe_default_protocol_versions().map_err(|error| broken(&error))?;
+            let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+            HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().wrap_connector(tcp)
+        };
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .build(connector);
+        Ok(Self(client))
+    }
+
+    /// Sends a call, and waits for the head of its answer.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn send(&self, call: Call, timeout: Duration) -> Result<Response<Incoming>, Error> {
+        let mut request = hyper::Request::builder()
+            .method(call.method)
+            .uri(call.url)
+            .header(USER_AGENT, concat!("ralph/", env!("CARGO_PKG_VERSION")));
+        for (name, value) in call.headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(call.body)).map_err(|error| Error::Request(error.to_string()))?;
+        match tokio::time::timeout(timeout, self.0.request(request)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(Error::Broken(root_cause(&error))),
+            Err(_) => Err(Error::Silent(timeout)),
+        }
+    }
+}
+
+/// The whole of an answer, which has this time and this size at most.
+///
+/// # Errors
+/// See [`Error`].
+pub async fn read(body: Incoming, at_most: usize, timeout: Duration) -> Result<Bytes, Error> {
+    match tokio::time::timeout(timeout, Limited::new(body, at_most).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) => Err(failed(error)),
+        Err(_) => Err(Error::Silent(timeout)),
+    }
+}
+
+/// One event of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Its name; empty where it has none.
+    pub name: String,
+    /// What it carries.
+    pub data: String,
+}
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+type Bounded = MapErr<Limited<Incoming>, fn(Failure) -> Error>;
+
+/// An answer that is a stream of server-sent events.
+pub struct Events {
+    stream: SseStream<Bounded>,
+    silence: Option<Duration>,
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events").field("silence", &self.silence).finish_non_exhaustive()
+    }
+}
+
+impl Events {
+    /// A stream of this size at most, in which nothing may come for so long.
+    #[must_use]
+    pub fn new(body: Incoming, at_most: usize, silence: Option<Duration>) -> Self {
+        let failed: fn(Failure) -> Error = failed;
+        Self { stream: SseStream::new(Limited::new(body, at_most).map_err(failed)), silence }
+    }
+
+    /// The next event; none at the end. Loses nothing when it is dropped.
+    ///
+    /// # Errors
+    /// When the connection breaks, falls silent, or carries something else.
+    pub async fn next(&mut self) -> Result<Option<Event>, Error> {
+        loop {
+            let next = self.stream.next();
+            let next = match self.silence {
+                Some(silence) => tokio::time::timeout(silence, next).await.map_err(|_| Error::Silent(silence))?,
+                None => next.await,
+            };
+            match next {
+                None => return Ok(None),
+                Some(Ok(event)) => {
+                    // A comment that keeps the connection alive is no event.
+                    if event.event.is_some() || event.data.is_some() {
+                        let (name, data) = (event.event.unwrap_or_default(), event.data.unwrap_or_default());
+                        return Ok(Some(Event { name, data }));
+                    }
+                }
+                Some(Err(sse_stream::Error::Body(error))) => return Err(failed(error)),
+                Some(Err(error)) => return Err(Error::Broken(error.to_string())),
+            }
+        }
+    }
+}
+
+fn failed(error: Failure) -> Error {
+    match error.downcast::<Error>() {
+        Ok(error) => *error,
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Error::TooLarge,
+        Err(error) => Error::Broken(root_cause(&*error)),
+    }
+}
+
+/// The innermost cause says what happened: `connection refused`, not `client error (Connect)`.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

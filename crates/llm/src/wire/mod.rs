@@ -1,0 +1,187 @@
+//! The wire formats, without IO: what a request looks like, and how an answer is put together from its stream.
+
+mod anthropic;
+mod chat;
+mod responses;
+
+use serde_json::Value;
+
+use crate::conversation::{Answer, Delta, Protocol, Request};
+
+/// The most that one answer may hold. A stream without an end would otherwise fill the memory.
+const MAX_BYTES: usize = 32 * 1024 * 1024;
+/// The most parts that one answer may have.
+const MAX_PARTS: usize = 4096;
+
+/// Why an answer is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The provider reports an error in the place of an answer or of its rest.
+    #[error("{message}")]
+    Refused {
+        /// Its own words, with its kind of error in front.
+        message: String,
+    },
+    /// The stream ended before the answer did.
+    #[error("the answer broke off")]
+    Truncated,
+    /// What came is not what the format says.
+    #[error("the answer cannot be understood: {0}")]
+    Malformed(String),
+    /// There was no end to it.
+    #[error("the answer is too large")]
+    TooLarge,
+}
+
+/// How the limit of what is written is named in Chat Completions: OpenAI renamed it, others did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatLimit {
+    /// `max_tokens`.
+    MaxTokens,
+    /// `max_completion_tokens`.
+    MaxCompletionTokens,
+}
+
+/// The path of requests below the provider's base address, which ends with a version or does not.
+#[must_use]
+pub fn url(protocol: Protocol, base: &str) -> String {
+    let base = base.trim_end_matches('/');
+    let base = match base.rsplit_once('/') {
+        Some((_, last))
+            if last.len() >= 2 && last.starts_with('v') && last[1..].bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            base.to_owned()
+        }
+        _ => format!("{base}/v1"),
+    };
+    let path = match protocol {
+        Protocol::AnthropicMessages => "messages",
+        Protocol::OpenaiResponses => "responses",
+        Protocol::OpenaiChat => "chat/completions",
+    };
+    format!("{base}/{path}")
+}
+
+/// The body of a request whose answer is streamed.
+#[must_use]
+pub fn body(protocol: Protocol, request: &Request<'_>, limit: ChatLimit) -> Value {
+    match protocol {
+        Protocol::AnthropicMessages => anthropic::body(request),
+        Protocol::OpenaiResponses => responses::body(request),
+        Protocol::OpenaiChat => chat::body(request, limit),
+    }
+}
+
+/// Puts an answer together.
+#[derive(Debug)]
+pub struct Assembler {
+    format: Format,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+enum Format {
+    Anthropic(anthropic::Assembler),
+    Responses(responses::Assembler),
+    Chat(chat::Assembler),
+}
+
+impl Assembler {
+    /// For one answer.
+    #[must_use]
+    pub fn new(protocol: Protocol) -> Self {
+        let format = match protocol {
+            Protocol::AnthropicMessages => Format::Anthropic(anthropic::Assembler::default()),
+            Protocol::OpenaiResponses => Format::Responses(responses::Assembler::default()),
+            Protocol::OpenaiChat => Format::Chat(chat::Assembler::default()),
+        };
+        Self { format, bytes: 0 }
+    }
+
+    /// Takes the data of one event, and says what is new in it.
+    ///
+    /// # Errors
+    /// When it is an error of the provider, or cannot be understood.
+    pub fn push(&mut self, data: &str) -> Result<Vec<Delta>, WireError> {
+        self.bytes = self.bytes.saturating_add(data.len());
+        if self.bytes > MAX_BYTES {
+            return Err(WireError::TooLarge);
+        }
+        if data.trim() == "[DONE]" {
+            return Ok(Vec::new());
+        }
+        let event: Value = serde_json::from_str(data).map_err(|error| malformed(&error))?;
+        if let Some(error) = refusal(&event) {
+            return Err(error);
+        }
+        match &mut self.format {
+            Format::Anthropic(assembler) => assembler.push(&event),
+            Format::Responses(assembler) => assembler.push(&event),
+            Format::Chat(assembler) => assembler.push(&event),
+        }
+    }
+
+    /// The answer, once its stream has ended.
+    ///
+    /// # Errors
+    /// When the stream ended too early.
+    pub fn finish(self) -> Result<Answer, WireError> {
+        match self.format {
+            Format::Anthropic(assembler) => assembler.finish(),
+            Format::Responses(assembler) => assembler.finish(),
+            Format::Chat(assembler) => assembler.finish(),
+        }
+    }
+}
+
+/// An answer in one piece, from a server that does not stream.
+///
+/// # Errors
+/// When it is an error of the provider, or cannot be understood.
+pub fn whole(protocol: Protocol, body: &Value) -> Result<Answer, WireError> {
+    if let Some(error) = refusal(body) {
+        return Err(error);
+    }
+    match protocol {
+        Protocol::AnthropicMessages => anthropic::whole(body),
+        Protocol::OpenaiResponses => responses::whole(body),
+        Protocol::OpenaiChat => chat::whole(body),
+    }
+}
+
+/// The error that a body or an event is, in its provider's words.
+#[must_use]
+pub fn refusal(body: &Value) -> Option<WireError> {
+    let error = match body.get("error") {
+        Some(Value::Null) | None if body.get("type").is_some_and(|kind| kind == "error") => body,
+        Some(Value::Null) | None => return None,
+        Some(error) => error,
+    };
+    let message = error.as_str().or_else(|| error.get("message")?.as_str());
+    let kind = ["type", "code"].iter().filter_map(|key| error.get(key)?.as_str()).find(|kind| *kind != "error");
+    let message = match (kind, message) {
+        (Some(kind), Some(message)) => format!("{kind}: {message}"),
+        (None, Some(text)) | (Some(text), None) => text.to_owned(),
+        (None, None) => error.to_string(),
+    };
+    Some(WireError::Refused { message })
+}
+
+fn malformed(what: &dyn std::fmt::Display) -> WireError {
+    WireError::Malformed(what.to_string())
+}
+
+/// The text below a key; empty where there is none.
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The number below a key; zero where there is none.
+fn number(value: &Value, key: &str) -> u64 {
+    value.get(key).and_then(Value::as_u64).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;
