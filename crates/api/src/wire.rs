@@ -1,6 +1,6 @@
 //! Requests and pages.
 
-use ralph_model::{CheckpointReason, Money, NewTask, RunId, Task, TaskId, TaskStatus, TaskType, Timestamp};
+use ralph_model::{Checkpoint, CheckpointReason, Money, NewTask, RunId, Task, TaskId, TaskStatus, TaskType, Timestamp};
 use ralph_store::{AgentEntry, Approval, Schedule, StatusCount};
 use ralph_view::{ListEntry, RunStatus};
 use schemars::JsonSchema;
@@ -240,6 +240,19 @@ pub struct CheckpointReport {
     pub timestamp: Option<Timestamp>,
     /// Why it was written.
     pub checkpoint_reason: CheckpointReason,
+}
+
+impl From<&Checkpoint> for CheckpointReport {
+    fn from(checkpoint: &Checkpoint) -> Self {
+        Self {
+            epoch: None,
+            task_id: Some(checkpoint.task_id),
+            iteration: checkpoint.iteration,
+            context_full: checkpoint.context_full,
+            timestamp: Some(checkpoint.timestamp),
+            checkpoint_reason: checkpoint.checkpoint_reason,
+        }
+    }
 }
 
 /// A task that is given back unfinished.

@@ -20,7 +20,7 @@ pub(crate) use mcp::McpArgs;
 pub(crate) use run::{RunArgs, ScreenArgs};
 pub(crate) use server::{
     ConnectionArgs, ServeArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TokenAction, TokenArgs,
-    TypeWord,
+    TypeWord, WorkerArgs,
 };
 pub(crate) use session::{HookArgs, SessionAction, SessionArgs, SessionStartArgs};
 pub(crate) use setup::{
@@ -100,6 +100,11 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Serve tasks, loops and events to workers, scripts and people over HTTP
     Serve(ServeArgs),
+    /// Work on the tasks of a server
+    ///
+    /// Each task runs as a loop in a clone of its repository, with the journal on the server; the work is pushed to the branch
+    /// ralph/TASK after every iteration. If a worker dies, another one continues its tasks. SIGTERM releases them.
+    Worker(WorkerArgs),
     /// Queue tasks on a server and look at them
     Task(TaskArgs),
     /// Print, make and revoke the tokens that a server accepts

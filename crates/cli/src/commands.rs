@@ -26,3 +26,4 @@ pub(crate) mod task;
 pub(crate) mod token;
 pub(crate) mod trust;
 pub(crate) mod verify_run;
+pub(crate) mod worker;

@@ -152,6 +152,7 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
         Command::Agents(args) => commands::agents::agents(&args, around, screen).await,
         Command::Doctor(args) => doctor::doctor(&args, &doctor::Subject::new(around), screen).await,
         Command::Serve(args) => commands::serve::run(args, around, screen).await,
+        Command::Worker(args) => commands::worker::run(args, around, screen).await,
         Command::Task(args) => commands::task::run(args, around, screen).await,
         Command::Token(args) => commands::token::run(args, around, screen).await,
         Command::Mcp(args) => commands::mcp::run(&args, around.clone()).await,

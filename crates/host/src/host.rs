@@ -10,7 +10,7 @@ use ralph_agents::Program;
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
-use ralph_runtime::{AgentSettings, AgentVariables, CrashPoint, Home, Services, Watcher};
+use ralph_runtime::{AgentSettings, AgentSignals, AgentVariables, CrashPoint, Home, Services, Watcher};
 use ralph_store::{Machine, StoreHandle};
 use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
@@ -52,8 +52,21 @@ pub struct Host {
     pub current: PathBuf,
     /// What agents and checks may write besides the workspace; none means what they usually need.
     pub writable: Option<Vec<PathBuf>>,
+    /// What agents get from the program besides.
+    pub for_agents: ForAgents,
     input: HostInput,
     traces: TraceSetting,
+}
+
+/// What a program gives to the agents that it runs, besides what agents usually get. Checks get nothing of it.
+#[derive(Debug, Clone, Default)]
+pub struct ForAgents {
+    /// Variables. Values of those that look like secrets are redacted.
+    pub variables: Vec<(String, String)>,
+    /// Folders that they may write.
+    pub writable: Vec<PathBuf>,
+    /// What the program learns of them.
+    pub signals: AgentSignals,
 }
 
 impl Host {
@@ -63,9 +76,9 @@ impl Host {
     /// When there is no home directory.
     pub fn new(input: HostInput) -> Result<Self, NoHome> {
         let variable = |name: &str| value_of(&input.variables, name);
-        let dirs = Dirs::from_variables(variable)?;
+        let (dirs, current) = (Dirs::from_variables(variable)?, input.current.clone());
         let traces = TraceSetting::from_variables(|name| variable(name)?.into_string().ok());
-        Ok(Self { dirs, current: input.current.clone(), writable: None, input, traces })
+        Ok(Self { dirs, current, writable: None, for_agents: ForAgents::default(), input, traces })
     }
 
     /// The user's own configuration.
@@ -138,7 +151,9 @@ impl Host {
             self.make_caches();
             self.make_settings(config.agents());
         }
-        let agent_variables = self.agent_variables(chosen.for_agents, &self.written_variables());
+        let given = self.for_agents.variables.iter().map(|(name, value)| (name.into(), value.into()));
+        let named = chosen.for_agents.into_iter().chain(given).collect();
+        let agent_variables = self.agent_variables(named, &self.written_variables());
         let redactor = self.redactor();
         let git = self.git()?;
         let user = self.user_git(&git);
@@ -165,6 +180,7 @@ impl Host {
             notify: settings.notify.clone(),
             version: self.input.version.clone(),
             watcher: self.traces.watched_by(watcher),
+            signals: self.for_agents.signals.clone(),
             now: self.input.now,
             crash: self.input.crash,
         })
@@ -175,6 +191,7 @@ impl Host {
     pub fn redactor(&self) -> Arc<Redactor> {
         let mut secrets = environment::choose(self.input.variables.iter().cloned(), &[]).secrets;
         secrets.extend(environment::secrets(self.written_variables()));
+        secrets.extend(environment::secrets(self.for_agents.variables.clone()));
         let password = database::url(&self.dirs).ok().flatten().and_then(|url| database::password(&url));
         secrets.extend(password.map(|password| (database::VARIABLE.to_owned(), password)));
         Arc::new(Redactor::new(secrets))
@@ -225,10 +242,11 @@ impl Host {
 
     /// What each kind of agent may write besides what all may; nothing where the caller says itself what may be written.
     fn agent_settings(&self, usual: bool) -> AgentSettings {
-        let variables = self.input.variables.clone();
+        let (variables, given) = (self.input.variables.clone(), self.for_agents.writable.clone());
         Arc::new(move |agent| {
             let value = |name: &str| value_of(&variables, name);
-            if usual { sandbox::settings(agent, value) } else { Vec::new() }
+            let own = if usual { sandbox::settings(agent, value) } else { Vec::new() };
+            own.into_iter().chain(given.iter().cloned()).collect()
         })
     }
 
@@ -353,6 +371,12 @@ impl Host {
     #[must_use]
     pub fn search_path(&self) -> OsString {
         self.variable("PATH").unwrap_or_default()
+    }
+
+    /// All environment variables.
+    #[must_use]
+    pub fn variables(&self) -> &[(OsString, OsString)] {
+        &self.input.variables
     }
 
     /// An environment variable.

@@ -23,7 +23,7 @@ pub use checkpoint::Checkpoints;
 pub use claim::{Claim, Claims};
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
-pub use host::{GUARD, Host, HostInput, REAPER, find_program, this_machine};
+pub use host::{ForAgents, GUARD, Host, HostInput, REAPER, find_program, this_machine};
 pub use liveness::Liveness;
 pub use prepare::workspace;
 pub use start::{Opened, Prepared, RunRequest};

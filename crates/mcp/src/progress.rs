@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use ralph_view::{Delta, RunState, dollars, iteration_found};
+use ralph_view::{RunState, money};
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
@@ -39,46 +39,10 @@ impl Reporter {
     }
 }
 
-/// A change in one line; none for what a client need not hear.
-pub(crate) fn line(state: &RunState, delta: &Delta) -> Option<String> {
-    let (max, money) = (state.max_iterations, money(state));
-    Some(match delta {
-        Delta::BaselineFinished { verdict } => {
-            format!("before the first iteration: {} passing, {} failing", verdict.passing, verdict.failing)
-        }
-        Delta::IterationStarted { iteration, agent } => format!("iteration {iteration}/{max}: {agent} works; {money}"),
-        Delta::AgentFinished { iteration } => {
-            format!("iteration {}/{max}: the agent is done, checks run; {money}", iteration.iteration)
-        }
-        Delta::IterationDecided { iteration } => {
-            format!("iteration {}/{max}: {}; {money}", iteration.iteration, iteration_found(iteration))
-        }
-        Delta::Tampered { tampered } => match tampered.first() {
-            Some(first) => format!("protected files changed: {first}"),
-            None => "protected files changed".to_owned(),
-        },
-        Delta::TripwireStarted => "confirming that the checks still catch failures".to_owned(),
-        Delta::IterationUndone { iteration } => format!("iteration {iteration}/{max} was undone"),
-        Delta::Escalated { skill } => format!("no progress: continues with skill {skill}"),
-        Delta::Waiting { wait } => format!("waits for the service: {}", wait.trouble),
-        Delta::Finished { outcome } => outcome.headline(),
-        Delta::Opened { .. } | Delta::TripwireFinished { .. } | Delta::Alerted { .. } | Delta::Stopping { .. } => {
-            return None;
-        }
-    })
-}
-
 /// How a loop stands, for a client that has heard nothing for a while.
 pub(crate) fn standing(state: &RunState) -> String {
     let (iteration, max) = (state.iteration, state.max_iterations);
     let failing = state.failing.iter().rev().find_map(|failing| *failing);
     let failing = failing.map(|failing| format!(", {failing} failing before")).unwrap_or_default();
     format!("iteration {iteration}/{max}: {}{failing}; {}", state.phase, money(state))
-}
-
-fn money(state: &RunState) -> String {
-    match state.metered {
-        true => format!("{} of {}", dollars(state.cost), state.max_cost),
-        false => "not metered".to_owned(),
-    }
 }

@@ -9,7 +9,7 @@ use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{Opened, Prepared, RunRequest};
 use ralph_model::LoopId;
 use ralph_runtime::{Stopper, Watcher, stops};
-use ralph_view::{RaceResult, RunResult, RunState, RunStatus, Update, What, counted, dollars};
+use ralph_view::{RaceResult, RunResult, RunState, RunStatus, Update, What, counted, delta_line, dollars};
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answer::{Answer, Refused, bounded, structured};
 use crate::arguments::LoopArguments;
 use crate::handler::Tools;
-use crate::progress::{Reporter, line, standing};
+use crate::progress::{Reporter, standing};
 
 /// How often a client hears that the loop still runs: less than the patience of any client.
 const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -185,7 +185,7 @@ async fn run_opened(
 
 async fn report(reporter: &Reporter, update: Update, last: &mut Option<RunState>) {
     let What::Recorded { state, deltas, .. } = update.what else { return };
-    for text in deltas.iter().filter_map(|delta| line(&state, delta)) {
+    for text in deltas.iter().filter_map(|delta| delta_line(&state, delta)) {
         reporter.report(&state, text).await;
     }
     *last = Some(*state);

@@ -17,6 +17,7 @@ use crate::notify::{self, Notifying};
 use crate::perform::{Answer, Context, Task};
 use crate::project;
 use crate::requests::Requests;
+use crate::services::AgentSignals;
 use crate::stops::Stops;
 
 /// Where a loop waits for something that no effect does.
@@ -96,6 +97,9 @@ impl Driver {
         let Self { context, live, inbox, .. } = self;
         let context = &*context;
         let mut extra = Vec::new();
+        // Of this run of the agent alone.
+        let mut full = context.services.signals.context_full.clone().filter(|_| matches!(task, Task::Agent(_)));
+        full.iter_mut().for_each(tokio::sync::watch::Receiver::mark_unchanged);
         let hear = |stop: Stop| {
             tracing::info!(?stop, "a stop was requested");
             context.services.tell(Progress::StopHeard { stop });
@@ -116,6 +120,10 @@ impl Driver {
                     }
                     tokio::select! {
                         done = &mut performing => answer = Some(done),
+                        () = AgentSignals::until_full(&mut full) => {
+                            tracing::info!("the agent's context is full");
+                            cut.send_replace(Some(Cut::Requested));
+                        }
                         stop = inbox.next(context) => {
                             if live.run.facts().stop.is_none_or(|known| known.when < stop.when) {
                                 hear(stop);
@@ -166,6 +174,9 @@ impl Driver {
         if let Event::AgentFinished { run, claim, .. } = &mut answer.event {
             // Now, by the prompt that the agent was given: a later version may build another one from the same journal.
             *claim = live.run.claim(&run.final_message);
+            if context.services.signals.claimed.as_ref().is_some_and(|claimed| claimed(run)) {
+                claim.get_or_insert_default().done = true;
+            }
         }
         tracing::debug!(effect = name, answer = answer.event.kind(), elapsed = ?started.elapsed(), "effect answered");
         extra.extend(live.record(&context.services, answer).await?);

@@ -53,6 +53,12 @@ pub enum Error {
         /// Its folder.
         workspace: String,
     },
+    /// The copy of a loop's files is not what the loop began with.
+    #[error("{workspace} does not hold the files that the loop began with")]
+    OtherStart {
+        /// The copy.
+        workspace: PathBuf,
+    },
     /// A process on another machine works on the run.
     #[error("loop {loop_id} is running on {host}; wait for it, or stop it with `ralph stop {}`", loop_id.short())]
     Elsewhere {

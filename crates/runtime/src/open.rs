@@ -29,6 +29,7 @@ use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 use crate::journaled::{End, head_of, replay};
 use crate::live::Live;
+use crate::moved::Moved;
 use crate::perform::{Answer, Context, WorkspaceState};
 use crate::pinned::Pinned;
 use crate::project;
@@ -69,6 +70,8 @@ impl Opened {
 pub struct Resume {
     /// New limits.
     pub limits: Limits,
+    /// Where its files are now, where that is not where it was recorded.
+    pub moved: Option<Moved>,
 }
 
 /// What is left to do of a loop.
@@ -251,8 +254,8 @@ async fn worktree(
 /// # Errors
 /// When the loop is complete, still runs, or would hit its limit again at once.
 pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: Stops) -> Result<Opened, Error> {
-    let found = Found::find(services, loop_id, stops.flag()).await?;
-    let limits = wanted.limits;
+    let Resume { limits, moved } = wanted;
+    let found = Found::find(services, loop_id, moved, stops.flag()).await?;
     if found.run.facts().config.agent.is_in_session() {
         refuse_session(&found, &limits)?;
     }
@@ -271,7 +274,8 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
     };
     context.recover_settings().await;
     // With the new limits in it.
-    context.config = live.run.facts().config.clone();
+    let workspace = std::mem::take(&mut context.config.workspace);
+    context.config = LoopConfig { workspace, ..live.run.facts().config.clone() };
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
 }
 
@@ -292,6 +296,7 @@ pub(crate) struct Found {
     pub(crate) recorded: Vec<Recorded>,
     head: Head,
     site: Site,
+    moved: Option<Moved>,
 }
 
 /// A loop that this process may write to again.
@@ -305,18 +310,23 @@ pub(crate) struct Reopened {
 
 impl Found {
     /// Takes the workspace first: while another process works on the loop its journal moves.
-    pub(crate) async fn find(services: Services, loop_id: LoopId, stop: StopFlag) -> Result<Self, Error> {
+    pub(crate) async fn find(
+        services: Services,
+        loop_id: LoopId,
+        moved: Option<Moved>,
+        stop: StopFlag,
+    ) -> Result<Self, Error> {
         let services = services.of_run(loop_id);
         let entry = services.store.run(loop_id).await?;
         services.ensure_not_elsewhere(&entry)?;
-        let root = PathBuf::from(&entry.workspace);
+        let root = moved.as_ref().map_or_else(|| PathBuf::from(&entry.workspace), |moved| moved.workspace.clone());
         if !root.is_dir() {
             return Err(Error::Gone { loop_id, workspace: entry.workspace });
         }
         let site = Site::take(&services, loop_id, &root, stop).await?;
         let recorded = services.store.journal(loop_id).await?;
         let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
-        Ok(Self { services, loop_id, run, recorded, head, site })
+        Ok(Self { services, loop_id, run, recorded, head, site, moved })
     }
 
     /// Whether its end was reported in full.
@@ -327,12 +337,16 @@ impl Found {
 
     /// Looks at the workspace and acquires the loop: from here on whatever another process still writes to it is refused.
     pub(crate) async fn reopen(self) -> Result<Reopened, Error> {
-        let Self { services, loop_id, run, recorded, head, site } = self;
+        let Self { services, loop_id, run, recorded, head, site, moved } = self;
         let folder = services.home.loop_folder(loop_id);
         folder.make()?;
-        let config = run.facts().config.clone();
+        let mut config = run.facts().config.clone();
+        if let Some(moved) = &moved {
+            config.workspace = moved.workspace.to_string_lossy().into_owned();
+        }
         let guard = Arc::new(Guard::new(&config.prohibited_paths)?);
-        let (start, pins) = (run.facts().start.tree.clone(), run.facts().start.pins.clone());
+        let run_start = run.facts().start.clone();
+        let (start, pins) = (run_start.tree.clone(), run_start.pins.clone());
         let commits = CommitWatch::since(repository::Head {
             commit: run.facts().start.head.as_deref().and_then(CommitId::parse),
             branch: run.facts().start.branch.clone(),
@@ -341,6 +355,9 @@ impl Found {
         let Site { lock, mut workspace, repository } = site;
         let seq = head.seq;
         let (ground, tree) = blocking(move || {
+            if let Some(moved) = moved.filter(|moved| moved.rebuild) {
+                moved.rebuild(&mut workspace, &run_start, &guard, (&asked, &environment), &folders)?;
+            }
             workspace.set_start(&start)?;
             let tree = workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree;
             let baseline = Baseline::load(&folders.guard())?;

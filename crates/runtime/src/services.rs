@@ -1,16 +1,18 @@
 //! What every loop needs from outside. Values, so that this crate reads no environment, home directory or terminal.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_agents::{Agent, AgentServices};
-use ralph_model::{AgentSpec, Caps, LoopId, PriceList, Timestamp};
+use ralph_model::{AgentRun, AgentSpec, Caps, LoopId, PriceList, Timestamp};
 use ralph_process::{Level, Supervisor};
 use ralph_store::{LeaseHolder, Machine, RunEntry, StoreHandle};
 use ralph_text::Redactor;
 use ralph_view::{Progress, Update};
 use ralph_workspace::repository::Author;
+use tokio::sync::watch;
 
 use crate::error::Error;
 use crate::home::Home;
@@ -30,6 +32,35 @@ pub type AgentVariables = Arc<dyn Fn(&AgentSpec) -> Vec<(OsString, OsString)> + 
 
 /// The folders of an agent.
 pub type AgentSettings = Arc<dyn Fn(&AgentSpec) -> Vec<PathBuf> + Send + Sync>;
+
+/// Whether an agent claims to be done.
+pub type Claimed = Arc<dyn Fn(&AgentRun) -> bool + Send + Sync>;
+
+/// What a program around the loop learns of its agent in other ways than from the agent's output.
+#[derive(Clone, Default)]
+pub struct AgentSignals {
+    /// Whether the agent claimed that it is done elsewhere than in its final message. Asked once after each of its runs.
+    pub claimed: Option<Claimed>,
+    /// Changes when the agent's context is full: its run ends, and so does the iteration, with its checks.
+    pub context_full: Option<watch::Receiver<u64>>,
+}
+
+impl fmt::Debug for AgentSignals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentSignals").finish_non_exhaustive()
+    }
+}
+
+impl AgentSignals {
+    /// Waits until the context of an agent that starts now is full; never returns where nothing can say so.
+    pub(crate) async fn until_full(full: &mut Option<watch::Receiver<u64>>) {
+        let Some(receiver) = full else { return std::future::pending().await };
+        if receiver.changed().await.is_err() {
+            *full = None;
+            std::future::pending().await
+        }
+    }
+}
 
 /// What every loop needs from outside.
 #[derive(Clone)]
@@ -78,6 +109,8 @@ pub struct Services {
     pub version: String,
     /// Who watches.
     pub watcher: Watcher,
+    /// What is learned of the agent besides.
+    pub signals: AgentSignals,
     /// The time.
     pub now: fn() -> Timestamp,
     /// Where a test makes Ralph die.

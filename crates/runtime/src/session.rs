@@ -191,7 +191,7 @@ pub async fn continue_session(
     report: TurnReport,
     stops: Stops,
 ) -> Result<SessionStep, Error> {
-    let found = Found::find(services, record.loop_id, stops.flag()).await?;
+    let found = Found::find(services, record.loop_id, None, stops.flag()).await?;
     if found.run.outcome().is_some() && found.is_certified().await? {
         SessionRecord::remove(&found.services.home, &record.workspace, record.loop_id);
         return Ok(SessionStep::Gone);
@@ -215,7 +215,7 @@ pub async fn cancel_session(
     stopper: &Stopper,
     stops: Stops,
 ) -> Result<SessionStep, Error> {
-    let found = Found::find(services, record.loop_id, stops.flag()).await?;
+    let found = Found::find(services, record.loop_id, None, stops.flag()).await?;
     if found.run.outcome().is_none() && !matches!(found.run.phase(), Phase::Working(_)) {
         // A hook died on the way: whatever it was about is begun again and cut short.
         stopper.stop(StopWhen::Now, StopBy::Request);

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use ralph_model::{Caps, Timestamp};
 use ralph_runtime::Home;
-use ralph_store::{Board, StoreHandle};
+use ralph_store::{Board, RunEntry, StoreHandle};
+use ralph_view::ListEntry;
 use tokio::sync::{Semaphore, watch};
 
 use crate::auth::TokenCache;
@@ -65,6 +66,8 @@ pub struct ServerOptions {
     pub store: StoreHandle,
     /// Tasks and what belongs to them.
     pub board: Arc<dyn Board>,
+    /// A run as listings show it: whether its process lives, and where.
+    pub listed: Arc<dyn Fn(&RunEntry) -> ListEntry + Send + Sync>,
     /// Where logs and snapshots of local loops are.
     pub home: Home,
     /// The git program, for diffs.

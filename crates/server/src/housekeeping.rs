@@ -1,8 +1,8 @@
-//! What happens by the clock: leases expire and schedules create tasks. Every server does it; the store lets one of them win.
+//! What happens by the clock: leases expire, schedules create tasks, and old events are forgotten. Every server does it; the store lets one of them win.
 
 use std::time::Duration;
 
-use ralph_model::{TaskId, Timestamp};
+use ralph_model::{Millis, TaskId, Timestamp};
 use ralph_store::{Result, Schedule};
 use tokio::time::{MissedTickBehavior, interval};
 use uuid::Uuid;
@@ -14,6 +14,10 @@ use crate::cron::Cron;
 const PERIOD: Duration = Duration::from_secs(1);
 /// How often leases are looked at: a claim does so, too.
 const LEASES: u32 = 5;
+/// How often old events are looked for.
+const EVENTS: u32 = 3600;
+/// How long the events of a task are kept after its end.
+const EVENTS_KEPT: Millis = Millis::secs(30 * 24 * 60 * 60);
 
 pub(crate) async fn run(app: App) {
     let mut ticks = interval(PERIOD);
@@ -38,6 +42,10 @@ pub(crate) async fn run(app: App) {
 async fn tick(app: &App, count: u32) -> Result<()> {
     if count.is_multiple_of(LEASES) {
         app.board().expire_leases(app.now()).await?;
+    }
+    // Not at once: a server that starts has better things to do.
+    if count % EVENTS == EVENTS / 60 {
+        app.board().forget_events(Timestamp(app.now().0.saturating_sub_unsigned(EVENTS_KEPT.0))).await?;
     }
     for schedule in app.board().schedules().await? {
         fire(app, &schedule, app.now()).await?;

@@ -357,6 +357,10 @@ pub trait Board: Debug + Send + Sync {
     /// Makes tasks whose lease expired claimable again, and returns how many there were. Also forgets old idempotency keys.
     async fn expire_leases(&self, at: Timestamp) -> Result<u64>;
 
+    /// Forgets the events of tasks that ended before this time, some hundred tasks at once, and returns how many events there
+    /// were. The tasks themselves stay.
+    async fn forget_events(&self, ended_before: Timestamp) -> Result<u64>;
+
     /// The events of a task after `seq`, at most `limit`.
     async fn task_events(&self, id: TaskId, seq: u64, limit: u32) -> Result<Vec<TaskEvent>>;
 

@@ -19,7 +19,7 @@ pub use fold::{Folded, RunFold, fold, opened};
 pub use ledger::ledger;
 pub use list::{ListEntry, RaceView, RacingView};
 pub use race::RaceRunView;
-pub use render::{agent_found, check_found, counted, dollars, iteration_found};
+pub use render::{agent_found, check_found, counted, delta_line, dollars, iteration_found, money};
 pub use result::{CandidateView, RaceResult, RunResult, tests_fixed};
 pub use run::{CauseView, CheckView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView};
 pub use spans::{Span, SpanValue, spans};

@@ -3,7 +3,8 @@
 use ralph_engine::IterationRecord;
 use ralph_model::{AbortReason, AgentRun, CheckOutcome, Cost, Ended, Money, TestTally, Verdict};
 
-use crate::run::{IterationView, RunStatus};
+use crate::run::{IterationView, RunState, RunStatus};
+use crate::update::Delta;
 
 /// A number with its word.
 #[must_use]
@@ -115,4 +116,43 @@ pub(crate) fn notes(record: &IterationRecord) -> Vec<String> {
     }
     notes.extend(record.signature().map(|signature| signature.headline));
     notes
+}
+
+/// A change in one line; none for what is not worth one.
+#[must_use]
+pub fn delta_line(state: &RunState, delta: &Delta) -> Option<String> {
+    let (max, money) = (state.max_iterations, money(state));
+    Some(match delta {
+        Delta::BaselineFinished { verdict } => {
+            format!("before the first iteration: {} passing, {} failing", verdict.passing, verdict.failing)
+        }
+        Delta::IterationStarted { iteration, agent } => format!("iteration {iteration}/{max}: {agent} works; {money}"),
+        Delta::AgentFinished { iteration } => {
+            format!("iteration {}/{max}: the agent is done, checks run; {money}", iteration.iteration)
+        }
+        Delta::IterationDecided { iteration } => {
+            format!("iteration {}/{max}: {}; {money}", iteration.iteration, iteration_found(iteration))
+        }
+        Delta::Tampered { tampered } => match tampered.first() {
+            Some(first) => format!("protected files changed: {first}"),
+            None => "protected files changed".to_owned(),
+        },
+        Delta::TripwireStarted => "confirming that the checks still catch failures".to_owned(),
+        Delta::IterationUndone { iteration } => format!("iteration {iteration}/{max} was undone"),
+        Delta::Escalated { skill } => format!("no progress: continues with skill {skill}"),
+        Delta::Waiting { wait } => format!("waits for the service: {}", wait.trouble),
+        Delta::Finished { outcome } => outcome.headline(),
+        Delta::Opened { .. } | Delta::TripwireFinished { .. } | Delta::Alerted { .. } | Delta::Stopping { .. } => {
+            return None;
+        }
+    })
+}
+
+/// What a run cost so far, and what it may cost.
+#[must_use]
+pub fn money(state: &RunState) -> String {
+    match state.metered {
+        true => format!("{} of {}", dollars(state.cost), state.max_cost),
+        false => "not metered".to_owned(),
+    }
 }

@@ -110,6 +110,54 @@ pub(crate) struct ConnectionArgs {
     pub(crate) token: Option<String>,
 }
 
+/// The arguments of `ralph worker`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph worker --agent claude
+  ralph worker --server https://ralph.example.org --token TOKEN --concurrency 4
+  ralph worker --workspace ~/project --agent codex --drain")]
+pub(crate) struct WorkerArgs {
+    /// Which server.
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+
+    /// The worker's name [default: the machine's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+
+    /// How many tasks to work on at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) concurrency: u32,
+
+    /// Work on tasks without a repository too, in clones of the repository of this folder
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) workspace: Option<PathBuf>,
+
+    /// The agent [default: as configured]
+    #[arg(long, value_name = "NAME[:MODEL]", conflicts_with = "agent_command")]
+    pub(crate) agent: Vec<String>,
+
+    /// A command that works as the agent: reads the prompt on standard input
+    #[arg(long, value_name = "COMMAND", value_hint = ValueHint::CommandString)]
+    pub(crate) agent_command: Option<String>,
+
+    /// The agent costs nothing that has to be counted
+    #[arg(long)]
+    pub(crate) unmetered: bool,
+
+    /// End when nothing is left to claim
+    #[arg(long)]
+    pub(crate) drain: bool,
+
+    /// How long the server waits for a worker that died before others may have its tasks, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..=600))]
+    pub(crate) lease: u32,
+
+    /// Print JSON, one object for each line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// The arguments of `ralph task`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:

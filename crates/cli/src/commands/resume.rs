@@ -71,7 +71,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         agents: instead,
     };
     let following = Following { around, args: args.screen, hints: Hints::Shown };
-    follow::go_on(following, entry.id, Resume { limits }, &config, &user, screen).await
+    follow::go_on(following, entry.id, Resume { limits, ..Resume::default() }, &config, &user, screen).await
 }
 
 /// Continues a race: its candidates keep their limits and agents.

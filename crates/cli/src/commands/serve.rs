@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ralph_host::{DatabaseChoice, Dirs, Host, database};
 use ralph_mcp::{BoardAccess, HttpNames, Tools};
 use ralph_server::{App, Limits, Server, ServerOptions, TlsFiles, first_token};
+use ralph_store::RunEntry;
 use ralph_text::sanitize;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
@@ -38,7 +39,9 @@ pub(crate) async fn run(args: ServeArgs, around: &Host, screen: &mut Screen<'_>)
         now,
     });
     let names = (args.allow_host.clone(), args.allow_origin.clone());
+    let host = around.clone();
     let app = App::new(ServerOptions {
+        listed: Arc::new(move |entry: &RunEntry| host.listed(entry)),
         store: Arc::clone(&database.store),
         board: Arc::clone(&database.board),
         home: around.home(),

@@ -206,12 +206,22 @@ fn show(task: &Task, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<(
         ("tags", Some(task.tags.join(", ")).filter(|tags| !tags.is_empty())),
         ("finished", task.finished_at.map(|at| at.rfc3339())),
         ("reason", task.failure_reason.clone()),
-        ("output", task.output.clone()),
     ];
     lines.extend(optional.into_iter().filter_map(|(name, value)| value.map(|value| (name, value))));
-    let lines: Vec<String> = lines.iter().map(|(name, value)| format!("  {name:10} {value}")).collect();
+    let mut lines: Vec<String> = lines.iter().map(|(name, value)| format!("  {name:10} {value}")).collect();
+    lines.extend(task.output.as_deref().into_iter().flat_map(output_lines));
     let text = format!("task {}  {}{verified}\n{}\n\n{}", short(task.id), task.status, lines.join("\n"), task.task);
     Ok(screen.result(&text)?)
+}
+
+/// What came of a task. A worker reports an object, whose members are easier to read as lines.
+fn output_lines(output: &str) -> Vec<String> {
+    let line = |name: &str, value: &str| format!("  {name:10} {}", value.trim().replace('\n', "\n             "));
+    let Ok(serde_json::Value::Object(members)) = serde_json::from_str(output) else {
+        return vec![line("output", output)];
+    };
+    let value = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    members.iter().map(|(name, member)| line(name, &value(member))).collect()
 }
 
 async fn cancel(client: &Client, task: &str, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<()> {

@@ -47,3 +47,4 @@ mod server;
 mod surroundings;
 mod traces;
 mod trust;
+mod worker;

@@ -6,20 +6,26 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use ralph_testkit::{Repo, Script, Step};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::harness::{Ended, User};
+use crate::harness::{Ended, User, run_words_with};
 
 /// A server that is ended with the test.
-struct Served {
+pub struct Served {
     child: Child,
-    url: String,
+    pub url: String,
 }
 
 impl Served {
-    fn start(user: &User) -> Self {
-        let mut command = user.command(&user.home(), ["serve", "--listen", "127.0.0.1:0"]);
+    pub fn start(user: &User) -> Self {
+        Self::start_with(user, &[])
+    }
+
+    fn start_with(user: &User, more: &[&str]) -> Self {
+        let words = ["serve", "--listen", "127.0.0.1:0"].iter().chain(more);
+        let mut command = user.command(&user.home(), words);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let url = lines.find_map(|line| line.strip_prefix("listening on ").map(str::to_owned));
@@ -28,6 +34,19 @@ impl Served {
 
     fn address(&self) -> &str {
         self.url.strip_prefix("http://").unwrap()
+    }
+
+    /// Reads a resource: the head of the answer and its body, as long as it is not sent in pieces.
+    fn get(&self, path: &str, token: &str) -> (String, String) {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        // Answers to this version have no pieces.
+        let request =
+            format!("GET {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n", self.address());
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.to_owned(), body.to_owned())
     }
 
     /// Ends as a service manager ends it.
@@ -46,7 +65,7 @@ impl Drop for Served {
     }
 }
 
-fn task(user: &User, server: &Served, words: &[&str]) -> Ended {
+pub fn task(user: &User, server: &Served, words: &[&str]) -> Ended {
     let words = ["task"].iter().chain(words).chain(&["--server", server.url.as_str()]).copied().collect::<Vec<_>>();
     user.ralph(&user.home(), words)
 }
@@ -80,6 +99,85 @@ fn a_task_is_queued_listed_followed_and_cancelled() {
     task(&user, &server, &["show", "00000000"]).with_code(1);
     let took = server.terminate();
     assert!(took < Duration::from_secs(30), "{took:?}");
+}
+
+#[test]
+fn loops_are_shown_with_their_diffs_and_logs() {
+    let (user, repo) = (User::new(), Repo::init());
+    let steps = [Step::say("I write the file now"), Step::write("done.txt", "all of it\n")];
+    let agent = user.agent(Script::new().run([Step::write("other.txt", "half of it\n")]).otherwise(steps));
+    let words = ["--unmetered", "--criteria", "echo the check speaks; test -e done.txt"];
+    let result = user.ralph(repo.path(), run_words_with(&agent, 3, &words)).ok().json();
+    let id = result["loopId"].as_str().unwrap();
+    let server = Served::start(&user);
+    let token = user.ralph(&user.home(), ["token"]).ok().stdout.trim().to_owned();
+    let get = |path: &str| {
+        let (head, body) = server.get(&format!("/api/loops{path}"), &token);
+        assert!(head.contains(" 200 "), "{path}: {head} {body}");
+        body
+    };
+    let listed: Value = serde_json::from_str(&get("")).unwrap();
+    assert_eq!(listed["loops"][0], user.newest_loop());
+    let shown: Value = serde_json::from_str(&get(&format!("/{id}"))).unwrap();
+    assert_eq!(shown, user.show(id));
+    for (number, word) in [("1", "+half of it"), ("2", "+all of it"), ("0", "+half of it")] {
+        let patch = get(&format!("/{id}/diff/{number}"));
+        assert!(patch.contains(word), "{number}: {patch}");
+        if number != "0" {
+            assert_eq!(patch, user.ralph(repo.path(), ["diff", id, number]).ok().stdout);
+        }
+    }
+    assert!(get(&format!("/{id}/logs/2")).contains("I write the file now"));
+    for path in ["logs/1?check=1", "logs/0"] {
+        assert!(get(&format!("/{id}/{path}")).contains("the check speaks"), "{path}");
+    }
+    for path in ["logs/9", "logs/1?check=9", "diff/9", "logs/x"] {
+        let (head, _) = server.get(&format!("/api/loops/{id}/{path}"), &token);
+        assert!(head.contains(" 404 "), "{path}: {head}");
+    }
+}
+
+#[test]
+fn a_server_with_a_certificate_is_used_over_https() {
+    let user = User::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned(), "127.0.0.1".to_owned()]).unwrap();
+    let (certificate, key) = (user.home().join("certificate.pem"), user.home().join("key.pem"));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let files = ["--tls-cert", certificate.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+    let server = Served::start_with(&user, &files);
+    assert!(server.url.starts_with("https://127.0.0.1:"), "{}", server.url);
+    let url = server.url.replace("127.0.0.1", "localhost");
+    let task = |words: &[&str], is_trusted: bool| {
+        let words: Vec<&str> = ["task"].iter().chain(words).chain(&["--server", url.as_str()]).copied().collect();
+        let mut command = user.command(&user.home(), words);
+        if is_trusted {
+            command.env("SSL_CERT_FILE", &certificate);
+        }
+        Ended::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    };
+    let added = task(&["add", "Fix it", "--promise", "it works", "--json"], true).ok().json();
+    let id = added["id"].as_str().unwrap();
+    assert_eq!(task(&["list", "--json"], true).ok().json()[0]["id"], id);
+    // A certificate of an authority that this machine does not know is refused.
+    let refused = task(&["list"], false).with_code(1);
+    assert!(refused.stderr.to_lowercase().contains("certificate"), "{}", refused.stderr);
+    // Nor is plain HTTP answered.
+    let plain = user.ralph(&user.home(), ["task", "list", "--server", &url.replace("https", "http")]);
+    assert_ne!(plain.code, 0, "{}", plain.stdout);
+
+    // A hook reaches it, too. The task is not claimed, so that its checkpoint is refused by name.
+    let token = user.ralph(&user.home(), ["token"]).ok().stdout.trim().to_owned();
+    let mut hook = user.command(&user.home(), ["hook"]);
+    hook.env("RALPH_SERVER", &url)
+        .env("RALPH_TOKEN", token)
+        .env("RALPH_TASK_ID", id)
+        .env("SSL_CERT_FILE", &certificate);
+    let mut hook = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let event = serde_json::json!({ "hook_event_name": "Stop", "session_id": "s", "cwd": user.home() });
+    hook.stdin.take().unwrap().write_all(event.to_string().as_bytes()).unwrap();
+    let said = Ended::of(hook).ok().stdout;
+    assert!(said.contains("epoch is required"), "{said}");
 }
 
 #[test]

@@ -104,6 +104,7 @@ impl Lab {
             version: "0.0.0".into(),
             watcher: Arc::new(move |update| updates.lock().unwrap().push(update)),
             now,
+            signals: ralph_runtime::AgentSignals::default(),
             crash: None,
         }
     }
@@ -329,7 +330,8 @@ async fn a_loop_that_an_earlier_version_left_is_resumed_by_its_files() {
             fs::write(folder.join(format!("{attempt}.cost")), cost).unwrap();
         }
         let limits = Limits { max_cost: Some(Money::dollars(10)), ..Limits::default() };
-        let opened = resume(lab.services().await, loop_id, Resume { limits }, stops().1).await.unwrap();
+        let opened =
+            resume(lab.services().await, loop_id, Resume { limits, ..Resume::default() }, stops().1).await.unwrap();
         let result = finished(opened).await;
         assert_eq!((result.status, result.iterations), (RunStatus::Completed, iterations), "{result:?}");
         assert_eq!(result.cost, Money::from_micros(cents * 10_000), "{file:?}");

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use futures_util::stream::try_unfold;
 use ralph_api::{LoopPage, Problem};
 use ralph_model::{RunId, RunKind};
-use ralph_runtime::{changed_trees, listed, read_loop};
+use ralph_runtime::{changed_trees, read_loop};
 use ralph_store::{Filter, RunEntry, RunStatus, patch_name};
 use ralph_view::{RaceView, RunView};
 use ralph_workspace::Workspace;
@@ -53,8 +53,7 @@ pub(crate) async fn list(call: Call) -> Answer {
     let size = usize::try_from(limit).unwrap_or(usize::MAX);
     let next = if entries.len() > size { entries.get(size - 1).map(|entry| entry.id) } else { None };
     entries.truncate(size);
-    let home = &call.app.options.home;
-    let loops = entries.iter().map(|entry| listed(entry, home)).collect();
+    let loops = entries.iter().map(|entry| (call.app.options.listed)(entry)).collect();
     let mut response = json(StatusCode::OK, &LoopPage { loops, next })?;
     if let Some(next) = next {
         link_next(response.headers_mut(), "/api/loops", &call.query, &next.to_string());
@@ -74,13 +73,13 @@ async fn entry(app: &App, id: RunId) -> Result<RunEntry, Refusal> {
 async fn view(app: &App, entry: &RunEntry) -> Result<RunView, Refusal> {
     let (run, _) = read_loop(app.store(), entry.id).await.map_err(Refusal::internal)?;
     let mut view = RunView::new(entry.id, &run);
-    let home = &app.options.home;
-    let shown = listed(entry, home);
+    let listed = &app.options.listed;
+    let shown = listed(entry);
     (view.state.status, view.state.reason) = (shown.status, shown.reason);
     if let Some(race) = entry.parent {
         let mut candidates = app.store().runs(&Filter { parent: Some(race), ..Filter::default() }).await?;
         candidates.sort_by_key(|candidate| candidate.id);
-        let candidates: Vec<_> = candidates.iter().map(|candidate| listed(candidate, home)).collect();
+        let candidates: Vec<_> = candidates.iter().map(|candidate| listed(candidate)).collect();
         view.race = RaceView::new(&candidates);
     }
     Ok(view)

@@ -9,7 +9,7 @@ use ralph_api::Client;
 use ralph_model::{Caps, Timestamp};
 use ralph_runtime::Home;
 use ralph_server::{App, Limits, Secret, Server, ServerOptions};
-use ralph_store::{Database, Role, Token};
+use ralph_store::{Database, Role, RunEntry, Token};
 use ralph_testkit::scratch;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -77,9 +77,11 @@ impl Running {
     pub async fn listening(database: Database, folder: Arc<TempDir>, limits: Limits, address: SocketAddr) -> Self {
         let log = Arc::new(Mutex::new(Vec::new()));
         let written = Arc::clone(&log);
+        let home = Home::new(folder.path().to_owned());
         let app = App::new(ServerOptions {
             store: Arc::clone(&database.store),
             board: Arc::clone(&database.board),
+            listed: Arc::new(move |entry: &RunEntry| ralph_runtime::listed(entry, &home)),
             home: Home::new(folder.path().to_owned()),
             git: None,
             caps: Caps::default(),

@@ -17,6 +17,7 @@ mod direct;
 mod harness;
 mod limits;
 mod people;
+mod several;
 mod shutdown;
 mod store;
 mod streams;

@@ -1,23 +1,28 @@
-//! Sends a checkpoint to the server that the agent's task comes from. Gives up after a second: the agent waits for it.
+//! Sends a checkpoint to the server that the agent's task comes from. Gives up after a few seconds: the agent waits for it.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
+use ralph_api::CheckpointReport;
 use ralph_model::Checkpoint;
 
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// More than the first line of an answer has.
 const MAX_ANSWER: usize = 4096;
 
-/// Sends it once, over plain HTTP.
+/// Sends it. Plain HTTP is written by hand, because a hook runs often and a client takes longer to build than the call;
+/// `https` uses the client.
 ///
 /// # Errors
 /// When the server cannot be reached in time, or does not take it.
 pub(super) fn send(server: &str, token: Option<&str>, checkpoint: &Checkpoint) -> Result<(), String> {
     let deadline = Instant::now() + PATIENCE;
+    if server.starts_with("https://") {
+        return send_encrypted(server, token, checkpoint);
+    }
     let Some(rest) = server.strip_prefix("http://") else {
-        return Err("only http:// addresses are reached from a hook; the checkpoint is in its file".to_owned());
+        return Err("it is not the address of a server: write it like http://127.0.0.1:3013".to_owned());
     };
     let (authority, prefix) = rest.split_once('/').map_or((rest, ""), |(authority, prefix)| (authority, prefix));
     let prefix = prefix.trim_end_matches('/');
@@ -39,13 +44,32 @@ pub(super) fn send(server: &str, token: Option<&str>, checkpoint: &Checkpoint) -
     // On a thread of its own, which ends with the program: nothing limits how long a name is looked up.
     let (sender, answer) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(exchange(&place, &request, deadline)));
-    let answer = answer.recv_timeout(PATIENCE).map_err(|_| "no answer within a second".to_owned())?;
+    let answer = answer.recv_timeout(PATIENCE).map_err(|_| no_answer())?;
     let answer = answer.map_err(|error| error.to_string())?;
     match answer.split(' ').nth(1).and_then(|status| status.parse::<u16>().ok()) {
         Some(200..=299) => Ok(()),
         Some(status) => Err(format!("status {status}")),
         None => Err("it does not speak HTTP".to_owned()),
     }
+}
+
+fn no_answer() -> String {
+    format!("no answer within {} seconds", PATIENCE.as_secs())
+}
+
+fn send_encrypted(server: &str, token: Option<&str>, checkpoint: &Checkpoint) -> Result<(), String> {
+    let (server, token) = (server.to_owned(), token.unwrap_or_default().to_owned());
+    let (task, report) = (checkpoint.task_id, CheckpointReport::from(checkpoint));
+    let (sender, answer) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let sent = runtime.map_err(|error| error.to_string()).and_then(|runtime| {
+            let client = ralph_api::Client::new(&server, &token).map_err(|error| error.to_string())?;
+            runtime.block_on(client.set_checkpoint(task, &report)).map(drop).map_err(|error| error.to_string())
+        });
+        sender.send(sent)
+    });
+    answer.recv_timeout(PATIENCE).map_err(|_| no_answer())?
 }
 
 /// Sends the request and gives the first line of the answer.

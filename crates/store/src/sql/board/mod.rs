@@ -149,6 +149,19 @@ impl Board for SqlStore {
         Ok(expired)
     }
 
+    async fn forget_events(&self, ended_before: Timestamp) -> Result<u64> {
+        let (mut after, mut forgotten) = (String::new(), 0);
+        loop {
+            let range =
+                tasks::with_old_events(&mut self.read("look for old events").await?, &after, ended_before).await?;
+            let Some((first, last)) = range else { return Ok(forgotten) };
+            let mut session = self.write("forget old events").await?;
+            let count = tasks::forget_events(&mut session, &first, &last, ended_before).await?;
+            forgotten += session.commit(count).await?;
+            after = last;
+        }
+    }
+
     async fn task_events(&self, id: TaskId, seq: u64, limit: u32) -> Result<Vec<TaskEvent>> {
         tasks::events(&mut self.read("read the events of a task").await?, id, seq, limit).await
     }

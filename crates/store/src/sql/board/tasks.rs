@@ -76,6 +76,38 @@ pub(super) async fn forget_keys(session: &mut Session<'_>, at: Timestamp) -> Res
     session.execute("DELETE FROM task_keys WHERE at < $1", values![oldest_key(at)]).await.map(drop)
 }
 
+/// The first and the last of the next tasks with events that are old enough to have ended by then. Ids count up with the
+/// time of creation, so that events of newer tasks are not looked at.
+pub(super) async fn with_old_events(
+    session: &mut Session<'_>,
+    after: &str,
+    ended_before: Timestamp,
+) -> Result<Option<(String, String)>> {
+    const PAGE: u32 = 200;
+    let millis = u64::try_from(ended_before.0).unwrap_or(0);
+    let newest = format!("{:08x}-{:04x}", millis >> 16, millis & 0xffff);
+    let page = "SELECT DISTINCT task FROM task_events WHERE task > $1 AND task < $2 ORDER BY task LIMIT $3";
+    let rows = session.rows(page, values![after, newest.as_str(), PAGE]).await?;
+    match (rows.first(), rows.last()) {
+        (Some(first), Some(last)) => Ok(Some((first.get("task")?, last.get("task")?))),
+        _ => Ok(None),
+    }
+}
+
+/// Forgets the events of those tasks that have ended before then.
+pub(super) async fn forget_events(
+    session: &mut Session<'_>,
+    first: &str,
+    last: &str,
+    ended_before: Timestamp,
+) -> Result<u64> {
+    // Two that delete the same rows could wait for each other.
+    session.lock("ralph task events").await?;
+    let delete = "DELETE FROM task_events WHERE task >= $1 AND task <= $2 AND task IN \
+         (SELECT id FROM tasks WHERE id >= $1 AND id <= $2 AND finished_at < $3)";
+    session.execute(delete, values![first, last, ended_before]).await
+}
+
 /// Records a task, and returns it with the status of each task that it depends on.
 async fn insert(
     session: &mut Session<'_>,

@@ -8,6 +8,7 @@ use super::{claim, create, end, for_every_database, kinds, new_task, status, tas
 use crate::database::Database;
 
 for_every_database!(
+    events_of_tasks_that_ended_long_ago_are_forgotten,
     a_task_is_read_back_as_it_was_created,
     what_is_left_out_has_its_default,
     an_id_is_used_once,
@@ -258,4 +259,28 @@ async fn any_character_can_be_stored(database: &Database) {
     let filter =
         TaskFilter { tag: Some("\0".to_owned()), agent: Some("\0".to_owned()), limit: 1, ..TaskFilter::default() };
     assert_eq!(board.tasks(&filter).await.unwrap(), []);
+}
+
+async fn events_of_tasks_that_ended_long_ago_are_forgotten(database: &Database) {
+    let board = database.open_all().await.board;
+    // Later than the ids of these tasks say that they were created.
+    let (ended, cut, recent) =
+        (Timestamp(1_800_000_000_000), Timestamp(1_900_000_000_000), Timestamp(2_000_000_000_000));
+    // More than are looked at at once.
+    for number in 1..=251 {
+        create(&board, number, &new_task()).await;
+    }
+    for number in 1..=249 {
+        board.cancel_task(task_id(number), ended).await.unwrap();
+    }
+    board.cancel_task(task_id(250), recent).await.unwrap();
+    assert_eq!(board.forget_events(Timestamp(1_600_000_000_000)).await.unwrap(), 0);
+    assert_eq!(board.forget_events(cut).await.unwrap(), 2 * 249);
+    assert_eq!(board.forget_events(cut).await.unwrap(), 0);
+    for number in [1, 249] {
+        assert_eq!(kinds(&board, number).await, [""; 0]);
+        assert_eq!(status(&board, number).await, TaskStatus::Cancelled);
+    }
+    assert_eq!(kinds(&board, 250).await, ["created", "cancelled"]);
+    assert_eq!(kinds(&board, 251).await, ["created"]);
 }

@@ -1,0 +1,217 @@
+//! `ralph worker`: tasks of a server, from the queue to a branch.
+
+mod campaign;
+mod fleet;
+mod takeover;
+
+use ralph_testkit::{Repo, Script, Step};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::aid::{signal, wait_for_file};
+use crate::harness::Ended;
+use fleet::{Fleet, Machine, git, output_of, remote};
+
+/// An agent that writes the file that the checks look for.
+fn diligent(machine: &Machine) -> String {
+    machine.user.agent(Script::new().run([Step::write("done.txt", "x")]))
+}
+
+#[test]
+fn a_task_without_a_repository_is_done_in_a_clone_of_the_workspace() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let before = repo.head();
+    let script = Script::new().run([Step::write("half.txt", "x")]).otherwise([
+        Step::run("test -n \"$RALPH_TASK_ID\" && test -n \"$RALPH_TOKEN\" && test -n \"$RALPH_SERVER\""),
+        Step::run("echo x > \"$RALPH_STATE_DIR/note\""),
+        Step::write("done.txt", "x"),
+    ]);
+    let prompts = machine.folder("prompts");
+    let agent = machine.user.agent(script.save_prompts(&prompts));
+    let id = fleet.add(&["Make done.txt", "--promise", "it exists", "--criteria", "test -f done.txt", "--max", "5"]);
+    let ended = machine.drain(&fleet, &agent, &["--workspace", repo.path().to_str().unwrap(), "--json"]);
+    let task = fleet.task(&id);
+    assert_eq!(task["status"], "completed", "{task:#}\n{}", ended.stderr);
+    assert_eq!((&task["verified"], &task["ralphIterations"]), (&true.into(), &2.into()), "{task:#}");
+    let branch = format!("ralph/{id}");
+    assert_eq!(output_of(&task)["branch"], branch.as_str());
+    assert_eq!(repo.git(["rev-list", "--count", &format!("{before}..{branch}")]), "2", "one commit for each iteration");
+    assert_eq!(repo.git(["show", &format!("{branch}:done.txt")]), "x");
+    assert!(!repo.exists("done.txt") && repo.head() == before, "the folder itself is not touched");
+    let prompt = std::fs::read_to_string(prompts.join("prompt-1.txt")).unwrap();
+    for part in ["Make done.txt", &format!("thoughts/shared/ralph/{id}/progress.md"), "ralph-complete", "it exists"] {
+        assert!(prompt.contains(part), "{part} is not in {prompt}");
+    }
+    let lines: Vec<Value> = ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let events: Vec<&str> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert!(events.contains(&"claimed") && events.last() == Some(&"ended"), "{events:?}");
+    // The journal, the logs and the patches are on the server.
+    let run = task["runId"].as_str().unwrap();
+    assert_eq!(fleet.user.show(run)["status"], "COMPLETED");
+    let patch = fleet.user.state().join("loops").join(run).join("patches/iteration-2.diff");
+    assert!(std::fs::read_to_string(&patch).unwrap().contains("done.txt"), "{}", patch.display());
+}
+
+#[test]
+fn the_work_on_a_repository_is_pushed_to_its_branch() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    repo.git(["tag", "old"]);
+    repo.write("new.txt", "x");
+    repo.commit("something newer");
+    let (path, address) = remote(&repo);
+    let agent = diligent(&machine);
+    let words = ["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "3", "--repo", &address];
+    let ids = [fleet.add(&words), fleet.add(&[&words[..], &["--base-ref", "old"]].concat())];
+    let missing = fleet.add(&["x", "--promise", "p", "--repo", &format!("{address}-missing")]);
+    let single = fleet.add(&["x", "--type", "single", "--repo", &address]);
+    // Of two tasks with one cache at once, both are done.
+    machine.drain(&fleet, &agent, &["--concurrency", "2"]);
+    for id in &ids {
+        let task = fleet.task(id);
+        assert_eq!((&task["status"], &task["verified"]), (&"completed".into(), &true.into()), "{task:#}");
+    }
+    let files = |id: &str| git(&path, &["ls-tree", "--name-only", &format!("ralph/{id}")]);
+    assert!(files(&ids[0]).contains("new.txt") && files(&ids[0]).contains("done.txt"));
+    assert!(!files(&ids[1]).contains("new.txt") && files(&ids[1]).contains("done.txt"), "it began at an older commit");
+    let task = fleet.task(&missing);
+    assert_eq!(task["status"], "failed");
+    assert!(task["failureReason"].as_str().unwrap().contains("fetch"), "{task:#}");
+    let task = fleet.task(&single);
+    assert_eq!((&task["status"], &task["verified"]), (&"completed".into(), &false.into()), "{task:#}");
+    assert_eq!(task["ralphIterations"], 1);
+}
+
+#[test]
+fn a_task_without_checks_needs_a_claim() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let claim = "printf '{\"taskId\":\"%s\",\"summary\":\"made the file\",\"promiseEvidence\":\"looked at it\"}' \
+                 \"$RALPH_TASK_ID\" > \"$RALPH_STATE_DIR/$RALPH_TASK_ID.claim.json\"";
+    let claiming = Script::new().run([Step::append("work.txt", "x\n")]).otherwise([Step::run(claim)]);
+    let claiming = machine.user.agent(claiming);
+    let workspace = ["--workspace", repo.path().to_str().unwrap()];
+    let id = fleet.add(&["Make it", "--promise", "it is there", "--max", "4"]);
+    machine.drain(&fleet, &claiming, &workspace);
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&"completed".into(), &false.into()), "{task:#}");
+    assert_eq!((&task["ralphIterations"], &output_of(&task)["promiseEvidence"]), (&2.into(), &"looked at it".into()));
+    let saying =
+        machine.user.agent(Script::new().run([Step::Print("done\n<promise>it is there</promise>\n".to_owned())]));
+    let silent = machine.user.agent(Script::new().run([Step::append("work.txt", "x\n")]));
+    let id = fleet.add(&["Make it", "--promise", "it is there", "--max", "4"]);
+    machine.drain(&fleet, &saying, &workspace);
+    assert_eq!(fleet.task(&id)["status"], "completed");
+    let id = fleet.add(&["Make it", "--promise", "it is there", "--max", "2"]);
+    machine.drain(&fleet, &silent, &workspace);
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["ralphIterations"]), (&"failed".into(), &2.into()), "{task:#}");
+    assert!(task["failureReason"].as_str().unwrap().contains("MAX_ITERATIONS"), "{task:#}");
+}
+
+#[test]
+fn a_full_context_ends_the_iteration_and_begins_the_next() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let checkpoint = "printf '{\"taskId\":\"%s\",\"iteration\":%s,\"contextFull\":true,\"timestamp\":\"%s\",\
+                      \"checkpointReason\":\"precompact\"}' \"$RALPH_TASK_ID\" \"$RALPH_ITERATION\" \
+                      \"$(date -u +%Y-%m-%dT%H:%M:%SZ)\" > \"$RALPH_STATE_DIR/.new\" && \
+                      mv \"$RALPH_STATE_DIR/.new\" \"$RALPH_STATE_DIR/$RALPH_TASK_ID.checkpoint.json\"";
+    let never = machine.folder("none").join("never");
+    let script = Script::new()
+        .run([
+            Step::write("half.txt", "x"),
+            Step::run(checkpoint),
+            Step::WaitForFile { path: never, limit_ms: 600_000 },
+        ])
+        .otherwise([Step::write("done.txt", "x")]);
+    let agent = machine.user.agent(script);
+    let id = fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "4"]);
+    machine.drain(&fleet, &agent, &["--workspace", repo.path().to_str().unwrap()]);
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["ralphIterations"]), (&"completed".into(), &2.into()), "{task:#}");
+    assert_eq!(repo.git(["show", &format!("ralph/{id}:half.txt")]), "x", "what it did before is kept");
+}
+
+/// A worker whose agent waits until the test says so.
+struct Waiting {
+    fleet: Fleet,
+    machine: Machine,
+    repo: Repo,
+    id: String,
+    agent: String,
+}
+
+impl Waiting {
+    /// The first run of the agent waits; all others do the work.
+    fn new() -> Self {
+        let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+        let (began, never) = (machine.folder("signs").join("began"), machine.folder("signs").join("never"));
+        let script = Script::new()
+            .run([Step::write(began, "x"), Step::WaitForFile { path: never, limit_ms: 600_000 }])
+            .otherwise([Step::write("done.txt", "x")]);
+        let agent = machine.user.agent(script);
+        let id = fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "4"]);
+        Self { fleet, machine, repo, id, agent }
+    }
+
+    fn start(&self, more: &[&str]) -> std::process::Child {
+        let words: Vec<&str> =
+            ["--workspace", self.repo.path().to_str().unwrap()].iter().chain(more).copied().collect();
+        let child = self.machine.start(&self.fleet, &self.agent, &words);
+        wait_for_file(&self.machine.folder("signs").join("began"));
+        child
+    }
+}
+
+#[test]
+fn a_worker_that_is_asked_to_end_releases_its_tasks() {
+    let scene = Waiting::new();
+    let worker = scene.start(&[]);
+    signal(&worker, Signal::TERM);
+    Ended::of(worker).ok();
+    let task = scene.fleet.task(&scene.id);
+    assert_eq!((&task["status"], &task["workerDeaths"]), (&"unassigned".into(), &0.into()), "{task:#}");
+    let run = task["runId"].clone();
+    // The next worker continues the same loop.
+    scene.machine.drain(&scene.fleet, &scene.agent, &["--workspace", scene.repo.path().to_str().unwrap()]);
+    let task = scene.fleet.task(&scene.id);
+    assert_eq!((&task["status"], &task["runId"]), (&"completed".into(), &run), "{task:#}");
+}
+
+#[test]
+fn a_cancelled_task_is_stopped_and_the_worker_continues() {
+    let scene = Waiting::new();
+    let worker = scene.start(&["--drain"]);
+    let other = scene.fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "4"]);
+    scene.fleet.cancel(&scene.id);
+    Ended::of(worker).ok();
+    let task = scene.fleet.task(&scene.id);
+    assert_eq!(task["status"], "cancelled", "{task:#}");
+    assert_eq!(scene.fleet.task(&other)["status"], "completed");
+}
+
+#[test]
+fn tasks_wait_for_those_before_them() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let agent = diligent(&machine);
+    let words = ["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "3"];
+    let first = fleet.add(&words);
+    let second = fleet.add(&[&words[..], &["--after", &first]].concat());
+    let crew = fleet.add(&["Talk about it", "--type", "crew"]);
+    machine.drain(&fleet, &agent, &["--workspace", repo.path().to_str().unwrap(), "--concurrency", "3"]);
+    assert_eq!(
+        (&fleet.task(&first)["status"], &fleet.task(&second)["status"]),
+        (&"completed".into(), &"completed".into())
+    );
+    assert_eq!(fleet.task(&crew)["status"], "unassigned", "it is left to others");
+}
+
+#[test]
+fn a_worker_that_cannot_work_does_not_start() {
+    let (fleet, machine, plain) = (Fleet::new(), Machine::new(), Repo::plain());
+    let start = |agent: &str, more: &[&str]| Ended::of(machine.start(&fleet, agent, more));
+    let missing = start("/nowhere/agent", &["--drain"]).with_code(2);
+    assert!(missing.stderr.contains("/nowhere/agent"), "{}", missing.stderr);
+    let folder = start("true", &["--drain", "--workspace", plain.path().to_str().unwrap()]).with_code(1);
+    assert!(folder.stderr.contains("not in a git repository"), "{}", folder.stderr);
+    let token = start("true", &["--drain", "--token", "ralph_wrong"]).with_code(1);
+    assert!(token.stderr.contains("token"), "{}", token.stderr);
+}

@@ -1,0 +1,137 @@
+//! Runs git as the user would: with the user's configuration and logins, because repositories are fetched and pushed. Only in git
+//! directories that no agent can write.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use ralph_host::Host;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+use crate::error::Error;
+
+/// Longer than the largest clone takes.
+const TIMEOUT: Duration = Duration::from_secs(3600);
+/// Characters of what git says that an error shows.
+const MAX_SAID: usize = 600;
+
+/// Variables that would lead git to another repository than the one that is meant.
+const LEADING: [&str; 8] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+];
+
+/// The git program and the environment of the user.
+#[derive(Debug, Clone)]
+pub(crate) struct Git {
+    program: PathBuf,
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Git {
+    pub(crate) fn new(host: &Host) -> Result<Self, Error> {
+        let is_leading = |name: &OsString| LEADING.iter().any(|leading| name == leading);
+        let variables = host.variables().iter().filter(|(name, _)| !is_leading(name)).cloned().collect();
+        Ok(Self { program: host.git()?, variables })
+    }
+
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// A call in a git directory.
+    pub(crate) fn in_dir(&self, git_dir: &Path) -> Call {
+        let mut call = self.call();
+        call.command.env("GIT_DIR", git_dir);
+        call
+    }
+
+    /// A call in no repository.
+    pub(crate) fn call(&self) -> Call {
+        let mut command = Command::new(&self.program);
+        command
+            .env_clear()
+            .envs(self.variables.iter().cloned())
+            // There is no user to ask.
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C")
+            .current_dir("/")
+            .args(["-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+            .kill_on_drop(true);
+        Call { command, input: None }
+    }
+}
+
+/// One run of git.
+pub(crate) struct Call {
+    command: Command,
+    input: Option<String>,
+}
+
+impl Call {
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.command.arg(argument);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn input(mut self, text: impl Into<String>) -> Self {
+        self.input = Some(text.into());
+        self
+    }
+
+    /// Runs it to its end and gives what it printed, trimmed; an error unless it exits with 0.
+    pub(crate) async fn run(mut self, action: &str) -> Result<String, Error> {
+        let failed = |why: String| Error::Git { action: action.to_owned(), why };
+        let stdin = if self.input.is_some() { Stdio::piped() } else { Stdio::null() };
+        let spawned = self.command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = spawned.map_err(|error| failed(error.to_string()))?;
+        let feed = child.stdin.take().zip(self.input);
+        let ended = async {
+            if let Some((mut pipe, text)) = feed {
+                // If it stops reading, its exit code and its message say why.
+                let _ = pipe.write_all(text.as_bytes()).await;
+            }
+            child.wait_with_output().await
+        };
+        let output = match tokio::time::timeout(TIMEOUT, ended).await {
+            Ok(output) => output.map_err(|error| failed(error.to_string()))?,
+            Err(_) => return Err(failed(format!("it did not end within {} minutes", TIMEOUT.as_secs() / 60))),
+        };
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        Err(failed(lines.join("; ").chars().take(MAX_SAID).collect()))
+    }
+}
+
+/// An address without the login in it, for messages.
+pub(crate) fn shown(address: &str) -> String {
+    match address.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => address.to_owned(),
+    }
+}

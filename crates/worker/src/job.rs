@@ -1,0 +1,435 @@
+//! One task, from its claim to its end.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ralph_api::Work;
+use ralph_config::trust::{Asking, Question};
+use ralph_config::{Dollars, Layer, OneOrMore, RepositoryFile, Resolved};
+use ralph_engine::{Limits, Loop, StopBy, StopWhen, find_claim};
+use ralph_host::{Checkpoints, Claims, ForAgents, Host, Opened, RunRequest};
+use ralph_model::{AgentRun, AgentSpec, Isolation, LoopConfig, LoopId, Outcome, Task, TaskType};
+use ralph_runtime::{AgentSignals, Claimed, Home, Moved, Resume, Stops, Watcher, read_loop, stops};
+use ralph_store::{Epoch, StoreHandle, TaskLease};
+use ralph_view::{Delta, OutcomeView, RunResult, RunView, Update, What, delta_line};
+use tokio::sync::{mpsc, watch};
+
+use crate::error::Error;
+use crate::lease::{Interruption, Keeper};
+use crate::place::{Place, Source};
+use crate::prompt;
+use crate::publish::{Publisher, Step};
+use crate::report::WorkerEvent;
+use crate::worker::Worker;
+
+/// How long the journal waits for a server that is away.
+const STORE_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a beginning that is interrupted may still take.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the lease of a process on another machine is waited for: longer than it lasts without a renewal.
+const ELSEWHERE_TIMEOUT: Duration = Duration::from_secs(60);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A claimed task.
+pub(crate) struct Job<'a> {
+    pub(crate) worker: &'a Worker,
+    pub(crate) lease: TaskLease,
+    pub(crate) claims: Claims,
+    pub(crate) interrupt: watch::Sender<Option<Interruption>>,
+    context_full: watch::Sender<u64>,
+    iteration: watch::Sender<u32>,
+    work: Work,
+    store: StoreHandle,
+    host: Host,
+    checkpoints: Checkpoints,
+}
+
+/// How the work on a task ended.
+pub(crate) enum Ended {
+    /// Its loop ended.
+    Loop {
+        result: Box<RunResult>,
+        branch: Option<String>,
+        /// Why the last state of the work is not on the branch.
+        unpushed: Option<String>,
+    },
+    /// It was interrupted before there was a loop.
+    Interrupted(Interruption),
+}
+
+/// A loop to continue.
+struct Former {
+    id: LoopId,
+    run: Loop,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn new(worker: &'a Worker, work: Work) -> Self {
+        let (interrupt, context_full, iteration) =
+            (watch::Sender::new(None), watch::Sender::new(0), watch::Sender::new(0));
+        let lease = TaskLease { task: work.task.id, epoch: Epoch(work.lease.epoch) };
+        let folder = worker.host.dirs.state.join("tasks").join(work.task.id.to_string());
+        let mut host = worker.host.clone();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        host.for_agents = ForAgents {
+            variables: vec![
+                ("RALPH_TASK_ID".to_owned(), work.task.id.to_string()),
+                ("RALPH_SERVER".to_owned(), worker.client.server().to_owned()),
+                ("RALPH_TOKEN".to_owned(), work.token.clone()),
+                ("RALPH_STATE_DIR".to_owned(), text(&folder)),
+            ],
+            writable: vec![folder.clone()],
+            signals: AgentSignals { claimed: None, context_full: Some(context_full.subscribe()) },
+        };
+        Self {
+            store: worker.client.store(Some(lease), STORE_TIMEOUT),
+            lease,
+            host,
+            checkpoints: Checkpoints::new(folder.clone()),
+            claims: Claims::new(folder),
+            worker,
+            work,
+            interrupt,
+            context_full,
+            iteration,
+        }
+    }
+
+    pub(crate) fn task(&self) -> &Task {
+        &self.work.task
+    }
+
+    /// Works on the task and reports its end.
+    pub(crate) async fn run(mut self) {
+        let (task, epoch) = (self.task().id, self.lease.epoch.0);
+        self.worker.tell(WorkerEvent::Claimed { task, epoch });
+        let keeper = Keeper::new(
+            (self.worker.client.clone(), self.worker.lease_seconds),
+            &self.work,
+            self.checkpoints.clone(),
+            self.interrupt.clone(),
+            self.context_full.clone(),
+            self.iteration.subscribe(),
+        );
+        let (stop, interrupt) = (self.worker.stop.clone(), self.interrupt.clone());
+        let stopping = async move {
+            stop.cancelled().await;
+            interrupt.send_if_modified(|known| known.is_none() && known.replace(Interruption::Stopping).is_none());
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = async {
+                let ended = self.work().await;
+                self.finish(ended).await;
+            } => {}
+            () = keeper.keep() => {}
+            () = stopping => {}
+        }
+    }
+
+    async fn work(&mut self) -> Result<Ended, Error> {
+        let mut interruption = self.interrupt.subscribe();
+        let prepared = tokio::select! {
+            prepared = self.prepare() => prepared?,
+            why = next(&mut interruption) => return Ok(Ended::Interrupted(why)),
+        };
+        let Ready { place, resolved, former, moved } = prepared;
+        if let Some(former) = former.as_ref().filter(|former| former.is_complete()) {
+            return self.conclude(place, former.id).await;
+        }
+        let (sender, updates) = mpsc::unbounded_channel();
+        let watcher: Watcher = Arc::new(move |update: Update| {
+            let _ = sender.send(update);
+        });
+        let (mut stopper, mut requests) = stops();
+        let began = tokio::time::Instant::now();
+        let opened = loop {
+            let opening = self.open(&resolved, former.as_ref(), moved.clone(), Arc::clone(&watcher), requests);
+            let interrupted = async {
+                let why = next(&mut interruption).await;
+                stopper.stop(StopWhen::Now, StopBy::Request);
+                tokio::time::sleep(START_TIMEOUT).await;
+                why
+            };
+            let opened = tokio::select! {
+                biased;
+                opened = opening => opened,
+                why = interrupted => return Ok(Ended::Interrupted(why)),
+            };
+            match opened {
+                // Its process died; its lease on the run ends later than the one on the task.
+                Err(Error::Host(ralph_host::Error::Runtime(ralph_runtime::Error::Elsewhere { .. })))
+                    if began.elapsed() < ELSEWHERE_TIMEOUT =>
+                {
+                    tokio::time::sleep(RETRY_INTERVAL).await;
+                    (stopper, requests) = stops();
+                }
+                Err(Error::Host(ralph_host::Error::Runtime(
+                    ralph_runtime::Error::AlreadyComplete(id) | ralph_runtime::Error::LimitStands { loop_id: id, .. },
+                ))) => return self.conclude(place, id).await,
+                opened => break opened?,
+            }
+        };
+        drop(watcher);
+        let run = opened.loop_id().ok_or_else(|| Error::Task("a task runs one loop".to_owned()))?;
+        let (steps, publishing) = mpsc::unbounded_channel();
+        let mut publisher = Publisher::new(self.worker, &self.work, self.lease, Arc::clone(&self.store), run, place);
+        let driving = async {
+            let mut running = std::pin::pin!(opened.run());
+            let (mut updates, mut is_stopped) = (updates, false);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(update) = updates.recv() => self.observe(update, &steps),
+                    ended = &mut running => {
+                        while let Ok(update) = updates.try_recv() {
+                            self.observe(update, &steps);
+                        }
+                        drop(steps);
+                        return ended;
+                    }
+                    _ = next(&mut interruption), if !is_stopped => {
+                        is_stopped = true;
+                        stopper.stop(StopWhen::Now, StopBy::Request);
+                    }
+                }
+            }
+        };
+        let (ended, ()) = tokio::join!(driving, publisher.follow(publishing));
+        let result = Box::new(ended?.result);
+        let (run, _) = read_loop(&self.store, result.loop_id).await?;
+        let unpushed = publisher.finish(run.facts()).await.err().map(|error| error.to_string());
+        Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })
+    }
+
+    /// Passes on what was recorded.
+    fn observe(&self, update: Update, steps: &mpsc::UnboundedSender<Step>) {
+        let task = self.task().id;
+        match update.what {
+            What::Recorded { state, deltas, .. } => {
+                for delta in &deltas {
+                    if let Delta::IterationStarted { iteration, .. } = delta {
+                        self.iteration.send_replace(iteration.0);
+                        // What an earlier iteration claimed is of no use any more.
+                        let _ = self.claims.clear(task);
+                    }
+                    if let Delta::AgentFinished { iteration } | Delta::IterationDecided { iteration } = delta
+                        && let Some(run) = &iteration.run
+                    {
+                        let (before, tree) = (iteration.tree_before.clone(), run.tree.clone());
+                        let is_decided = matches!(delta, Delta::IterationDecided { .. });
+                        let _ = steps.send(Step::Tree { iteration: iteration.iteration, before, tree, is_decided });
+                    }
+                    if let Some(message) = delta_line(&state, delta) {
+                        self.worker.tell(WorkerEvent::Progress { task, message: message.clone() });
+                        let _ = steps.send(Step::Progress { counted: state.counted, cost: state.cost, message });
+                    }
+                }
+            }
+            What::Progress { progress: ralph_view::Progress::Warning { text } } => {
+                self.worker.tell(WorkerEvent::Warning { task: Some(task), message: text });
+            }
+            What::Progress { .. } => {}
+        }
+    }
+
+    /// The result of a loop whose end is recorded and was not reported.
+    async fn conclude(&self, place: Place, id: LoopId) -> Result<Ended, Error> {
+        let (run, head) = read_loop(&self.store, id).await?;
+        let outcome = run.outcome().cloned().ok_or_else(|| Error::Task(format!("loop {id} has no end")))?;
+        let view = OutcomeView::new(id, &outcome, &run);
+        let folder = self.host.home().loop_folder(id).root().to_string_lossy().into_owned();
+        let result = Box::new(RunResult::new(&RunView::new(id, &run), view, folder, head.hash.to_string()));
+        let tree = run.facts().tree.clone();
+        let is_here = place.has(&tree).await;
+        let mut publisher = Publisher::new(self.worker, &self.work, self.lease, Arc::clone(&self.store), id, place);
+        let unpushed = match is_here || publisher.has_pushed(&tree) {
+            true => publisher.finish(run.facts()).await.err().map(|error| error.to_string()),
+            false => Some("the machine that has the last state of the work is gone".to_owned()),
+        };
+        Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })
+    }
+
+    /// Makes the files of the task and its configuration. Starts nothing.
+    async fn prepare(&mut self) -> Result<Ready, Error> {
+        let (task, git) = (self.work.task.clone(), &self.worker.git);
+        let folder = self.host.dirs.state.join("tasks").join(task.id.to_string());
+        Home::make_private(&folder)?;
+        // Of an earlier worker, if there are any.
+        self.checkpoints.clear(task.id).map_err(Error::file(&folder))?;
+        self.claims.clear(task.id).map_err(Error::file(&folder))?;
+        self.worker.client.clear_checkpoint(task.id, Some(self.lease.epoch.0)).await?;
+        let former = self.former().await?;
+        let source = match (&task.repo, &self.worker.workspace) {
+            (Some(address), _) => Source::of_address(&self.host, git, address).await?,
+            (None, Some(workspace)) => Source::of_workspace(&self.host, git, workspace).await?,
+            (None, None) => {
+                return Err(Error::Task("the task has no repository and the worker no workspace".to_owned()));
+            }
+        };
+        let base = match former.as_ref().and_then(|former| former.run.facts().start.head.clone()) {
+            Some(head) => source.base(git, Some(&head)).await?,
+            None => source.base(git, task.base_ref.as_deref()).await?,
+        };
+        let place = Place::find(&self.host, git, source, &task, &base).await?;
+        let is_complete = former.as_ref().is_some_and(Former::is_complete);
+        let is_here = match &former {
+            Some(former) => place.has(&former.run.facts().tree).await,
+            None => false,
+        };
+        let mut moved = former.as_ref().map(|_| Moved { workspace: place.root.clone(), rebuild: false, tree: None });
+        if !is_here && !is_complete {
+            place.make(&base).await?;
+            if let (Some(former), Some(moved)) = (&former, &mut moved) {
+                (moved.rebuild, moved.tree) = (true, place.bring_pushed().await?);
+                self.tell(format!(
+                    "continues loop {} from {}",
+                    former.id.short(),
+                    place.branch().unwrap_or("its start")
+                ));
+            }
+        }
+        self.check_plan(&place)?;
+        let resolved = self.resolve(&place, is_complete).await?;
+        Ok(Ready { place, resolved, former, moved })
+    }
+
+    /// The loop that a worker before this one began.
+    async fn former(&self) -> Result<Option<Former>, Error> {
+        let Some(id) = self.task().run_id else { return Ok(None) };
+        match read_loop(&self.store, id).await {
+            Ok((run, _)) => Ok(Some(Former { id, run })),
+            // It died before the loop was recorded.
+            Err(ralph_runtime::Error::Store(ralph_store::Error::UnknownRun { .. })) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A link may lead out of the workspace.
+    fn check_plan(&self, place: &Place) -> Result<(), Error> {
+        let Some(plan) = &self.task().ralph_plan_path else { return Ok(()) };
+        match place.root.join(plan).canonicalize() {
+            Ok(real) if !real.starts_with(&place.root) => {
+                Err(Error::Task(format!("ralphPlanPath `{}` leads out of the workspace", plan.escape_debug())))
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The configuration of the task's loop.
+    async fn resolve(&mut self, place: &Place, is_complete: bool) -> Result<Option<Resolved>, Error> {
+        if is_complete {
+            return Ok(None);
+        }
+        let task = self.work.task.clone();
+        let tag = prompt::promise_tag(&task);
+        let objective = prompt::objective(&task, &tag).map_err(Error::Task)?;
+        let caps = self.host.caps().map_err(ralph_host::Error::from)?;
+        let is_single = task.task_type == TaskType::Single;
+        let iterations = if is_single { 1 } else { task.ralph_max_iterations.clamp(1, caps.iterations) };
+        let command = task.verification_command.clone();
+        let settings = Layer {
+            max_iterations: Some(iterations),
+            max_cost_usd: Some(Dollars(task.max_cost_usd.min(caps.loop_cost))),
+            // With a command its checks decide; a promise of the caller's own would be asked for besides.
+            completion_promise: command.is_none().then(|| tag.clone()),
+            verification_command: command.map(|command| OneOrMore(vec![command])),
+            // The files are the task's own already, and the work goes to its branch.
+            isolation: Some(Isolation::InPlace),
+            commit: Some(false),
+            ..self.worker.settings.clone()
+        };
+        self.host.for_agents.signals.claimed = Some(self.claimed(is_single, objective.clone(), tag));
+        let request = RunRequest { settings, objective, workspace: Some(place.root.clone()), ..RunRequest::default() };
+        self.approve_copy(place).await?;
+        // There is no user to ask, so what needs approval is refused.
+        let prepared = self.host.prepare(request, Asking::Nobody).await?;
+        for message in prepared.warnings {
+            self.worker.tell(WorkerEvent::Warning { task: Some(task.id), message });
+        }
+        Ok(Some(prepared.resolved))
+    }
+
+    /// What the user approved in the worker's own workspace is approved in the copy of it too, as long as it says the same.
+    async fn approve_copy(&self, place: &Place) -> Result<(), Error> {
+        let Some(workspace) = self.worker.workspace.as_ref().filter(|_| self.task().repo.is_none()) else {
+            return Ok(());
+        };
+        let file = RepositoryFile::read(&place.root).map_err(ralph_host::Error::from)?;
+        let about = |folder: &Path| file.as_ref().and_then(|file| Question::about_file(file, folder));
+        if let (Some(original), Some(copy)) = (about(workspace), about(&place.root)) {
+            let store = self.host.store().await?;
+            if original.is_approved(&store).await.map_err(ralph_host::Error::from)? {
+                copy.approve(&store, (self.worker.now)()).await.map_err(ralph_host::Error::from)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the agent claimed that it is done: with `ralph-complete`, or with the promise. A task of one pass needs no claim.
+    fn claimed(&self, is_single: bool, objective: String, tag: String) -> Claimed {
+        let (claims, task) = (self.claims.clone(), self.task().id);
+        Arc::new(move |run: &AgentRun| {
+            let is_done = is_single && run.ended.is_success() && run.faults.is_empty();
+            is_done || claims.read(task).is_some() || find_claim(&run.final_message, &objective, &tag)
+        })
+    }
+
+    /// Begins the loop, or continues the one of a worker before this one.
+    async fn open(
+        &self,
+        resolved: &Option<Resolved>,
+        former: Option<&Former>,
+        moved: Option<Moved>,
+        watcher: Watcher,
+        stops: Stops,
+    ) -> Result<Opened, Error> {
+        let Some(resolved) = resolved.clone() else { return Err(Error::Task("the loop has ended".to_owned())) };
+        let store = Arc::clone(&self.store);
+        let Some((former, moved)) = former.zip(moved) else {
+            return Ok(self.host.start(resolved, store, watcher, stops).await?);
+        };
+        let mut config: LoopConfig = former.run.facts().config.clone();
+        config.workspace = moved.workspace.to_string_lossy().into_owned();
+        let here: Vec<AgentSpec> = resolved.config.agents().cloned().collect();
+        let is_same = config.agents().eq(here.iter());
+        let limits = Limits { agents: if is_same { Vec::new() } else { here.clone() }, ..Limits::default() };
+        if let (false, [first, more @ ..]) = (is_same, here.as_slice()) {
+            (config.agent, config.more_agents) = (first.clone(), more.to_vec());
+        }
+        let user = self.host.user_settings().map_err(ralph_host::Error::from)?;
+        let wanted = Resume { limits, moved: Some(moved) };
+        Ok(self.host.resume(former.id, wanted, &config, &user, store, watcher, stops).await?)
+    }
+
+    fn tell(&self, message: String) {
+        self.worker.tell(WorkerEvent::Progress { task: self.task().id, message });
+    }
+}
+
+/// What is ready to be started.
+struct Ready {
+    place: Place,
+    resolved: Option<Resolved>,
+    former: Option<Former>,
+    moved: Option<Moved>,
+}
+
+impl Former {
+    fn is_complete(&self) -> bool {
+        matches!(self.run.outcome(), Some(Outcome::Completed { .. }))
+    }
+}
+
+/// The next interruption; never returns once none can come.
+async fn next(interruption: &mut watch::Receiver<Option<Interruption>>) -> Interruption {
+    loop {
+        if let Some(why) = *interruption.borrow_and_update() {
+            return why;
+        }
+        if interruption.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

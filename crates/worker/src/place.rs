@@ -1,0 +1,269 @@
+//! The files of a task: a clone of its own at the base commit, and the branch that its work goes to.
+//!
+//! ```text
+//!   repository of the task ── fetch ──► cache (bare, one per repository) ── clone ──► files of the task
+//!   --workspace ─────────────────────────────────────────────────────────── clone ──►     │ snapshots
+//!        ▲                                                                                ▼
+//!        └──────────────────────── push ralph/<task> ◄──────────── commit of the iteration's tree
+//! ```
+//!
+//! The agent can write its clone, git directory included. So the worker never runs git in there after it made it: commits are made
+//! and pushed from the snapshots, which no agent reaches, and no clone shares a file with the cache.
+
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ralph_host::Host;
+use ralph_model::{Task, TaskId, TreeHash};
+use ralph_runtime::Home;
+use ralph_workspace::{Repository, Workspace};
+use sha2::{Digest as _, Sha256};
+
+use crate::error::Error;
+use crate::git::{Git, shown};
+
+/// How often a cache that another task fetches is looked at.
+const LOCK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How often a folder that is still written to is removed.
+const MAX_TRIES: u32 = 200;
+
+/// Where the commits of a task come from and go to.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    /// A git directory of this machine with the commits.
+    git_dir: PathBuf,
+    /// What is pushed to.
+    remote: String,
+    /// The commit that is checked out there.
+    head: Option<String>,
+}
+
+impl Source {
+    /// The repository of the worker's own workspace.
+    pub(crate) async fn of_workspace(host: &Host, git: &Git, workspace: &Path) -> Result<Self, Error> {
+        let scratch = host.home().workspace(workspace);
+        let found = Repository::find(workspace, &host.git()?, &scratch);
+        let folders = found.map(|repository| repository.folders()).unwrap_or_default();
+        let (Some(own), Some(common)) = (folders.first(), folders.last()) else {
+            return Err(Error::NoRepository { path: workspace.to_owned() });
+        };
+        let head = git.in_dir(own).args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
+        let head = head.run("read the current commit").await.ok();
+        Ok(Self { git_dir: common.clone(), remote: common.to_string_lossy().into_owned(), head })
+    }
+
+    /// The repository of a task, fetched anew into the cache.
+    pub(crate) async fn of_address(host: &Host, git: &Git, address: &str) -> Result<Self, Error> {
+        let caches = host.dirs.state.join("repositories");
+        Home::make_private(&caches)?;
+        let key: String =
+            Sha256::digest(address.as_bytes()).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+        let git_dir = caches.join(format!("{key}.git"));
+        let _lock = lock(&caches.join(format!("{key}.lock"))).await?;
+        let shown = shown(address);
+        if !git_dir.join("HEAD").is_file() {
+            let make = git.call().args(["init", "--quiet", "--bare", "--template="]).arg(&git_dir);
+            make.run("make the cache of a repository").await?;
+        }
+        git.in_dir(&git_dir)
+            .args(["fetch", "--quiet", "--force", "--prune", "--no-write-fetch-head", "--end-of-options", address])
+            .args(["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])
+            .run(&format!("fetch {shown}"))
+            .await?;
+        let listed = git.call().args(["ls-remote", "--end-of-options", address, "HEAD"]);
+        let listed = listed.run(&format!("read the current commit of {shown}")).await?;
+        let head = listed.split_whitespace().next().map(str::to_owned);
+        Ok(Self { git_dir, remote: address.to_owned(), head })
+    }
+
+    /// The commit that a task begins from.
+    pub(crate) async fn base(&self, git: &Git, base_ref: Option<&str>) -> Result<String, Error> {
+        let wanted = match (base_ref, &self.head) {
+            (Some(wanted), _) => wanted,
+            (None, Some(head)) => head,
+            (None, None) => return Err(Error::Task(format!("{} has no commit yet", shown(&self.remote)))),
+        };
+        let call = git.in_dir(&self.git_dir).args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
+        let found = call.arg(format!("{wanted}^{{commit}}")).run("find a commit").await;
+        let missing = || format!("{} has no branch, tag or commit `{}`", shown(&self.remote), wanted.escape_debug());
+        found.map_err(|_| Error::Task(missing()))
+    }
+}
+
+/// Waits until no other process fetches the same repository.
+async fn lock(path: &Path) -> Result<File, Error> {
+    let file = File::options().create(true).append(true).open(path).map_err(Error::file(path))?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_INTERVAL).await,
+            Err(TryLockError::Error(error)) => return Err(Error::file(path)(error)),
+        }
+    }
+}
+
+/// The files of a task on this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    git: Git,
+    source: Source,
+    branch: String,
+    /// Where the agent works.
+    pub(crate) root: PathBuf,
+    /// The git directory of the snapshots, which no agent reaches.
+    snapshots: PathBuf,
+    /// The parent of the next commit: the newest of the branch, else the base.
+    parent: String,
+    /// The newest commit of the branch, if there is one.
+    tip: Option<String>,
+    /// The newest tree that was pushed.
+    pushed: Option<TreeHash>,
+}
+
+impl Place {
+    /// The place of a task whose work began at `base`.
+    pub(crate) async fn find(host: &Host, git: &Git, source: Source, task: &Task, base: &str) -> Result<Self, Error> {
+        let branch = branch(task.id);
+        let tip = git.in_dir(&source.git_dir).args(["rev-parse", "--verify", "--quiet"]);
+        let tip = tip.arg(format!("refs/heads/{branch}^{{commit}}")).run("find the branch of a task").await.ok();
+        let pushed = match &tip {
+            Some(tip) => {
+                let tree = git.in_dir(&source.git_dir).args(["rev-parse", "--verify"]).arg(format!("{tip}^{{tree}}"));
+                Some(TreeHash(tree.run("read the branch of a task").await?))
+            }
+            None => None,
+        };
+        let home = host.home();
+        Home::make_private(&home.root().join("worktrees"))?;
+        let root = root_of(&home, task.id);
+        let snapshots = home.workspace(&root).join("git");
+        let parent = tip.clone().unwrap_or_else(|| base.to_owned());
+        Ok(Self { git: git.clone(), source, branch, root, snapshots, parent, tip, pushed })
+    }
+
+    /// Makes the files anew, at a commit.
+    pub(crate) async fn make(&self, commit: &str) -> Result<(), Error> {
+        self.remove().await?;
+        // A copy: no file is shared with the source, where the agent could change it.
+        let clone = self.git.call().args(["clone", "--quiet", "--no-checkout", "--no-hardlinks", "--template="]);
+        let clone = clone.args(["-c", "advice.detachedHead=false", "--end-of-options"]);
+        clone.arg(&self.source.git_dir).arg(&self.root).run(&format!("clone {}", shown(&self.source.remote))).await?;
+        let git_dir = self.root.join(".git");
+        let here = || self.git.in_dir(&git_dir).env("GIT_WORK_TREE", &self.root);
+        here().args(["checkout", "--quiet", "--force", "--detach", commit]).run("check out the base commit").await?;
+        let origin = ["remote", "set-url", "origin", &self.source.remote];
+        here().args(origin).run("name the origin of a clone").await.map(drop)
+    }
+
+    /// Whether the newest state of the loop that the journal knows is on this machine.
+    pub(crate) async fn has(&self, tree: &TreeHash) -> bool {
+        let is_here = self.root.join(".git").is_dir() && self.snapshots.is_dir();
+        is_here && self.git.in_dir(&self.snapshots).args(["cat-file", "-e", &tree.0]).run("find a tree").await.is_ok()
+    }
+
+    /// Brings the newest tree of the branch into the snapshots, and names it.
+    pub(crate) async fn bring_pushed(&self) -> Result<Option<TreeHash>, Error> {
+        let Some(tree) = &self.pushed else { return Ok(None) };
+        let packs = self.snapshots.join("objects/pack");
+        Home::make_private(&packs)?;
+        let pack = self.git.in_dir(&self.source.git_dir).args(["pack-objects", "--quiet", "--revs"]);
+        pack.arg(packs.join("pack")).input(format!("{}\n", tree.0)).run("copy the work of a task").await?;
+        Ok(Some(tree.clone()))
+    }
+
+    /// Makes a tree of the loop the newest commit of the branch, unless it is that already.
+    pub(crate) async fn push(&mut self, tree: &TreeHash, message: &str) -> Result<bool, Error> {
+        if self.has_pushed(tree) {
+            return Ok(false);
+        }
+        let objects = self.source.git_dir.join("objects");
+        let here = || self.git.in_dir(&self.snapshots).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects);
+        let mut commit = here().args(["commit-tree", &tree.0, "-p", &self.parent]).input(message);
+        for who in ["GIT_AUTHOR", "GIT_COMMITTER"] {
+            commit = commit.env(&format!("{who}_NAME"), "Ralph").env(&format!("{who}_EMAIL"), "ralph@localhost");
+        }
+        let commit = commit.run("commit the work of an iteration").await?;
+        let reference = format!("refs/heads/{}", self.branch);
+        // Not over what another worker pushed since.
+        let expected = format!("--force-with-lease={reference}:{}", self.tip.as_deref().unwrap_or_default());
+        here()
+            .args(["push", "--quiet", &expected, "--end-of-options", &self.source.remote])
+            .arg(format!("{commit}:{reference}"))
+            .run(&format!("push {} to {}", self.branch, shown(&self.source.remote)))
+            .await?;
+        self.parent.clone_from(&commit);
+        self.tip = Some(commit);
+        self.pushed = Some(tree.clone());
+        Ok(true)
+    }
+
+    /// The difference between two trees of the loop, as a patch.
+    pub(crate) async fn diff(&self, from: &TreeHash, to: &TreeHash) -> Result<Vec<u8>, Error> {
+        let (state, git) =
+            (self.snapshots.parent().unwrap_or(&self.snapshots).to_owned(), self.git.program().to_owned());
+        let (from, to) = (from.clone(), to.clone());
+        let made = tokio::task::spawn_blocking(move || Workspace::diff_kept(&state, &git, &from, &to)).await;
+        made.map_err(|error| Error::Task(error.to_string()))?.map_err(|error| Error::Host(error.into()))
+    }
+
+    /// Whether a tree is the newest commit of the branch.
+    pub(crate) fn has_pushed(&self, tree: &TreeHash) -> bool {
+        self.pushed.as_ref() == Some(tree)
+    }
+
+    /// The branch with the work, if there is one.
+    pub(crate) fn branch(&self) -> Option<&str> {
+        self.tip.as_ref().map(|_| self.branch.as_str())
+    }
+
+    /// Removes the files; what was pushed stays.
+    async fn remove(&self) -> Result<(), Error> {
+        remove(&self.root).await?;
+        remove(self.snapshots.parent().unwrap_or(&self.snapshots)).await
+    }
+}
+
+/// Removes what is left of a task that ended. What cannot be removed is in the way of nothing.
+pub(crate) async fn clear(host: &Host, task: TaskId) {
+    let home = host.home();
+    let root = root_of(&home, task);
+    let snapshots = home.workspace(&root);
+    for path in [root, snapshots, home.root().join("tasks").join(task.to_string())] {
+        if let Err(error) = remove(&path).await {
+            tracing::warn!(%error, %task, "files of a task stay");
+        }
+    }
+}
+
+/// Where the agent of a task works. Without links: the snapshots are found by the path.
+fn root_of(home: &Home, task: TaskId) -> PathBuf {
+    let folder = home.root().join("worktrees");
+    folder.canonicalize().unwrap_or(folder).join(format!("task-{task}"))
+}
+
+/// Removes a folder. Processes of a worker that died may still write there for a moment.
+async fn remove(path: &Path) -> Result<(), Error> {
+    let mut tries = 0;
+    loop {
+        match tokio::fs::remove_dir_all(path).await {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && tries < MAX_TRIES => {
+                tries += 1;
+                tokio::time::sleep(LOCK_INTERVAL).await;
+            }
+            removed => return removed.map_err(Error::file(path)),
+        }
+    }
+}
+
+/// The branch with the work of a task.
+pub(crate) fn branch(task: TaskId) -> String {
+    format!("ralph/{task}")
+}
+
+#[cfg(test)]
+#[path = "place_tests.rs"]
+mod tests;

@@ -1,0 +1,195 @@
+//! A worker: asks for tasks, works on several at once, and ends when it is asked to or when nothing is left.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use ralph_api::{Client, Poll};
+use ralph_config::trust::Asking;
+use ralph_config::{Dollars, Layer};
+use ralph_host::{Host, RunRequest};
+use ralph_model::{Money, TaskType, Timestamp};
+use ralph_runtime::Home;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::Error;
+use crate::git::Git;
+use crate::job::Job;
+use crate::place::Source;
+use crate::report::WorkerEvent;
+
+/// How long one request for a task waits at the server.
+const WAIT_SECONDS: u32 = 30;
+/// How long a server that does not answer is left alone.
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
+/// How often a slot without a task looks again while others work, in a worker that ends when nothing is left.
+const DRAIN_INTERVAL: Duration = Duration::from_millis(300);
+
+/// What a worker is given.
+pub struct WorkerOptions {
+    /// This machine.
+    pub host: Host,
+    /// The server.
+    pub client: Client,
+    /// The worker's name.
+    pub name: String,
+    /// Tasks at once.
+    pub concurrency: u32,
+    /// The folder of tasks without a repository; without one such tasks are left to others.
+    pub workspace: Option<PathBuf>,
+    /// Which agent works, as on a command line.
+    pub settings: Layer,
+    /// End when nothing is left to claim.
+    pub drain: bool,
+    /// How long the server waits for a worker that it does not hear of.
+    pub lease_seconds: u32,
+    /// The time.
+    pub now: fn() -> Timestamp,
+    /// Who is told what happens.
+    pub report: Arc<dyn Fn(WorkerEvent)>,
+    /// Ends the worker: its tasks are released.
+    pub stop: CancellationToken,
+}
+
+/// A worker that can work.
+pub struct Worker {
+    pub(crate) host: Host,
+    pub(crate) client: Client,
+    pub(crate) git: Git,
+    pub(crate) workspace: Option<PathBuf>,
+    pub(crate) settings: Layer,
+    pub(crate) lease_seconds: u32,
+    pub(crate) stop: CancellationToken,
+    pub(crate) now: fn() -> Timestamp,
+    name: String,
+    concurrency: u32,
+    drain: bool,
+    report: Arc<dyn Fn(WorkerEvent)>,
+    /// Tasks that are worked on.
+    working: Cell<u32>,
+}
+
+impl Worker {
+    /// Looks whether this machine can work on tasks at all: a worker without its agent would fail every task.
+    ///
+    /// # Errors
+    /// When the agent, git or the workspace is missing, or the server does not accept the worker.
+    pub async fn new(options: WorkerOptions) -> Result<Self, Error> {
+        let WorkerOptions {
+            host,
+            client,
+            name,
+            concurrency,
+            workspace,
+            settings,
+            drain,
+            lease_seconds,
+            now,
+            report,
+            stop,
+        } = options;
+        let git = Git::new(&host)?;
+        let workspace = workspace.map(|folder| ralph_host::workspace(Some(&folder), &host.current)).transpose()?;
+        if let Some(workspace) = &workspace {
+            Source::of_workspace(&host, &git, workspace).await?;
+        }
+        let empty = host.dirs.state.join("tasks");
+        Home::make_private(&empty)?;
+        let trial = Layer {
+            max_iterations: Some(1),
+            max_cost_usd: Some(Dollars(Money::from_micros(1_000_000))),
+            ..settings.clone()
+        };
+        let request =
+            RunRequest { settings: trial, objective: "-".to_owned(), workspace: Some(empty), ..RunRequest::default() };
+        let prepared = host.prepare(request, Asking::Nobody).await?;
+        for message in prepared.warnings {
+            report(WorkerEvent::Warning { task: None, message });
+        }
+        client.register(&name).await?;
+        let working = Cell::new(0);
+        let (lease_seconds, concurrency) = (lease_seconds.clamp(5, 600), concurrency.max(1));
+        Ok(Self {
+            now,
+            host,
+            client,
+            git,
+            workspace,
+            settings,
+            lease_seconds,
+            stop,
+            name,
+            concurrency,
+            drain,
+            report,
+            working,
+        })
+    }
+
+    /// Works until it is stopped, or until nothing is left to claim where that was asked for.
+    pub async fn run(&self) {
+        self.tell(WorkerEvent::Started { name: self.name.clone(), concurrency: self.concurrency });
+        let stopping = async {
+            self.stop.cancelled().await;
+            self.tell(WorkerEvent::Stopping);
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            _ = join_all((0..self.concurrency).map(|_| self.slot())) => {}
+            () = stopping => {}
+        }
+    }
+
+    /// Works on one task after the other.
+    async fn slot(&self) {
+        let types = Some(vec![TaskType::Ralph, TaskType::Single]);
+        let wait_seconds = if self.drain { 0 } else { WAIT_SECONDS };
+        let poll = Poll {
+            types,
+            without_repo: self.workspace.is_some(),
+            wait_seconds,
+            lease_seconds: self.lease_seconds,
+            ..Poll::new(self.name.clone())
+        };
+        let mut is_warned = false;
+        while !self.stop.is_cancelled() {
+            let claimed = tokio::select! {
+                biased;
+                // The server gives a task back whose answer nobody takes.
+                () = self.stop.cancelled() => return,
+                claimed = self.client.poll(&poll) => claimed,
+            };
+            match claimed {
+                Ok(Some(work)) => {
+                    is_warned = false;
+                    self.working.set(self.working.get() + 1);
+                    Job::new(self, work).run().await;
+                    self.working.set(self.working.get() - 1);
+                }
+                // What is worked on here may make more claimable.
+                Ok(None) if self.drain && self.working.get() == 0 => return,
+                Ok(None) if self.drain => self.pause(DRAIN_INTERVAL).await,
+                Ok(None) => is_warned = false,
+                Err(error) => {
+                    if !std::mem::replace(&mut is_warned, true) {
+                        self.tell(WorkerEvent::Warning { task: None, message: error.to_string() });
+                    }
+                    self.pause(RETRY_INTERVAL).await;
+                }
+            }
+        }
+    }
+
+    async fn pause(&self, time: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(time) => {}
+            () = self.stop.cancelled() => {}
+        }
+    }
+
+    pub(crate) fn tell(&self, event: WorkerEvent) {
+        (self.report)(event);
+    }
+}
