@@ -185,7 +185,7 @@ async fn mediate(
         why = asked(&mut stop) => {
             if why == Stop::Requested {
                 talk.cancel();
-                // In vain or not, it ends now.
+                // Whether it worked or not, the process ends now.
                 let _ = tokio::time::timeout(CANCEL_GRACE, talk.over()).await;
             }
             why

@@ -14,7 +14,7 @@ use ralph_model::TestTally;
 use crate::count;
 use crate::expectation::{matcher, matches};
 
-/// Entries that are looked at below a glob; a tree of more is searched in vain.
+/// Entries that are looked at below a glob; a tree with more is searched only so far.
 const MAX_ENTRIES: usize = 200_000;
 /// Bytes that are read of a report.
 const MAX_SIZE: u64 = 32 * 1024 * 1024;

@@ -60,9 +60,11 @@ impl Chooser<'_> {
         let of = |layer: &Layer| Choice::of(layer.agent.clone().map(|names| names.0), layer.agent_command.as_ref());
         let choice = self.layers.pick(of);
         // A standing choice of a model belongs to the agents that are chosen standing, and never to a command of one's own.
-        let by_words = matches!(&choice, Some((Choice::Command(_), _) | (_, Origin::Flag)));
+        let origin = caller.callers_origin();
+        let by_words =
+            choice.as_ref().is_some_and(|(choice, from)| matches!(choice, Choice::Command(_)) || *from == origin);
         let model = match by_words {
-            true => caller.model.clone().map(|model| self.note(Key::Model, Origin::Flag, model)),
+            true => caller.model.clone().map(|model| self.note(Key::Model, origin, model)),
             false => self.optional(Key::Model, |layer| layer.model.clone()),
         };
         let mut agents = match choice {

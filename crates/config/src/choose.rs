@@ -5,7 +5,7 @@ use std::path::Path;
 use ralph_model::{ConfigError, DEFAULT_PROHIBITED};
 
 use super::resolve::{Origin, Source};
-use super::{Key, Layer, Repository};
+use super::{Error, Key, Layer, Repository};
 
 /// What everybody says, the weightiest first: the caller, the repository's file as far as it counts, the user's own file.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct Layers<'a> {
 impl<'a> Layers<'a> {
     pub(super) fn each(&self) -> impl Iterator<Item = (&'a Layer, Origin)> + use<'a> {
         let repository = self.repository.and_then(Repository::approved).map(|layer| (layer, Origin::Repository));
-        [(self.caller, Origin::Flag)].into_iter().chain(repository).chain([(self.user, Origin::User)])
+        [(self.caller, self.caller.callers_origin())].into_iter().chain(repository).chain([(self.user, Origin::User)])
     }
 
     pub(super) fn pick<T>(&self, of: impl Fn(&Layer) -> Option<T>) -> Option<(T, Origin)> {
@@ -54,6 +54,20 @@ impl<'a> Chooser<'a> {
     pub(super) fn note<T>(&mut self, key: Key, origin: Origin, value: T) -> T {
         self.sources.push(Source { key, origin });
         value
+    }
+
+    /// A broken rule with the place of its key, where a file has it.
+    pub(super) fn in_its_place(&self, rule: ConfigError) -> Error {
+        let source = self.sources.iter().rev().find(|source| source.key.name() == rule.key);
+        let place = source.and_then(|source| match source.origin {
+            Origin::Repository => self.layers.repository?.approved()?.place(source.key),
+            Origin::User => self.layers.user.place(source.key),
+            Origin::Flag | Origin::Request | Origin::Skill | Origin::Default => None,
+        });
+        match place {
+            Some(at) => Error::RuleInAFile { at: at.clone(), rule },
+            None => Error::Rule(rule),
+        }
     }
 
     pub(super) fn optional<T>(&mut self, key: Key, of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
@@ -102,7 +116,7 @@ impl<'a> Chooser<'a> {
     pub(super) fn writable(&mut self, home: &Path, current: &Path) -> Result<Vec<String>, ConfigError> {
         let Layers { caller, user, .. } = self.layers;
         let mut paths = Vec::new();
-        for (layer, base, origin) in [(user, home, Origin::User), (caller, current, Origin::Flag)] {
+        for (layer, base, origin) in [(user, home, Origin::User), (caller, current, caller.callers_origin())] {
             let list = layer.sandbox_writable.as_deref().unwrap_or_default();
             if !list.is_empty() {
                 self.sources.push(Source { key: Key::SandboxWritable, origin });
@@ -135,7 +149,8 @@ impl<'a> Chooser<'a> {
         caller: Option<&Vec<String>>,
     ) -> Result<Vec<String>, ConfigError> {
         let mut globs: Vec<String> = Vec::new();
-        for (list, origin) in files.into_iter().chain([(caller.cloned().unwrap_or_default(), Origin::Flag)]) {
+        let callers = (caller.cloned().unwrap_or_default(), self.layers.caller.callers_origin());
+        for (list, origin) in files.into_iter().chain([callers]) {
             if !list.is_empty() {
                 self.sources.push(Source { key, origin });
             }
@@ -156,7 +171,7 @@ impl<'a> Chooser<'a> {
     pub(super) fn env(&mut self) -> Result<Vec<String>, ConfigError> {
         let Layers { caller, user, .. } = self.layers;
         let mut names: Vec<String> = Vec::new();
-        for (layer, origin) in [(user, Origin::User), (caller, Origin::Flag)] {
+        for (layer, origin) in [(user, Origin::User), (caller, caller.callers_origin())] {
             let list = layer.env.clone().unwrap_or_default();
             if !list.is_empty() {
                 self.sources.push(Source { key: Key::Env, origin });

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ralph_model::ConfigError;
 
-use super::{Key, Location};
+use super::{Key, Location, Spelling};
 
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +73,13 @@ pub enum Error {
     /// A value of a request.
     #[error("{name}: {message}")]
     RequestValue { name: String, message: String },
+
+    /// A rule over the whole configuration that a value of a file breaks.
+    #[error(
+        "{at}: `{}`: {}\n{}\n  allowed: {}",
+        .rule.key, Spelling::File.text(&.rule.problem), .at.snippet(), Spelling::File.text(&.rule.allowed)
+    )]
+    RuleInAFile { at: Location, rule: ConfigError },
 
     /// A rule over the whole configuration.
     #[error(transparent)]

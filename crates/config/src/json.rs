@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::keys::NEVER_IN_A_FILE;
 use crate::spelling::camel_case;
-use crate::{Class, Error, Key, Layer};
+use crate::{Class, Error, Key, Layer, Places};
 
 impl Layer {
     /// What a request says. `null` says nothing.
@@ -28,7 +28,7 @@ impl Layer {
             }
             values.extend(one);
         }
-        let layer = Self::deserialize(Value::Object(values))
+        let mut layer = Self::deserialize(Value::Object(values))
             .map_err(|error| Error::RequestValue { name: String::new(), message: error.to_string() })?;
         let globs = [&layer.prohibited_paths, &layer.protected_paths];
         if let Some(glob) = globs.into_iter().flatten().flatten().find(|glob| glob.trim_start().starts_with('!')) {
@@ -36,6 +36,7 @@ impl Layer {
             let message = format!("`{glob}` would allow what is prohibited");
             return Err(Error::RequestValue { name, message });
         }
+        layer.places = Places::Request;
         Ok(layer)
     }
 }

@@ -7,11 +7,15 @@ use ralph_model::{Expectation, Isolation, Keep, Millis, Money, OnBlocked, Sandbo
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
+use crate::{Key, Location, Origin};
+
 /// The values of one configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 #[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct Layer {
+    #[serde(skip)]
+    pub places: Places,
     pub max_iterations: Option<u32>,
     pub max_cost_usd: Option<Dollars>,
     pub max_duration: Option<Span>,
@@ -62,6 +66,40 @@ pub struct Layer {
     pub notify: NotifyTable,
     pub database_url: Option<String>,
     pub metrics_path: Option<String>,
+}
+
+impl Layer {
+    /// What a value of a caller's layer is said to come from.
+    pub(crate) const fn callers_origin(&self) -> Origin {
+        match self.places {
+            Places::Request => Origin::Request,
+            Places::CommandLine | Places::File(_) => Origin::Flag,
+        }
+    }
+
+    /// Where the value of a key is in the file.
+    pub(crate) fn place(&self, key: Key) -> Option<&Location> {
+        let Places::File(places) = &self.places else { return None };
+        places.iter().find(|(known, _)| *known == key).map(|(_, at)| at)
+    }
+}
+
+/// Where the values of a layer are. Layers with the same values are equal wherever they come from.
+#[derive(Debug, Clone, Default)]
+pub enum Places {
+    /// Among the words of a command.
+    #[default]
+    CommandLine,
+    /// In the JSON object of a request.
+    Request,
+    /// In a file.
+    File(Vec<(Key, Location)>),
+}
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// `[agents.NAME]`.

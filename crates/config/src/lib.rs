@@ -26,7 +26,9 @@ mod user;
 pub use choose::Layers;
 pub use error::Error;
 pub use keys::{Class, Key, meant};
-pub use layer::{CapsTable, Dollars, Layer, NamedAgent, NotifyTable, OneOrMore, Pause, PriceTable, Span, Whose};
+pub use layer::{
+    CapsTable, Dollars, Layer, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable, Span, Whose,
+};
 pub use location::Location;
 pub use parse::{Document, Present, parse};
 pub use read::{Links, read};

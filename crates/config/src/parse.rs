@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::NEVER_IN_A_FILE;
-use super::{Error, Key, Layer, Location};
+use super::{Error, Key, Layer, Location, Places};
 
 /// A configuration file as it was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +54,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
     walk.table(&[], table.get_ref())?;
     let mut present = walk.present;
     present.sort_by_key(|present| present.value.start);
-    let layer = Layer::deserialize(toml::Deserializer::from(table)).map_err(|error| {
+    let mut layer = Layer::deserialize(toml::Deserializer::from(table)).map_err(|error| {
         let span = error.span().unwrap_or_default();
         let inside = |present: &&Present| present.value.contains(&span.start);
         let found = present.iter().find(inside).or(present.first());
@@ -65,6 +65,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
             example: found.map_or("", |present| present.key.example()),
         }
     })?;
+    layer.places = Places::File(present.iter().map(|present| (present.key, present.at.clone())).collect());
     Ok(Document { layer, present })
 }
 

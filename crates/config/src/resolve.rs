@@ -95,6 +95,8 @@ pub struct Source {
 pub enum Origin {
     /// The command line.
     Flag,
+    /// A request: an HTTP body or an MCP call.
+    Request,
     /// The repository's file.
     Repository,
     /// The user's own file.
@@ -109,6 +111,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Flag => "command line",
+            Self::Request => "request",
             Self::Repository => "ralph.toml",
             Self::User => "your configuration",
             Self::Skill => "skill",
@@ -138,9 +141,16 @@ pub fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
 /// # Errors
 /// Names the key and what is allowed.
 pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
-    let user = layers.user;
-    let caps = caps(user);
     let mut from = Chooser::new(layers);
+    match choose(&mut from, inputs) {
+        Err(Error::Rule(rule)) => Err(from.in_its_place(rule)),
+        chosen => chosen,
+    }
+}
+
+fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
+    let user = from.layers.user;
+    let caps = caps(user);
     let max_iterations = from.optional(Key::MaxIterations, |layer| layer.max_iterations);
     let max_cost = from.optional(Key::MaxCostUsd, |layer| layer.max_cost_usd.map(|dollars| dollars.0));
     let (found_skill, skill_verify) = match inputs.skill {
@@ -260,7 +270,7 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
     let settings = RunSettings::new(user, inputs.workspace)?;
     agents::refuse_unpriced(&config.agents().collect::<Vec<_>>(), &settings.prices)?;
     agents::refuse_late_cost(&config)?;
-    let mut sources = from.sources;
+    let mut sources = std::mem::take(&mut from.sources);
     sources.sort_by_key(|source| source.key);
     Ok(Resolved { config, race: inputs.race, settings, sources })
 }

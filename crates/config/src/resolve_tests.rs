@@ -53,6 +53,29 @@ fn origin(resolved: &Resolved, key: Key) -> Option<Origin> {
 }
 
 #[test]
+fn a_broken_rule_shows_the_line_of_the_file_that_has_the_value() {
+    let file = repository("max_cost_usd = 3\nmax_iterations = 5000", Approval::Given);
+    let error = resolved(&Layer::default(), &layer(USER), Some(&file)).unwrap_err();
+    assert!(error.starts_with("ralph.toml:2:18: `max_iterations`: "), "{error}");
+    assert!(error.contains("\n2 | max_iterations = 5000\n  |                  ^^^^\n  allowed: 1 to "), "{error}");
+    let user = layer(&USER.replace("max_cost_usd = 4", "max_cost_usd = 4000"));
+    let error = resolved(&Layer::default(), &user, None).unwrap_err();
+    assert!(error.starts_with("config.toml:3:16: `max_cost_usd`: "), "{error}");
+    let error = resolved(&flags("--max 5000"), &layer(USER), Some(&file)).unwrap_err();
+    assert!(error.starts_with("--max: "), "of the command line there is no line to show: {error}");
+}
+
+#[test]
+fn values_of_a_request_come_from_a_request() {
+    let object = serde_json::json!({ "maxIterations": 9, "prohibitedPaths": ["secret"] });
+    let request = Layer::from_json(object.as_object().unwrap()).unwrap();
+    let resolved = resolved(&request, &layer(USER), None).unwrap();
+    assert_eq!(origin(&resolved, Key::MaxIterations), Some(Origin::Request));
+    assert_eq!(Origin::Request.to_string(), "request");
+    assert!(resolved.sources.iter().all(|source| source.origin != Origin::Flag), "{:?}", resolved.sources);
+}
+
+#[test]
 fn flags_beat_the_repository_beats_the_user_beats_the_defaults() {
     let repository =
         repository("max_iterations = 15\nmax_cost_usd = 3\nstall_detection_threshold = 7", Approval::Given);
@@ -188,6 +211,15 @@ fn an_agent_is_unmetered_when_any_place_that_counts_says_so() {
     for (words, user, wanted) in [("", &metered, false), ("--unmetered", &metered, true), ("", &unmetered, true)] {
         assert_eq!(resolved(&flags(words), user, None).unwrap().config.agent.unmetered, wanted);
     }
+}
+
+#[test]
+fn an_unmetered_agent_needs_no_budget_and_gets_the_cap() {
+    let nobody = Layer::default();
+    let words = "--max 5 --agent-command ./mine";
+    assert!(resolved(&flags(words), &nobody, None).unwrap_err().starts_with("--max-cost: is required"));
+    let config = resolved(&flags(&format!("{words} --unmetered")), &nobody, None).unwrap().config;
+    assert_eq!((config.max_cost, config.agent.unmetered), (Caps::default().loop_cost, true));
 }
 
 #[test]

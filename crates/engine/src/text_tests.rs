@@ -1,7 +1,7 @@
 use ralph_model::{AbortReason, Iteration, Millis, Money, Tamper, TamperKind, Trouble, TroubleKind};
 
 use super::*;
-use crate::fixtures::{config, touched, tree};
+use crate::fixtures::{Scene, config, green, red, run, saying, tampered, touched, tree};
 
 fn id() -> LoopId {
     "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap()
@@ -110,4 +110,24 @@ fn a_verified_end_names_its_checks() {
     let scene = crate::fixtures::Scene::red(config());
     let text = details(&Outcome::Completed { verified: true }, scene.run.facts(), Continuation::NewRun);
     assert_eq!(text, "all checks passed: make test");
+}
+
+#[test]
+fn passing_checks_that_do_not_complete_a_loop_say_why() {
+    let open = |scene: &Scene| why_open(scene.run.facts());
+    let promise = config().promise_tag();
+    // The checks passed before the first iteration, so that the agent has to claim completion, too.
+    let mut scene = Scene::green(config());
+    assert_eq!(open(&scene), None, "there is no iteration yet");
+    scene.pass(run("b"), green());
+    assert_eq!(open(&scene), Some(format!("the agent's {promise} is missing")));
+    scene.pass(saying("c", &promise), tampered(green(), "tests/a.py"));
+    assert!(open(&scene).is_some_and(|why| why.contains("restore those files")), "{:?}", open(&scene));
+    // Failing checks say it themselves.
+    let mut scene = Scene::red(config());
+    scene.pass(run("b"), red(&["a"]));
+    assert_eq!(open(&scene), None);
+    // What completes the loop is not open.
+    scene.pass(run("c"), green());
+    assert_eq!(open(&scene), None);
 }

@@ -49,6 +49,11 @@ fn is_seen(agent: &AgentSpec) -> bool {
     Kind::of(agent).is_some_and(|kind| kind.capabilities.streams_tool_calls)
 }
 
+/// Whether an agent says what it cost in a file of its own.
+fn writes_report(agent: &AgentSpec) -> bool {
+    Kind::of(agent).is_some_and(|kind| kind.capabilities.writes_report)
+}
+
 /// What somebody should know before this loop runs.
 pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<String> {
     let mut cautions = Vec::new();
@@ -66,6 +71,14 @@ pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<S
     for agent in config.agents().filter(|agent| is_seen(agent) && agent.shell_line().is_some()) {
         let name = &agent.name;
         cautions.push(format!("{name} is a server: it may follow the repository's settings for it"));
+    }
+    // A command of the user's own reports its cost at its end, or not at all; then everything that is left is charged.
+    if let Some(agent) = config.agents().find(|agent| writes_report(agent) && !agent.unmetered) {
+        cautions.push(format!(
+            "{} has to report its cost by writing {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE: an iteration without it is charged \
+             the whole remaining budget; use --unmetered if it costs nothing",
+            agent.name
+        ));
     }
     if config.isolation == Isolation::Worktree {
         let repository = Repository::find(workspace, git, scratch);
@@ -256,3 +269,7 @@ fn refuse_missing_git(config: &LoopConfig, workspace: &Path, git: &Path, scratch
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "preflight_tests.rs"]
+mod tests;

@@ -34,7 +34,7 @@ use crate::wire::{self, Frames, Order, Report};
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
 /// How long the tree has after being asked to end when Ralph died: all of it is to be gone within two seconds.
 const ORPHANED_GRACE: Duration = Duration::from_millis(500);
-/// After killing in vain for this long, the supervisor is told.
+/// After killing without success for this long, the reaper reports to the supervisor.
 const STUCK_AFTER: Duration = Duration::from_secs(10);
 /// How long processes that keep forking are left alone between two rounds of killing, at most.
 const MAX_PAUSE: Duration = Duration::from_millis(20);

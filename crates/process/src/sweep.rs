@@ -16,7 +16,7 @@ use crate::tree::{self, Identity, Process, State};
 /// The environment variable that marks every process of a tree. Its value is unique to a run.
 pub const TREE_VARIABLE: &str = "RALPH_TREE";
 
-/// After killing in vain for this long, what is left is given up.
+/// After this long without success, killing what is left is given up.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(5);
 
 /// What a tree is known by.

@@ -24,7 +24,7 @@ pub struct Summary {
     pub errors: u64,
     /// Completed loops whose checks passed.
     pub verified: u64,
-    /// Completed loops that rest on the agent's word.
+    /// Completed loops that depend on the agent's word.
     pub unverified: u64,
     /// Loops that stalled.
     pub stalled: u64,

@@ -209,7 +209,7 @@ impl LoopFolder {
         self.root.join("guard")
     }
 
-    /// What verdicts rest on, as it was at the loop's start.
+    /// What verdicts depend on, as it was at the loop's start.
     #[must_use]
     pub fn pins(&self) -> PathBuf {
         self.root.join("pins")
@@ -251,7 +251,7 @@ impl LoopFolder {
         self.root.join("prohibited.patch")
     }
 
-    /// What the loop's end rests on.
+    /// What the loop's end depends on.
     #[must_use]
     pub fn certificate(&self) -> PathBuf {
         self.root.join("certificate.json")

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_engine::Loop;
-use ralph_model::TreeHash;
+use ralph_model::{Money, RunKind, TreeHash};
 use ralph_store::{RunEntry, RunStatus as StoredStatus};
 use ralph_view::{ListEntry, RunStatus};
 use ralph_workspace::holder;
@@ -50,6 +50,7 @@ pub fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
         skill: entry.skill.clone(),
         iterations: entry.iterations,
         cost: entry.cost,
+        own_cost: if entry.kind == RunKind::Race { Money::ZERO } else { entry.cost },
         verified: entry.verified,
         started_at: entry.started_at,
         updated_at: entry.updated_at,

@@ -3,14 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_agents::{Kind, redact_report};
+use ralph_agents::redact_report;
 use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
-    AbortReason, AgentSpec, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind,
-    Sandboxing, TreeHash, ValidLoopConfig, Verify,
+    AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind, Sandboxing,
+    TreeHash, ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewRun, Recorded, Settlement, StoreHandle};
@@ -98,7 +99,7 @@ pub(crate) async fn begin_as(
     if config.agent.is_in_session() {
         sandbox.insert_str(0, "the checks only: ");
     }
-    let guard = Guard::new(&config.prohibited_paths)?;
+    let guard = Arc::new(Guard::new(&config.prohibited_paths)?);
     let services = services.of_run(loop_id);
     Home::make_private(services.home.root())?;
     let origin = PathBuf::from(&config.workspace);
@@ -169,21 +170,7 @@ pub(crate) async fn begin_as(
     let context = Context::new(services, live.lease, config, ground, repository, &lock);
     context.recover_settings().await;
     warn_of_unwatched(&context);
-    warn_of_unreported_cost(&context);
     Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock })
-}
-
-/// A command of the user's own reports its cost at its end, or not at all; then everything that is left is charged.
-fn warn_of_unreported_cost(context: &Context) {
-    let writes = |agent: &AgentSpec| Kind::of(agent).is_some_and(|kind| kind.capabilities.writes_report);
-    let reports = |agent: &&AgentSpec| writes(agent) && !agent.unmetered;
-    if let Some(agent) = context.config.agents().find(reports) {
-        context.services.warn(format!(
-            "{} has to report its cost by writing {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE: an iteration without it is charged \
-             the whole remaining budget; use --unmetered if it costs nothing",
-            agent.name
-        ));
-    }
 }
 
 /// Links to more than can be watched leave what is behind them unprotected, which is for the user to know.
@@ -357,7 +344,7 @@ impl Found {
         if let Some(moved) = &moved {
             config.workspace = moved.workspace.to_string_lossy().into_owned();
         }
-        let guard = Guard::new(&config.prohibited_paths)?;
+        let guard = Arc::new(Guard::new(&config.prohibited_paths)?);
         let run_start = run.facts().start.clone();
         let (start, pins) = (run_start.tree.clone(), run_start.pins.clone());
         let commits = CommitWatch::since(repository::Head {
@@ -440,7 +427,7 @@ pub(crate) async fn go_on(
     live.record(services, Answer { money, ..resumed.into() }).await
 }
 
-/// Files were put back at the end, but history is the user's: work on top of a commit that must not be there is in vain.
+/// Files were put back at the end, but history is the user's: work on top of a commit that must not be there cannot be used.
 async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
     let committed = context.committed().await?;
     let Some((path, commit)) = committed.iter().find_map(|found| Some((&found.path, found.commit.as_ref()?))) else {

@@ -47,6 +47,8 @@ pub(crate) struct Context {
     pub(crate) root: PathBuf,
     pub(crate) repository: Option<Repository>,
     pub(crate) ground: Arc<Mutex<WorkspaceState>>,
+    /// What the agent may not write.
+    pub(crate) guard: Arc<Guard>,
     /// What every process of the loop may write besides what it works on, as far as it is there.
     writable: Vec<PathBuf>,
     /// What no process of the loop sees: the state, unless it lies where everybody may write, which is said at the start.
@@ -64,11 +66,11 @@ pub(crate) struct Context {
 /// What is read and put back in the workspace, one at a time.
 pub(crate) struct WorkspaceState {
     pub(crate) workspace: Workspace,
-    pub(crate) guard: Guard,
+    pub(crate) guard: Arc<Guard>,
     pub(crate) baseline: Baseline,
     /// What is committed while the loop runs.
     pub(crate) commits: CommitWatch,
-    /// What verdicts rest on; none in a loop that began before that was known, or that has nothing to check.
+    /// What verdicts depend on; none in a loop that began before that was known, or that has nothing to check.
     pub(crate) pinned: Option<Pinned>,
     /// Where isolated checks run.
     pub(crate) checkout: Option<Checkout>,
@@ -238,6 +240,7 @@ impl Context {
             files: ArtifactFiles::new(&folder),
             folder,
             root: ground.workspace.root().to_owned(),
+            guard: Arc::clone(&ground.guard),
             ground: Arc::new(Mutex::new(ground)),
             hold: lock.descriptors(),
             read_until: Mutex::default(),

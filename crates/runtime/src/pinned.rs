@@ -1,4 +1,4 @@
-//! What a loop's verdicts rest on besides their commands: found once at the start, kept beside the journal, compared with
+//! What a loop's verdicts depend on besides their commands: found once at the start, kept beside the journal, compared with
 //! what is there before every check. Changes nothing in the workspace.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use crate::home::Home;
 /// What was found at the start besides the pins, which are in the journal.
 const FOUND: &str = "found.json";
 
-/// What the verdicts of one loop rest on.
+/// What the verdicts of one loop depend on.
 pub(crate) struct Pinned {
     list: Vec<Pin>,
     pins: Pins,
@@ -49,7 +49,7 @@ struct Found {
 /// What is not as a verdict needs it.
 #[derive(Debug, Default)]
 pub(crate) struct Looked {
-    /// What the checks rest on and what was changed without permission.
+    /// What the checks depend on and what was changed without permission.
     pub(crate) tampered: Vec<Tamper>,
     /// What was changed with permission.
     pub(crate) allowed: Vec<String>,
@@ -74,7 +74,7 @@ pub struct Plan {
     pub examples: Vec<String>,
 }
 
-/// What the verdicts of a loop with this configuration would rest on.
+/// What the verdicts of a loop with this configuration would depend on.
 #[must_use]
 pub fn plan(config: &LoopConfig, environment: &[(OsString, OsString)], files: &[String]) -> Plan {
     let root = PathBuf::from(&config.workspace);
@@ -142,7 +142,7 @@ fn search_path(environment: &[(OsString, OsString)]) -> OsString {
 }
 
 impl Pinned {
-    /// Finds out what verdicts rest on, and keeps it as it is.
+    /// Finds out what verdicts depend on, and keeps it as it is.
     pub(crate) fn take(
         workspace: &mut Workspace,
         start: &TreeHash,

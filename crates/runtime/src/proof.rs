@@ -24,7 +24,7 @@ pub struct Finding {
     pub detail: String,
 }
 
-/// What a loop's verdict rests on, and whether that still stands.
+/// What a loop's verdict depends on, and whether that still stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Proof {
@@ -39,9 +39,9 @@ pub struct Proof {
     /// The tree that the last verdict is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeHash>,
-    /// Commands that the verdict rests on.
+    /// Commands that the verdict depends on.
     pub checks: Vec<String>,
-    /// What else it rests on, one sentence each.
+    /// What else it depends on, one sentence each.
     pub rests_on: Vec<String>,
     /// Events of the journal.
     pub events: u64,
@@ -140,7 +140,7 @@ impl Proof {
     }
 }
 
-/// What a verdict rests on besides its checks, one sentence each.
+/// What a verdict depends on besides its checks, one sentence each.
 fn rests_on(view: &RunView, certificate: &Certificate) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(pins) = &certificate.pins {

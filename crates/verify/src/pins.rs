@@ -1,4 +1,4 @@
-//! Says what a verdict rests on besides its commands, and compares files of which only parts count. Reads the workspace's
+//! Says what a verdict depends on besides its commands, and compares files of which only parts count. Reads the workspace's
 //! files and writes nothing; executes nothing.
 //!
 //! Pins are lines of a `.gitignore` with a kind: of several that match a path the last one counts, and a line that

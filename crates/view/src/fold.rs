@@ -92,7 +92,7 @@ fn compare(loop_id: LoopId, before: &Loop, after: &Loop, deltas: &mut Vec<Delta>
     }
     deltas.extend(new.alerted.difference(&old.alerted).map(|alert| Delta::Alerted { alert: *alert }));
     if let (None, Some(verdict)) = (&old.baseline, &new.baseline) {
-        deltas.push(Delta::BaselineFinished { verdict: Box::new(VerdictView::new(verdict)) });
+        deltas.push(Delta::BaselineFinished { verdict: Box::new(VerdictView::new(new, verdict)) });
     }
     if let Some(last) = new.last_iteration() {
         if new.iterations.len() > old.iterations.len() {

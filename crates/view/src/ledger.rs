@@ -39,21 +39,25 @@ pub fn ledger(view: &RunView) -> String {
         "| # | verdict | failing | files | cost | time | agent | note |\n|---|---|---|---|---|---|---|---|\n",
     );
     if let Some(baseline) = &view.baseline {
-        let (verdict, score) = (verdict(Some(baseline)), baseline.score);
-        let _ = writeln!(text, "| 0 | {verdict} | {score} | | | | | before the first iteration |");
+        let (verdict, failing) = (verdict(Some(baseline)), failing(baseline));
+        let _ = writeln!(text, "| 0 | {verdict} | {failing} | | | | | before the first iteration |");
     }
     view.iterations.iter().for_each(|iteration| text.push_str(&row(iteration)));
     text
 }
 
 fn row(view: &IterationView) -> String {
-    let failing = view.verdict.as_ref().map_or_else(String::new, |verdict| verdict.score.to_string());
+    let failing = view.verdict.as_ref().map_or_else(String::new, failing);
     let files = view.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string());
     let time = view.ended_at.filter(|_| view.worked > Millis(0)).map_or_else(String::new, |_| view.worked.to_string());
     let verdict = verdict(view.verdict.as_ref());
     let note = cell(&view.notes.join("; "));
     let (iteration, agent, cost) = (view.iteration, cell(&view.agent), view.cost);
     format!("| {iteration} | {verdict} | {failing} | {files} | {cost} | {time} | {agent} | {note} |\n")
+}
+
+fn failing(verdict: &VerdictView) -> String {
+    if verdict.incomplete { "?".to_owned() } else { verdict.score.to_string() }
 }
 
 fn verdict(verdict: Option<&VerdictView>) -> &'static str {

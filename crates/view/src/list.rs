@@ -42,6 +42,11 @@ pub struct ListEntry {
     #[serde(rename = "costUSD", with = "wire::dollars")]
     #[schemars(with = "f64")]
     pub cost: Money,
+    /// What it cost itself, in dollars: what a race cost is the sum of its candidates, which are listed too, so that this is zero
+    /// for a race and can be added up.
+    #[serde(default, rename = "ownCostUSD", with = "wire::dollars")]
+    #[schemars(with = "f64")]
+    pub own_cost: Money,
     /// Whether it completed and checks said so.
     pub verified: bool,
     /// When it started.

@@ -65,6 +65,7 @@ fn not_begun(race: &ListEntry, run: LoopId) -> ListEntry {
         reason: None,
         iterations: 0,
         cost: Money::ZERO,
+        own_cost: Money::ZERO,
         verified: false,
         ..race.clone()
     }

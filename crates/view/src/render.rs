@@ -72,6 +72,8 @@ pub fn iteration_found(iteration: &IterationView) -> String {
             Some(open) => format!("all checks pass ({passing} passing), but {open}"),
             None => format!("all checks pass ({passing} passing)"),
         },
+        (Some(doubt), _) if verdict.incomplete => format!("not all tests ran, and {doubt}"),
+        (None, _) if verdict.incomplete => "not all tests ran".to_owned(),
         (Some(doubt), _) => format!("{passing} passing, {failing} failing, but {doubt}"),
         (None, 0) => format!("{passing} passing, but something expected is missing"),
         (None, _) => format!("{passing} passing, {failing} failing"),

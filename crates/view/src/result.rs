@@ -177,3 +177,14 @@ pub struct CandidateView {
     /// Where its work is; gone for those that lost.
     pub workspace: String,
 }
+
+/// How many more tests pass at the end than at the start. Where not all tests ran, only that something failed is known: at the
+/// start that makes the figure at least zero, at the end at most.
+#[must_use]
+pub fn tests_fixed(start: Option<&VerdictView>, end: Option<&VerdictView>) -> i64 {
+    let failing = |verdict: Option<&VerdictView>| verdict.map_or(0, |verdict| i64::from(verdict.score));
+    let is_incomplete = |verdict: Option<&VerdictView>| verdict.is_some_and(|verdict| verdict.incomplete);
+    let least = if is_incomplete(start) { 0 } else { i64::MIN };
+    let most = if is_incomplete(end) { 0 } else { i64::MAX };
+    (failing(start) - failing(end)).clamp(least, most)
+}

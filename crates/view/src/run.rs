@@ -1,7 +1,7 @@
 //! A run as it is seen: its state in a few figures, and all of it.
 
 use ralph_engine::text::{self, Continuation};
-use ralph_engine::{IterationRecord, Loop, StartPoint, Stop};
+use ralph_engine::{Facts, IterationRecord, Loop, StartPoint, Stop};
 use ralph_model::{
     AbortCause, AbortReason, AgentRun, AgentSpec, Best, CheckOutcome, ErrorCause, Isolation, Iteration, LoopConfig,
     LoopId, Millis, Missing, Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire, Trouble,
@@ -102,7 +102,7 @@ pub struct RunState {
     #[serde(rename = "durationSeconds", with = "wire::seconds")]
     #[schemars(with = "f64")]
     pub duration: Millis,
-    /// What failed before the first iteration and after each; null where nothing was checked.
+    /// What failed before the first iteration and after each; null where nothing was checked or not all tests ran.
     pub failing: Vec<Option<u32>>,
     /// Passing checks alone will not complete it: the agent has to claim completion, too.
     pub needs_claim: bool,
@@ -192,16 +192,13 @@ fn status_of(outcome: &Outcome) -> RunStatus {
 
 fn failing(run: &Loop) -> Vec<Option<u32>> {
     // A verdict that did not pass has at least one failure, also where no test counts it.
-    let score = |verdict: &Verdict| verdict.failing().max(u32::from(!verdict.passed()));
     let facts = run.facts();
+    let score = |verdict: &Verdict| {
+        facts.could_be_counted(verdict).then(|| verdict.failing().max(u32::from(!verdict.passed())))
+    };
     let decided = facts.iterations.len().saturating_sub(usize::from(run.has_open_iteration()));
     let told = facts.iterations.iter().take(decided).filter(|record| !record.uncounted || record.verdict.is_some());
-    facts
-        .baseline
-        .iter()
-        .map(|verdict| Some(score(verdict)))
-        .chain(told.map(|record| record.verdict.as_ref().map(score)))
-        .collect()
+    facts.baseline.iter().map(score).chain(told.map(|record| record.verdict.as_ref().and_then(score))).collect()
 }
 
 /// All of a run.
@@ -272,7 +269,7 @@ impl RunView {
             kept: facts.kept.clone(),
             patch: facts.patch.clone(),
             replaced: facts.pinned_patch.clone(),
-            baseline: facts.baseline.as_ref().map(VerdictView::new),
+            baseline: facts.baseline.as_ref().map(|verdict| VerdictView::new(facts, verdict)),
             iterations: facts.iterations.iter().map(|record| IterationView::new(run, record)).collect(),
         }
     }
@@ -454,7 +451,7 @@ impl IterationView {
             open: text::why_open(run.facts()).filter(|_| is_decided),
             notes: render::notes(record),
             run: record.run.clone(),
-            verdict: record.verdict.as_ref().map(VerdictView::new),
+            verdict: record.verdict.as_ref().map(|verdict| VerdictView::new(run.facts(), verdict)),
         }
     }
 }
@@ -473,6 +470,10 @@ pub struct VerdictView {
     pub failing: u32,
     /// What iterations are compared by: failing tests and commands and unmet expectations.
     pub score: u32,
+    /// A failing check did not run all tests that it is known to have, such as one that did not compile: the figures are less
+    /// than what fails.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub incomplete: bool,
     /// Why the checks count for nothing although their commands may have passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
@@ -504,9 +505,9 @@ pub struct VerdictView {
 }
 
 impl VerdictView {
-    /// What the checks found.
+    /// What the checks found in a run of which this much is known.
     #[must_use]
-    pub fn new(verdict: &Verdict) -> Self {
+    pub fn new(facts: &Facts, verdict: &Verdict) -> Self {
         let (passing, failing) = verdict.tally();
         Self {
             tree: verdict.tree.clone(),
@@ -514,6 +515,7 @@ impl VerdictView {
             passing,
             failing,
             score: verdict.failing(),
+            incomplete: !facts.could_be_counted(verdict),
             doubt: verdict.doubt(),
             checks: verdict.checks.iter().map(CheckView::new).collect(),
             missing: verdict.missing.clone(),

@@ -29,7 +29,10 @@ fn loop_id() -> LoopId {
 
 /// Folds one journal: the run, and what each of its events sends to those who watch.
 fn fold(path: &Path) -> (RunFold, Vec<Update>) {
-    let text = std::fs::read_to_string(path).unwrap();
+    fold_text(&std::fs::read_to_string(path).unwrap())
+}
+
+fn fold_text(text: &str) -> (RunFold, Vec<Update>) {
     let (mut fold, mut updates): (Option<RunFold>, Vec<Update>) = (None, Vec::new());
     for (place, line) in text.lines().skip(1).enumerate() {
         let Line { at, version, event } = serde_json::from_str(line).unwrap();
@@ -143,6 +146,34 @@ fn the_end_is_sent_once_and_every_iteration_is_decided() {
         let started = deltas().filter(|delta| matches!(delta, Delta::IterationStarted { .. })).count();
         assert!(started >= fold.view().iterations.len(), "{}", path.display());
     }
+}
+
+#[test]
+fn a_check_that_ran_less_tests_than_it_has_gives_no_number() {
+    let journal = std::fs::read_to_string(folder().join("v4-b5-completed.jsonl")).unwrap();
+    let (counted, _) = fold_text(&journal);
+    assert_eq!(counted.state().failing[1], Some(1));
+    // The first iteration does not compile: its check fails without a test.
+    let mut lines: Vec<String> = journal.lines().map(str::to_owned).collect();
+    let checks = lines.iter_mut().find(|line| line.contains("checksFinished")).unwrap();
+    let mut line: Value = serde_json::from_str(checks).unwrap();
+    line["event"]["verdict"]["checks"][0].as_object_mut().unwrap().remove("tests").unwrap();
+    *checks = line.to_string();
+    let (fold, updates) = fold_text(&lines.join("\n"));
+    assert_eq!((fold.state().failing[0], fold.state().failing[1]), (Some(2), None));
+    let view = fold.view();
+    let verdict = view.iterations[0].verdict.as_ref().unwrap();
+    assert!(verdict.incomplete && !view.baseline.as_ref().unwrap().incomplete);
+    assert!(ralph_view::ledger(&view).contains("\n| 1 | fail | ? |"), "{}", ralph_view::ledger(&view));
+    assert!(watched(&updates).contains("iterationDecided: not all tests ran, although"), "{}", watched(&updates));
+    // Two failed at the start, one less after the first iteration, which is not known where not all tests ran.
+    let counted = counted.view().iterations[0].verdict.clone();
+    let (start, incomplete) = (view.baseline.as_ref(), Some(verdict));
+    assert_eq!(ralph_view::tests_fixed(start, counted.as_ref()), 1);
+    assert_eq!(ralph_view::tests_fixed(start, incomplete), 0);
+    assert_eq!(ralph_view::tests_fixed(incomplete, start), 0);
+    assert_eq!(ralph_view::tests_fixed(incomplete, None), 1);
+    assert_eq!(ralph_view::tests_fixed(None, incomplete), -1);
 }
 
 #[test]

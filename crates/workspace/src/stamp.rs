@@ -1,7 +1,7 @@
 //! What the file system says about a file, and when that is enough to know that it is unchanged.
 //!
 //! A file whose stamp is equal to the recorded one has the recorded content, unless it was *racy*: changed so shortly
-//! before it was read that another change could carry the same times. Racy files are read again. The judgement rests on
+//! before it was read that another change could carry the same times. Racy files are read again. The judgement depends on
 //! the change time, which a program cannot set, and not on the modification time, which it can.
 
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -22,7 +22,7 @@ use crate::screen::Screen;
 use ralph_host::agents::Readiness;
 use ralph_host::{Dirs, Host};
 
-/// What the examination rests on: values, so that it can be tried on any machine.
+/// What the examination depends on: values, so that it can be tried on any machine.
 pub(crate) struct Subject<'a> {
     /// Where Ralph keeps things.
     pub(crate) dirs: &'a Dirs,

@@ -1,4 +1,4 @@
-//! `ralph run --explain`: what would be run, what the verdict would rest on and what is kept out. Starts nothing.
+//! `ralph run --explain`: what would be run, what the verdict would depend on and what is kept out. Starts nothing.
 
 use std::fmt::Write as _;
 use std::path::Path;

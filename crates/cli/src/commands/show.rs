@@ -161,7 +161,7 @@ fn as_text(run: &RunView, stands: &str, candidates: &[ListEntry]) -> String {
             "0".into(),
             verdict(Some(baseline)).into(),
             baseline.passing.to_string(),
-            baseline.failing.to_string(),
+            failing(baseline),
             blank(),
             blank(),
             blank(),
@@ -175,7 +175,7 @@ fn as_text(run: &RunView, stands: &str, candidates: &[ListEntry]) -> String {
 }
 
 fn row(record: &IterationView) -> [String; 9] {
-    let tally = record.verdict.as_ref().map(|verdict| (verdict.passing, verdict.failing));
+    let found = record.verdict.as_ref();
     let mut notes = record.notes.clone();
     if record.claimed && !record.false_claim {
         notes.insert(0, "claimed".to_owned());
@@ -186,8 +186,8 @@ fn row(record: &IterationView) -> [String; 9] {
     [
         record.iteration.to_string(),
         verdict(record.verdict.as_ref()).to_owned(),
-        tally.map_or_else(String::new, |(passing, _)| passing.to_string()),
-        tally.map_or_else(String::new, |(_, failing)| failing.to_string()),
+        found.map_or_else(String::new, |verdict| verdict.passing.to_string()),
+        found.map_or_else(String::new, failing),
         record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string()),
         record.cost.to_string(),
         match record.ended_at {
@@ -198,6 +198,11 @@ fn row(record: &IterationView) -> [String; 9] {
         record.agent.clone(),
         notes.join("; "),
     ]
+}
+
+/// Failing tests; unknown where not all tests ran.
+fn failing(verdict: &VerdictView) -> String {
+    if verdict.incomplete { "?".to_owned() } else { verdict.failing.to_string() }
 }
 
 fn verdict(verdict: Option<&VerdictView>) -> &'static str {

@@ -1,4 +1,4 @@
-//! `ralph verify-run`: whether a loop's journal is the one that was written, and what its verdict rests on.
+//! `ralph verify-run`: whether a loop's journal is the one that was written, and what its verdict depends on.
 
 use ralph_runtime::{Proof, verify_run};
 

@@ -9,8 +9,8 @@ use ralph_model::{AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, M
 use ralph_process::{Network, Sandbox};
 use ralph_store::{Artifact, ArtifactKind};
 use ralph_view::Progress;
+use ralph_workspace::Repository;
 use ralph_workspace::repository::Head;
-use ralph_workspace::{Guard, Repository};
 
 use super::restore::with_committed;
 use super::{Answer, Context};
@@ -192,7 +192,7 @@ impl Context {
 
     /// What the agent may not write, for one that asks first.
     fn prohibited(&self, scratch: &Path) -> Result<Prohibited, Error> {
-        let guard = Guard::new(&self.config.prohibited_paths)?;
+        let guard = Arc::clone(&self.guard);
         let hook = match &self.services.hook {
             Some(hook) if !self.config.prohibited_paths.is_empty() => {
                 let list = scratch.join("prohibited.json");

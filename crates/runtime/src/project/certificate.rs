@@ -1,4 +1,4 @@
-//! What the end of a loop rests on, in one file that can be kept apart from the journal.
+//! What the end of a loop depends on, in one file that can be kept apart from the journal.
 
 use std::path::Path;
 use std::{fmt, fs};
@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::replace;
 use crate::perform::Context;
 
-/// What the end of a loop rests on.
+/// What the end of a loop depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Certificate {
@@ -23,7 +23,7 @@ pub(crate) struct Certificate {
     /// The tree that the last verdict is about.
     pub(crate) tree: Option<TreeHash>,
     pub(crate) checks: Vec<CertifiedCheck>,
-    /// What the verdict rests on besides the checks: how many pins, and their hash.
+    /// What the verdict depends on besides the checks: how many pins, and their hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pins: Option<CertifiedPins>,
     /// Pinned files that are not as they were at the start, with the user's permission.
@@ -115,7 +115,7 @@ pub(crate) struct CertifiedCheck {
     pub(crate) output_sha256: String,
 }
 
-/// What a verdict rests on besides its checks.
+/// What a verdict depends on besides its checks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CertifiedPins {

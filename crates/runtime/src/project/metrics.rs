@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_report::{Record, Status};
-use ralph_view::{RunResult, RunStatus, RunView};
+use ralph_view::{RunResult, RunStatus, RunView, tests_fixed};
 use ralph_workspace::OwnFolder;
 
 use super::in_its_place;
@@ -51,8 +51,6 @@ fn joined<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
 fn record(view: &RunView, result: &RunResult) -> Record {
     let files: std::collections::BTreeSet<&str> =
         view.runs().flat_map(|run| run.changed.iter().map(|change| change.path.as_str())).collect();
-    let failing_first = view.baseline.as_ref().map_or(0, |verdict| verdict.score);
-    let failing_last = result.verdict.as_ref().map_or(0, |verdict| verdict.score);
     Record {
         loop_id: result.loop_id,
         skill: view.config.skill.as_ref().map(|skill| skill.name.clone()),
@@ -69,7 +67,7 @@ fn record(view: &RunView, result: &RunResult) -> Record {
         cost: result.cost,
         duration: result.duration,
         files_modified: files.len() as u64,
-        tests_fixed: i64::from(failing_first) - i64::from(failing_last),
+        tests_fixed: tests_fixed(view.baseline.as_ref(), result.verdict.as_ref()),
         completion_promise_detected: view.iterations.iter().any(|iteration| iteration.claimed),
         verification_passed: result.verified,
         false_claims: result.false_claims,

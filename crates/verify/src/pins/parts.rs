@@ -66,7 +66,7 @@ pub struct Rest<'a> {
     pub others: &'a dyn Others,
 }
 
-/// Whether the parts of a file that a verdict rests on are as they were.
+/// Whether the parts of a file that a verdict depends on are as they were.
 ///
 /// What counts in a file follows from its name. A file whose parts nobody knows, or that could not be read before, counts
 /// as a whole.

@@ -21,7 +21,7 @@ pub struct Question<'a> {
     pub files: &'a [String],
 }
 
-/// What a verdict rests on.
+/// What a verdict depends on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// Which files, in order: of several that match the last one counts.
@@ -93,7 +93,7 @@ pub(crate) fn add(pins: &mut Vec<Pin>, kind: PinKind, why: &str, glob: impl Into
     }
 }
 
-/// What a verdict by these commands rests on.
+/// What a verdict by these commands depends on.
 ///
 /// The last pin that matches counts, so the order is from the lenient to the strict: tests, files of which parts count,
 /// files that the commands name, the user's own globs, what steers, what must not appear. Folders of packages and build

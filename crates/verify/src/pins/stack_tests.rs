@@ -1,4 +1,4 @@
-//! One table per kind of project: honest work is free, what a verdict rests on is not.
+//! One table per kind of project: honest work is free, what a verdict depends on is not.
 
 use crate::pins::testing::Little;
 use ralph_model::Runner;

@@ -79,8 +79,8 @@ impl Checkout {
         let mut left = HashMap::new();
         if is_known {
             for (cache, racy) in caches.iter().zip([false, true]) {
-                let all = load_cache(cache).into_all().into_iter();
-                left.extend(all.map(|(path, (stamp, id))| (path, Left { stamp, id, racy })));
+                let known = load_cache(cache);
+                left.extend(known.all().map(|(path, stamp, id)| (path.to_vec(), Left { stamp, id, racy })));
             }
         } else {
             write_durably(&known, text.as_bytes())?;

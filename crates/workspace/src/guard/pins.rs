@@ -1,4 +1,4 @@
-//! Pinned files: remembers what a verdict rests on, and says what of it is not as it was. Puts nothing back.
+//! Pinned files: remembers what a verdict depends on, and says what of it is not as it was. Puts nothing back.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::{Care, Guard, Unreadable, compare, judge};
 use crate::quote::{quote, unquote};
 use crate::{Error, Placement, Workspace};
 
-/// Globs that say which files a verdict rests on, each with what may not happen to them. They are read like the lines of
+/// Globs that say which files a verdict depends on, each with what may not happen to them. They are read like the lines of
 /// a `.gitignore`; the last one that matches a path decides.
 #[derive(Debug, Clone)]
 pub struct Pins {

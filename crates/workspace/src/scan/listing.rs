@@ -92,6 +92,7 @@ impl Scan<'_> {
             };
             directory.entries.push(Entry { name, node });
         }
+        directory.entries.shrink_to_fit();
         directory.entries.sort_by(Entry::order);
         let same = kept == before && directory.entries.len() == before;
         Ok(if same { Compared::Same } else { Compared::Changed })

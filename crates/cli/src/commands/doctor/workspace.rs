@@ -90,7 +90,7 @@ fn verification(subject: &Subject<'_>, workspace: &Path) -> Finding {
     }
 }
 
-/// What the verdict of the suggested check would rest on.
+/// What the verdict of the suggested check would depend on.
 fn protection(subject: &Subject<'_>, workspace: &Path) -> Option<Finding> {
     let best = detect(workspace).suggestions.into_iter().next()?;
     // Only the check and the place matter here.

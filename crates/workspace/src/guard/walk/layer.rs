@@ -20,7 +20,7 @@ const MAX_BYTES_BEHIND_LINKS: u64 = 256 << 20;
 pub(in crate::guard) enum Sort {
     /// An agent must leave them alone: permissions of folders count, and a link that leads to too much is refused.
     Prohibited,
-    /// A verdict rests on them: every link is known, and what is too much is not watched.
+    /// A verdict depends on them: every link is known, and what is too much is not watched.
     Pinned,
 }
 
