@@ -18,7 +18,7 @@ const ROUNDS: usize = 1000;
 
 type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result {
     let place = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = tempfile::TempDir::new_in(place)?;
