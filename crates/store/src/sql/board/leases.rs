@@ -26,8 +26,9 @@ pub(super) struct Heads {
 pub(super) async fn heads(session: &mut Session<'_>, claim: &Claim) -> Result<Heads> {
     let mut values: Vec<Value> = values![claim.at];
     // Repeats the condition of the index literally, or SQLite does not use it. A held task has no place in a queue.
-    let mut sql = "SELECT '' AS queue, CAST(0 AS BIGINT) AS priority, '' AS id WHERE EXISTS (SELECT 1 FROM tasks \
-         WHERE lease_until IS NOT NULL AND lease_until <= $1)"
+    // The earliest lease by its order: PostgreSQL would read the whole table for a condition that it has no statistics of.
+    let mut sql = "SELECT '' AS queue, CAST(0 AS BIGINT) AS priority, '' AS id WHERE (SELECT lease_until FROM tasks \
+         WHERE lease_until IS NOT NULL ORDER BY lease_until LIMIT 1) <= $1"
         .to_owned();
     for queue in queues(claim) {
         values.push(queue.into());
@@ -211,7 +212,8 @@ pub(super) async fn release(session: &mut Session<'_>, lease: TaskLease, at: Tim
 
 /// Whether some lease expired.
 pub(super) async fn has_expired(session: &mut Session<'_>, at: Timestamp) -> Result<bool> {
-    let one = "SELECT epoch FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1 LIMIT 1";
+    let one =
+        "SELECT epoch FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1 ORDER BY lease_until LIMIT 1";
     Ok(session.row(one, values![at]).await?.is_some())
 }
 
