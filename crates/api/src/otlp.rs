@@ -98,7 +98,7 @@ fn pairs(text: &str) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// What somebody is told once when spans cannot be sent.
+/// Called once, with the reason, when spans cannot be sent.
 pub type OnFailure = Arc<dyn Fn(String) + Send + Sync>;
 
 enum Message {

@@ -7,7 +7,7 @@ use ralph_model::{Millis, Remedy, Timestamp, Trouble};
 /// How often a request is sent at most.
 const TRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Whoever says to wait longer is asked again by the person, not by a program that seems to hang.
+/// A service that asks for a longer wait is an error: a program that waits longer seems to hang.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// The wait before the next try after `tries` ones; none when there is no use in one.

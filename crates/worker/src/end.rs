@@ -43,7 +43,7 @@ impl Job<'_> {
                 }
                 self.completion(&result, branch, unpushed)
             }
-            // The server or the journal is the other worker's by now, or this worker ends: whoever is next continues.
+            // Another worker has the task by now, or this worker ends: the next one continues.
             Err(_) if interruption == Some(Interruption::Stopping) => return self.release().await,
             Err(error @ (Error::Store(_) | Error::Server(_)))
             | Err(error @ Error::Runtime(ralph_runtime::Error::Store(_))) => {

@@ -83,7 +83,7 @@ impl Keeper {
         });
     }
 
-    /// Renews the lease well before it expires. A server that does not answer is asked again: nobody else can take the task then.
+    /// Renews the lease well before it expires. A server that does not answer is asked again: while it is away, no other worker can claim the task.
     async fn renew(&self) {
         let every = Duration::from_secs(u64::from(self.seconds)) / 6;
         let mut timer = tokio::time::interval(every.clamp(Duration::from_millis(500), Duration::from_secs(10)));

@@ -47,7 +47,7 @@ pub struct WorkerOptions {
     pub lease_seconds: u32,
     /// The time.
     pub now: fn() -> Timestamp,
-    /// Who is told what happens.
+    /// Receives what happens.
     pub report: Arc<dyn Fn(WorkerEvent)>,
     /// Ends the worker: its tasks are released.
     pub stop: CancellationToken,
@@ -157,7 +157,7 @@ impl Worker {
         while !self.stop.is_cancelled() {
             let claimed = tokio::select! {
                 biased;
-                // The server gives a task back whose answer nobody takes.
+                // The server takes a task back when its answer is not read.
                 () = self.stop.cancelled() => return,
                 claimed = self.client.poll(&poll) => claimed,
             };

@@ -27,7 +27,7 @@ fn a_second_start_is_refused_at_once_and_told_who_was_first() {
         let start = Instant::now();
         let second = user.ralph(repo.path(), &words).with_code(2);
         let took = start.elapsed();
-        // Nobody is waited for: a lock that a dead Ralph left behind is, for ten seconds.
+        // At once: only the lock of a dead process is waited for, for ten seconds.
         assert!(took < Duration::from_secs(9), "refused after {took:?}");
         for part in [loop_id.as_str(), &first.id().to_string(), "ralph stop"] {
             assert!(second.stderr.contains(part), "no `{part}` in {}", second.stderr);

@@ -8,7 +8,7 @@ use crate::conversation::{
     Answer, Arguments, Delta, Message, Opaque, Part, Protocol, Request, StopReason, ToolCall, ToolResult,
 };
 
-/// Below this a prompt is not cached by any model, so that a mark would be in vain. About 1,024 tokens.
+/// No model caches a shorter prompt, so a shorter one gets no mark. About 1,024 tokens.
 const LEAST_CACHED: usize = 4096;
 /// The service allows four marks: one for the tools and the system prompt, the others for the newest messages.
 const MARKED_MESSAGES: usize = 2;

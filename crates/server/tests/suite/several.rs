@@ -45,7 +45,7 @@ async fn what_one_server_writes_reaches_the_callers_of_the_other() {
     assert_eq!(next().await.unwrap().kind, "completed");
     assert_eq!(next().await, None);
 
-    // A run that begins through one store goes on through the other.
+    // A run that begins through one store continues through the other.
     let (store, other) = (here.store(None, PATIENCE), there.store(None, PATIENCE));
     let (lease, head) = store.create_run(new_run(id(1)), numbered(1)).await.unwrap();
     other.append(lease, head.seq, events(2..=2)).await.unwrap();

@@ -168,7 +168,7 @@ async fn a_server_that_starts_again_is_waited_for() {
     let again = Running::listening(database, place.folder.clone(), ralph_server::Limits::default(), address).await;
     assert_eq!(appending.await.unwrap().unwrap().seq, Seq(2));
     assert_eq!(again.database.store.journal(id(1)).await.unwrap().len(), 2);
-    // Nobody is there at all: an error that says so, after the time that was given.
+    // No server listens there: an error that says so, after the time that was given.
     let none = Client::new("http://127.0.0.1:1", &admin).unwrap().store(None, Duration::from_millis(300));
     let error = none.run(id(1)).await.unwrap_err();
     assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");

@@ -242,7 +242,7 @@ async fn devices_that_hold_something_are_out_of_reach() {
 async fn without_anything_writable_nothing_can_be_written() {
     for level in levels() {
         let cell = Cell::new(&level);
-        // Not there before, whoever else runs this test.
+        // A name of its own, so that another run of this test cannot have made it.
         let escaped = format!("/tmp/ralph-escaped-{}", std::process::id());
         let mut spec = cell.spec(&format!("echo x > file; echo x > {escaped}; echo done"));
         let sandbox = spec.sandbox.as_mut().unwrap();
