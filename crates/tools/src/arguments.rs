@@ -2,8 +2,14 @@
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+/// No arguments at all.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
 
 /// The schema of a type, without what only people need: a model pays for each word of it.
 pub(crate) fn schema<A: JsonSchema>() -> Value {

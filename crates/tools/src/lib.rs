@@ -6,8 +6,10 @@
 
 mod arguments;
 mod files;
+mod git;
 mod outcome;
 mod registry;
+mod shell;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,6 +20,7 @@ use serde_json::Value;
 
 pub use outcome::{MAX_TEXT, Outcome};
 use registry::Registry;
+pub use shell::Shell;
 
 /// What a call of a tool does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,6 +68,8 @@ pub struct Services {
     pub prohibited: Matcher,
     /// Takes secrets out of what the model sees.
     pub redactor: Arc<Redactor>,
+    /// Runs programs: for `bash_execute` and the `git_` tools.
+    pub shell: Option<Shell>,
 }
 
 impl std::fmt::Debug for Services {
@@ -82,6 +87,14 @@ impl Services {
             workspace: base.directory.clone(),
             prohibited: Arc::clone(&base.prohibited.matches),
             redactor: Arc::clone(&base.redactor),
+            shell: Some(Shell {
+                supervisor: Arc::clone(&services.supervisor),
+                environment: base.environment.clone(),
+                sandbox: base.sandbox.clone(),
+                logs: base.log.with_extension("tools"),
+                idle: base.idle,
+                hold: base.hold.clone(),
+            }),
         }
     }
 }
@@ -101,6 +114,10 @@ impl Tools {
     pub fn new(services: Services) -> std::io::Result<Self> {
         let mut registry = Registry::default();
         files::register(&mut registry, &services)?;
+        if let Some(shell) = services.shell.map(Arc::new) {
+            shell::register(&mut registry, &shell, &services.workspace);
+            git::register(&mut registry, &shell, services.workspace);
+        }
         Ok(Self { registry, redactor: services.redactor })
     }
 

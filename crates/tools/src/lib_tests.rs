@@ -26,6 +26,7 @@ impl Lab {
             workspace: folder.path().join("work"),
             prohibited: is_prohibited,
             redactor: Arc::new(Redactor::new([("TOKEN", "correct-horse-battery")])),
+            shell: None,
         };
         Self { tools: Tools::new(change(services)).unwrap(), folder }
     }

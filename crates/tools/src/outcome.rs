@@ -37,6 +37,10 @@ impl Outcome {
         Self { success: false, ..Self::noted(why) }
     }
 
+    pub(crate) fn with_id(self, id: impl Into<String>, next_step: impl Into<String>) -> Self {
+        Self { external_id: Some(id.into()), next_step: Some(next_step.into()), ..self }
+    }
+
     /// As it may be kept and shown.
     pub(crate) fn cleaned(self, redactor: &Redactor) -> Self {
         let line = |text: String| {

@@ -30,7 +30,7 @@ fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// `1 line`, `2 lines`.
-fn count(number: usize, what: &str) -> String {
+pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
