@@ -72,13 +72,16 @@ impl<'a> Job<'a> {
         let folder = worker.host.dirs.state.join("tasks").join(work.task.id.to_string());
         let mut host = worker.host.clone();
         let text = |path: &Path| path.to_string_lossy().into_owned();
+        let variables = vec![
+            ("RALPH_TASK_ID".to_owned(), work.task.id.to_string()),
+            ("RALPH_SERVER".to_owned(), worker.client.server().to_owned()),
+            ("RALPH_TOKEN".to_owned(), work.token.clone()),
+            ("RALPH_STATE_DIR".to_owned(), text(&folder)),
+        ];
+        let mcp_server = Some(host.mcp_server(variables.iter().map(|(name, _)| name.clone()).collect()));
         host.for_agents = ForAgents {
-            variables: vec![
-                ("RALPH_TASK_ID".to_owned(), work.task.id.to_string()),
-                ("RALPH_SERVER".to_owned(), worker.client.server().to_owned()),
-                ("RALPH_TOKEN".to_owned(), work.token.clone()),
-                ("RALPH_STATE_DIR".to_owned(), text(&folder)),
-            ],
+            variables,
+            mcp_server,
             writable: vec![folder.clone()],
             signals: AgentSignals { claimed: None, context_full: Some(context_full.subscribe()) },
         };
