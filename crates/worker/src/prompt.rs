@@ -59,4 +59,4 @@ pub(crate) fn promise_tag(task: &Task) -> String {
 
 #[cfg(test)]
 #[path = "prompt_tests.rs"]
-mod tests;
+pub(crate) mod tests;
