@@ -2,6 +2,7 @@
 //!
 //! Only what works is listed: anything else is an error with exit code 2, never a silent no-op.
 
+mod activation;
 mod history;
 mod layer;
 mod mcp;
@@ -13,6 +14,7 @@ mod skills;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use activation::DoArgs;
 pub(crate) use history::{
     DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
     VerifyRunArgs,
@@ -69,6 +71,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start a loop: run an agent until the checks pass or a limit is reached
     Run(Box<RunArgs>),
+    /// Decide whether a request is work for a loop, say so, and carry it out
+    ///
+    /// It loops when a verification command is known or detected, the request is a specific feature, bug or refactoring, its risk is not
+    /// high (authentication, payments, migrations, production data) and the skill supports loops. Else the agent runs once. Without
+    /// limits of your own a loop gets 10 iterations and $5.00.
+    Do(Box<DoArgs>),
     /// Continue a loop that was interrupted or reached a limit
     Resume(ResumeArgs),
     /// List loops, newest first

@@ -134,6 +134,7 @@ fn require_descriptors() -> anyhow::Result<()> {
 async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match command {
         Command::Run(args) => commands::run::run(*args, around, screen).await,
+        Command::Do(args) => commands::activation::run(*args, around, screen).await,
         Command::Resume(args) => commands::resume::run(args, around, screen).await,
         Command::List(args) => commands::list::run(args, around, screen).await,
         Command::Show(args) => commands::show::run(args, around, screen).await,
@@ -174,7 +175,8 @@ fn is_unquoted_objective(error: &clap::Error, command: Option<&OsStr>) -> bool {
         Some(ContextValue::String(argument)) => argument,
         _ => return false,
     };
-    command == Some("run".as_ref()) && error.kind() == ErrorKind::UnknownArgument && !stray.starts_with('-')
+    let takes_objective = command == Some("run".as_ref()) || command == Some("do".as_ref());
+    takes_objective && error.kind() == ErrorKind::UnknownArgument && !stray.starts_with('-')
 }
 
 /// A line that works, for the command that was meant: the first example of its help.
