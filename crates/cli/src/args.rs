@@ -4,6 +4,7 @@
 
 mod activation;
 mod history;
+mod install;
 mod layer;
 mod mcp;
 mod run;
@@ -19,6 +20,7 @@ pub(crate) use history::{
     DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
     VerifyRunArgs,
 };
+pub(crate) use install::{ClientWord, InstallArgs, ScopeWord};
 pub(crate) use mcp::McpArgs;
 pub(crate) use run::{RunArgs, ScreenArgs};
 pub(crate) use server::{
@@ -128,6 +130,12 @@ pub(crate) enum Command {
     /// needs approval for is refused until `ralph trust` approved it. The tools for tasks need a server: --server and --token, or
     /// RALPH_SERVER and RALPH_TOKEN.
     Mcp(McpArgs),
+    /// Add Ralph to a coding agent: the command /ralph, hooks and the MCP server
+    ///
+    /// Shows what would change in its settings and asks first. Comments and order stay. What cannot be changed safely is refused.
+    Install(InstallArgs),
+    /// Remove from a coding agent exactly what `ralph install` added
+    Uninstall(InstallArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),
 }

@@ -12,6 +12,7 @@ pub(crate) mod follow;
 pub(crate) mod guard;
 pub(crate) mod hook;
 pub(crate) mod init;
+pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod mcp;

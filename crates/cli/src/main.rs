@@ -21,6 +21,7 @@ use ralph_model::{ConfigError, exit_code};
 
 use crate::args::{Cli, Command};
 use crate::commands::doctor;
+use crate::commands::install::Direction;
 use crate::input::{is_interactive, now};
 use crate::screen::{Screen, ask_at_terminal, told};
 use ralph_host::{GUARD, Host, REAPER};
@@ -158,6 +159,8 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
         Command::Task(args) => commands::task::run(args, around, screen).await,
         Command::Token(args) => commands::token::run(args, around, screen).await,
         Command::Mcp(args) => commands::mcp::run(&args, around.clone()).await,
+        Command::Install(args) => commands::install::run(&args, Direction::Install, around, screen),
+        Command::Uninstall(args) => commands::install::run(&args, Direction::Uninstall, around, screen),
         Command::Demo(args) => commands::demo::run(args, around.clone(), screen).await,
         Command::Report(_) | Command::Completions(_) | Command::Hook(_) => {
             unreachable!("these need no runtime and were answered above")

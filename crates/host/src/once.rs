@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
 use ralph_config::{Inputs, Layers, RunSettings, resolve};
-use ralph_model::{AgentEvent, AgentSpec, LoopConfig, Sandboxing};
-use ralph_process::{Network, Sandbox, Supervisor};
+use ralph_model::{AgentEvent, AgentSpec, ConfigError, LoopConfig, Sandboxing};
+use ralph_process::{Files, Network, Sandbox, Supervisor};
 
 use crate::{Error, Host, RunRequest, environment, sandbox, workspace};
 
@@ -47,6 +47,9 @@ impl Host {
         };
         let layers = Layers { caller: &request.settings, repository: None, user: &user };
         let resolved = resolve(layers, inputs)?;
+        if resolved.config.sandbox == Sandboxing::Require && matches!(self.level().files, Files::Open { .. }) {
+            return Err(ConfigError::new("sandbox", "this machine has none", "on, or off").into());
+        }
         Ok(OnePass { config: resolved.config.into_inner(), settings: resolved.settings })
     }
 
@@ -107,11 +110,10 @@ impl Host {
         writable.extend(sandbox::settings(&config.agent, |name| self.variable(name)));
         writable.extend(config.writable.iter().map(PathBuf::from));
         let writable = writable.into_iter().filter_map(|path| path.canonicalize().ok()).collect();
-        Some(Sandbox {
-            writable,
-            hidden: vec![self.dirs.state.clone()],
-            network: Network::Allowed,
-            level: self.level(),
-        })
+        let hidden = vec![self.dirs.state.clone()];
+        let sandbox = Sandbox { writable, hidden, network: Network::Allowed, level: self.level() };
+        // As in a loop: where the state lies below something that is writable, it cannot be hidden.
+        let is_kept = config.sandbox == Sandboxing::Require || sandbox.check().is_ok();
+        Some(if is_kept { sandbox } else { Sandbox { hidden: Vec::new(), ..sandbox } })
     }
 }
