@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ralph_model::{ConfigError, Skill};
 
 use crate::{Key, Links, hash, read};
-use front_matter::FrontMatter;
+pub use front_matter::FrontMatter;
 
 /// The skill that a stalled loop switches to.
 pub const DEEP_DEBUG: &str = "systematic-debugging";

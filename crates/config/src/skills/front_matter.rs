@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// Keys and values between two lines of `---`.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct FrontMatter {
+pub struct FrontMatter {
     values: BTreeMap<String, Value>,
 }
 
@@ -17,7 +17,7 @@ enum Value {
 
 impl FrontMatter {
     /// Splits a file into its head and the text after it. A file without a head is all text.
-    pub(super) fn split(file: &str) -> Result<(Self, &str), String> {
+    pub fn split(file: &str) -> Result<(Self, &str), String> {
         let file = file.strip_prefix('\u{feff}').unwrap_or(file);
         let mut rest = file;
         if next_line(&mut rest) != Some("---") {
@@ -34,7 +34,7 @@ impl FrontMatter {
     }
 
     /// The text of a key, when it has one that is not empty.
-    pub(super) fn text(&self, key: &str) -> Option<String> {
+    pub fn text(&self, key: &str) -> Option<String> {
         match self.values.get(key)? {
             Value::Text(text) => Some(text.clone()).filter(|text| !text.is_empty()),
             Value::List(_) => None,
@@ -42,7 +42,7 @@ impl FrontMatter {
     }
 
     /// The list of a key; a single text is a list of one.
-    pub(super) fn list(&self, key: &str) -> Vec<String> {
+    pub fn list(&self, key: &str) -> Vec<String> {
         match self.values.get(key) {
             Some(Value::List(items)) => items.clone(),
             Some(Value::Text(text)) if !text.is_empty() => vec![text.clone()],
