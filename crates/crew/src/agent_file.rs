@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_config::skills::FrontMatter;
+use ralph_config::skills::split_front_matter;
 use ralph_config::{Links, read};
 use ralph_engine::Conduct;
 use ralph_model::{Domain, ModelTier};
@@ -71,6 +71,22 @@ pub struct AgentFile {
     pub prompt: String,
 }
 
+/// What stands before the prompt.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Head {
+    name: Option<String>,
+    description: String,
+    role: Option<Role>,
+    domain: Option<Domain>,
+    tier: Option<ModelTier>,
+    model: Option<String>,
+    fallback: Option<String>,
+    tools: Vec<String>,
+    max_turns: Option<u32>,
+    max_tool_calls: Option<u32>,
+}
+
 /// A file that is no agent.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", .path.display())]
@@ -87,49 +103,30 @@ impl AgentFile {
     /// # Errors
     /// One sentence about what is wrong.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let (front, body) = FrontMatter::split(text)?;
+        let (head, body) = split_front_matter::<Head>(text)?;
         let prompt = body.trim().to_owned();
         if prompt.is_empty() {
             return Err("has no prompt after its front matter".to_owned());
         }
-        let own = front.text("name").unwrap_or_else(|| name.to_owned()).to_ascii_lowercase();
+        let own = head.name.unwrap_or_else(|| name.to_owned()).to_ascii_lowercase();
         let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if own.is_empty() || !own.chars().all(is_word) {
             return Err(format!("`{own}` cannot be the name of an agent: use letters, digits, `-` and `_`"));
         }
-        let role = match front.text("role").as_deref() {
-            Some("coordinator") => Role::Coordinator,
-            Some("acting") | None => Role::Acting,
-            Some("talking") => Role::Talking,
-            Some(other) => return Err(format!("role is `{other}`: use coordinator, acting or talking")),
-        };
-        let domain = match front.text("domain").as_deref() {
-            Some("development") | None => Domain::Development,
-            Some("communication") => Domain::Communication,
-            Some("research") => Domain::Research,
-            Some(other) => return Err(format!("domain is `{other}`: use development, communication or research")),
-        };
-        let tier = match front.text("tier").as_deref() {
-            Some("standard") | None => ModelTier::Standard,
-            Some("fast") => ModelTier::Fast,
-            Some(other) => return Err(format!("tier is `{other}`: use fast or standard")),
-        };
-        let number = |key: &str| match front.text(key).map(|text| (text.parse::<u32>(), text)) {
-            None => Ok(None),
-            Some((Ok(number), _)) if number > 0 => Ok(Some(number)),
-            Some((_, text)) => Err(format!("{key} is `{text}`: use a whole number from 1 on")),
-        };
+        if head.max_turns == Some(0) || head.max_tool_calls == Some(0) {
+            return Err("maxTurns and maxToolCalls are whole numbers from 1 on".to_owned());
+        }
         Ok(Self {
             name: own,
-            description: front.text("description").unwrap_or_default(),
-            role,
-            domain,
-            tier,
-            model: front.text("model"),
-            fallback: front.text("fallback"),
-            tools: front.list("tools"),
-            max_turns: number("maxTurns")?.unwrap_or(DEFAULT_TURNS),
-            max_tool_calls: number("maxToolCalls")?,
+            description: head.description,
+            role: head.role.unwrap_or(Role::Acting),
+            domain: head.domain.unwrap_or(Domain::Development),
+            tier: head.tier.unwrap_or(ModelTier::Standard),
+            model: head.model,
+            fallback: head.fallback,
+            tools: head.tools,
+            max_turns: head.max_turns.unwrap_or(DEFAULT_TURNS),
+            max_tool_calls: head.max_tool_calls,
             prompt,
         })
     }
@@ -197,8 +194,8 @@ mod tests {
         assert_eq!((devo.max_turns, devo.prompt.as_str(), devo.tools.len()), (3, "Be quick.", 1));
         assert_eq!(agents.len(), 5);
         for (text, why) in [
-            ("---\nrole: boss\n---\nx", "role is `boss`"),
-            ("---\nmaxTurns: 0\n---\nx", "maxTurns is `0`"),
+            ("---\nrole: boss\n---\nx", "boss"),
+            ("---\nmaxTurns: 0\n---\nx", "maxTurns and maxToolCalls"),
             ("---\nname: a/b\n---\nx", "cannot be the name"),
             ("---\nname: a\n---\n", "has no prompt"),
         ] {
