@@ -17,11 +17,12 @@ fn turn(conversation: &mut Conversation, number: usize, bytes: usize) {
 }
 
 fn pins(conversation: &Conversation) -> Vec<&str> {
-    let pin = |message| match message {
-        &Message::System(ref text) => Some(text.as_str()),
+    let messages = conversation.messages().iter();
+    let pins = messages.filter_map(|message| match message {
+        Message::System(text) => Some(text.as_str()),
         _ => None,
-    };
-    conversation.messages().iter().filter_map(pin).collect()
+    });
+    pins.collect()
 }
 
 /// Every result follows the call that it belongs to: a service refuses anything else.

@@ -27,4 +27,4 @@ pub use meta::is_meta;
 pub use result::{CrewResult, CrewStatus, DelegationView};
 pub use stream::StreamEvent;
 pub use tooling::{ToolEffect, ToolOutcome, ToolSpec};
-pub use worker::{AskModel, CallTool, ModelAsk, ToolRun, WatchAnswer, Worker};
+pub use worker::{AskModel, CallTool, ModelAsk, ModelName, Tell, ToolRun, WatchAnswer, Worker};

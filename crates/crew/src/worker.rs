@@ -71,6 +71,12 @@ pub type WatchAnswer = Arc<dyn Fn(Watch) + Send + Sync>;
 /// Asks a model.
 pub type AskModel = Arc<dyn Fn(ModelAsk, WatchAnswer) -> BoxFuture<'static, Result<Asked, Failed>> + Send + Sync>;
 
+/// The name of the model that an agent asks; the fast one if that is wanted.
+pub type ModelName = Arc<dyn Fn(&AgentFile, bool) -> String + Send + Sync>;
+
+/// Takes what happens.
+pub type Tell = Arc<dyn Fn(StreamEvent) + Send + Sync>;
+
 /// A call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolRun {
@@ -93,7 +99,7 @@ pub struct Worker {
     /// Asks a model.
     pub ask: AskModel,
     /// The name of the model that an agent asks, for its price.
-    pub model_name: Arc<dyn Fn(&AgentFile, bool) -> String + Send + Sync>,
+    pub model_name: ModelName,
     /// Calls a tool.
     pub call: CallTool,
     /// The tools that there are.
@@ -101,7 +107,7 @@ pub struct Worker {
     /// What tokens cost.
     pub prices: Arc<PriceList>,
     /// Who watches.
-    pub tell: Arc<dyn Fn(StreamEvent) + Send + Sync>,
+    pub tell: Tell,
     /// What stands before the key of each call: the run.
     pub key: String,
 }

@@ -63,14 +63,14 @@ impl Crew {
     /// Ends the turn. The conversation stays valid, so that it can be continued: every call has a result.
     pub(super) fn end(&mut self, outcome: CrewOutcome) -> Vec<CrewEffect> {
         self.frames.retain(|id, _| *id == FrameId::ROOT);
-        if let Some(root) = self.frames.get_mut(&FrameId::ROOT) {
-            if let FrameState::Calling { calls } = std::mem::replace(&mut root.state, FrameState::Idle) {
-                let result = |call: Call| match call.state {
-                    CallState::Done(result) => result,
-                    _ => error_result(&call.tool, "not finished: the turn was ended".to_owned()),
-                };
-                root.conversation.push(Message::Results(calls.into_iter().map(result).collect()));
-            }
+        if let Some(root) = self.frames.get_mut(&FrameId::ROOT)
+            && let FrameState::Calling { calls } = std::mem::replace(&mut root.state, FrameState::Idle)
+        {
+            let result = |call: Call| match call.state {
+                CallState::Done(result) => result,
+                _ => error_result(&call.tool, "not finished: the turn was ended".to_owned()),
+            };
+            root.conversation.push(Message::Results(calls.into_iter().map(result).collect()));
         }
         self.phase = Phase::Done(outcome.clone());
         let mut effects = vec![CrewEffect::StopRunning];
