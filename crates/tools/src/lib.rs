@@ -1,0 +1,144 @@
+//! Tools that a model calls: files, commands, git, memory, tasks, messages, the web, and those of MCP servers.
+//!
+//! A tool without its service is not listed. A call never fails in the sense of Rust: a bad argument, an error of the system or
+//! a time limit is an [`Outcome`] that says so. Whether a call may be made is the caller's decision: one whose effect is
+//! [`Effect::Outward`] needs a person's approval first, and its key has to be recorded before it is made.
+
+mod arguments;
+mod files;
+mod git;
+mod outcome;
+mod registry;
+mod shell;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ralph_agents::{AgentServices, Matcher, StopSignal};
+use ralph_text::Redactor;
+use serde_json::Value;
+
+pub use outcome::{MAX_TEXT, Outcome};
+use registry::Registry;
+pub use shell::Shell;
+
+/// What a call of a tool does to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Only looks.
+    Reads,
+    /// Changes files of the workspace, or what Ralph keeps.
+    Writes,
+    /// Runs a program.
+    Runs,
+    /// Reaches other people or machines: needs an approval and an idempotency key.
+    Outward,
+}
+
+/// What a model is told about a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spec {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON schema of its arguments.
+    pub schema: Value,
+    /// What a call does.
+    pub effect: Effect,
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The tool.
+    pub name: &'a str,
+    /// A JSON object.
+    pub arguments: &'a Value,
+    /// The idempotency key: a second call with the same key has no second effect.
+    pub key: &'a str,
+}
+
+/// What tools are built from. A tool whose service is none is not listed.
+#[derive(Clone)]
+pub struct Services {
+    /// The folder that the files are in.
+    pub workspace: PathBuf,
+    /// The glob that prohibits a path, absolute or relative to the workspace.
+    pub prohibited: Matcher,
+    /// Takes secrets out of what the model sees.
+    pub redactor: Arc<Redactor>,
+    /// Runs programs: for `bash_execute` and the `git_` tools.
+    pub shell: Option<Shell>,
+}
+
+impl std::fmt::Debug for Services {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Services").field("workspace", &self.workspace).finish_non_exhaustive()
+    }
+}
+
+impl Services {
+    /// What the tools of an agent without a process need, confined as a process of an agent is.
+    #[must_use]
+    pub fn new(services: &AgentServices) -> Self {
+        let base = &services.base;
+        Self {
+            workspace: base.directory.clone(),
+            prohibited: Arc::clone(&base.prohibited.matches),
+            redactor: Arc::clone(&base.redactor),
+            shell: Some(Shell {
+                supervisor: Arc::clone(&services.supervisor),
+                environment: base.environment.clone(),
+                sandbox: base.sandbox.clone(),
+                logs: base.log.with_extension("tools"),
+                idle: base.idle,
+                hold: base.hold.clone(),
+            }),
+        }
+    }
+}
+
+/// The tools that can be called.
+#[derive(Debug)]
+pub struct Tools {
+    registry: Registry,
+    redactor: Arc<Redactor>,
+}
+
+impl Tools {
+    /// The tools of these services.
+    ///
+    /// # Errors
+    /// When the workspace cannot be opened.
+    pub fn new(services: Services) -> std::io::Result<Self> {
+        let mut registry = Registry::default();
+        files::register(&mut registry, &services)?;
+        if let Some(shell) = services.shell.map(Arc::new) {
+            shell::register(&mut registry, &shell, &services.workspace);
+            git::register(&mut registry, &shell, services.workspace);
+        }
+        Ok(Self { registry, redactor: services.redactor })
+    }
+
+    /// What a model is told about each tool.
+    #[must_use]
+    pub fn specs(&self) -> &[Spec] {
+        self.registry.specs()
+    }
+
+    /// What a model is told about one tool.
+    #[must_use]
+    pub fn spec(&self, name: &str) -> Option<&Spec> {
+        self.specs().iter().find(|spec| spec.name == name)
+    }
+
+    /// Calls a tool. `stop` ends a call that takes long.
+    pub async fn call(&self, call: Call<'_>, stop: &StopSignal) -> Outcome {
+        self.registry.call(call, stop).await.cleaned(&self.redactor)
+    }
+}
+
+#[cfg(test)]
+#[path = "lib_tests.rs"]
+mod tests;
