@@ -13,6 +13,7 @@ use ralph_model::{ConfigError, Skill};
 use crate::{Key, Links, hash, read};
 pub use check::{Problem, check, template};
 use front_matter::FrontMatter;
+pub use front_matter::split as split_front_matter;
 
 /// The skill that a stalled loop switches to.
 pub const DEEP_DEBUG: &str = "systematic-debugging";

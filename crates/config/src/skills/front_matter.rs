@@ -2,6 +2,7 @@
 //! ignored.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// The keys that Ralph reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -24,18 +25,8 @@ pub(super) enum OneOrMore {
 }
 
 impl FrontMatter {
-    /// Splits a file into its head and the text after it. A file without a head is all text.
     pub(super) fn split(file: &str) -> Result<(Self, &str), String> {
-        let file = file.strip_prefix('\u{feff}').unwrap_or(file);
-        let Some(head) = file.strip_prefix("---").and_then(after_line_end) else { return Ok((Self::default(), file)) };
-        let mut at = 0;
-        for line in head.split_inclusive('\n') {
-            if line.trim_end() == "---" {
-                return Self::parse(&head[..at]).map(|front| (front, &head[at + line.len()..]));
-            }
-            at += line.len();
-        }
-        Err("its front matter has no end: add a line `---` after it".to_owned())
+        split(file)
     }
 
     /// The kinds of tasks that it is for.
@@ -46,18 +37,35 @@ impl FrontMatter {
             Some(OneOrMore::More(more)) => more.clone(),
         }
     }
+}
 
-    fn parse(yaml: &str) -> Result<Self, String> {
-        if yaml.trim().is_empty() {
-            return Ok(Self::default());
+/// Splits a file into its head and the text after it. A file without a head is all text.
+///
+/// # Errors
+/// One sentence about what is wrong with the head.
+pub fn split<T: DeserializeOwned + Default>(file: &str) -> Result<(T, &str), String> {
+    let file = file.strip_prefix('\u{feff}').unwrap_or(file);
+    let Some(head) = file.strip_prefix("---").and_then(after_line_end) else { return Ok((T::default(), file)) };
+    let mut at = 0;
+    for line in head.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            return parse(&head[..at]).map(|front| (front, &head[at + line.len()..]));
         }
-        serde_saphyr::from_str(yaml).map_err(|error| {
-            let place = error.location().map(|at| format!(" in line {}", at.line() + 1)).unwrap_or_default();
-            let why = error.without_snippet().to_string();
-            let why = why.lines().next().unwrap_or_default().trim_end_matches(':');
-            format!("its front matter is not valid YAML{place}: {why}; put values that contain `: ` in quotation marks")
-        })
+        at += line.len();
     }
+    Err("its front matter has no end: add a line `---` after it".to_owned())
+}
+
+fn parse<T: DeserializeOwned + Default>(yaml: &str) -> Result<T, String> {
+    if yaml.trim().is_empty() {
+        return Ok(T::default());
+    }
+    serde_saphyr::from_str(yaml).map_err(|error| {
+        let place = error.location().map(|at| format!(" in line {}", at.line() + 1)).unwrap_or_default();
+        let why = error.without_snippet().to_string();
+        let why = why.lines().next().unwrap_or_default().trim_end_matches(':');
+        format!("its front matter is not valid YAML{place}: {why}; put values that contain `: ` in quotation marks")
+    })
 }
 
 /// What follows the end of a line; none where the line has more than blanks.
