@@ -10,7 +10,7 @@ use ralph_agents::{McpServer, Program};
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
-use ralph_runtime::{AgentSettings, AgentSignals, AgentVariables, CrashPoint, Home, Services, Watcher};
+use ralph_runtime::{AgentSettings, AgentSignals, AgentVariables, CrashPoint, Home, Ledger, Services, Watcher};
 use ralph_store::{Machine, StoreHandle};
 use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
@@ -54,6 +54,7 @@ pub struct Host {
     pub writable: Option<Vec<PathBuf>>,
     /// What agents get from the program besides.
     pub for_agents: ForAgents,
+    pub(crate) ledger: Ledger,
     input: HostInput,
     traces: TraceSetting,
 }
@@ -80,7 +81,15 @@ impl Host {
         let variable = |name: &str| value_of(&input.variables, name);
         let (dirs, current) = (Dirs::from_variables(variable)?, input.current.clone());
         let traces = TraceSetting::from_variables(|name| variable(name)?.into_string().ok());
-        Ok(Self { dirs, current, writable: None, for_agents: ForAgents::default(), input, traces })
+        Ok(Self {
+            dirs,
+            current,
+            writable: None,
+            for_agents: ForAgents::default(),
+            ledger: Ledger::Written,
+            input,
+            traces,
+        })
     }
 
     /// The user's own configuration.
@@ -182,6 +191,7 @@ impl Host {
             environment: chosen.variables,
             agent_variables,
             prices: Arc::new(settings.prices.clone()),
+            ledger: self.ledger,
             mcp_server: self.for_agents.mcp_server.clone(),
             hook: Some(vec![self.input.program.clone().into_os_string(), GUARD.into()]),
             caps: settings.caps,

@@ -20,6 +20,7 @@ mod sandbox;
 mod session;
 mod start;
 mod traces;
+mod trial;
 
 pub use checkpoint::Checkpoints;
 pub use claim::{Claim, Claims};
@@ -31,3 +32,4 @@ pub use liveness::Liveness;
 pub use once::OnePass;
 pub use prepare::workspace;
 pub use start::{Opened, Prepared, RunRequest};
+pub use trial::Trial;

@@ -9,11 +9,23 @@ const MAX_TEXT: usize = 16 * 1024;
 
 /// Why a call was not carried out, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Refused(pub(crate) String);
+pub(crate) struct Refused {
+    text: String,
+    is_unanswered: bool,
+}
 
 impl Refused {
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        Self { text: text.into(), is_unanswered: false }
+    }
+
+    /// No server answered, so that nothing is known.
+    pub(crate) fn unanswered(text: impl Into<String>) -> Self {
+        Self { text: text.into(), is_unanswered: true }
+    }
+
+    pub(crate) const fn is_unanswered(&self) -> bool {
+        self.is_unanswered
     }
 }
 
@@ -37,7 +49,7 @@ pub(crate) fn explained(text: &str, mut data: Value) -> Answer {
 
 /// A refusal as the result of a call.
 pub(crate) fn refused(refused: &Refused) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(bounded(&refused.0, MAX_TEXT))])
+    CallToolResult::error(vec![ContentBlock::text(bounded(&refused.text, MAX_TEXT))])
 }
 
 /// The beginning of a text.

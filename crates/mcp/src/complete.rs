@@ -6,12 +6,12 @@ use ralph_host::RunRequest;
 use ralph_model::{Task, TaskStatus, TaskType};
 use rmcp::RoleServer;
 use rmcp::service::RequestContext;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use crate::answer::{Answer, Refused, explained};
 use crate::arguments::CompleteArguments;
 use crate::handler::Tools;
-use crate::ralph_loop::{self, Ended};
+use crate::ralph_loop::{self, Record};
 use crate::tasks::{Standing, Tasks};
 
 pub(crate) async fn run(
@@ -46,12 +46,14 @@ fn refuse_others(task: &Task) -> Result<(), Refused> {
 /// Records the claim for the worker, which runs the checks when the agent's turn ends.
 async fn claim(tools: &Tools, tasks: &dyn Tasks, arguments: &CompleteArguments) -> Answer {
     let id = arguments.task_id;
-    let saved = tools.claims.as_ref().map(|claims| claims.write(&arguments.claim()));
-    let sent = tasks.finish(id, completion(arguments, None)).await;
-    match (saved, sent) {
-        // One of the two is enough: the worker reads both.
-        (_, Ok(_)) | (Some(Ok(())), Err(_)) => {}
-        (Some(Err(_)) | None, Err(refused)) => return Err(refused),
+    match (tools.claims.as_ref(), tasks.finish(id, completion(arguments, Checked::No)).await) {
+        // One of the two is enough: the worker reads both. But a task that the worker lost is not claimed any more.
+        (Some(claims), sent) if sent.as_ref().err().is_none_or(Refused::is_unanswered) => {
+            if let (Err(_), Err(refused)) = (claims.write(&arguments.claim()), sent) {
+                return Err(refused);
+            }
+        }
+        (_, sent) => drop(sent?),
     }
     let text = "Recorded as your claim. The worker runs the checks when your turn ends: if they pass, the task is completed; \
                 if not, you get what failed. End your turn now.";
@@ -67,7 +69,7 @@ async fn verify(
     context: &RequestContext<RoleServer>,
 ) -> Answer {
     let Some(command) = &task.verification_command else {
-        let done = tasks.finish(task.id, completion(arguments, None)).await?;
+        let done = tasks.finish(task.id, completion(arguments, Checked::No)).await?;
         return completed(
             &done,
             "The task has no verification command, so it is completed on your word: NOT verified.",
@@ -80,19 +82,19 @@ async fn verify(
     }
     let objective = format!("Verify task {}", task.id);
     let request = RunRequest { settings: check_only(command)?, objective, ..RunRequest::default() };
-    let ended = ralph_loop::start(tools, request, context).await?;
+    let ended = ralph_loop::start(tools, request, Record::None, context).await?;
     if !ended.checks_pass() {
         let text =
             format!("Not completed: the checks fail. Fix it and call ralph-complete again.\n{}", ended.verdict());
-        let mut answer = explained(&text, ended.data()?)?;
+        let mut answer = explained(&text, json!({"taskId": task.id, "accepted": false, "completed": false}))?;
         answer.is_error = Some(true);
         return Ok(answer);
     }
-    let done = tasks.finish(task.id, completion(arguments, Some(&ended))).await?;
+    let done = tasks.finish(task.id, completion(arguments, Checked::Passed)).await?;
     completed(&done, &ended.verdict())
 }
 
-/// A loop whose agent does nothing: the checks run with the sandbox and the tripwire of every loop, and the verdict is kept.
+/// A loop whose agent does nothing: the checks run with the sandbox and the tripwire of every loop.
 fn check_only(command: &str) -> Result<Layer, Refused> {
     let object = Map::from_iter([
         ("verificationCommand".to_owned(), json!(command)),
@@ -114,20 +116,24 @@ fn completed(task: &Task, text: &str) -> Answer {
     explained(&format!("Task {} is {}.\n{text}", task.id, task.status), data)
 }
 
-fn completion(arguments: &CompleteArguments, ended: Option<&Ended>) -> Completion {
+/// Whether checks ran.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Checked {
+    No,
+    Passed,
+}
+
+fn completion(arguments: &CompleteArguments, checked: Checked) -> Completion {
     let mut output = json!({"summary": arguments.summary, "promiseEvidence": arguments.promise_evidence});
     if !arguments.artifact_paths.is_empty() {
         output["artifactPaths"] = json!(arguments.artifact_paths);
-    }
-    if let (Some(ended), Value::Object(output)) = (ended, &mut output) {
-        output.insert("loopId".to_owned(), json!(ended.loop_id()));
     }
     Completion {
         epoch: None,
         status: TaskStatus::Completed,
         output: Some(output.to_string()),
         failure_reason: None,
-        verified: ended.is_some(),
+        verified: checked == Checked::Passed,
         iterations: None,
         cost_usd: None,
     }

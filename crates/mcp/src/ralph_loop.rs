@@ -7,7 +7,6 @@ use ralph_config::trust::Asking;
 use ralph_config::{Layer, Spelling};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{Opened, Prepared, RunRequest};
-use ralph_model::LoopId;
 use ralph_runtime::{Stopper, Watcher, stops};
 use ralph_view::{RaceResult, RunResult, RunState, RunStatus, Update, What, counted, delta_line, dollars};
 use rmcp::RoleServer;
@@ -30,6 +29,13 @@ const MAX_EXCERPT: usize = 4 * 1024;
 /// The most checks that the text shows.
 const MAX_CHECKS: usize = 5;
 
+/// Whether a loop stays in the journals of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Record {
+    Kept,
+    None,
+}
+
 /// A loop that has ended.
 pub(crate) struct Ended {
     warnings: Vec<String>,
@@ -41,7 +47,7 @@ pub(crate) async fn run(tools: &Tools, arguments: &LoopArguments, context: &Requ
     arguments.check()?;
     let settings = settings(arguments)?;
     let request = RunRequest { settings, objective: arguments.objective.clone(), ..RunRequest::default() };
-    let ended = start(tools, request, context).await?;
+    let ended = start(tools, request, Record::Kept, context).await?;
     let mut answer = structured(&ended.text(), &ended.data()?)?;
     // A loop that ran into a limit has a result like any other.
     answer.is_error = Some(ended.ended.result.status == RunStatus::Error);
@@ -52,22 +58,18 @@ pub(crate) async fn run(tools: &Tools, arguments: &LoopArguments, context: &Requ
 pub(crate) async fn start(
     tools: &Tools,
     request: RunRequest,
+    record: Record,
     context: &RequestContext<RoleServer>,
 ) -> Result<Ended, Refused> {
     let entry = tools.running.enter(tools.call_key(context), context.ct.clone());
     // There is no user to ask, so what needs approval is refused.
     let prepared = tools.host.prepare(request, Asking::Nobody).await.map_err(|error| refusal(&error))?;
     let warnings = prepared.warnings.clone();
-    let ended = follow(tools, prepared, context, entry.cancelled()).await?;
+    let ended = follow(tools, prepared, record, context, entry.cancelled()).await?;
     Ok(Ended { warnings, ended })
 }
 
 impl Ended {
-    /// Which loop.
-    pub(crate) const fn loop_id(&self) -> LoopId {
-        self.ended.result.loop_id
-    }
-
     /// Whether the checks passed at its end.
     pub(crate) fn checks_pass(&self) -> bool {
         self.ended.result.verdict.as_ref().is_some_and(|verdict| verdict.passed)
@@ -116,6 +118,7 @@ fn settings(arguments: &LoopArguments) -> Result<Layer, Refused> {
 async fn follow(
     tools: &Tools,
     prepared: Prepared,
+    record: Record,
     context: &RequestContext<RoleServer>,
     cancelled: &CancellationToken,
 ) -> Result<RaceResult, Refused> {
@@ -126,11 +129,21 @@ async fn follow(
             let _ = sender.send(update);
         }
     });
-    let store = tools.host.store().await.map_err(|error| refusal(&error))?;
     let (stopper, stops) = stops();
+    // Until the loop has ended.
+    let trial = match record {
+        Record::Kept => None,
+        Record::None => Some(tools.host.trial().map_err(|error| refusal(&error))?),
+    };
+    let opening = async {
+        match &trial {
+            Some(trial) => trial.start(prepared.resolved, watcher, stops).await,
+            None => tools.host.start(prepared.resolved, tools.host.store().await?, watcher, stops).await,
+        }
+    };
     let opened = tokio::select! {
         biased;
-        opened = tools.host.start(prepared.resolved, store, watcher, stops) => opened.map_err(|error| refusal(&error))?,
+        opened = opening => opened.map_err(|error| refusal(&error))?,
         () = stop_beginning(&stopper, cancelled) => {
             return Err(Refused::new("cancelled before an agent was started"));
         }

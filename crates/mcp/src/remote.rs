@@ -35,7 +35,7 @@ fn refused(error: Error) -> Refused {
             Some(field) => format!("{field}: {problem}"),
             None => problem.to_string(),
         }),
-        error => Refused::new(format!("{error}\n  set RALPH_SERVER and RALPH_TOKEN for `ralph mcp`")),
+        error => Refused::unanswered(format!("{error}\n  set RALPH_SERVER and RALPH_TOKEN for `ralph mcp`")),
     }
 }
 

@@ -34,6 +34,8 @@ pub use open::{Opened, Resume, begin, read_loop, resume, rewound_label, take_out
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};
 pub use race::{OpenedRace, begin_race, read_race, resume_race};
-pub use services::{AgentSettings, AgentSignals, AgentVariables, BuildAgent, Claimed, CrashPoint, Services, Watcher};
+pub use services::{
+    AgentSettings, AgentSignals, AgentVariables, BuildAgent, Claimed, CrashPoint, Ledger, Services, Watcher,
+};
 pub use session::{NextTurn, SessionRecord, SessionStep, TurnReport, begin_session, cancel_session, continue_session};
 pub use stops::{Stopper, Stops, stops};

@@ -13,11 +13,15 @@ use ralph_workspace::OwnFolder;
 
 use crate::home::LoopFolder;
 use crate::perform::Context;
+use crate::services::Ledger;
 
 pub(crate) use certificate::Certificate;
 
 /// Rewrites `.ralph/LEDGER.md`.
 pub(crate) fn ledger(context: &Context, view: &RunView) {
+    if context.services.ledger == Ledger::LeftAlone {
+        return;
+    }
     harmless(context, "the ledger", || {
         let own = own_folder(&context.root)?;
         let text = context.services.redactor.clean(&ralph_view::ledger(view)).into_owned();

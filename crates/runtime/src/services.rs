@@ -62,6 +62,16 @@ impl AgentSignals {
     }
 }
 
+/// Whether a loop writes `.ralph/LEDGER.md`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ledger {
+    /// It does.
+    #[default]
+    Written,
+    /// It leaves that of the loop before alone.
+    LeftAlone,
+}
+
 /// What every loop needs from outside.
 #[derive(Clone)]
 pub struct Services {
@@ -103,6 +113,8 @@ pub struct Services {
     pub level: Level,
     /// Upper bounds over every loop.
     pub caps: Caps,
+    /// Whether the workspace gets a ledger.
+    pub ledger: Ledger,
     /// Where finished loops are counted; none means in the workspace.
     pub metrics: Option<PathBuf>,
     /// A command that is told about alerts and ends.

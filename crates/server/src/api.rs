@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod approvals;
+pub(crate) mod files;
 pub(crate) mod follow;
 pub(crate) mod info;
 pub(crate) mod loops;

@@ -16,7 +16,7 @@ const PERIOD: Duration = Duration::from_secs(1);
 const LEASES: u32 = 5;
 /// How often old events are looked for.
 const EVENTS: u32 = 3600;
-/// How long the events of a task are kept after its end.
+/// How long the events of a task are kept after its end, and files in a shared database.
 const EVENTS_KEPT: Millis = Millis::secs(30 * 24 * 60 * 60);
 
 pub(crate) async fn run(app: App) {
@@ -45,7 +45,9 @@ async fn tick(app: &App, count: u32) -> Result<()> {
     }
     // Not at once: a server that starts has better things to do.
     if count % EVENTS == EVENTS / 60 {
-        app.board().forget_events(Timestamp(app.now().0.saturating_sub_unsigned(EVENTS_KEPT.0))).await?;
+        let before = Timestamp(app.now().0.saturating_sub_unsigned(EVENTS_KEPT.0));
+        app.board().forget_events(before).await?;
+        app.board().forget_parts(before).await?;
     }
     for schedule in app.board().schedules().await? {
         fire(app, &schedule, app.now()).await?;

@@ -408,6 +408,18 @@ pub trait Board: Debug + Send + Sync {
         at: Timestamp,
     ) -> Result<Option<Task>>;
 
+    /// Whether servers on several machines can share this database, so that files which they are sent belong into it.
+    fn is_shared(&self) -> bool;
+
+    /// Keeps a piece of a file that is recorded for a run. Pieces count from 0, and the file is there once piece 0 is.
+    async fn put_part(&self, file: (RunId, &str), part: u32, content: Vec<u8>, at: Timestamp) -> Result<()>;
+
+    /// A piece of a file.
+    async fn part(&self, run: RunId, sha256: &str, part: u32) -> Result<Option<Vec<u8>>>;
+
+    /// Forgets files that were kept before a time, and returns how many pieces.
+    async fn forget_parts(&self, before: Timestamp) -> Result<u64>;
+
     /// Records a token by the SHA-256 of its secret, in hexadecimal. That of a task ends with the lease it names.
     async fn add_token(&self, token: &Token, hash: &str) -> Result<()>;
 

@@ -23,7 +23,7 @@ impl Served {
         Self::start_with(user, &[])
     }
 
-    fn start_with(user: &User, more: &[&str]) -> Self {
+    pub fn start_with(user: &User, more: &[&str]) -> Self {
         let words = ["serve", "--listen", "127.0.0.1:0"].iter().chain(more);
         let mut command = user.command(&user.home(), words);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -37,7 +37,7 @@ impl Served {
     }
 
     /// Reads a resource: the head of the answer and its body, as long as it is not sent in pieces.
-    fn get(&self, path: &str, token: &str) -> (String, String) {
+    pub fn get(&self, path: &str, token: &str) -> (String, String) {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         // Answers to this version have no pieces.
         let request =

@@ -6,6 +6,7 @@ mod takeover;
 
 use std::time::Instant;
 
+use ralph_testkit::postgres::Cluster;
 use ralph_testkit::{Processes, Repo, Script, Step};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -50,8 +51,30 @@ fn a_task_without_a_repository_is_done_in_a_clone_of_the_workspace() {
     // The journal, the logs and the patches are on the server.
     let run = task["runId"].as_str().unwrap();
     assert_eq!(fleet.user.show(run)["status"], "COMPLETED");
+    assert!(fleet.of_loop(run, "diff/2").contains("+++ b/done.txt"));
     let patch = fleet.user.state().join("loops").join(run).join("patches/iteration-2.diff");
     assert!(std::fs::read_to_string(&patch).unwrap().contains("done.txt"), "{}", patch.display());
+}
+
+#[test]
+fn every_server_of_a_database_shows_what_was_sent_to_one_of_them() {
+    let cluster = Cluster::start();
+    let url = cluster.create_database("fleet");
+    let (one, two) = (Fleet::with(&["--database-url", &url]), Fleet::with(&["--database-url", &url]));
+    let (machine, repo) = (Machine::new(), Repo::init());
+    let agent = machine.user.agent(Script::new().run([Step::say("I write it"), Step::write("done.txt", "x")]));
+    let criteria = "echo the check speaks; test -f done.txt";
+    let id = one.add(&["Make it", "--promise", "p", "--criteria", criteria, "--max", "3"]);
+    machine.drain(&one, &agent, &["--workspace", repo.path().to_str().unwrap()]);
+    let task = two.task(&id);
+    assert_eq!(task["status"], "completed", "{task:#}");
+    let run = task["runId"].as_str().unwrap();
+    for fleet in [&one, &two] {
+        assert!(fleet.of_loop(run, "diff/1").contains("+++ b/done.txt"));
+        assert!(fleet.of_loop(run, "diff/0").contains("+++ b/done.txt"), "the whole loop");
+        assert!(fleet.of_loop(run, "logs/1").contains("I write it"));
+        assert!(fleet.of_loop(run, "logs/1?check=1").contains("the check speaks"));
+    }
 }
 
 #[test]

@@ -1,11 +1,8 @@
-//! Loops as their journals tell them, and their diffs and logs where the files are on this machine.
+//! Loops as their journals tell them, and their diffs and logs.
 
-use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
-use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
-use futures_util::stream::try_unfold;
 use ralph_api::{LoopPage, Problem};
 use ralph_model::{RunId, RunKind};
 use ralph_runtime::{changed_trees, read_loop};
@@ -14,16 +11,12 @@ use ralph_view::{RaceView, RunView};
 use ralph_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::fs::File;
-use tokio::io::AsyncReadExt as _;
 
+use super::files::{self, not_here};
 use super::tasks::{link_next, page_size};
 use crate::app::App;
 use crate::call::{Answer, Call, json, text};
 use crate::problem::Refusal;
-
-/// Bytes of a log that are in memory at once.
-const CHUNK: usize = 64 * 1024;
 
 /// Which loops to list.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -90,10 +83,6 @@ pub(crate) async fn show(call: Call) -> Answer {
     json(StatusCode::OK, &view(&call.app, &entry).await?)
 }
 
-pub(super) fn not_here(what: &str) -> Refusal {
-    Problem::new(404, "not-found", format!("{what} is not on this machine")).into()
-}
-
 fn iteration(call: &Call) -> Result<u32, Refusal> {
     call.parsed::<u32>("n")
         .map_err(|_| Problem::new(404, "not-found", format!("`{}` is not an iteration", call.part("n"))).into())
@@ -105,10 +94,9 @@ pub(crate) async fn diff(call: Call) -> Answer {
     // Zero is the baseline, and stands for the whole loop here.
     let trees = changed_trees(&run, Some(wanted).filter(|wanted| *wanted > 0));
     let (from, to) = trees.map_err(|detail| Refusal::from(Problem::new(404, "not-found", detail)))?;
-    let folder = call.app.options.home.loop_folder(entry.id);
     // A worker on another machine has the snapshots, and sent a patch.
-    if let Some(sent) = inside(folder.root(), &patch_name(wanted)) {
-        return stream(&sent, "text/x-diff; charset=utf-8").await;
+    if let Some(sent) = files::find(&call.app, entry.id, &patch_name(wanted)).await? {
+        return files::serve(&call.app, sent, "text/x-diff; charset=utf-8").await;
     }
     let state = call.app.options.home.workspace(Path::new(&entry.workspace));
     let git = call.app.options.git.clone().filter(|_| state.is_dir()).ok_or_else(|| not_here("the snapshot"))?;
@@ -133,21 +121,8 @@ pub(crate) async fn logs(call: Call) -> Answer {
     let file = log_of(&view, wanted, query.check).ok_or_else(|| {
         Refusal::from(Problem::new(404, "not-found", format!("iteration {wanted} has no such output")))
     })?;
-    let folder = call.app.options.home.loop_folder(entry.id);
-    let path = inside(folder.root(), &file).ok_or_else(|| not_here("the log"))?;
-    stream(&path, "text/plain; charset=utf-8").await
-}
-
-/// A file, piece by piece.
-pub(super) async fn stream(path: &Path, media: &'static str) -> Answer {
-    let file = File::open(path).await.map_err(|_| not_here("the file"))?;
-    let chunks = try_unfold(file, |mut file| async move {
-        let mut chunk = vec![0; CHUNK];
-        let count = file.read(&mut chunk).await?;
-        chunk.truncate(count);
-        Ok::<_, io::Error>((count > 0).then(|| (Bytes::from(chunk), file)))
-    });
-    text(media, Body::from_stream(chunks))
+    let found = files::find(&call.app, entry.id, &file).await?.ok_or_else(|| not_here("the log"))?;
+    files::serve(&call.app, found, "text/plain; charset=utf-8").await
 }
 
 /// The file that holds an output, as the journal names it.
@@ -159,32 +134,6 @@ fn log_of(view: &RunView, wanted: u32, check: Option<u32>) -> Option<String> {
         (check, _) => {
             let index = usize::try_from(check.unwrap_or(1)).ok()?.checked_sub(1)?;
             verdict?.checks.get(index).map(|check| check.outcome.output.file.clone())
-        }
-    }
-}
-
-/// A journal that came from elsewhere must not name a file outside of its loop.
-pub(super) fn inside(root: &Path, file: &str) -> Option<PathBuf> {
-    let relative = Path::new(file);
-    let is_inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
-    let path = root.join(relative);
-    let is_file = std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
-    (is_inside && is_file).then_some(path)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn logs_lie_inside_of_their_loop() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("logs")).unwrap();
-        std::fs::write(folder.path().join("logs/a.log"), "x").unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("logs/link")).unwrap();
-        assert!(inside(folder.path(), "logs/a.log").is_some());
-        for file in ["/etc/passwd", "../x", "logs/../../x", "logs/link", "logs", "logs/none", ""] {
-            assert_eq!(inside(folder.path(), file), None, "{file}");
         }
     }
 }

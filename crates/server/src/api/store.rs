@@ -16,7 +16,7 @@ use ralph_store::{Artifact, Epoch, Error, Progress, Role, TaskLease};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::loops::{inside, not_here, stream};
+use super::files::{self, not_here};
 use crate::call::{Answer, Call, json, no_content};
 use crate::problem::Refusal;
 
@@ -157,9 +157,13 @@ pub(crate) async fn put_artifact(mut call: Call) -> Answer {
         return Err(Problem::invalid("sha256", detail).into());
     }
     let root = call.app.options.home.loop_folder(run).root().to_owned();
-    let keep = move || artifacts.iter().try_for_each(|artifact| keep(&root, &artifact.name, upload.file.path()));
+    let keep = move || {
+        let kept = artifacts.iter().try_for_each(|artifact| keep(&root, &artifact.name, upload.file.path()));
+        kept.map(|()| upload)
+    };
     let kept = tokio::task::spawn_blocking(keep).await.map_err(Refusal::internal)?;
-    kept.map_err(|detail| Refusal::from(Problem::new(409, "conflict", detail)))?;
+    let upload = kept.map_err(|detail| Refusal::from(Problem::new(409, "conflict", detail)))?;
+    files::share(&call.app, run, &upload.sha256, upload.file.path()).await?;
     no_content()
 }
 
@@ -185,7 +189,10 @@ fn keep(root: &Path, name: &str, sent: &Path) -> Result<(), String> {
 
 pub(crate) async fn get_artifact(call: Call) -> Answer {
     let (run, artifacts) = recorded(&call).await?;
-    let root = call.app.options.home.loop_folder(run).root().to_owned();
-    let found = artifacts.iter().find_map(|artifact| inside(&root, &artifact.name));
-    stream(&found.ok_or_else(|| not_here("the file"))?, "application/octet-stream").await
+    for artifact in &artifacts {
+        if let Some(found) = files::find(&call.app, run, &artifact.name).await? {
+            return files::serve(&call.app, found, "application/octet-stream").await;
+        }
+    }
+    Err(not_here("the file"))
 }

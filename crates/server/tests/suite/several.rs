@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use ralph_api::{Completion, Poll, ProgressReport};
-use ralph_model::{NewTask, TaskStatus, TaskType};
+use ralph_model::{NewTask, TaskStatus, TaskType, Timestamp};
+use ralph_store::{Artifact, ArtifactKind};
 use ralph_testkit::postgres::Cluster;
+use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
 use crate::harness::{Place, Running};
@@ -50,4 +52,24 @@ async fn what_one_server_writes_reaches_the_callers_of_the_other() {
     let (lease, head) = store.create_run(new_run(id(1)), numbered(1)).await.unwrap();
     other.append(lease, head.seq, events(2..=2)).await.unwrap();
     assert_eq!(store.journal(id(1)).await.unwrap().len(), 2);
+
+    // A file that was sent to one is found on the other: of several pieces, empty, and one that was sent again with new content.
+    for content in ["a line of output\n".repeat(40_000), String::new(), "newer".to_owned()] {
+        let artifact = Artifact {
+            kind: ArtifactKind::Log,
+            name: "logs/iteration-1-agent-1.log".to_owned(),
+            iteration: None,
+            attempt: None,
+            sha256: Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect(),
+            bytes: content.len() as u64,
+            at: Timestamp(1),
+        };
+        store.record_artifacts(lease, std::slice::from_ref(&artifact)).await.unwrap();
+        assert_eq!(there.artifact(id(1), &artifact.sha256).await.unwrap(), None, "it is not sent yet");
+        here.upload(id(1), None, &artifact.sha256, content.clone().into()).await.unwrap();
+        for client in [&here, &there] {
+            assert_eq!(client.artifact(id(1), &artifact.sha256).await.unwrap().unwrap(), content.as_bytes());
+        }
+    }
+    assert_eq!(one.database.board.forget_parts(Timestamp(i64::MAX)).await.unwrap(), 3 + 1 + 1, "pieces");
 }

@@ -1,4 +1,4 @@
-//! Artifacts: a row for each file of a run. Holds no content.
+//! Artifacts: a row for each file of a run, and the content where several servers share the database.
 
 use ralph_model::{Attempt, Iteration, RunId, Timestamp};
 
@@ -34,4 +34,26 @@ pub(super) async fn list(session: &mut Session<'_>, run: RunId) -> Result<Vec<Ar
             })
         })
         .collect()
+}
+
+pub(super) async fn put_part(
+    session: &mut Session<'_>,
+    (run, sha256): (RunId, &str),
+    part: u32,
+    content: Vec<u8>,
+    at: Timestamp,
+) -> Result<()> {
+    // Of the same hash, and so the same.
+    let row = "INSERT INTO artifact_parts (loop, sha256, part, content, at) VALUES ($1, $2, $3, $4, $5) \
+         ON CONFLICT (loop, sha256, part) DO NOTHING";
+    session.execute(row, values![run, sha256, part, content, at]).await.map(drop)
+}
+
+pub(super) async fn part(session: &mut Session<'_>, run: RunId, sha256: &str, part: u32) -> Result<Option<Vec<u8>>> {
+    let one = "SELECT content FROM artifact_parts WHERE loop = $1 AND sha256 = $2 AND part = $3";
+    session.row(one, values![run, sha256, part]).await?.map(|row| row.get("content")).transpose()
+}
+
+pub(super) async fn forget_parts(session: &mut Session<'_>, before: Timestamp) -> Result<u64> {
+    session.execute("DELETE FROM artifact_parts WHERE at < $1", values![before]).await
 }

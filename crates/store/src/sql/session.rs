@@ -99,6 +99,7 @@ macro_rules! bound {
                 Value::Int(value) => query.bind(value),
                 Value::Text(value) => query.bind(value),
                 Value::Bool(value) => query.bind(value),
+                Value::Bytes(value) => query.bind(value),
             };
         }
         query
@@ -267,6 +268,7 @@ pub(crate) enum Value {
     Int(Option<i64>),
     Text(Option<String>),
     Bool(bool),
+    Bytes(Vec<u8>),
 }
 
 impl From<i64> for Value {
@@ -381,6 +383,12 @@ impl From<i32> for Value {
 impl From<bool> for Value {
     fn from(flag: bool) -> Self {
         Self::Bool(flag)
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
     }
 }
 

@@ -123,6 +123,35 @@ fn inside_a_worker_completion_is_a_claim() {
     }
 }
 
+/// The worker lost the task: neither a claim by hand nor one that is repeated reaches the next worker.
+#[test]
+fn a_claim_on_a_task_that_another_worker_has_is_refused() {
+    let (user, repo, server) = served();
+    server.api(&server.token, "POST", "/api/tasks", &task(None));
+    let (id, token) = server.claim(&server.token, "first");
+    let state = user.home().join("state-of-task");
+    std::fs::create_dir(&state).unwrap();
+    let variables = [
+        ("RALPH_SERVER", server.url.as_str()),
+        ("RALPH_TOKEN", &token),
+        ("RALPH_TASK_ID", &id),
+        ("RALPH_STATE_DIR", state.to_str().unwrap()),
+    ];
+    let mut client = Client::initialized(&user, &repo, &variables);
+    for number in [1, 2] {
+        let answer = client.call(number, "ralph-complete", completion(&id));
+        assert_eq!(answer["structuredContent"]["accepted"], true, "said twice: {answer}");
+    }
+    std::fs::remove_file(state.join(format!("{id}.claim.json"))).unwrap();
+    server.api(&server.token, "POST", &format!("/api/tasks/{id}/release"), &json!({"epoch": 1}));
+    let (again, _) = server.claim(&server.token, "second");
+    assert_eq!(again, id);
+    let before = server.api(&server.token, "GET", &format!("/api/tasks/{id}"), &Value::Null);
+    client.refused(3, "ralph-complete", completion(&id));
+    assert!(!state.join(format!("{id}.claim.json")).exists(), "nothing is claimed");
+    assert_eq!(server.api(&server.token, "GET", &format!("/api/tasks/{id}"), &Value::Null), before);
+}
+
 /// An agent that holds a task without a worker has it verified here.
 #[test]
 fn the_holder_of_a_task_completes_it_when_the_checks_pass() {
@@ -148,6 +177,11 @@ fn the_holder_of_a_task_completes_it_when_the_checks_pass() {
         assert_eq!((&shown["status"], &shown["verified"]), (&json!("completed"), &json!(true)), "{shown}");
         let output: Value = serde_json::from_str(shown["output"].as_str().unwrap()).unwrap();
         assert_eq!((&output["summary"], &output["artifactPaths"]), (&json!(SUMMARY), &json!(["done"])), "{output}");
+        // What looked whether the checks pass is no loop of the user's.
+        assert_eq!(user.newest_loop(), Value::Null);
+        assert!(!repo.exists(".ralph/LEDGER.md"));
+        let left = std::fs::read_dir(user.state().join("trials")).unwrap().count();
+        assert_eq!(left, 0, "it leaves nothing behind");
         let agents = server.api(&server.token, "GET", "/api/agents", &Value::Null);
         assert_eq!(agents["agents"][0]["busy"], false, "{agents}");
         let again = complete(3);

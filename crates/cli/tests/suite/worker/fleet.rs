@@ -22,10 +22,23 @@ pub struct Fleet {
 
 impl Fleet {
     pub fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// With more words for the server.
+    pub fn with(words: &[&str]) -> Self {
         let user = User::new();
-        let server = Served::start(&user);
+        let server = Served::start_with(&user, words);
         let token = user.ralph(&user.home(), ["token"]).ok().stdout.trim().to_owned();
         Self { user, server, token }
+    }
+
+    /// What the server shows of a loop.
+    #[track_caller]
+    pub fn of_loop(&self, id: &str, what: &str) -> String {
+        let (head, body) = self.server.get(&format!("/api/loops/{id}/{what}"), &self.token);
+        assert!(head.contains(" 200 "), "{what}: {head} {body}");
+        body
     }
 
     /// Queues a task and gives its id.

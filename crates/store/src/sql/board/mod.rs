@@ -12,10 +12,10 @@ mod tasks;
 mod tokens;
 
 use async_trait::async_trait;
-use ralph_model::{Checkpoint, Millis, NewTask, Task, TaskId, Timestamp};
+use ralph_model::{Checkpoint, Millis, NewTask, RunId, Task, TaskId, Timestamp};
 
-use super::SqlStore;
-use super::session::{Durability, Session};
+use super::session::{Backend, Durability, Session};
+use super::{SqlStore, artifacts};
 use crate::board::{
     AgentEntry, Approval, ApprovalStatus, Board, Claim, Claimed, Progress, Renewed, Schedule, StatusCount, TaskChange,
     TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
@@ -230,6 +230,26 @@ impl Board for SqlStore {
         let mut session = self.write("create the task of a schedule").await?;
         let task = schedules::fire(&mut session, id, due, next, task, at).await?;
         session.commit(task).await
+    }
+
+    fn is_shared(&self) -> bool {
+        matches!(self.backend, Backend::Postgres(_))
+    }
+
+    async fn put_part(&self, file: (RunId, &str), part: u32, content: Vec<u8>, at: Timestamp) -> Result<()> {
+        let mut session = Session::single(&self.backend, "keep a file", Durability::PowerLoss).await?;
+        artifacts::put_part(&mut session, file, part, content, at).await?;
+        session.commit(()).await
+    }
+
+    async fn part(&self, run: RunId, sha256: &str, part: u32) -> Result<Option<Vec<u8>>> {
+        artifacts::part(&mut self.read("read a file").await?, run, sha256, part).await
+    }
+
+    async fn forget_parts(&self, before: Timestamp) -> Result<u64> {
+        let mut session = Session::single(&self.backend, "forget old files", Durability::PowerLoss).await?;
+        let forgotten = artifacts::forget_parts(&mut session, before).await?;
+        session.commit(forgotten).await
     }
 
     async fn add_token(&self, token: &Token, hash: &str) -> Result<()> {
