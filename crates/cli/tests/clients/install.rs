@@ -78,6 +78,24 @@ fn claude(place: &Place, folder: &Path, prompt: &str) -> Child {
     start(place, folder, "claude", &words)
 }
 
+/// Claude Code with the plugin of this repository and without anything installed.
+fn with_plugin(place: &Place, prompt: &str) -> Ended {
+    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../integrations/claude-code");
+    let words = [
+        "--print",
+        "--model",
+        "claude-sonnet-4-5",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--dangerously-skip-permissions",
+        "--plugin-dir",
+        plugin.to_str().unwrap(),
+        prompt,
+    ];
+    Ended::of(start(place, &place.workspace(), "claude", &words)).ok()
+}
+
 /// What the client was told to call.
 fn loop_arguments() -> Value {
     json!({ "objective": "Mend sum", "verification_command": "node --test", "max_iterations": 5, "max_cost_usd": 5.0 })
@@ -118,6 +136,21 @@ fn claude_expands_the_command_and_loops_with_fresh_contexts() {
         "{prompt}\n{}",
         ended.stdout
     );
+    is_verified(&place, 1);
+}
+
+#[test]
+fn the_plugin_loops_in_its_session_and_with_fresh_contexts() {
+    let replies =
+        [Reply::tool(mend(WRONG)), Reply::say("All done."), Reply::tool(mend(RIGHT)), Reply::say("Now it is.")];
+    let place = Place::new(Client::Claude, script(replies));
+    let ended = with_plugin(&place, &REQUEST.replace("/ralph", "/ralph:ralph"));
+    assert!(first_prompt(&place).contains("runs in this session now"), "{}", ended.stdout);
+    is_verified(&place, 2);
+    let call = Tool::call("mcp__plugin_ralph_ralph__ralph_loop", loop_arguments());
+    let place = Place::new(Client::Claude, script([Reply::tool(call), Reply::say("Verified.")]));
+    place.user.configure(&format!("pause_ms = 0\nagent = \"mender\"\n{MENDER}"));
+    with_plugin(&place, &format!("{} --fresh", REQUEST.replace("/ralph", "/ralph:ralph")));
     is_verified(&place, 1);
 }
 
