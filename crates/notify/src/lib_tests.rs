@@ -13,11 +13,15 @@ async fn settings_that_cannot_work_are_named() {
         let error = settings(Settings { webhook, ..Settings::default() }).unwrap_err().to_string();
         assert!(error.starts_with("notify.webhook is no address"), "{url}: {error}");
     }
-    for server in ["mail.example.com", "smtp://mail.example.com", "smtp://me@mail.example.com:25?tls=opportunistic", "imap://x"] {
+    for server in
+        ["mail.example.com", "smtp://mail.example.com", "smtp://me@mail.example.com:25?tls=opportunistic", "imap://x"]
+    {
         let error = settings(Settings { email: Some(email(server)), ..Settings::default() }).unwrap_err().to_string();
         assert!(error.starts_with("notify.smtp "), "{server}: {error}");
     }
-    for server in ["smtps://me@mail.example.com", "smtp://me@mail.example.com:587?tls=required", "smtp://localhost:2525"] {
+    for server in
+        ["smtps://me@mail.example.com", "smtp://me@mail.example.com:587?tls=required", "smtp://localhost:2525"]
+    {
         let channels = settings(Settings { email: Some(email(server)), ..Settings::default() });
         assert_eq!(channels, Ok(vec![Channel::Email]), "{server}");
     }

@@ -55,7 +55,8 @@ pub(crate) struct Sender {
 impl Sender {
     pub(crate) fn new(email: Email) -> Result<Self, Error> {
         let wrong = |key, problem: String| Error::Settings { key, problem };
-        let from = email.from.parse().map_err(|_| wrong("notify.email_from", format!("`{}` is no address", email.from)))?;
+        let from =
+            email.from.parse().map_err(|_| wrong("notify.email_from", format!("`{}` is no address", email.from)))?;
         if let Some(address) = email.to.iter().find(|address| !crate::is_address(address)) {
             return Err(wrong("notify.email_to", format!("`{address}` is no address")));
         }
@@ -96,7 +97,8 @@ impl Sender {
         let failed = |error: &dyn std::fmt::Display| Error::Failed(error.to_string());
         let id = format!("<{}@{}>", digest(&mail.key), self.from.email.domain());
         let subject = one_line(&mail.subject);
-        let mut builder = lettre::Message::builder().from(self.from.clone()).message_id(Some(id.clone())).subject(subject);
+        let mut builder =
+            lettre::Message::builder().from(self.from.clone()).message_id(Some(id.clone())).subject(subject);
         for address in &mail.to {
             let address: Mailbox = address.parse().map_err(|_| Error::Failed(format!("`{address}` is no address")))?;
             builder = builder.to(address);

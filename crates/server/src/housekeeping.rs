@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use ralph_api::Cron;
 use ralph_model::{Millis, TaskId, Timestamp};
 use ralph_store::{Result, Schedule};
 use tokio::time::{MissedTickBehavior, interval};
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::cron::Cron;
 
 /// How often the clock is looked at.
 const PERIOD: Duration = Duration::from_secs(1);

@@ -1,13 +1,12 @@
 //! Tasks that are created by the clock.
 
 use axum::http::StatusCode;
-use ralph_api::{Problem, SchedulePage, ScheduleRequest, ScheduleView};
+use ralph_api::{Cron, Problem, SchedulePage, ScheduleRequest, ScheduleView};
 use ralph_model::Timestamp;
 use ralph_store::{Error, Schedule};
 use uuid::Uuid;
 
 use crate::call::{Answer, Call, check_name, created, json, no_content};
-use crate::cron::Cron;
 use crate::problem::Refusal;
 
 /// The next times that are shown.
