@@ -1,11 +1,12 @@
-//! Cron expressions in time zones.
+//! Schedules: cron expressions in time zones.
 
 use croner::parser::{CronParser, Seconds};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp as Moment, Zoned};
-use ralph_model::Timestamp;
+use ralph_model::{Caps, Timestamp};
+use ralph_store::Schedule;
 
-use crate::Problem;
+use crate::{Problem, ScheduleRequest};
 
 /// A cron expression that is read in a time zone.
 #[derive(Debug)]
@@ -42,6 +43,56 @@ impl Cron {
     pub fn upcoming(&self, at: Timestamp, count: usize) -> Vec<Zoned> {
         let Ok(moment) = Moment::from_millisecond(at.0) else { return Vec::new() };
         self.pattern.iter_after(moment.to_zoned(self.zone.clone())).take(count).collect()
+    }
+}
+
+/// The longest expression.
+const MAX_CRON: usize = 200;
+
+impl ScheduleRequest {
+    /// The schedule as it is asked for, with everything checked.
+    ///
+    /// # Errors
+    /// Names the field that is wrong.
+    pub fn plan(self, id: String, created_at: Timestamp, now: Timestamp, caps: &Caps) -> Result<Schedule, Problem> {
+        check_name("name", &self.name)?;
+        if self.cron.len() > MAX_CRON {
+            return Err(Problem::invalid("cron", format!("cron is longer than {MAX_CRON} bytes")));
+        }
+        let cron = Cron::parse(&self.cron, &self.time_zone)?;
+        let next = cron.after(now).ok_or_else(|| Problem::invalid("cron", "cron names a time that never comes"))?;
+        self.task.validate(caps).map_err(|mut error| {
+            // The rules are those of a task, and the field is inside of one here.
+            error.problem = format!("{} {}", error.field, error.problem);
+            Problem::invalid(format!("task.{}", error.field), error.problem)
+        })?;
+        Ok(Schedule {
+            id,
+            name: self.name,
+            cron: self.cron,
+            time_zone: self.time_zone,
+            task: self.task,
+            next_at: self.enabled.then_some(next),
+            enabled: self.enabled,
+            last_at: None,
+            last_task_id: None,
+            created_at,
+        })
+    }
+}
+
+/// A name that can be printed.
+///
+/// # Errors
+/// Names the field.
+pub fn check_name(field: &'static str, text: &str) -> Result<(), Problem> {
+    match text {
+        _ if text.trim().is_empty() => Err(Problem::invalid(field, format!("{field} is empty"))),
+        _ if text.len() > 100 => Err(Problem::invalid(field, format!("{field} is longer than 100 bytes"))),
+        _ if text.chars().any(char::is_control) => {
+            Err(Problem::invalid(field, format!("{field} contains a control character")))
+        }
+        _ => Ok(()),
     }
 }
 

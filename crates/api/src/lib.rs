@@ -12,7 +12,7 @@ mod store;
 mod wire;
 
 pub use client::{Client, TaskEvents};
-pub use cron::Cron;
+pub use cron::{Cron, check_name};
 pub use error::{Error, Result};
 pub use otlp::{OnFailure, TraceTarget, Traces};
 pub use problem::Problem;

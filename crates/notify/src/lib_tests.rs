@@ -34,17 +34,7 @@ async fn settings_that_cannot_work_are_named() {
 
 #[tokio::test]
 async fn the_desktop_is_notified_by_a_program_that_may_fail() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = folder.path().join("notify-send");
-    std::fs::write(&script, "echo \"$DISPLAY|$*\" > \"$OUT\"\n").unwrap();
-    let out = folder.path().join("out");
-    let desktop = |program: &str| Desktop {
-        program: program.into(),
-        environment: vec![("DISPLAY".into(), ":7".into()), ("OUT".into(), out.clone().into())],
-    };
-    // A shell that reads its script from the environment is a program without a file that is busy while it is written.
-    let wrapper = folder.path().join("wrapper");
-    std::os::unix::fs::symlink("/bin/sh", &wrapper).unwrap();
+    let desktop = |program: &str| Desktop { program: program.into(), environment: Vec::new() };
     let message = Message { title: "done\u{1b}[31m".to_owned(), text: "all\nof it".to_owned(), key: "k".to_owned() };
     for (program, works) in [("/bin/true", true), ("/bin/false", false), ("/nonexistent", false)] {
         let notifier = Notifier::new(Settings { desktop: Some(desktop(program)), ..Settings::default() }).unwrap();
