@@ -9,6 +9,7 @@ mod run;
 mod server;
 mod session;
 mod setup;
+mod skills;
 
 use clap::{Parser, Subcommand};
 
@@ -26,6 +27,8 @@ pub(crate) use session::{HookArgs, SessionAction, SessionArgs, SessionStartArgs}
 pub(crate) use setup::{
     AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
 };
+
+pub(crate) use skills::{SkillsAction, SkillsArgs, SkillsNewArgs};
 
 /// Makes coding agents finish: verifies their work from outside, feeds failures back, and repeats until the checks
 /// pass or a limit is reached.
@@ -90,6 +93,8 @@ pub(crate) enum Command {
     VerifyRun(VerifyRunArgs),
     /// Show and approve the configuration of a repository
     Trust(TrustArgs),
+    /// List, show, write and check skills: instructions that go with an objective
+    Skills(SkillsArgs),
     /// Write a ralph.toml for the project
     Init(InitArgs),
     /// List the agents, how they are called and what is missing

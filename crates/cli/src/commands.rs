@@ -21,6 +21,7 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod show;
+pub(crate) mod skills;
 pub(crate) mod stop;
 pub(crate) mod task;
 pub(crate) mod token;

@@ -177,9 +177,9 @@ keys! {
         "web.search_url = \"https://search.example.com/search?format=json&q={query}\"", "sets the search service of web tools";
     WebSearchKeyEnv "web.search_key_env", None, UserOnly,
         "web.search_key_env = \"SEARCH_KEY\"", "names the environment variable with the key of the search service";
-    McpCommand "mcp.*.command", None, NeedsApproval,
+    McpCommand "mcp.*.command", None, UserOnly,
         "mcp.files.command = \"npx my-server\"", "runs a command on your computer as a server of tools";
-    McpUrl "mcp.*.url", None, NeedsApproval,
+    McpUrl "mcp.*.url", None, UserOnly,
         "mcp.files.url = \"https://tools.example.com/mcp\"", "uses the tools of a server";
     McpKeyEnv "mcp.*.key_env", None, UserOnly,
         "mcp.files.key_env = \"TOOLS_KEY\"", "names the environment variable with the key of a server of tools";

@@ -6,6 +6,7 @@
 
 pub mod agents;
 mod choose;
+pub mod decide;
 mod error;
 #[cfg(test)]
 mod fixtures;

@@ -3,6 +3,7 @@
 //! The user's own folder comes first, then what is built in, then the workspace: a repository cannot put its text in the
 //! place of a skill that the user knows, and its text counts only after approval, like its `ralph.toml`.
 
+mod check;
 mod front_matter;
 
 use std::path::{Path, PathBuf};
@@ -10,18 +11,23 @@ use std::path::{Path, PathBuf};
 use ralph_model::{ConfigError, Skill};
 
 use crate::{Key, Links, hash, read};
+pub use check::{Problem, check, template};
 use front_matter::FrontMatter;
+pub use front_matter::split as split_front_matter;
 
 /// The skill that a stalled loop switches to.
 pub const DEEP_DEBUG: &str = "systematic-debugging";
+/// The skill of `ralph do` for work that no other skill is for.
+pub const EXECUTOR: &str = "executor";
 
 /// The key that names a skill.
 const KEY: &str = Key::Skill.name();
 
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 4] = [
     ("tdd", include_str!("../skills/tdd/SKILL.md")),
     ("systematic-debugging", include_str!("../skills/systematic-debugging/SKILL.md")),
     ("code-cleanup", include_str!("../skills/code-cleanup/SKILL.md")),
+    ("executor", include_str!("../skills/executor/SKILL.md")),
 ];
 
 /// Folders of a workspace that hold skills, the first found first.
@@ -38,6 +44,56 @@ pub struct Found {
     pub verify: Option<String>,
     /// The kinds of tasks that it is for.
     pub task_types: Vec<String>,
+    /// Whether it is made for loops.
+    pub supports_loops: bool,
+}
+
+impl Found {
+    /// # Errors
+    /// When it is not made for loops.
+    pub fn require_loops(&self) -> Result<(), ConfigError> {
+        if self.supports_loops {
+            return Ok(());
+        }
+        let problem = format!("`{}` has `supportsRalph: false`: it is not meant for a loop", self.skill.name);
+        Err(ConfigError::new(KEY, problem, "another skill, or this one without that line, or --max 1"))
+    }
+}
+
+/// Where a skill comes from, the weightiest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provenance {
+    /// The user's configuration folder.
+    User,
+    /// The program.
+    BuiltIn,
+    /// The workspace.
+    Repository,
+}
+
+impl Provenance {
+    /// Its name in listings.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::BuiltIn => "built-in",
+            Self::Repository => "repository",
+        }
+    }
+}
+
+/// A skill of a listing: the one that its name stands for.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// Its file; none for one that is built in.
+    pub path: Option<PathBuf>,
+    /// What it is, or why it cannot be used.
+    pub lookup: Result<Lookup, Error>,
 }
 
 /// A skill as it was found.
@@ -65,6 +121,12 @@ impl Candidate {
     /// The skill, once somebody approved.
     pub fn approved(self) -> Found {
         self.found
+    }
+
+    /// What it would be.
+    #[must_use]
+    pub const fn found(&self) -> &Found {
+        &self.found
     }
 
     /// What the skill would run on the user's computer.
@@ -102,8 +164,7 @@ pub fn find(name: &str, user_folder: &Path, workspace: &Path) -> Result<Lookup, 
     }
     let own = user_folder.join(name).join("SKILL.md");
     if let Some(bytes) = read(&own, Links::Follow)? {
-        let found = understand(name, &own, &text(&own, bytes)?)?;
-        return for_loops(name, found.1).map(|()| Lookup::Ready(found.0));
+        return understand(name, &own, &text(&own, bytes)?).map(Lookup::Ready);
     }
     if let Some(found) = built_in(name)? {
         return Ok(Lookup::Ready(found));
@@ -124,7 +185,31 @@ pub fn find(name: &str, user_folder: &Path, workspace: &Path) -> Result<Lookup, 
 /// Never for the skills that are there; their front matter is tested.
 pub fn built_in(name: &str) -> Result<Option<Found>, Error> {
     let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) else { return Ok(None) };
-    understand(name, Path::new(name), text).map(|(found, _)| Some(found))
+    understand(name, Path::new(name), text).map(Some)
+}
+
+/// The text of a skill that is part of the program, front matter included.
+#[must_use]
+pub fn built_in_text(name: &str) -> Option<&'static str> {
+    BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+/// Every skill that there is, by name; where several have one name, the one that [`find`] finds.
+#[must_use]
+pub fn all(user_folder: &Path, workspace: &Path) -> Vec<Listed> {
+    let listed = |name: String| {
+        let own = user_folder.join(&name).join("SKILL.md");
+        let in_workspace = WORKSPACE_FOLDERS.iter().map(|folder| workspace.join(folder).join(&name).join("SKILL.md"));
+        let (provenance, path) = if own.symlink_metadata().is_ok() {
+            (Provenance::User, Some(own))
+        } else if built_in_text(&name).is_some() {
+            (Provenance::BuiltIn, None)
+        } else {
+            (Provenance::Repository, in_workspace.into_iter().find(|path| path.symlink_metadata().is_ok()))
+        };
+        Listed { lookup: find(&name, user_folder, workspace), name, provenance, path }
+    };
+    known(user_folder, workspace).into_iter().map(listed).collect()
 }
 
 /// Every skill of the workspace that would need approval, by name.
@@ -148,46 +233,25 @@ fn candidate(name: &str, path: &Path) -> Result<Option<Candidate>, Error> {
     let Some(bytes) = read(path, Links::Refuse)? else { return Ok(None) };
     let sha256 = hash(&bytes);
     let text = text(path, bytes)?;
-    let (found, loops) = understand(name, path, &text)?;
-    for_loops(name, loops)?;
+    let found = understand(name, path, &text)?;
     Ok(Some(Candidate { path: path.to_owned(), sha256, text, found }))
 }
 
-/// Whether a skill is made for loops.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Loops {
-    Supported,
-    Refused,
-}
-
-fn for_loops(name: &str, loops: Loops) -> Result<(), Error> {
-    match loops {
-        Loops::Supported => Ok(()),
-        Loops::Refused => {
-            let problem = format!("`{name}` has `supportsRalph: false`: it is not meant for a loop");
-            Err(ConfigError::new(KEY, problem, "another skill, or this one without that line").into())
-        }
-    }
-}
-
-fn understand(name: &str, path: &Path, text: &str) -> Result<(Found, Loops), Error> {
+fn understand(name: &str, path: &Path, text: &str) -> Result<Found, Error> {
     let broken = |why: &str| Error::Broken { path: path.to_owned(), why: why.to_owned() };
     let (front, body) = FrontMatter::split(text).map_err(|why| broken(&why))?;
     if body.trim().is_empty() {
         return Err(broken("has no instructions after its front matter"));
     }
-    let loops = match front.text("supportsRalph").as_deref() {
-        None | Some("true") => Loops::Supported,
-        Some("false") => Loops::Refused,
-        Some(_) => return Err(broken("supportsRalph must be true or false")),
-    };
-    let found = Found {
-        skill: Skill { name: name.to_owned(), text: body.trim().to_owned(), promise: front.text("promise") },
-        description: front.text("description").unwrap_or_default(),
-        verify: front.text("verify"),
-        task_types: front.list("taskTypes"),
-    };
-    Ok((found, loops))
+    let task_types = front.task_types();
+    let said = |text: Option<String>| text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    Ok(Found {
+        skill: Skill { name: name.to_owned(), text: body.trim().to_owned(), promise: said(front.promise) },
+        description: said(front.description).unwrap_or_default(),
+        verify: said(front.verify),
+        task_types,
+        supports_loops: front.supports_ralph.unwrap_or(true),
+    })
 }
 
 fn text(path: &Path, bytes: Vec<u8>) -> Result<String, Error> {
@@ -217,7 +281,9 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether a skill can have this name.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }

@@ -32,11 +32,12 @@ fn ready(lookup: Lookup) -> Found {
 }
 
 #[test]
-fn the_built_in_skills_keep_their_promises_and_say_how_to_end_and_how_to_mend() {
+fn the_built_in_skills_keep_their_promises_and_say_how_to_end_and_how_to_correct_themselves() {
     let promises = [
         ("tdd", "<promise>COMPLETE</promise>"),
         ("systematic-debugging", "<promise>BUG_FIXED</promise>"),
         ("code-cleanup", "<promise>LINT_CLEAN</promise>"),
+        ("executor", "{\"status\":\"PASS\"}"),
     ];
     for (name, promise) in promises {
         let found = ready(Scene::new().find(name).unwrap());
@@ -44,7 +45,9 @@ fn the_built_in_skills_keep_their_promises_and_say_how_to_end_and_how_to_mend() 
         assert!(!found.description.is_empty() && !found.task_types.is_empty(), "{name}");
         assert!(found.skill.text.contains("## Completion criteria"), "{name}");
         assert!(found.skill.text.contains("## When "), "{name} has no self-correction");
-        assert!(found.skill.text.ends_with(promise), "{name} does not ask for its promise");
+        assert!(found.skill.text.contains("## Verification"), "{name}");
+        assert!(found.supports_loops, "{name}");
+        assert_eq!(check(name, built_in_text(name).unwrap()), [], "{name}");
         assert!(!found.skill.text.contains("supportsRalph"), "{name} shows its front matter");
     }
 }
@@ -79,7 +82,7 @@ fn an_unknown_skill_lists_what_there_is() {
         .with("work/.claude/skills/theirs/SKILL.md", "x")
         .with("work/.claude/skills/empty/README.md", "x");
     let message = scene.find("tddd").unwrap_err();
-    assert!(message.contains("code-cleanup, mine, systematic-debugging, tdd, theirs; your own"), "{message}");
+    assert!(message.contains("code-cleanup, executor, mine, systematic-debugging, tdd, theirs; your own"), "{message}");
     assert!(message.starts_with("skill: there is no skill `tddd`"), "each caller spells the key itself: {message}");
 }
 
@@ -96,14 +99,8 @@ fn what_cannot_be_used_says_why() {
     let scene = Scene::new()
         .with("config/skills/open/SKILL.md", "---\nname: x\n")
         .with("config/skills/bare/SKILL.md", "---\nname: x\n---\n \n")
-        .with("config/skills/single/SKILL.md", "---\nsupportsRalph: false\n---\ntext")
         .with("config/skills/maybe/SKILL.md", "---\nsupportsRalph: perhaps\n---\ntext");
-    for (name, wanted) in [
-        ("open", "no end"),
-        ("bare", "no instructions"),
-        ("single", "not meant for a loop"),
-        ("maybe", "true or false"),
-    ] {
+    for (name, wanted) in [("open", "no end"), ("bare", "no instructions"), ("maybe", "not valid YAML")] {
         let message = scene.find(name).unwrap_err();
         assert!(message.contains(wanted), "{name}: {message}");
     }
@@ -130,4 +127,35 @@ fn all_candidates_of_a_workspace_are_listed() {
     let all = candidates(&scene.folder.path().join("work"));
     let names: Vec<(&str, bool)> = all.iter().map(|(name, found)| (name.as_str(), found.is_ok())).collect();
     assert_eq!(names, [("b", true), ("a", true), ("broken", false)]);
+}
+
+#[test]
+fn a_skill_that_is_not_for_loops_is_found_and_says_so() {
+    let scene = Scene::new().with("config/skills/single/SKILL.md", "---\nsupportsRalph: false\n---\ntext");
+    let found = ready(scene.find("single").unwrap());
+    assert!(found.require_loops().unwrap_err().to_string().contains("not meant for a loop"));
+}
+
+#[test]
+fn a_listing_has_each_name_once_with_the_skill_that_it_stands_for() {
+    let scene = Scene::new()
+        .with("config/skills/tdd/SKILL.md", "Mine.")
+        .with("work/.ralph/skills/tdd/SKILL.md", "Theirs.")
+        .with("work/.claude/skills/theirs/SKILL.md", "Theirs.")
+        .with("work/.ralph/skills/broken/SKILL.md", "---\n");
+    let root = scene.folder.path();
+    let listed = all(&root.join("config/skills"), &root.join("work"));
+    let rows: Vec<_> =
+        listed.iter().map(|one| (one.name.as_str(), one.provenance.name(), one.lookup.is_ok())).collect();
+    assert_eq!(
+        rows,
+        [
+            ("broken", "repository", false),
+            ("code-cleanup", "built-in", true),
+            ("executor", "built-in", true),
+            ("systematic-debugging", "built-in", true),
+            ("tdd", "user", true),
+            ("theirs", "repository", true),
+        ]
+    );
 }

@@ -3,6 +3,10 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How many braces from the end of a message are tried as the beginning of its last object.
+const MAX_BRACES: usize = 64;
 
 /// What an agent's final message says about its work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,12 +20,17 @@ pub struct Claim {
 }
 
 /// Whether `message` holds the promise: the exact tag with white space folded, outside code fences and block quotes, and
-/// not as an echo of `prompt`. A promise without a tag of its own also counts when it stands alone on a line.
+/// not as an echo of `prompt`. A promise without a tag of its own also counts when it stands alone on a line. A promise that
+/// is a JSON object counts when the message ends with an object, in a code fence or not, that has the same values.
 #[must_use]
 pub fn find_claim(message: &str, prompt: &str, promise: &str) -> bool {
     let promise = fold(promise);
     if promise.is_empty() {
         return false;
+    }
+    if let Some(wanted) = object(&promise) {
+        let last = last_object(&remove_echo(message, prompt, &promise));
+        return last.is_some_and(|last| wanted.iter().all(|(key, value)| last.get(key) == Some(value)));
     }
     if promise.contains('<') {
         let tag = fold_tags(&promise);
@@ -30,6 +39,18 @@ pub fn find_claim(message: &str, prompt: &str, promise: &str) -> bool {
     let tag = format!("<promise>{promise}</promise>");
     let own = own_words(message, prompt, &tag);
     fold_tags(&own).contains(&tag) || own.lines().any(|line| fold(line) == promise)
+}
+
+fn object(text: &str) -> Option<Map<String, Value>> {
+    serde_json::from_str(text).ok().filter(|object: &Map<String, Value>| !object.is_empty())
+}
+
+/// The JSON object that a message ends with.
+fn last_object(message: &str) -> Option<Map<String, Value>> {
+    let end = message.trim_end().trim_end_matches(['`', '~']).trim_end();
+    // The innermost one comes first, and is none of its own unless it is the whole: `{"a":{"b":1}}`.
+    let starts = end.rmatch_indices('{').map(|(at, _)| at).take(MAX_BRACES);
+    starts.filter_map(|at| object(&end[at..])).last()
 }
 
 /// Why the agent cannot go on, when its final message says so in a `<blocked>` tag.

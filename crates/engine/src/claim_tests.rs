@@ -70,6 +70,33 @@ fn a_bare_promise_counts_in_a_tag_or_alone_on_a_line() {
 }
 
 #[test]
+fn a_json_promise_is_the_object_that_a_message_ends_with() {
+    let promise = r#"{"status":"PASS"}"#;
+    let prompt = "Do it.\nWhen ALL requirements are met, output {\"status\":\"PASS\"}.\n```json\n{\"status\":\"PASS|FAIL\",\"error_log\":\"…\"}\n```";
+    for message in [
+        r#"{"status":"PASS","error_log":""}"#,
+        "Done.\n\n```json\n{\n  \"status\": \"PASS\",\n  \"error_log\": \"\"\n}\n```\n",
+        r#"Changed a {brace}. {"status":"PASS","details":{"status":"FAIL"}}"#,
+    ] {
+        assert!(find_claim(message, prompt, promise), "{message}");
+    }
+    for message in [
+        "",
+        "PASS",
+        prompt,
+        r#"{"status":"FAIL","error_log":"x"}"#,
+        r#"{"status":"PASS|FAIL","error_log":"…"}"#,
+        r#"{"status":"PASS"} is what I would say when it is done."#,
+        r#"{"status":"PASS"}{"status":"FAIL"}"#,
+        r#"{"nested":{"status":"PASS"}}"#,
+        "When ALL requirements are met, output {\"status\":\"PASS\"}.",
+        r#"{"status":"pass"}"#,
+    ] {
+        assert!(!find_claim(message, prompt, promise), "{message}");
+    }
+}
+
+#[test]
 fn blocked_needs_a_reason_of_its_own() {
     assert_eq!(
         find_blocked("<blocked>no access\n to the database</blocked>", PROMPT).as_deref(),

@@ -67,8 +67,13 @@ pub(crate) async fn prepare(
     let installed = (context.installed)(&user);
     let (home, current) = (context.home, context.current);
     let (objective, race, agent) = (request.objective.clone(), request.race, request.agent.clone());
+    let for_loops = skill.as_ref().map_or(Ok(()), Found::require_loops);
     let inputs = Inputs { objective, workspace, home, current, skill, deep_debug, race, agent, installed: &installed };
-    Ok(resolve(layers, inputs)?)
+    let resolved = resolve(layers, inputs)?;
+    if resolved.config.max_iterations > 1 {
+        for_loops?;
+    }
+    Ok(resolved)
 }
 
 async fn repository(workspace: &Path, context: &mut Context<'_, '_>) -> Result<Option<Repository>, Error> {

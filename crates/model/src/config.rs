@@ -525,11 +525,15 @@ impl LoopConfig {
         Ok(())
     }
 
-    /// The promise as the tag that prompts ask for: a bare word is put into the tag.
+    /// The promise as the tag that prompts ask for: a bare word is put into the tag, JSON is not.
     #[must_use]
     pub fn promise_tag(&self) -> String {
         let promise = self.completion_promise.trim();
-        if promise.contains('<') { promise.to_owned() } else { format!("<promise>{promise}</promise>") }
+        if promise.contains('<') || promise.starts_with('{') {
+            promise.to_owned()
+        } else {
+            format!("<promise>{promise}</promise>")
+        }
     }
 }
 

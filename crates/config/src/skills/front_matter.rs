@@ -1,129 +1,77 @@
-//! The head of a `SKILL.md`: the small part of YAML that such files use. Other tools put keys of their own there, so
-//! what is not known is passed over.
+//! The head of a `SKILL.md`: YAML between two lines of `---`. Other tools put keys of their own there, so unknown keys are
+//! ignored.
 
-use std::collections::BTreeMap;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-/// Keys and values between two lines of `---`.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// The keys that Ralph reads.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
 pub(super) struct FrontMatter {
-    values: BTreeMap<String, Value>,
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) promise: Option<String>,
+    pub(super) verify: Option<String>,
+    pub(super) supports_ralph: Option<bool>,
+    pub(super) task_types: Option<OneOrMore>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Value {
-    Text(String),
-    List(Vec<String>),
+/// A list; a single text is a list of one.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(super) enum OneOrMore {
+    One(String),
+    More(Vec<String>),
 }
 
 impl FrontMatter {
-    /// Splits a file into its head and the text after it. A file without a head is all text.
     pub(super) fn split(file: &str) -> Result<(Self, &str), String> {
-        let file = file.strip_prefix('\u{feff}').unwrap_or(file);
-        let mut rest = file;
-        if next_line(&mut rest) != Some("---") {
-            return Ok((Self::default(), file));
-        }
-        let mut lines = Vec::new();
-        loop {
-            match next_line(&mut rest) {
-                Some("---") => return Ok((Self::parse(&lines), rest)),
-                Some(line) => lines.push(line),
-                None => return Err("its front matter has no end: add a line `---` after it".to_owned()),
-            }
-        }
+        split(file)
     }
 
-    /// The text of a key, when it has one that is not empty.
-    pub(super) fn text(&self, key: &str) -> Option<String> {
-        match self.values.get(key)? {
-            Value::Text(text) => Some(text.clone()).filter(|text| !text.is_empty()),
-            Value::List(_) => None,
-        }
-    }
-
-    /// The list of a key; a single text is a list of one.
-    pub(super) fn list(&self, key: &str) -> Vec<String> {
-        match self.values.get(key) {
-            Some(Value::List(items)) => items.clone(),
-            Some(Value::Text(text)) if !text.is_empty() => vec![text.clone()],
-            Some(Value::Text(_)) | None => Vec::new(),
-        }
-    }
-
-    fn parse(lines: &[&str]) -> Self {
-        let mut values = BTreeMap::new();
-        let mut at = 0;
-        while at < lines.len() {
-            let line = lines[at];
-            at += 1;
-            let belongs =
-                |line: &&&str| line.trim().is_empty() || line.starts_with([' ', '\t']) || line.starts_with("- ");
-            let block: Vec<&str> = lines[at..].iter().take_while(belongs).map(|line| line.trim()).collect();
-            at += block.len();
-            if line.starts_with([' ', '\t', '#']) {
-                continue;
-            }
-            let Some((key, value)) = line.split_once(':') else { continue };
-            values.insert(key.trim().to_owned(), Self::value(value.trim(), &block));
-        }
-        Self { values }
-    }
-
-    fn value(inline: &str, block: &[&str]) -> Value {
-        let items: Vec<String> = block.iter().filter_map(|line| line.strip_prefix("- ")).map(unquote).collect();
-        match inline {
-            "" if !items.is_empty() => Value::List(items),
-            // `>` folds lines into one and `|` keeps them; a plain text may go on in indented lines.
-            "|" | "|-" | "|+" => Value::Text(block.join("\n").trim().to_owned()),
-            "" | ">" | ">-" | ">+" => Value::Text(folded(block)),
-            list if list.starts_with('[') && list.ends_with(']') => {
-                Value::List(inline_items(&list[1..list.len() - 1]).filter(|item| !item.is_empty()).collect())
-            }
-            text if block.iter().all(|line| line.is_empty()) => Value::Text(unquote(text)),
-            text => Value::Text(unquote(&format!("{text} {}", folded(block)))),
+    /// The kinds of tasks that it is for.
+    pub(super) fn task_types(&self) -> Vec<String> {
+        match &self.task_types {
+            None => Vec::new(),
+            Some(OneOrMore::One(one)) => vec![one.clone()],
+            Some(OneOrMore::More(more)) => more.clone(),
         }
     }
 }
 
-fn folded(block: &[&str]) -> String {
-    block.iter().filter(|line| !line.is_empty()).copied().collect::<Vec<_>>().join(" ")
+/// Splits a file into its head and the text after it. A file without a head is all text.
+///
+/// # Errors
+/// One sentence about what is wrong with the head.
+pub fn split<T: DeserializeOwned + Default>(file: &str) -> Result<(T, &str), String> {
+    let file = file.strip_prefix('\u{feff}').unwrap_or(file);
+    let Some(head) = file.strip_prefix("---").and_then(after_line_end) else { return Ok((T::default(), file)) };
+    let mut at = 0;
+    for line in head.split_inclusive('\n') {
+        if line.trim_end() == "---" {
+            return parse(&head[..at]).map(|front| (front, &head[at + line.len()..]));
+        }
+        at += line.len();
+    }
+    Err("its front matter has no end: add a line `---` after it".to_owned())
 }
 
-/// The items of an inline list: a comma inside quotes belongs to its item.
-fn inline_items(list: &str) -> impl Iterator<Item = String> {
-    let (mut quote, mut is_start) = (None, true);
-    list.split(move |c: char| {
-        match quote {
-            None if is_start && matches!(c, '"' | '\'') => quote = Some(c),
-            Some(open) if c == open => quote = None,
-            _ => {}
-        }
-        let is_end = c == ',' && quote.is_none();
-        is_start = is_end || (is_start && c == ' ');
-        is_end
+fn parse<T: DeserializeOwned + Default>(yaml: &str) -> Result<T, String> {
+    if yaml.trim().is_empty() {
+        return Ok(T::default());
+    }
+    serde_saphyr::from_str(yaml).map_err(|error| {
+        let place = error.location().map(|at| format!(" in line {}", at.line() + 1)).unwrap_or_default();
+        let why = error.without_snippet().to_string();
+        let why = why.lines().next().unwrap_or_default().trim_end_matches(':');
+        format!("its front matter is not valid YAML{place}: {why}; put values that contain `: ` in quotation marks")
     })
-    .map(unquote)
 }
 
-fn unquote(text: &str) -> String {
-    let text = text.trim();
-    for quote in ['"', '\''] {
-        if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
-            return inner.to_owned();
-        }
-    }
-    // A comment after a plain value begins with a blank and a hash.
-    text.split_once(" #").map_or(text, |(value, _)| value.trim_end()).to_owned()
-}
-
-/// Takes one line, without its end and without blanks after it.
-fn next_line<'a>(rest: &mut &'a str) -> Option<&'a str> {
-    if rest.is_empty() {
-        return None;
-    }
+/// What follows the end of a line; none where the line has more than blanks.
+fn after_line_end(rest: &str) -> Option<&str> {
     let (line, after) = rest.split_once('\n').unwrap_or((rest, ""));
-    *rest = after;
-    Some(line.trim_end())
+    line.trim().is_empty().then_some(after)
 }
 
 #[cfg(test)]

@@ -239,3 +239,31 @@ fn every_listing_prints_json() {
         assert!(value.is_object() || value.is_array(), "{words:?}");
     }
 }
+
+#[test]
+fn skills_are_listed_shown_begun_and_checked() {
+    let (user, repo) = (User::new(), Repo::init());
+    repo.write(".claude/skills/theirs/SKILL.md", "---\nname: theirs\ndescription: \"a: b\"\n---\nText.");
+    repo.write(".ralph/skills/broken/SKILL.md", "---\nname: [\n---\nText.");
+    let rows = user.ralph(repo.path(), ["skills", "list", "--json"]).ok().json();
+    let row = |name: &str| rows.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
+    assert_eq!((&row("tdd")["source"], &row("tdd")["approved"]), (&"built-in".into(), &true.into()));
+    assert_eq!((&row("theirs")["description"], &row("theirs")["approved"]), (&"a: b".into(), &false.into()));
+    assert!(row("broken")["problem"].as_str().unwrap().contains("YAML"), "{rows:#}");
+    assert!(!user.state().exists(), "a listing made a state folder");
+    let listed = user.ralph(repo.path(), ["skills", "list"]).ok().stdout;
+    assert!(listed.contains("executor") && listed.contains("not approved: ralph trust"), "{listed}");
+    let shown = user.ralph(repo.path(), ["skills", "show", "executor"]).ok().stdout;
+    assert!(shown.contains("{\"status\":\"PASS|FAIL\",\"error_log\":\"…\"}"), "{shown}");
+    let unknown = user.ralph(repo.path(), ["skills", "show", "tddd"]).with_code(2).stderr;
+    assert!(unknown.contains("no skill `tddd`") && unknown.contains("executor"), "{unknown}");
+    let made = user.ralph(repo.path(), ["skills", "new", "mine", "--json"]).ok().json();
+    assert!(made["path"].as_str().unwrap().ends_with(".config/ralph/skills/mine/SKILL.md"), "{made}");
+    user.ralph(repo.path(), ["skills", "new", "mine"]).with_code(2);
+    user.ralph(repo.path(), ["skills", "check", made["path"].as_str().unwrap()]).ok();
+    user.ralph(repo.path(), ["skills", "check", ".claude/skills"]).ok();
+    let checked = user.ralph(repo.path(), ["skills", "check", "--json"]).with_code(1).json();
+    let problems: Vec<usize> =
+        checked.as_array().unwrap().iter().map(|row| row["problems"].as_array().unwrap().len()).collect();
+    assert_eq!(problems, [1, 0, 3], "{checked:#}");
+}

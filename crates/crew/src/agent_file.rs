@@ -1,0 +1,207 @@
+//! Agents as files: a prompt, and before it which model, tools and limits the agent has.
+
+use std::path::{Path, PathBuf};
+
+use ralph_config::skills::split_front_matter;
+use ralph_config::{Links, read};
+use ralph_engine::Conduct;
+use ralph_model::{Domain, ModelTier};
+use serde::{Deserialize, Serialize};
+
+const BUILT_IN: [(&str, &str); 4] = [
+    ("chapo", include_str!("../agents/chapo.md")),
+    ("devo", include_str!("../agents/devo.md")),
+    ("caio", include_str!("../agents/caio.md")),
+    ("scout", include_str!("../agents/scout.md")),
+];
+/// Turns of an agent that names no limit.
+const DEFAULT_TURNS: u32 = 10;
+
+/// What an agent is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// It talks to the user and hands work to others.
+    Coordinator,
+    /// It has to act: without a tool call it has done nothing.
+    Acting,
+    /// It has to answer.
+    Talking,
+}
+
+impl Role {
+    /// How it is judged.
+    #[must_use]
+    pub const fn conduct(self) -> Conduct {
+        match self {
+            Self::Acting => Conduct::Acting,
+            Self::Coordinator | Self::Talking => Conduct::Talking,
+        }
+    }
+}
+
+/// An agent of the crew. A journal keeps it as it was when the crew began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentFile {
+    /// Its name, in small letters.
+    pub name: String,
+    /// One line for the coordinator.
+    pub description: String,
+    /// What it is there for.
+    pub role: Role,
+    /// What kind of work it does.
+    pub domain: Domain,
+    /// How strong a model it needs, where it names none.
+    pub tier: ModelTier,
+    /// Its own model, as `PROVIDER:MODEL`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The model that is asked where the first cannot answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// The tools that it may call.
+    pub tools: Vec<String>,
+    /// How often its model is asked for one delegation.
+    pub max_turns: u32,
+    /// How many tools it may call for one delegation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tool_calls: Option<u32>,
+    /// Who it is.
+    pub prompt: String,
+}
+
+/// What stands before the prompt.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase", deny_unknown_fields)]
+struct Head {
+    name: Option<String>,
+    description: String,
+    role: Option<Role>,
+    domain: Option<Domain>,
+    tier: Option<ModelTier>,
+    model: Option<String>,
+    fallback: Option<String>,
+    tools: Vec<String>,
+    max_turns: Option<u32>,
+    max_tool_calls: Option<u32>,
+}
+
+/// A file that is no agent.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {why}", .path.display())]
+pub struct BrokenAgent {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+impl AgentFile {
+    /// Reads the text of a file. `name` is what the file is called.
+    ///
+    /// # Errors
+    /// One sentence about what is wrong.
+    pub fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let (head, body) = split_front_matter::<Head>(text)?;
+        let prompt = body.trim().to_owned();
+        if prompt.is_empty() {
+            return Err("has no prompt after its front matter".to_owned());
+        }
+        let own = head.name.unwrap_or_else(|| name.to_owned()).to_ascii_lowercase();
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if own.is_empty() || !own.chars().all(is_word) {
+            return Err(format!("`{own}` cannot be the name of an agent: use letters, digits, `-` and `_`"));
+        }
+        if head.max_turns == Some(0) || head.max_tool_calls == Some(0) {
+            return Err("maxTurns and maxToolCalls are whole numbers from 1 on".to_owned());
+        }
+        Ok(Self {
+            name: own,
+            description: head.description,
+            role: head.role.unwrap_or(Role::Acting),
+            domain: head.domain.unwrap_or(Domain::Development),
+            tier: head.tier.unwrap_or(ModelTier::Standard),
+            model: head.model,
+            fallback: head.fallback,
+            tools: head.tools,
+            max_turns: head.max_turns.unwrap_or(DEFAULT_TURNS),
+            max_tool_calls: head.max_tool_calls,
+            prompt,
+        })
+    }
+
+    /// Its name as people see it.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.name.to_ascii_uppercase()
+    }
+}
+
+/// The agents that are part of the program.
+#[must_use]
+pub fn built_in() -> Vec<AgentFile> {
+    #[expect(clippy::expect_used, reason = "constants, tested")]
+    let parse = |(name, text): &(&str, &str)| AgentFile::parse(name, text).expect("a built-in agent");
+    BUILT_IN.iter().map(parse).collect()
+}
+
+/// The agents of a crew: those of the program, and the user's own from `folder`, which replace others of the same name.
+///
+/// # Errors
+/// The first file that is no agent.
+pub fn read_agents(folder: &Path) -> Result<Vec<AgentFile>, BrokenAgent> {
+    let mut agents = built_in();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    files.sort_unstable();
+    for path in files {
+        let broken = |why: String| BrokenAgent { path: path.clone(), why };
+        let bytes = read(&path, Links::Follow).map_err(|error| broken(error.to_string()))?.unwrap_or_default();
+        let text = String::from_utf8(bytes).map_err(|_| broken("is not text in UTF-8".to_owned()))?;
+        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let agent = AgentFile::parse(name, &text).map_err(broken)?;
+        match agents.iter_mut().find(|known| known.name == agent.name) {
+            Some(known) => *known = agent,
+            None => agents.push(agent),
+        }
+    }
+    Ok(agents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_four_are_there_with_their_limits_and_a_file_of_the_users_own_replaces_one() {
+        let limits: Vec<_> = built_in().into_iter().map(|a| (a.name, a.role, a.max_turns, a.max_tool_calls)).collect();
+        assert_eq!(
+            limits,
+            [
+                ("chapo".to_owned(), Role::Coordinator, 20, None),
+                ("devo".to_owned(), Role::Acting, 10, None),
+                ("caio".to_owned(), Role::Acting, 10, None),
+                ("scout".to_owned(), Role::Talking, 8, Some(5)),
+            ]
+        );
+        let folder = ralph_testkit::scratch();
+        std::fs::write(folder.path().join("devo.md"), "---\nmaxTurns: 3\ntools: [fs_edit]\n---\nBe quick.").unwrap();
+        std::fs::write(folder.path().join("qa.md"), "---\nrole: talking\ntier: fast\n---\nDoubt.").unwrap();
+        let agents = read_agents(folder.path()).unwrap();
+        let devo = agents.iter().find(|agent| agent.name == "devo").unwrap();
+        assert_eq!((devo.max_turns, devo.prompt.as_str(), devo.tools.len()), (3, "Be quick.", 1));
+        assert_eq!(agents.len(), 5);
+        for (text, why) in [
+            ("---\nrole: boss\n---\nx", "boss"),
+            ("---\nmaxTurns: 0\n---\nx", "maxTurns and maxToolCalls"),
+            ("---\nname: a/b\n---\nx", "cannot be the name"),
+            ("---\nname: a\n---\n", "has no prompt"),
+        ] {
+            std::fs::write(folder.path().join("qa.md"), text).unwrap();
+            let error = read_agents(folder.path()).unwrap_err().to_string();
+            assert!(error.contains(why) && error.contains("qa.md"), "{error}");
+        }
+    }
+}

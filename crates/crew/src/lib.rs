@@ -1,0 +1,30 @@
+//! The crew: a coordinating model hands parts of a request to other agents and judges each result by evidence.
+//!
+//! [`Crew`] decides and does nothing: events go in, effects come out, and the same events give the same crew. [`Worker`] asks models
+//! and calls tools for it. Whoever drives a crew writes each event down before it steps.
+
+mod agent_file;
+mod conversation;
+mod event;
+mod frame;
+mod machine;
+mod meta;
+
+mod result;
+mod stream;
+mod tooling;
+mod worker;
+
+pub use agent_file::{AgentFile, BrokenAgent, Role, built_in, read_agents};
+pub use conversation::{Conversation, PIN};
+pub use event::{
+    Approve, Base, CrewAbort, CrewConfig, CrewEffect, CrewError, CrewEvent, CrewOutcome, Decision, FrameId, Question,
+    Unmet,
+};
+pub use machine::{CallId, Crew, DelegationRecord};
+pub use meta::is_meta;
+
+pub use result::{CrewResult, CrewStatus, DelegationView};
+pub use stream::StreamEvent;
+pub use tooling::{ToolEffect, ToolOutcome, ToolSpec};
+pub use worker::{AskModel, CallTool, ModelAsk, ModelName, Tell, ToolRun, WatchAnswer, Worker};

@@ -1,0 +1,78 @@
+//! Tools as the crew sees them: what each may do, and what came of a call.
+
+use ralph_llm::Tool;
+use ralph_model::ToolEvidence;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What a call of a tool can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ToolEffect {
+    /// Nothing.
+    Reads,
+    /// Files of the workspace, or Ralph's own records.
+    Writes,
+    /// Whatever a program changes.
+    Runs,
+    /// Something outside of this machine: it needs approval and is never repeated.
+    Outward,
+}
+
+/// A tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// How the model sees it.
+    pub tool: Tool,
+    /// What it can change.
+    pub effect: ToolEffect,
+}
+
+impl ToolSpec {
+    /// A tool.
+    #[must_use]
+    pub fn new(name: &str, description: &str, schema: Value, effect: ToolEffect) -> Self {
+        let tool = Tool { name: name.to_owned(), description: description.to_owned(), schema };
+        Self { tool, effect }
+    }
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolOutcome {
+    /// Whether it did what it was called for.
+    pub success: bool,
+    /// What the model reads, bounded and redacted.
+    pub text: String,
+    /// One line of evidence.
+    pub summary: String,
+    /// Its id in another system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    /// What has to happen next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_step: Option<String>,
+}
+
+impl ToolOutcome {
+    /// A call that failed, in one sentence.
+    #[must_use]
+    pub fn error(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { summary: text.clone(), text, ..Self::default() }
+    }
+
+    /// The outcome as evidence.
+    #[must_use]
+    pub fn evidence(&self, tool: &str) -> ToolEvidence {
+        ToolEvidence {
+            tool: tool.to_owned(),
+            success: self.success,
+            summary: self.summary.clone(),
+            pending_approval: None,
+            external_id: self.external_id.clone(),
+            next_step: self.next_step.clone(),
+        }
+    }
+}
