@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use ralph_agents::Program;
+use ralph_agents::{McpServer, Program};
 use ralph_config::{Layer, Links, NotifyTable, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_notify::{Desktop, Email, Notifier, Webhook};
@@ -66,6 +66,8 @@ pub struct ForAgents {
     pub variables: Vec<(String, String)>,
     /// Folders that they may write.
     pub writable: Vec<PathBuf>,
+    /// Tools, where their kind takes any.
+    pub mcp_server: Option<McpServer>,
     /// What the program learns of them.
     pub signals: AgentSignals,
 }
@@ -102,6 +104,12 @@ impl Host {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.input.version
+    }
+
+    /// This program as a server of tools for an agent, which finds these variables in its environment.
+    #[must_use]
+    pub fn mcp_server(&self, variables: Vec<String>) -> McpServer {
+        McpServer { program: self.input.program.clone(), arguments: vec!["mcp".to_owned()], variables }
     }
 
     /// Waits a moment for traces of runs that are on their way. Does nothing where none are sent.
@@ -175,6 +183,7 @@ impl Host {
             environment: chosen.variables,
             agent_variables,
             prices: Arc::new(settings.prices.clone()),
+            mcp_server: self.for_agents.mcp_server.clone(),
             hook: Some(vec![self.input.program.clone().into_os_string(), GUARD.into()]),
             caps: settings.caps,
             metrics: Some(settings.metrics_path.clone()),

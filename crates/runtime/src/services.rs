@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ralph_agents::{Agent, AgentServices};
+use ralph_agents::{Agent, AgentServices, McpServer};
 use ralph_model::{AgentRun, AgentSpec, Caps, LoopId, PriceList, Timestamp};
 use ralph_notify::Notifier;
 use ralph_process::{Level, Supervisor};
@@ -92,6 +92,8 @@ pub struct Services {
     pub prices: Arc<PriceList>,
     /// Answers `PreToolUse` events of Claude Code, called with the file of prohibited paths as its last argument.
     pub hook: Option<Vec<OsString>>,
+    /// Tools that agents are given, where their kind takes any.
+    pub mcp_server: Option<McpServer>,
     /// What an agent may write besides: its own settings.
     pub settings: AgentSettings,
     /// What of that says how the agent works, and is put back after it ran.

@@ -94,6 +94,7 @@ impl Lab {
             agent_variables: Arc::new(|_| Vec::new()),
             prices: Arc::default(),
             hook: None,
+            mcp_server: None,
             settings: Arc::new(|_| Vec::new()),
             kept: Arc::new(|_| Vec::new()),
             writable: Vec::new(),
