@@ -37,7 +37,7 @@ impl Trial {
     /// # Errors
     /// When another loop works there, or the state cannot be written.
     pub async fn start(&self, mut resolved: Resolved, watcher: Watcher, stops: Stops) -> Result<Opened, Error> {
-        resolved.settings.notify = None;
+        resolved.settings.notify = Default::default();
         resolved.settings.metrics_path = self.folder.path().join("metrics");
         let store = open_sqlite(&self.host.home().database()).await?;
         self.host.start(resolved, store, watcher, stops).await

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ralph_agents::{Agent, AgentServices, McpServer};
 use ralph_model::{AgentRun, AgentSpec, Caps, LoopId, PriceList, Timestamp};
+use ralph_notify::Notifier;
 use ralph_process::{Level, Supervisor};
 use ralph_store::{LeaseHolder, Machine, RunEntry, StoreHandle};
 use ralph_text::Redactor;
@@ -119,6 +120,8 @@ pub struct Services {
     pub metrics: Option<PathBuf>,
     /// A command that is told about alerts and ends.
     pub notify: Option<String>,
+    /// Tells people about alerts and ends.
+    pub notifier: Option<Arc<Notifier>>,
     /// The version of Ralph.
     pub version: String,
     /// Who watches.

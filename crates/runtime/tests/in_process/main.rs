@@ -103,6 +103,7 @@ impl Lab {
             caps: Caps::default(),
             metrics: None,
             notify: None,
+            notifier: None,
             version: "0.0.0".into(),
             watcher: Arc::new(move |update| updates.lock().unwrap().push(update)),
             now,

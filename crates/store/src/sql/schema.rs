@@ -175,6 +175,19 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         version: 8,
         statements: &[
+            "CREATE TABLE reminders (
+                id TEXT NOT NULL PRIMARY KEY,
+                message TEXT NOT NULL,
+                due_at BIGINT NOT NULL,
+                created_at BIGINT NOT NULL
+            )",
+            "CREATE INDEX reminders_by_time ON reminders (due_at)",
+        ],
+        rows: &[],
+    },
+    Step {
+        version: 9,
+        statements: &[
             // Content of artifacts, where several servers share the database. A file is complete once part 0 is there.
             "CREATE TABLE artifact_parts (
                 loop TEXT NOT NULL REFERENCES loops (id),
