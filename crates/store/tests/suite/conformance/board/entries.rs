@@ -58,7 +58,7 @@ async fn a_reminder_is_sent_by_one_and_comes_again_unless_it_is_removed(database
     one.put_reminder(&tea).await.unwrap();
     one.put_reminder(&Reminder { message: "coffee".to_owned(), ..tea.clone() }).await.unwrap();
     assert_eq!(one.due_reminders(Timestamp(4999)).await.unwrap(), []);
-    assert_eq!(two.due_reminders(Timestamp(5000)).await.unwrap(), [tea.clone()]);
+    assert_eq!(two.due_reminders(Timestamp(5000)).await.unwrap(), std::slice::from_ref(&tea));
     let (mine, theirs) =
         tokio::join!(one.postpone_reminder(&tea, Timestamp(9000)), two.postpone_reminder(&tea, Timestamp(9000)));
     assert_eq!(u8::from(mine.unwrap()) + u8::from(theirs.unwrap()), 1);
