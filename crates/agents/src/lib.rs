@@ -18,6 +18,7 @@ mod git;
 #[cfg(test)]
 mod golden;
 mod lines;
+mod mcp_server;
 mod meter;
 mod opencode;
 mod program_agent;
@@ -42,6 +43,7 @@ use ralph_process::{Files, Level, Network, Sandbox};
 
 use crate::request::Request;
 pub use agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
+pub use mcp_server::McpServer;
 pub use programs::Program;
 pub use readable::Readable;
 pub use registry::{Kind, Needs, build, foreign_code};
@@ -80,6 +82,7 @@ pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
         redactor: Arc::default(),
         prices: Arc::default(),
         prohibited: Prohibited::default(),
+        mcp_server: None,
         now: || Timestamp(0),
     };
     let invocation = invoke(spec, program, &Request { prompt: "", budget: None, timeout: Millis(0), base })?;

@@ -2,7 +2,9 @@
 //!
 //! Only what works is listed: anything else is an error with exit code 2, never a silent no-op.
 
+mod activation;
 mod history;
+mod install;
 mod layer;
 mod mcp;
 mod run;
@@ -13,10 +15,12 @@ mod skills;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use activation::DoArgs;
 pub(crate) use history::{
     DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
     VerifyRunArgs,
 };
+pub(crate) use install::{ClientWord, InstallArgs, ScopeWord};
 pub(crate) use mcp::McpArgs;
 pub(crate) use run::{RunArgs, ScreenArgs};
 pub(crate) use server::{
@@ -69,6 +73,12 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start a loop: run an agent until the checks pass or a limit is reached
     Run(Box<RunArgs>),
+    /// Decide whether a request is work for a loop, say so, and carry it out
+    ///
+    /// It loops when a verification command is known or detected, the request is a specific feature, bug or refactoring, its risk is not
+    /// high (authentication, payments, migrations, production data) and the skill supports loops. Else the agent runs once. Without
+    /// limits of your own a loop gets 10 iterations and $5.00.
+    Do(Box<DoArgs>),
     /// Continue a loop that was interrupted or reached a limit
     Resume(ResumeArgs),
     /// List loops, newest first
@@ -120,6 +130,12 @@ pub(crate) enum Command {
     /// needs approval for is refused until `ralph trust` approved it. The tools for tasks need a server: --server and --token, or
     /// RALPH_SERVER and RALPH_TOKEN.
     Mcp(McpArgs),
+    /// Add Ralph to a coding agent: the command /ralph, hooks and the MCP server
+    ///
+    /// Shows what would change in its settings and asks first. Comments and order stay. What cannot be changed safely is refused.
+    Install(InstallArgs),
+    /// Remove from a coding agent exactly what `ralph install` added
+    Uninstall(InstallArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),
 }

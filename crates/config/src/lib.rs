@@ -6,7 +6,6 @@
 
 pub mod agents;
 mod choose;
-pub mod decide;
 mod error;
 #[cfg(test)]
 mod fixtures;
@@ -28,7 +27,8 @@ pub use choose::Layers;
 pub use error::Error;
 pub use keys::{Class, Key, meant};
 pub use layer::{
-    CapsTable, Dollars, Layer, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable, Span, Whose,
+    CapsTable, Dollars, Layer, McpTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable, Span, WebTable,
+    Whose,
 };
 pub use location::Location;
 pub use parse::{Document, Present, parse};

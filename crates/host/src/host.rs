@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use ralph_agents::Program;
+use ralph_agents::{McpServer, Program};
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
@@ -65,6 +65,8 @@ pub struct ForAgents {
     pub variables: Vec<(String, String)>,
     /// Folders that they may write.
     pub writable: Vec<PathBuf>,
+    /// Tools, where their kind takes any.
+    pub mcp_server: Option<McpServer>,
     /// What the program learns of them.
     pub signals: AgentSignals,
 }
@@ -101,6 +103,12 @@ impl Host {
     #[must_use]
     pub fn version(&self) -> &str {
         &self.input.version
+    }
+
+    /// This program as a server of tools for an agent, which finds these variables in its environment.
+    #[must_use]
+    pub fn mcp_server(&self, variables: Vec<String>) -> McpServer {
+        McpServer { program: self.input.program.clone(), arguments: vec!["mcp".to_owned()], variables }
     }
 
     /// Waits a moment for traces of runs that are on their way. Does nothing where none are sent.
@@ -174,10 +182,12 @@ impl Host {
             environment: chosen.variables,
             agent_variables,
             prices: Arc::new(settings.prices.clone()),
+            mcp_server: self.for_agents.mcp_server.clone(),
             hook: Some(vec![self.input.program.clone().into_os_string(), GUARD.into()]),
             caps: settings.caps,
             metrics: Some(settings.metrics_path.clone()),
-            notify: settings.notify.clone(),
+            notify: settings.notify.command.clone(),
+            notifier: self.notifier(&settings.notify)?,
             version: self.input.version.clone(),
             watcher: self.traces.watched_by(watcher),
             signals: self.for_agents.signals.clone(),
@@ -192,13 +202,16 @@ impl Host {
         let mut secrets = environment::choose(self.input.variables.iter().cloned(), &[]).secrets;
         secrets.extend(environment::secrets(self.written_variables()));
         secrets.extend(environment::secrets(self.for_agents.variables.clone()));
+        // Whoever knows the address of a webhook can write there.
+        let webhook = self.user_settings().ok().and_then(|user| user.notify.webhook);
+        secrets.extend(webhook.map(|url| ("notify.webhook".to_owned(), url)));
         let password = database::url(&self.dirs).ok().flatten().and_then(|url| database::password(&url));
         secrets.extend(password.map(|password| (database::VARIABLE.to_owned(), password)));
         Arc::new(Redactor::new(secrets))
     }
 
     /// Variables in files that agents read by themselves. A file that cannot be read hands nobody a secret.
-    fn written_variables(&self) -> Vec<(String, String)> {
+    pub(crate) fn written_variables(&self) -> Vec<(String, String)> {
         let read = |path: PathBuf| {
             let bytes = read(&path, Links::Follow).ok().flatten()?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -261,7 +274,11 @@ impl Host {
 
     /// What each kind of agent finds in its environment besides what all processes have: secrets that the user named, and what is
     /// its program's own. A cloud can be chosen in a file of the program, too.
-    fn agent_variables(&self, named: Vec<(OsString, OsString)>, written: &[(String, String)]) -> AgentVariables {
+    pub(crate) fn agent_variables(
+        &self,
+        named: Vec<(OsString, OsString)>,
+        written: &[(String, String)],
+    ) -> AgentVariables {
         let variables = self.input.variables.clone();
         let written: Vec<(OsString, OsString)> =
             written.iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -354,6 +371,11 @@ impl Host {
     /// The machine.
     pub(crate) const fn machine(&self) -> &Machine {
         &self.input.machine
+    }
+
+    /// The clock.
+    pub(crate) const fn clock(&self) -> fn() -> Timestamp {
+        self.input.now
     }
 
     /// The time.

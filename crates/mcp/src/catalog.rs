@@ -8,7 +8,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 use crate::arguments::{
-    CompleteArguments, ListArguments, LoopArguments, ProgressArguments, SendArguments, StatusArguments, TaskArguments,
+    CompleteArguments, DecideArguments, ListArguments, LoopArguments, ProgressArguments, SendArguments,
+    StatusArguments, TaskArguments,
 };
 
 /// What a call does to the world, as hints for clients.
@@ -23,6 +24,7 @@ enum Effect {
 }
 
 pub(crate) const RALPH_LOOP: &str = "ralph_loop";
+pub(crate) const RALPH_DECIDE: &str = "ralph-decide";
 pub(crate) const RALPH_STATUS: &str = "ralph-status";
 pub(crate) const RALPH_COMPLETE: &str = "ralph-complete";
 pub(crate) const SEND_TASK: &str = "send-task";
@@ -30,6 +32,11 @@ pub(crate) const GET_TASKS: &str = "get-tasks";
 pub(crate) const GET_TASK: &str = "get-task";
 pub(crate) const CANCEL_TASK: &str = "cancel-task";
 pub(crate) const STORE_PROGRESS: &str = "store-progress";
+
+/// Whether the agent of a task may use a tool: what concerns its task. A loop would spend money that the task does not count.
+pub(crate) fn is_of_task(name: &str) -> bool {
+    [RALPH_COMPLETE, GET_TASK, STORE_PROGRESS].contains(&name)
+}
 
 /// All tools, in the order of their use.
 pub(crate) fn tools() -> Vec<Tool> {
@@ -40,6 +47,12 @@ pub(crate) fn tools() -> Vec<Tool> {
              reached. Ralph verifies from outside and feeds failures back. Returns the verdict. Can take long: reports \
              progress, can be cancelled.",
             Effect::Changes,
+        ),
+        tool::<DecideArguments>(
+            RALPH_DECIDE,
+            "Decide whether a request is work for ralph_loop here: task type, risk, scope, verification command, skill, and why. \
+             Starts nothing.",
+            Effect::Reads,
         ),
         tool::<StatusArguments>(
             RALPH_STATUS,

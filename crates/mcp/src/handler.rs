@@ -18,14 +18,15 @@ use serde_json::{Map, Value};
 use crate::answer::{Answer, Refused, refused};
 use crate::arguments::parse;
 use crate::catalog::{
-    CANCEL_TASK, GET_TASK, GET_TASKS, RALPH_COMPLETE, RALPH_LOOP, RALPH_STATUS, SEND_TASK, STORE_PROGRESS, tools,
+    CANCEL_TASK, GET_TASK, GET_TASKS, RALPH_COMPLETE, RALPH_DECIDE, RALPH_LOOP, RALPH_STATUS, SEND_TASK,
+    STORE_PROGRESS, is_of_task, tools,
 };
 use crate::http::session;
 use crate::local::Local;
 use crate::remote::Remote;
 use crate::running::{CallKey, Running};
 use crate::tasks::Tasks;
-use crate::{complete, ralph_loop, status, task_tools};
+use crate::{complete, decide, ralph_loop, status, task_tools};
 
 const INSTRUCTIONS: &str = "Ralph makes coding agents finish. Use ralph_loop for work with a command that shows whether it \
      is done: Ralph runs an agent, verifies from outside, feeds failures back and repeats. If you work on a task of a Ralph \
@@ -100,6 +101,14 @@ impl Tools {
         matches!(self.source, Source::Board(_))
     }
 
+    /// Whether there is this tool here: the agent of a task gets those of its task.
+    fn offers(&self, name: &str) -> bool {
+        match &self.source {
+            Source::Remote(remote) if remote.is_of_task() => is_of_task(name),
+            Source::None | Source::Remote(_) | Source::Board(_) => true,
+        }
+    }
+
     /// By what a later request can cancel a call; none where calls are cancelled on their own connection.
     pub(crate) fn call_key(&self, context: &RequestContext<RoleServer>) -> Option<CallKey> {
         let parts = context.extensions.get::<Parts>()?;
@@ -137,7 +146,9 @@ impl Tools {
         context: &RequestContext<RoleServer>,
     ) -> Option<Answer> {
         Some(match name {
+            _ if !self.offers(name) => return None,
             RALPH_LOOP => self.ralph_loop(arguments, context).await,
+            RALPH_DECIDE => self.decide(arguments, context).await,
             RALPH_STATUS => self.status(arguments, context).await,
             SEND_TASK | GET_TASKS | GET_TASK | CANCEL_TASK | STORE_PROGRESS | RALPH_COMPLETE => {
                 self.task_tool(name, arguments, context).await
@@ -149,6 +160,11 @@ impl Tools {
     async fn ralph_loop(&self, arguments: Option<Map<String, Value>>, context: &RequestContext<RoleServer>) -> Answer {
         self.require(context, &[Role::Admin])?;
         ralph_loop::run(self, &parse(arguments)?, context).await
+    }
+
+    async fn decide(&self, arguments: Option<Map<String, Value>>, context: &RequestContext<RoleServer>) -> Answer {
+        self.require(context, &[Role::Admin, Role::Agent])?;
+        decide::run(self, &parse(arguments)?).await
     }
 
     async fn status(&self, arguments: Option<Map<String, Value>>, context: &RequestContext<RoleServer>) -> Answer {
@@ -192,11 +208,11 @@ impl ServerHandler for Tools {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools()))
+        Ok(ListToolsResult::with_all_items(tools().into_iter().filter(|tool| self.offers(&tool.name)).collect()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools().into_iter().find(|tool| tool.name == name)
+        tools().into_iter().find(|tool| tool.name == name && self.offers(name))
     }
 
     async fn call_tool(

@@ -5,22 +5,33 @@
 //! [`Effect::Outward`] needs a person's approval first, and its key has to be recorded before it is made.
 
 mod arguments;
+mod board;
 mod files;
 mod git;
+mod mcp;
+mod memory;
+mod messages;
 mod outcome;
+mod page;
 mod registry;
 mod shell;
+mod web;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_agents::{AgentServices, Matcher, StopSignal};
+use ralph_model::Timestamp;
+use ralph_notify::Notifier;
 use ralph_text::Redactor;
 use serde_json::Value;
 
+pub use board::{BoardService, send_reminders};
+pub use mcp::{McpPlace, McpServer};
 pub use outcome::{MAX_TEXT, Outcome};
 use registry::Registry;
 pub use shell::Shell;
+pub use web::{SearchService, Web};
 
 /// What a call of a tool does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -70,6 +81,16 @@ pub struct Services {
     pub redactor: Arc<Redactor>,
     /// Runs programs: for `bash_execute` and the `git_` tools.
     pub shell: Option<Shell>,
+    /// A folder of the repository outside the workspace: for the `memory_` tools.
+    pub memory: Option<PathBuf>,
+    /// Tasks, schedules and reminders.
+    pub board: Option<BoardService>,
+    /// Notifies people: for `notify_user` and `send_email`.
+    pub notifier: Option<Arc<Notifier>>,
+    /// The web.
+    pub web: Option<Web>,
+    /// The time.
+    pub now: fn() -> Timestamp,
 }
 
 impl std::fmt::Debug for Services {
@@ -79,7 +100,7 @@ impl std::fmt::Debug for Services {
 }
 
 impl Services {
-    /// What the tools of an agent without a process need, confined as a process of an agent is.
+    /// What the tools for files and programs need, confined as a process of an agent is. The others are off.
     #[must_use]
     pub fn new(services: &AgentServices) -> Self {
         let base = &services.base;
@@ -95,6 +116,11 @@ impl Services {
                 idle: base.idle,
                 hold: base.hold.clone(),
             }),
+            memory: None,
+            board: None,
+            notifier: None,
+            web: None,
+            now: base.now,
         }
     }
 }
@@ -104,6 +130,8 @@ impl Services {
 pub struct Tools {
     registry: Registry,
     redactor: Arc<Redactor>,
+    shell: Option<Arc<Shell>>,
+    workspace: PathBuf,
 }
 
 impl Tools {
@@ -114,11 +142,37 @@ impl Tools {
     pub fn new(services: Services) -> std::io::Result<Self> {
         let mut registry = Registry::default();
         files::register(&mut registry, &services)?;
-        if let Some(shell) = services.shell.map(Arc::new) {
-            shell::register(&mut registry, &shell, &services.workspace);
-            git::register(&mut registry, &shell, services.workspace);
+        let shell = services.shell.map(Arc::new);
+        if let Some(shell) = &shell {
+            shell::register(&mut registry, shell, &services.workspace);
+            git::register(&mut registry, shell, services.workspace.clone());
         }
-        Ok(Self { registry, redactor: services.redactor })
+        if let Some(folder) = services.memory {
+            memory::register(&mut registry, folder, Arc::clone(&services.redactor), services.now);
+        }
+        if let Some(board) = services.board {
+            board::register(&mut registry, board, services.now);
+        }
+        if let Some(notifier) = &services.notifier {
+            messages::register(&mut registry, notifier);
+        }
+        if let Some(web) = services.web {
+            web::register(&mut registry, web);
+        }
+        Ok(Self { registry, redactor: services.redactor, shell, workspace: services.workspace })
+    }
+
+    /// Adds the tools of MCP servers, each named `mcp__SERVER__TOOL`, and returns what was wrong with those that have none.
+    pub async fn connect(&mut self, servers: Vec<McpServer>) -> Vec<String> {
+        let mut problems = Vec::new();
+        for server in servers {
+            let name = server.name.clone();
+            let shell = self.shell.as_ref();
+            if let Err(problem) = mcp::register(&mut self.registry, server, shell, &self.workspace).await {
+                problems.push(self.redactor.clean(&format!("the MCP server {name}: {problem}")).into_owned());
+            }
+        }
+        problems
     }
 
     /// What a model is told about each tool.

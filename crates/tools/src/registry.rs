@@ -25,6 +25,8 @@ type Run = Box<dyn Fn(&Value, Context) -> Result<Running, String> + Send + Sync>
 /// What a tool is called with besides its arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
+    /// The idempotency key.
+    pub(crate) key: String,
     /// Ends the call.
     pub(crate) stop: StopSignal,
 }
@@ -59,7 +61,22 @@ impl Registry {
         A: DeserializeOwned + JsonSchema,
         F: Future<Output = Answer> + Send + 'static,
     {
-        let (name, description, schema) = (name.to_owned(), description.to_owned(), schema::<A>());
+        self.add_raw(name, effect, description, schema::<A>(), run);
+    }
+
+    /// Adds a tool whose arguments have this schema.
+    pub(crate) fn add_raw<A, F>(
+        &mut self,
+        name: &str,
+        effect: Effect,
+        description: &str,
+        schema: Value,
+        run: impl Fn(A, Context) -> F + Send + Sync + 'static,
+    ) where
+        A: DeserializeOwned,
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let (name, description) = (name.to_owned(), description.to_owned());
         self.specs.push(Spec { name, description, schema: schema.clone(), effect });
         self.runs.push(Box::new(move |arguments, context| {
             Ok(Box::pin(run(parse(&schema, arguments)?, context)) as Running)
@@ -88,7 +105,7 @@ impl Registry {
             let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
             return Outcome::failed(format!("there is no tool {}; there are {}", call.name, names.join(", ")));
         };
-        let context = Context { stop: stop.clone() };
+        let context = Context { key: call.key.to_owned(), stop: stop.clone() };
         let running = match (self.runs[at])(call.arguments, context) {
             Ok(running) => running,
             Err(problem) => return Outcome::failed(format!("{}: {problem}", call.name)),
