@@ -19,6 +19,7 @@ mod prepare;
 mod sandbox;
 mod session;
 mod start;
+mod tools;
 mod traces;
 mod trial;
 
@@ -32,4 +33,5 @@ pub use liveness::Liveness;
 pub use once::OnePass;
 pub use prepare::workspace;
 pub use start::{Opened, Prepared, RunRequest};
+pub use tools::ExtendTools;
 pub use trial::Trial;
