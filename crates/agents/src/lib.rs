@@ -19,6 +19,7 @@ mod git;
 mod golden;
 mod lines;
 mod meter;
+mod native;
 mod opencode;
 mod program_agent;
 mod programs;

@@ -2,6 +2,7 @@
 //!
 //! Only what works is listed: anything else is an error with exit code 2, never a silent no-op.
 
+mod crew;
 mod history;
 mod layer;
 mod mcp;
@@ -13,6 +14,7 @@ mod skills;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use crew::{ApproveWord, CrewArgs};
 pub(crate) use history::{
     DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
     VerifyRunArgs,
@@ -69,6 +71,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start a loop: run an agent until the checks pass or a limit is reached
     Run(Box<RunArgs>),
+    /// Give a request to a crew of agents that delegate to each other and are judged by evidence
+    Crew(CrewArgs),
     /// Continue a loop that was interrupted or reached a limit
     Resume(ResumeArgs),
     /// List loops, newest first

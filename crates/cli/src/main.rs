@@ -134,6 +134,7 @@ fn require_descriptors() -> anyhow::Result<()> {
 async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match command {
         Command::Run(args) => commands::run::run(*args, around, screen).await,
+        Command::Crew(args) => commands::crew::run(args, around, screen).await,
         Command::Resume(args) => commands::resume::run(args, around, screen).await,
         Command::List(args) => commands::list::run(args, around, screen).await,
         Command::Show(args) => commands::show::run(args, around, screen).await,

@@ -28,7 +28,7 @@ pub use choose::Layers;
 pub use error::Error;
 pub use keys::{Class, Key, meant};
 pub use layer::{
-    CapsTable, Dollars, Layer, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable, Span, Whose,
+    CapsTable, Dollars, Layer, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable, Span, Whose,
 };
 pub use location::Location;
 pub use parse::{Document, Present, parse};

@@ -117,6 +117,7 @@ fn kind(key: Key) -> Value {
         Key::Verify => one_of(&["guarded", "isolated"]),
         Key::Sandbox => one_of(&["off", "on", "require"]),
         Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command"]),
+        Key::ModelsProvider => one_of(&["anthropic", "openai", "openai-chat"]),
         Key::AgentsSettings => one_of(&["own", "user"]),
         Key::CompletionPromise
         | Key::Model
@@ -125,6 +126,9 @@ fn kind(key: Key) -> Value {
         | Key::AgentsProgram
         | Key::AgentsModel
         | Key::Skill
+        | Key::ModelsBaseUrl
+        | Key::ModelsModel
+        | Key::ModelsKeyEnv
         | Key::NotifyCommand
         | Key::MetricsPath
         | Key::DatabaseUrl => text(),

@@ -1,9 +1,9 @@
 //! One agent at work on one delegation: its conversation, its calls, and what the evidence says about it.
 
-use ralph_engine::{Envelope, EvidenceLine, Judged, Mark, derive_status};
+use ralph_engine::{Conduct, Envelope, EvidenceLine, Judged, Mark, derive_status};
 use ralph_llm::{ToolCall, ToolResult};
 use ralph_model::{
-    Attempt, Delegation, DelegationResult, Expectation, Money, ResultUsage, ScoutFindings, ToolEvidence,
+    Attempt, Delegation, DelegationResult, Expectation, Money, ResultUsage, ScoutFindings, Status, ToolEvidence,
 };
 
 use crate::agent_file::{AgentFile, Role};
@@ -204,7 +204,8 @@ fn findings(content: &str) -> Option<ScoutFindings> {
 }
 
 /// What an agent is told to do.
-pub(crate) fn briefing(delegation: &Delegation) -> String {
+#[must_use]
+pub fn briefing(delegation: &Delegation) -> String {
     let list = |title: &str, items: &[String]| match items {
         [] => String::new(),
         items => format!("\n\n{title}:\n- {}", items.join("\n- ")),
@@ -223,4 +224,36 @@ pub(crate) fn briefing(delegation: &Delegation) -> String {
         list("Ralph checks afterwards", &expects),
     ]
     .concat()
+}
+
+/// The status and the envelope of an agent that is a program: judged by what it reports and what was seen of it.
+#[must_use]
+pub fn program_result(
+    delegation: &Delegation,
+    conduct: Conduct,
+    evidence: &[ToolEvidence],
+    summary: String,
+    escalation: Option<&str>,
+) -> (Status, String) {
+    let status = derive_status(&Judged {
+        conduct,
+        escalated: escalation.is_some(),
+        has_content: !summary.trim().is_empty(),
+        evidence,
+        tool_calls: evidence.len(),
+        unmet: 0,
+        confidence: None,
+        out_of_turns: false,
+    });
+    let envelope = Envelope {
+        agent: &delegation.target,
+        objective: &delegation.objective,
+        expected_outcome: delegation.expected_outcome.as_deref(),
+        status,
+        evidence: evidence.iter().map(EvidenceLine::from).collect(),
+        escalation,
+        recommendations: &[],
+        summary: &summary,
+    };
+    (status, envelope.render())
 }

@@ -141,7 +141,19 @@ impl Host {
         settings: &RunSettings,
         watcher: Watcher,
     ) -> Result<Services, Error> {
-        let chosen = environment::choose(self.input.variables.iter().cloned(), &config.env);
+        self.services_of(store, &config.env, config.agents(), settings, watcher)
+    }
+
+    /// The same for a run that names the variables and agents that it uses.
+    pub(crate) fn services_of<'a>(
+        &self,
+        store: StoreHandle,
+        env: &[String],
+        agents: impl Iterator<Item = &'a AgentSpec>,
+        settings: &RunSettings,
+        watcher: Watcher,
+    ) -> Result<Services, Error> {
+        let chosen = environment::choose(self.input.variables.iter().cloned(), env);
         if let Some(name) = chosen.absent.first() {
             let problem = format!("{name} is not set");
             return Err(ConfigError::new("env", problem, "names of variables that exist").into());
@@ -149,7 +161,7 @@ impl Host {
         let usual = self.writable.is_none();
         if usual {
             self.make_caches();
-            self.make_settings(config.agents());
+            self.make_settings(agents);
         }
         let given = self.for_agents.variables.iter().map(|(name, value)| (name.into(), value.into()));
         let named = chosen.for_agents.into_iter().chain(given).collect();
@@ -162,7 +174,7 @@ impl Host {
             store,
             machine: self.input.machine.clone(),
             supervisor: Arc::new(Supervisor::new(self.reaper(), Arc::clone(&redactor))),
-            build_agent: Arc::new(ralph_agents::build),
+            build_agent: self.build_agent()?,
             redactor,
             global_excludes: user.excludes,
             author: user.author,
@@ -359,6 +371,11 @@ impl Host {
     /// The time.
     pub(crate) fn now(&self) -> Timestamp {
         (self.input.now)()
+    }
+
+    /// The clock.
+    pub(crate) const fn clock(&self) -> fn() -> Timestamp {
+        self.input.now
     }
 
     /// What checks find in their environment.

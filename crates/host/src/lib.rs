@@ -6,12 +6,14 @@
 pub mod agents;
 mod checkpoint;
 mod claim;
+mod crew;
 pub mod database;
 mod dirs;
 mod environment;
 mod error;
 mod host;
 mod liveness;
+mod models;
 mod preflight;
 mod prepare;
 mod sandbox;
@@ -21,6 +23,7 @@ mod traces;
 
 pub use checkpoint::Checkpoints;
 pub use claim::{Claim, Claims};
+pub use crew::{CrewEdges, CrewRequest};
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
 pub use host::{ForAgents, GUARD, Host, HostInput, REAPER, find_program, this_machine};
