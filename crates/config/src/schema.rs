@@ -116,7 +116,7 @@ fn kind(key: Key) -> Value {
         Key::Keep => one_of(&["last", "best"]),
         Key::Verify => one_of(&["guarded", "isolated"]),
         Key::Sandbox => one_of(&["off", "on", "require"]),
-        Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command"]),
+        Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command", "native"]),
         Key::ModelsProvider => one_of(&["anthropic", "openai", "openai-chat"]),
         Key::AgentsSettings => one_of(&["own", "user"]),
         Key::CompletionPromise

@@ -9,15 +9,15 @@ use ralph_agents::{
     Agent, AgentServices, AgentTask, Capabilities, Error, EventSink, Kind, Observed, RunFuture, StopSignal,
 };
 use ralph_engine::Machine as _;
-use ralph_model::{
-    AgentEvent, AgentSpec, Cost, Ended, Fault, FaultKind, Millis, Money, Usage,
-};
+use ralph_model::{AgentEvent, AgentSpec, Cost, Ended, Fault, FaultKind, Millis, Money, Usage};
 use ralph_process::{Log, Stop};
 use ralph_tools::{Call, Tools};
 use tokio::sync::mpsc;
 
 use crate::agent_file::AgentFile;
-use crate::event::{Approve, Base, CrewAbort, CrewConfig, CrewEffect, CrewError, CrewEvent, CrewOutcome, Decision, FrameId};
+use crate::event::{
+    Approve, Base, CrewAbort, CrewConfig, CrewEffect, CrewError, CrewEvent, CrewOutcome, Decision, FrameId,
+};
 use crate::machine::Crew;
 use crate::stream::StreamEvent;
 use crate::tooling::{ToolEffect, ToolOutcome, ToolSpec};
@@ -127,7 +127,8 @@ impl NativeAgent {
 
     fn worker(&self, tools: &Arc<Tools>, tell: mpsc::UnboundedSender<StreamEvent>, stop: StopSignal) -> Worker {
         // Nobody can be asked in a loop: what reaches further is not offered.
-        let specs = tools.specs().iter().map(ToolSpec::from).filter(|spec| spec.effect != ToolEffect::Outward).collect();
+        let specs =
+            tools.specs().iter().map(ToolSpec::from).filter(|spec| spec.effect != ToolEffect::Outward).collect();
         let tools = Arc::clone(tools);
         Worker {
             ask: Arc::clone(&self.native.ask),
@@ -308,9 +309,7 @@ fn perform(worker: &Worker, crew: &Crew, effect: CrewEffect) -> Option<Performin
         CrewEffect::CheckDelegation { frame, .. } => {
             Box::pin(async move { CrewEvent::DelegationChecked { frame, unmet: Vec::new(), evidence: Vec::new() } })
         }
-        CrewEffect::BeginAction { call, .. }
-        | CrewEffect::RunAgent { call, .. }
-        | CrewEffect::RunLoop { call, .. } => {
+        CrewEffect::BeginAction { call, .. } | CrewEffect::RunAgent { call, .. } | CrewEffect::RunLoop { call, .. } => {
             let outcome = ToolOutcome::error("not available in a loop");
             Box::pin(async move { CrewEvent::ToolFinished { call, outcome, cost: Money::ZERO } })
         }

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use ralph_config::trust::Asking;
 use ralph_config::{Layer, RunSettings};
-use ralph_crew::{
-    Approve, CrewConfig, NativeAgent, NativeServices, Tell, ToolOutcome, read_agents,
-};
+use ralph_crew::{Approve, CrewConfig, NativeAgent, NativeServices, Tell, ToolOutcome, read_agents};
+use ralph_llm::Provider;
 use ralph_model::{AgentSpec, ConfigError, Money, RunId};
 use ralph_runtime::{
     AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew, resume_crew, stops,
@@ -138,6 +137,14 @@ impl Host {
             run_loop: Some(self.run_loop(database.clone(), root.to_owned())),
             tell: edges.tell,
         }
+    }
+
+    /// Whether there is a key for one of the models that are known by name, or a model of the user's own.
+    pub(crate) fn models_readiness(&self) -> Readiness {
+        let has_key = |name: &str| self.variable(name).is_some_and(|value| !value.is_empty());
+        let is_known = Provider::ALL.iter().any(|provider| has_key(provider.key_variable()));
+        let has_own = || self.user_settings().is_ok_and(|user| !user.models.is_empty());
+        if is_known || has_own() { Readiness::Usable } else { Readiness::NoLogin }
     }
 
     /// Programs on this machine that work can be handed to.

@@ -301,6 +301,7 @@ impl Host {
     #[must_use]
     pub fn readiness(&self, spec: &AgentSpec) -> Readiness {
         match (self.program_of(spec), Program::of(spec)) {
+            (None, _) if spec.kind == AgentSpec::NATIVE => self.models_readiness(),
             (None, _) if spec.launch.is_some() => Readiness::Missing,
             (_, Some(program)) if !self.is_logged_in(program) => Readiness::NoLogin,
             (_, _) => Readiness::Usable,

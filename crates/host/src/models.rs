@@ -11,10 +11,8 @@ use ralph_model::{ConfigError, Timestamp, Trouble, TroubleKind};
 use crate::Host;
 
 /// The models for those who have a key and name none: of each provider the standard and the fast one.
-const USUAL: [(Provider, &str, &str); 2] = [
-    (Provider::Anthropic, "claude-sonnet-5-5", "claude-haiku-4-5"),
-    (Provider::Openai, "gpt-5.5", "gpt-5.4-mini"),
-];
+const USUAL: [(Provider, &str, &str); 2] =
+    [(Provider::Anthropic, "claude-sonnet-5-5", "claude-haiku-4-5"), (Provider::Openai, "gpt-5.5", "gpt-5.4-mini")];
 
 /// Knows where each model is.
 #[derive(Debug, Clone)]
@@ -42,7 +40,8 @@ impl Models {
         let (standard, usual_fast) = match standard {
             Some(standard) => (standard.clone(), standard),
             None => {
-                let has_key = |(provider, _, _): &&(Provider, &str, &str)| variables.contains_key(provider.key_variable());
+                let has_key =
+                    |(provider, _, _): &&(Provider, &str, &str)| variables.contains_key(provider.key_variable());
                 let (provider, standard, fast) = USUAL.iter().find(has_key).ok_or_else(|| {
                     let problem = "no model is named and neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set";
                     ConfigError::new("model", problem, "PROVIDER:MODEL, such as anthropic:claude-sonnet-5-5")
@@ -117,12 +116,8 @@ impl Models {
                         chosen.push(model);
                     }
                     Err(error) if chosen.is_empty() => {
-                        let trouble = Trouble {
-                            kind: TroubleKind::Setup,
-                            until: None,
-                            message: error.to_string(),
-                            advice: None,
-                        };
+                        let trouble =
+                            Trouble { kind: TroubleKind::Setup, until: None, message: error.to_string(), advice: None };
                         return Box::pin(async move { Err(Failed { trouble, lost: 0 }) });
                     }
                     Err(error) => tracing::warn!(%error, "a fallback model cannot be used"),

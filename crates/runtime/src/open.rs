@@ -556,7 +556,9 @@ pub fn take_out_leftovers(home: &Home, workspace: &mut Workspace, root: &Path) -
     Ok(workspace.swap_out(&home.swap_record(root), Since::Crash)?)
 }
 
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
     let span = tracing::Span::current();
     let work = tokio::task::spawn_blocking(move || span.in_scope(work));
     work.await.map_err(|_| Error::Vanished("reading the workspace"))?

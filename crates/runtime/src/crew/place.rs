@@ -147,8 +147,7 @@ impl Place {
         let usual = self.services.writable.iter().filter_map(|path| path.canonicalize().ok());
         let writable = [folder.to_owned(), scratch.to_owned()].into_iter().chain(self.folders.clone()).chain(usual);
         let hidden = vec![self.services.home.root().to_owned()];
-        let mut sandbox =
-            Sandbox { writable: writable.collect(), hidden, network, level: self.services.level.clone() };
+        let mut sandbox = Sandbox { writable: writable.collect(), hidden, network, level: self.services.level.clone() };
         if sandbox.check().is_err() {
             sandbox.hidden.clear();
         }
@@ -168,9 +167,7 @@ impl Place {
         });
         match opened.await {
             Ok(base) => CrewEvent::DelegationOpened { frame, base, problem: None },
-            Err(error) => {
-                CrewEvent::DelegationOpened { frame, base: Base::default(), problem: Some(error.chain()) }
-            }
+            Err(error) => CrewEvent::DelegationOpened { frame, base: Base::default(), problem: Some(error.chain()) },
         }
     }
 
@@ -236,9 +233,7 @@ impl Place {
         }
         let unmet = match self.unmet(frame, base, expects, &seen, stop).await {
             Ok(unmet) => unmet,
-            Err(error) => {
-                expects.iter().map(|what| Unmet { what: what.to_string(), why: error.chain() }).collect()
-            }
+            Err(error) => expects.iter().map(|what| Unmet { what: what.to_string(), why: error.chain() }).collect(),
         };
         CrewEvent::DelegationChecked { frame, unmet, evidence }
     }
