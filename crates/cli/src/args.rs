@@ -2,8 +2,10 @@
 //!
 //! Only what works is listed: anything else is an error with exit code 2, never a silent no-op.
 
+mod activation;
 mod crew;
 mod history;
+mod install;
 mod layer;
 mod mcp;
 mod run;
@@ -14,11 +16,13 @@ mod skills;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use activation::DoArgs;
 pub(crate) use crew::{ApproveWord, CrewArgs};
 pub(crate) use history::{
     DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
     VerifyRunArgs,
 };
+pub(crate) use install::{ClientWord, InstallArgs, ScopeWord};
 pub(crate) use mcp::McpArgs;
 pub(crate) use run::{RunArgs, ScreenArgs};
 pub(crate) use server::{
@@ -73,6 +77,12 @@ pub(crate) enum Command {
     Run(Box<RunArgs>),
     /// Give a request to a crew of agents that delegate to each other and are judged by evidence
     Crew(CrewArgs),
+    /// Decide whether a request is work for a loop, say so, and carry it out
+    ///
+    /// It loops when a verification command is known or detected, the request is a specific feature, bug or refactoring, its risk is not
+    /// high (authentication, payments, migrations, production data) and the skill supports loops. Else the agent runs once. Without
+    /// limits of your own a loop gets 10 iterations and $5.00.
+    Do(Box<DoArgs>),
     /// Continue a loop that was interrupted or reached a limit
     Resume(ResumeArgs),
     /// List loops, newest first
@@ -124,6 +134,12 @@ pub(crate) enum Command {
     /// needs approval for is refused until `ralph trust` approved it. The tools for tasks need a server: --server and --token, or
     /// RALPH_SERVER and RALPH_TOKEN.
     Mcp(McpArgs),
+    /// Add Ralph to a coding agent: the command /ralph, hooks and the MCP server
+    ///
+    /// Shows what would change in its settings and asks first. Comments and order stay. What cannot be changed safely is refused.
+    Install(InstallArgs),
+    /// Remove from a coding agent exactly what `ralph install` added
+    Uninstall(InstallArgs),
     /// Print shell completions or the manual page
     Completions(CompletionsArgs),
 }

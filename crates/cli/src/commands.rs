@@ -1,6 +1,7 @@
 //! One module per command. Each gets its words and its host, writes to a [`crate::screen::Screen`] and gives the
 //! exit code.
 
+pub(crate) mod activation;
 pub(crate) mod agents;
 pub(crate) mod completions;
 pub(crate) mod crew;
@@ -12,6 +13,7 @@ pub(crate) mod follow;
 pub(crate) mod guard;
 pub(crate) mod hook;
 pub(crate) mod init;
+pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod mcp;

@@ -21,6 +21,7 @@ use ralph_model::{ConfigError, exit_code};
 
 use crate::args::{Cli, Command};
 use crate::commands::doctor;
+use crate::commands::install::Direction;
 use crate::input::{is_interactive, now};
 use crate::screen::{Screen, ask_at_terminal, told};
 use ralph_host::{GUARD, Host, REAPER};
@@ -135,6 +136,7 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
     match command {
         Command::Run(args) => commands::run::run(*args, around, screen).await,
         Command::Crew(args) => commands::crew::run(args, around, screen).await,
+        Command::Do(args) => commands::activation::run(*args, around, screen).await,
         Command::Resume(args) => commands::resume::run(args, around, screen).await,
         Command::List(args) => commands::list::run(args, around, screen).await,
         Command::Show(args) => commands::show::run(args, around, screen).await,
@@ -158,6 +160,8 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
         Command::Task(args) => commands::task::run(args, around, screen).await,
         Command::Token(args) => commands::token::run(args, around, screen).await,
         Command::Mcp(args) => commands::mcp::run(&args, around.clone()).await,
+        Command::Install(args) => commands::install::run(&args, Direction::Install, around, screen),
+        Command::Uninstall(args) => commands::install::run(&args, Direction::Uninstall, around, screen),
         Command::Demo(args) => commands::demo::run(args, around.clone(), screen).await,
         Command::Report(_) | Command::Completions(_) | Command::Hook(_) => {
             unreachable!("these need no runtime and were answered above")
@@ -175,7 +179,8 @@ fn is_unquoted_objective(error: &clap::Error, command: Option<&OsStr>) -> bool {
         Some(ContextValue::String(argument)) => argument,
         _ => return false,
     };
-    command == Some("run".as_ref()) && error.kind() == ErrorKind::UnknownArgument && !stray.starts_with('-')
+    let takes_objective = command == Some("run".as_ref()) || command == Some("do".as_ref());
+    takes_objective && error.kind() == ErrorKind::UnknownArgument && !stray.starts_with('-')
 }
 
 /// A line that works, for the command that was meant: the first example of its help.

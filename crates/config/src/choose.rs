@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ralph_model::{ConfigError, DEFAULT_PROHIBITED};
+use ralph_model::{ConfigError, DEFAULT_PROHIBITED, Money};
 
 use super::resolve::{Origin, Source};
 use super::{Error, Key, Layer, Repository};
@@ -31,6 +31,17 @@ impl<'a> Layers<'a> {
     /// The skill to look up before [`super::resolve`].
     pub fn skill(&self) -> Option<String> {
         self.pick(|layer| layer.skill.clone()).map(|(name, _)| name)
+    }
+
+    /// The commands that verify the work, and who names them.
+    pub fn verification(&self) -> Option<(Vec<String>, Origin)> {
+        self.pick(|layer| layer.verification_command.clone().map(|commands| commands.0))
+    }
+
+    /// The limits that somebody set: iterations and cost.
+    pub fn limits(&self) -> (Option<u32>, Option<Money>) {
+        let cost = self.pick(|layer| layer.max_cost_usd.map(|dollars| dollars.0));
+        (self.pick(|layer| layer.max_iterations).map(|(limit, _)| limit), cost.map(|(limit, _)| limit))
     }
 
     /// Whether the skill for a stall has to be looked up before [`super::resolve`].

@@ -6,7 +6,6 @@
 
 pub mod agents;
 mod choose;
-pub mod decide;
 mod error;
 #[cfg(test)]
 mod fixtures;

@@ -322,6 +322,9 @@ pub enum Event {
         /// The workspace as it was found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<TreeHash>,
+        /// The user restored another state of the loop than that of its last iteration, whatever was edited since.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        rewound: bool,
         /// What the books have for attempts that ended, also from events that were set aside; the lost one is not among them.
         #[serde(default)]
         settled: Money,

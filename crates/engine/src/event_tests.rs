@@ -27,6 +27,7 @@ fn fields_that_may_be_absent_may_be_absent() {
         limits: Limits::default(),
         attempts: Attempt(0),
         tree: None,
+        rewound: false,
         settled: ralph_model::Money::ZERO,
     };
     assert_eq!(resumed, expected);

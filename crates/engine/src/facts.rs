@@ -422,13 +422,14 @@ impl Facts {
 
     /// Whether the workspace as found is an earlier state of the loop: then the work of the last pass is not there, and a verdict
     /// would be about other work.
-    pub(crate) fn is_rewound(&self, found: Option<&TreeHash>) -> bool {
+    pub(crate) fn is_rewound(&self, found: Option<&TreeHash>, rewound: bool) -> bool {
         let Some(found) = found.filter(|found| **found != self.tree && self.start.behaviour >= V5_REWINDS) else {
             return false;
         };
         let left = |record: &IterationRecord| record.run.as_ref().is_some_and(|run| run.tree == *found);
         let is_state = |record: &IterationRecord| record.before == *found || left(record);
-        !self.last_iteration().is_some_and(left) && (self.start.tree == *found || self.iterations.iter().any(is_state))
+        !self.last_iteration().is_some_and(left)
+            && (rewound || self.start.tree == *found || self.iterations.iter().any(is_state))
     }
 
     /// Whether the checks passed before the first iteration, so that they prove nothing by themselves.

@@ -346,11 +346,25 @@ impl Scene {
     /// A new process goes on and finds the workspace like this.
     pub(crate) fn resume_finding(&mut self, found: &str, lost: Option<Lost>) -> &mut Self {
         let limits = Limits::default();
-        self.event(Event::Resumed { lost, limits, attempts: Attempt(0), tree: Some(tree(found)), settled: Money::ZERO })
+        self.event(Event::Resumed {
+            lost,
+            limits,
+            attempts: Attempt(0),
+            tree: Some(tree(found)),
+            rewound: false,
+            settled: Money::ZERO,
+        })
     }
 
     pub(crate) fn resume_with(&mut self, lost: Option<Lost>, limits: Limits) -> &mut Self {
-        self.event(Event::Resumed { lost, limits, attempts: Attempt(0), tree: None, settled: Money::ZERO })
+        self.event(Event::Resumed {
+            lost,
+            limits,
+            attempts: Attempt(0),
+            tree: None,
+            rewound: false,
+            settled: Money::ZERO,
+        })
     }
 
     pub(crate) fn phase(&self) -> &'static str {

@@ -495,6 +495,7 @@ fn the_larger_of_what_is_remembered_and_what_is_booked_is_spent() {
         limits: Limits::default(),
         attempts: Attempt(0),
         tree: None,
+        rewound: false,
         settled: Money::dollars(dollars),
     };
     let mut scene = Scene::red(config());

@@ -71,6 +71,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
             limits: Limits::default(),
             attempts: Attempt(0),
             tree: None,
+            rewound: false,
             settled: Money::ZERO,
         },
         Event::AlertRaised { alert: Alert::Cost80 },

@@ -294,7 +294,7 @@ impl Walk {
             Happening::Resume { ran, cost, accounted, limits, gap } => {
                 self.now.0 += i64::try_from(gap.0).unwrap();
                 let lost = self.awaited.filter(|_| accounted).map(|attempt| Lost { attempt, ran, cost });
-                Event::Resumed { lost, limits, attempts: Attempt(0), tree: None, settled: Money::ZERO }
+                Event::Resumed { lost, limits, attempts: Attempt(0), tree: None, rewound: false, settled: Money::ZERO }
             }
             Happening::SetBack(span) => {
                 self.now.0 -= i64::try_from(span.0).unwrap();

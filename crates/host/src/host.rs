@@ -210,7 +210,7 @@ impl Host {
     }
 
     /// Variables in files that agents read by themselves. A file that cannot be read hands nobody a secret.
-    fn written_variables(&self) -> Vec<(String, String)> {
+    pub(crate) fn written_variables(&self) -> Vec<(String, String)> {
         let read = |path: PathBuf| {
             let bytes = read(&path, Links::Follow).ok().flatten()?;
             Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -273,7 +273,11 @@ impl Host {
 
     /// What each kind of agent finds in its environment besides what all processes have: secrets that the user named, and what is
     /// its program's own. A cloud can be chosen in a file of the program, too.
-    fn agent_variables(&self, named: Vec<(OsString, OsString)>, written: &[(String, String)]) -> AgentVariables {
+    pub(crate) fn agent_variables(
+        &self,
+        named: Vec<(OsString, OsString)>,
+        written: &[(String, String)],
+    ) -> AgentVariables {
         let variables = self.input.variables.clone();
         let written: Vec<(OsString, OsString)> =
             written.iter().map(|(name, value)| (name.into(), value.into())).collect();
@@ -367,6 +371,11 @@ impl Host {
     /// The machine.
     pub(crate) const fn machine(&self) -> &Machine {
         &self.input.machine
+    }
+
+    /// The clock.
+    pub(crate) const fn clock(&self) -> fn() -> Timestamp {
+        self.input.now
     }
 
     /// The time.

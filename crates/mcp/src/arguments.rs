@@ -53,6 +53,23 @@ impl LoopArguments {
     }
 }
 
+/// A request to decide on.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DecideArguments {
+    /// The user's request, unchanged
+    #[schemars(length(min = 1, max = 65_536))]
+    pub(crate) request: String,
+}
+
+impl DecideArguments {
+    /// # Errors
+    /// The first argument that cannot be accepted.
+    pub(crate) fn check(&self) -> Result<(), Refused> {
+        check_text("request", &self.request, 1, MAX_OBJECTIVE)
+    }
+}
+
 /// What to look at.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

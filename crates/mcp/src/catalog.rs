@@ -8,7 +8,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 use crate::arguments::{
-    CompleteArguments, ListArguments, LoopArguments, ProgressArguments, SendArguments, StatusArguments, TaskArguments,
+    CompleteArguments, DecideArguments, ListArguments, LoopArguments, ProgressArguments, SendArguments,
+    StatusArguments, TaskArguments,
 };
 
 /// What a call does to the world, as hints for clients.
@@ -23,6 +24,7 @@ enum Effect {
 }
 
 pub(crate) const RALPH_LOOP: &str = "ralph_loop";
+pub(crate) const RALPH_DECIDE: &str = "ralph-decide";
 pub(crate) const RALPH_STATUS: &str = "ralph-status";
 pub(crate) const RALPH_COMPLETE: &str = "ralph-complete";
 pub(crate) const SEND_TASK: &str = "send-task";
@@ -40,6 +42,12 @@ pub(crate) fn tools() -> Vec<Tool> {
              reached. Ralph verifies from outside and feeds failures back. Returns the verdict. Can take long: reports \
              progress, can be cancelled.",
             Effect::Changes,
+        ),
+        tool::<DecideArguments>(
+            RALPH_DECIDE,
+            "Decide whether a request is work for ralph_loop here: task type, risk, scope, verification command, skill, and why. \
+             Starts nothing.",
+            Effect::Reads,
         ),
         tool::<StatusArguments>(
             RALPH_STATUS,

@@ -18,14 +18,15 @@ use serde_json::{Map, Value};
 use crate::answer::{Answer, Refused, refused};
 use crate::arguments::parse;
 use crate::catalog::{
-    CANCEL_TASK, GET_TASK, GET_TASKS, RALPH_COMPLETE, RALPH_LOOP, RALPH_STATUS, SEND_TASK, STORE_PROGRESS, tools,
+    CANCEL_TASK, GET_TASK, GET_TASKS, RALPH_COMPLETE, RALPH_DECIDE, RALPH_LOOP, RALPH_STATUS, SEND_TASK,
+    STORE_PROGRESS, tools,
 };
 use crate::http::session;
 use crate::local::Local;
 use crate::remote::Remote;
 use crate::running::{CallKey, Running};
 use crate::tasks::Tasks;
-use crate::{complete, ralph_loop, status, task_tools};
+use crate::{complete, decide, ralph_loop, status, task_tools};
 
 const INSTRUCTIONS: &str = "Ralph makes coding agents finish. Use ralph_loop for work with a command that shows whether it \
      is done: Ralph runs an agent, verifies from outside, feeds failures back and repeats. If you work on a task of a Ralph \
@@ -138,6 +139,7 @@ impl Tools {
     ) -> Option<Answer> {
         Some(match name {
             RALPH_LOOP => self.ralph_loop(arguments, context).await,
+            RALPH_DECIDE => self.decide(arguments, context).await,
             RALPH_STATUS => self.status(arguments, context).await,
             SEND_TASK | GET_TASKS | GET_TASK | CANCEL_TASK | STORE_PROGRESS | RALPH_COMPLETE => {
                 self.task_tool(name, arguments, context).await
@@ -149,6 +151,11 @@ impl Tools {
     async fn ralph_loop(&self, arguments: Option<Map<String, Value>>, context: &RequestContext<RoleServer>) -> Answer {
         self.require(context, &[Role::Admin])?;
         ralph_loop::run(self, &parse(arguments)?, context).await
+    }
+
+    async fn decide(&self, arguments: Option<Map<String, Value>>, context: &RequestContext<RoleServer>) -> Answer {
+        self.require(context, &[Role::Admin, Role::Agent])?;
+        decide::run(self, &parse(arguments)?).await
     }
 
     async fn status(&self, arguments: Option<Map<String, Value>>, context: &RequestContext<RoleServer>) -> Answer {

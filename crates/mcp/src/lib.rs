@@ -12,6 +12,7 @@ mod answer;
 mod arguments;
 mod catalog;
 mod complete;
+mod decide;
 mod handler;
 mod http;
 mod local;

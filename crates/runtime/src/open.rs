@@ -14,7 +14,7 @@ use ralph_model::{
     TreeHash, ValidLoopConfig, Verify,
 };
 use ralph_process::{Files, Network, Sandbox};
-use ralph_store::{Head, NewRun, Recorded, Settlement, StoreHandle};
+use ralph_store::{Head, NewRun, Recorded, Seq, Settlement, StoreHandle};
 use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
 use ralph_workspace::{
@@ -267,9 +267,9 @@ pub async fn resume(services: Services, loop_id: LoopId, wanted: Resume, stops: 
         (Err(Error::AlreadyComplete(_) | Error::LimitStands { .. }), Some(outcome)) => ResumeMode::Finish(outcome),
         (Err(error), _) => return Err(error),
     };
-    let Reopened { mut context, mut live, tree, lock } = found.reopen().await?;
+    let Reopened { mut context, mut live, as_found, lock } = found.reopen().await?;
     let effects = match way {
-        ResumeMode::Continue => go_on(&context, &mut live, tree, limits).await?,
+        ResumeMode::Continue => go_on(&context, &mut live, as_found, limits).await?,
         ResumeMode::Finish(outcome) => vec![Effect::Finish { outcome }],
     };
     context.recover_settings().await;
@@ -303,9 +303,22 @@ pub(crate) struct Found {
 pub(crate) struct Reopened {
     pub(crate) context: Context,
     pub(crate) live: Live,
-    /// The workspace as it was found.
-    pub(crate) tree: TreeHash,
+    pub(crate) as_found: AsFound,
     pub(crate) lock: Lock,
+}
+
+/// The workspace as it was found.
+pub(crate) struct AsFound {
+    pub(crate) tree: TreeHash,
+    /// The user restored another state than that of the last iteration.
+    rewound: bool,
+}
+
+/// What a snapshot is called that `ralph rewind` takes of a state that it restored, when the journal ends here: what is appended
+/// later is not about that state.
+#[must_use]
+pub fn rewound_label(end: Seq) -> String {
+    format!("rewound-{end}")
 }
 
 impl Found {
@@ -354,11 +367,14 @@ impl Found {
         let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
         let Site { lock, mut workspace, repository } = site;
         let seq = head.seq;
-        let (ground, tree) = blocking(move || {
+        let last = run.facts().last_iteration().and_then(|last| Some(last.run.as_ref()?.tree.clone()));
+        let (ground, as_found) = blocking(move || {
             if let Some(moved) = moved.filter(|moved| moved.rebuild) {
                 moved.rebuild(&mut workspace, &run_start, &guard, (&asked, &environment), &folders)?;
             }
             workspace.set_start(&start)?;
+            let restored = workspace.labelled(loop_id, &rewound_label(seq))?;
+            let rewound = restored.is_some_and(|restored| Some(restored) != last);
             let tree = workspace.snapshot(loop_id, &format!("resumed-{seq}"))?.tree;
             let baseline = Baseline::load(&folders.guard())?;
             let pinned = if pins.is_empty() {
@@ -367,13 +383,13 @@ impl Found {
                 Some(Pinned::load(&pins, &start, &asked, &environment, &folders.pins())?)
             };
             let checkout = checkout(&asked, &folders)?;
-            Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, tree))
+            Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, AsFound { tree, rewound }))
         })
         .await?;
         let lease = services.store.acquire(loop_id, Some(services.lease_holder())).await?;
         let context = Context::new(services, lease, config, ground, repository, &lock);
         let live = Live::reopened(lease, run, head, End::of::<Loop>(&recorded));
-        Ok(Reopened { context, live, tree, lock })
+        Ok(Reopened { context, live, as_found, lock })
     }
 }
 
@@ -381,7 +397,7 @@ impl Found {
 pub(crate) async fn go_on(
     context: &Context,
     live: &mut Live,
-    tree: TreeHash,
+    as_found: AsFound,
     limits: Limits,
 ) -> Result<Vec<Effect>, Error> {
     if live.run.outcome().is_some() {
@@ -423,7 +439,8 @@ pub(crate) async fn go_on(
         }
     }
     services.store.clear_stop(live.lease).await?;
-    let resumed = Event::Resumed { lost, limits, attempts: attempts.highest(), tree: Some(tree), settled };
+    let AsFound { tree, rewound } = as_found;
+    let resumed = Event::Resumed { lost, limits, attempts: attempts.highest(), tree: Some(tree), rewound, settled };
     live.record(services, Answer { money, ..resumed.into() }).await
 }
 

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use ralph_model::{
     ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TreeHash,
 };
+use ralph_verify::additions;
 use ralph_verify::expected;
 use ralph_verify::pins::{self, Expanded, Others, Parts, PinSet, Program, Question, Rest};
 use ralph_verify::tampering::{self, ChangeJudgement, PinnedChange, judge_change};
@@ -248,13 +249,17 @@ impl Pinned {
         looked: &mut Looked,
     ) -> Result<(), Error> {
         let Offence { path, kind, pin, restored } = offence;
-        let keeps_tests = kind == ChangeKind::Modified && has_all_its_tests(workspace, tree, &path, restored.as_ref())?;
+        let lost = match kind {
+            ChangeKind::Modified => lost_of_tests(workspace, tree, &path, restored.as_ref())?,
+            ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Mode => Some(String::new()),
+        };
         let change = PinnedChange {
             path: &path,
             kind,
             pin: self.list.get(pin),
             is_allowed: pins::allows(&self.allowed, &path),
-            keeps_tests,
+            keeps_tests: lost.is_none(),
+            what: lost.as_deref().unwrap_or_default(),
             can_be_restored: restored.is_some(),
         };
         match judge_change(change) {
@@ -313,17 +318,21 @@ fn may_have_parts(path: &str) -> bool {
     name.ends_with(".rs") || matches!(name, "package.json" | "Cargo.toml" | "pyproject.toml" | "setup.cfg" | "go.mod")
 }
 
-/// A formatter that went over the tests has not changed them, and new tests beside them are welcome.
-fn has_all_its_tests(
+/// What is not as it was among the tests of a file, in words; nothing where a formatter went over it or tests were added.
+fn lost_of_tests(
     workspace: &Workspace,
     tree: &TreeHash,
     path: &str,
     restored: Option<&Placement>,
-) -> Result<bool, Error> {
-    let Some(Placement::File { content: before, .. }) = restored else { return Ok(false) };
+) -> Result<Option<String>, Error> {
+    let unknown = Ok(Some(String::new()));
+    let Some(Placement::File { content: before, .. }) = restored else { return unknown };
     // A link in its place is another thing, whatever it leads to.
-    let Some(Placement::File { content: now, .. }) = workspace.placement_at(tree, path)? else { return Ok(false) };
-    Ok(pins::same_but_for_format(path, before, &now) || pins::only_adds_tests(path, before, &now))
+    let Some(Placement::File { content: now, .. }) = workspace.placement_at(tree, path)? else { return unknown };
+    if pins::same_but_for_format(path, before, &now) {
+        return Ok(None);
+    }
+    Ok(additions::refused_addition(path, before, &now))
 }
 
 /// Files that were not there at the start.

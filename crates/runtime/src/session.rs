@@ -227,7 +227,7 @@ pub async fn cancel_session(
 /// Answers the agent's run that is under way. Where none is, a hook died on its way to the next one, and the loop goes on from
 /// there: what the agent did since is checked with the rest.
 async fn answer(found: Found, record: &SessionRecord, turn: Turn, stops: Stops) -> Result<Opened, Error> {
-    let Reopened { context, mut live, tree, lock } = found.reopen().await?;
+    let Reopened { context, mut live, as_found, lock } = found.reopen().await?;
     let facts = live.run.facts();
     let (attempt, reserved, unmetered) = match live.run.phase() {
         Phase::Working(working) => (working.attempt, working.reserved, working.unmetered),
@@ -236,7 +236,7 @@ async fn answer(found: Found, record: &SessionRecord, turn: Turn, stops: Stops) 
             return Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock });
         }
         _ => {
-            let effects = go_on(&context, &mut live, tree, Limits::default()).await?;
+            let effects = go_on(&context, &mut live, as_found, Limits::default()).await?;
             return Ok(Opened { driver: Driver::new(context, live, stops), effects, _lock: lock });
         }
     };
@@ -244,7 +244,7 @@ async fn answer(found: Found, record: &SessionRecord, turn: Turn, stops: Stops) 
         iteration: facts.last_iteration().map_or(Iteration(1), |record| record.iteration),
         attempt,
         agent: facts.config.agent.clone(),
-        before: facts.last_iteration().map_or(tree, |record| record.before.clone()),
+        before: facts.last_iteration().map_or(as_found.tree, |record| record.before.clone()),
         head: record.head.clone(),
         budget: (!unmetered).then_some(reserved),
         turn,

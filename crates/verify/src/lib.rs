@@ -1,10 +1,12 @@
 //! Decides what a verdict is worth: which files it depends on, what was tampered with, and whether the checks can still
 //! fail. Works on observations that the caller hands in. Reads no file, starts nothing, draws no random numbers.
 
+pub mod additions;
 pub mod confirm;
 pub mod expected;
 mod pattern;
 pub mod pins;
+mod syntax;
 pub mod tampering;
 pub mod test_names;
 pub mod tripwire;

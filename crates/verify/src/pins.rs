@@ -4,11 +4,9 @@
 //! Pins are lines of a `.gitignore` with a kind: of several that match a path the last one counts, and a line that
 //! begins with `!` takes a path out again. [`PinSet`] reads them so.
 
-mod adds;
 mod expand;
 mod format;
 mod json;
-mod lex;
 mod named;
 mod parts;
 mod path;
@@ -16,13 +14,13 @@ mod pinset;
 mod programs;
 mod question;
 mod runner;
+mod rust_items;
 mod sources;
 mod stack;
 #[cfg(test)]
 mod testing;
 mod words;
 
-pub use adds::only_adds_tests;
 pub use expand::{Expanded, expand};
 pub use format::same_but_for_format;
 pub use parts::{NoOthers, Others, Parts, Rest, compare_parts};

@@ -18,6 +18,8 @@ pub struct PinnedChange<'a> {
     pub is_allowed: bool,
     /// It was only formatted, or tests were added: all that was there is still there.
     pub keeps_tests: bool,
+    /// Which test is not as it was, where that is known.
+    pub what: &'a str,
     /// It can be put in place as it was while the checks run.
     pub can_be_restored: bool,
 }
@@ -57,7 +59,7 @@ pub fn judge_change(change: PinnedChange<'_>) -> ChangeJudgement {
         ChangeKind::Deleted => TamperKind::Deleted,
         ChangeKind::Mode => TamperKind::Mode,
     };
-    ChangeJudgement::Tampered(Tamper::new(change.path, kind))
+    ChangeJudgement::Tampered(Tamper::with(change.path, kind, change.what))
 }
 
 /// Leaves out what would only make the list longer; never what voids a verdict.

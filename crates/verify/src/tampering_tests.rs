@@ -2,7 +2,7 @@ use super::*;
 
 fn change(kind: ChangeKind, pin: &Pin) -> PinnedChange<'_> {
     let (is_allowed, keeps_tests, can_be_restored) = (false, false, true);
-    PinnedChange { path: "tests/a.py", kind, pin: Some(pin), is_allowed, keeps_tests, can_be_restored }
+    PinnedChange { path: "tests/a.py", kind, pin: Some(pin), is_allowed, keeps_tests, what: "", can_be_restored }
 }
 
 #[test]

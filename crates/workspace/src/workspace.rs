@@ -283,6 +283,12 @@ impl Workspace {
         Ok(found.into_iter().map(labelled).collect())
     }
 
+    /// The tree of one snapshot of a loop, if there is one with this label.
+    pub fn labelled(&self, loop_id: LoopId, label: &str) -> Result<Option<TreeHash>, Error> {
+        let found = self.store.find_ref(&self.git, &format!("{}/{label}", folder_of(loop_id)))?;
+        Ok(found.map(|(_, tree)| TreeHash(tree.hex())))
+    }
+
     /// Makes the workspace equal to a tree and says what was done. Ignored files are not touched: one that stands in the
     /// way is moved to `.ralph/kept`. A file that a restored `.gitignore` no longer covers stays where it is. Repeating it
     /// after a crash completes it.

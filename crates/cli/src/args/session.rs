@@ -73,6 +73,10 @@ pub(crate) struct SessionStartArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
 
+    /// Begin no loop in this session: print how its agent calls the tool ralph_loop, whose agents have fresh contexts
+    #[arg(long)]
+    pub(crate) fresh: bool,
+
     /// Instructions to add to the objective: tdd, systematic-debugging, code-cleanup or your own
     #[arg(long, value_name = "NAME")]
     pub(crate) skill: Option<String>,

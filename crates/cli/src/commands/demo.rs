@@ -58,6 +58,7 @@ pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_
         around: &around,
         args: ScreenArgs { json: false, quiet: false, plain: args.plain },
         hints: if args.keep { Hints::Shown } else { Hints::Hidden },
+        activation: None,
     };
     let code = follow::start(following, resolved(&root)?, screen).await?;
     screen.say(CLOSING)?;

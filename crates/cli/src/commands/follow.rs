@@ -35,7 +35,22 @@ pub(crate) struct Following<'a> {
     pub(crate) args: ScreenArgs,
     /// Whether the end says where to look further.
     pub(crate) hints: Hints,
+    /// The request that it carries out, where it comes from `ralph do`.
+    pub(crate) activation: Option<Activation<'a>>,
 }
+
+/// A request of `ralph do`.
+pub(crate) struct Activation<'a> {
+    /// The decision, for the result.
+    pub(crate) decision: &'a Value,
+    /// Whether one pass was decided on: then the agent's answer is what the user wants to see.
+    pub(crate) shows_answer: bool,
+}
+
+/// Ralph's own machinery failed before the first iteration.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NotStarted(String);
 
 /// Whether the end of a loop says where to look further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +93,7 @@ async fn follow(
     screen: &mut Screen<'_>,
     open: impl AsyncFnOnce(StoreHandle, Watcher, Stops) -> Result<Opened, ralph_host::Error>,
 ) -> anyhow::Result<u8> {
-    let Following { around, args, hints } = following;
+    let Following { around, args, hints, activation } = following;
     let mode = match (args.quiet, args.plain || !std::io::stderr().is_terminal()) {
         (true, _) => Mode::Silent,
         (false, true) => Mode::Plain,
@@ -126,13 +141,13 @@ async fn follow(
     listening.abort();
     live.close();
     let code = match result {
-        Ok(result) => tell(&result, args, hints, &around.home(), screen)?,
+        Ok(result) => tell(&result, args, hints, activation.as_ref(), &around.home(), screen)?,
+        Err(error) if activation.is_some() && is_before_work(&error, &store, opened_as).await => {
+            store.close().await?;
+            return Err(NotStarted(text_of(&error)).into());
+        }
         Err(error) => {
-            let text = match (&error, error.rule()) {
-                (_, Some(broken)) => rule(broken),
-                (ralph_host::Error::Runtime(error), None) => error.chain(),
-                (error, None) => error.to_string(),
-            };
+            let text = text_of(&error);
             screen.say(&format!("error: {text}"))?;
             use Error::{AlreadyComplete, Elsewhere, InSession, LimitStands, Lock, SessionOver};
             let is_usage = error.rule().is_some()
@@ -155,6 +170,23 @@ async fn follow(
     };
     store.close().await?;
     Ok(code)
+}
+
+fn text_of(error: &ralph_host::Error) -> String {
+    match (error, error.rule()) {
+        (_, Some(broken)) => rule(broken),
+        (ralph_host::Error::Runtime(error), None) => error.chain(),
+        (error, None) => error.to_string(),
+    }
+}
+
+/// Whether Ralph's own machinery failed, not the caller, and no agent has worked yet.
+async fn is_before_work(error: &ralph_host::Error, store: &StoreHandle, loop_id: Option<LoopId>) -> bool {
+    let iterations = match loop_id {
+        Some(loop_id) => store.run(loop_id).await.map_or(u32::MAX, |entry| entry.iterations),
+        None => 0,
+    };
+    error.exit_code() == exit_code::ERROR && iterations == 0
 }
 
 /// Whether what goes to standard output is read where standard error is: a terminal, or one file or pipe for both.
@@ -264,12 +296,21 @@ fn tell(
     ended: &RaceResult,
     args: ScreenArgs,
     hints: Hints,
+    activation: Option<&Activation<'_>>,
     home: &Home,
     screen: &mut Screen<'_>,
 ) -> anyhow::Result<u8> {
     if args.json {
-        screen.json(&serde_json::to_value(ended)?)?;
+        let mut result = serde_json::to_value(ended)?;
+        if let Some(activation) = activation {
+            result["decision"] = activation.decision.clone();
+        }
+        screen.json(&result)?;
     } else {
+        let answer = ended.result.output.as_deref().or(ended.result.last_output.as_deref()).map(str::trim);
+        if let (Some(answer), true) = (answer, activation.is_some_and(|activation| activation.shows_answer)) {
+            screen.result(&format!("{answer}\n"))?;
+        }
         // What the race cost is the sum; the line about the loop tells its own.
         let own = ended.race.iter().find(|candidate| candidate.loop_id == ended.result.loop_id);
         let mut text = summary(&ended.result, own.map_or(ended.result.cost, |own| own.cost), hints);

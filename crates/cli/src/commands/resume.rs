@@ -74,7 +74,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         cost_after_run,
         agents: instead,
     };
-    let following = Following { around, args: args.screen, hints: Hints::Shown };
+    let following = Following { around, args: args.screen, hints: Hints::Shown, activation: None };
     follow::go_on(following, entry.id, Resume { limits, ..Resume::default() }, &config, &user, screen).await
 }
 
@@ -101,7 +101,7 @@ async fn race(
     let config = ralph_runtime::read_race(store, entry.id).await?.config().clone();
     store.close().await?;
     let user = around.user_settings()?;
-    let following = Following { around, args: args.screen, hints: Hints::Shown };
+    let following = Following { around, args: args.screen, hints: Hints::Shown, activation: None };
     follow::go_on(following, entry.id, Resume::default(), &config, &user, screen).await
 }
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use ralph_engine::Facts;
 use ralph_model::TreeHash;
-use ralph_runtime::{SessionRecord, take_out_leftovers};
+use ralph_runtime::{SessionRecord, rewound_label, take_out_leftovers};
 use ralph_store::RunStatus;
 use ralph_workspace::{Holder, Lock, Options, StopFlag, Workspace};
 
 use crate::args::{RewindArgs, RewindTarget};
 use crate::input::now;
-use crate::journal::{find_loop, read};
+use crate::journal::{find_loop, read_to_end};
 use crate::screen::{Screen, counted};
 use ralph_host::Host;
 
@@ -25,7 +25,7 @@ const KEPT: &str = "before-rewind-";
 pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = find_loop(&store, &args.loop_name).await?;
-    let run = read(&store, entry.id).await?;
+    let (run, head) = read_to_end(&store, entry.id).await?;
     let root = Path::new(&entry.workspace);
     let state = around.home().workspace(root);
     let holder =
@@ -45,6 +45,7 @@ pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>
     // Whatever the workspace holds now stays within reach.
     workspace.snapshot(entry.id, &format!("{KEPT}{}", now().0))?;
     let changes = workspace.restore(&tree)?;
+    workspace.snapshot(entry.id, &rewound_label(head.seq))?;
     for change in &changes {
         screen.result(&format!("{} {}", change.kind.letter(), change.path))?;
     }

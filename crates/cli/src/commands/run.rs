@@ -30,7 +30,7 @@ pub(crate) async fn run(args: RunArgs, around: &Host, screen: &mut Screen<'_>) -
     for warning in warnings {
         screen.say(&format!("warning: {warning}"))?;
     }
-    let following = Following { around, args: args.screen, hints: Hints::Shown };
+    let following = Following { around, args: args.screen, hints: Hints::Shown, activation: None };
     follow::start(following, resolved, screen).await
 }
 

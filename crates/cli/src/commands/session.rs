@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::bail;
 use ralph_config::Layer;
 use ralph_config::trust::Asking;
-use ralph_host::{Host, Prepared, RunRequest};
+use ralph_decide::Mode;
+use ralph_host::{DecideRequest, Host, Prepared, RunRequest};
 use ralph_model::{AgentSpec, exit_code};
 use ralph_runtime::{SessionRecord, SessionStep, Watcher, stops};
 use ralph_store::{RunStatus, StopMode, StoreHandle};
@@ -35,7 +36,38 @@ pub(crate) async fn run(args: SessionArgs, around: &Host, screen: &mut Screen<'_
     }
 }
 
+/// Says how an agent calls the tool that runs a loop with fresh contexts. Starts nothing.
+async fn fresh(args: &SessionStartArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let workspace = ralph_host::workspace(args.workspace.as_deref(), &around.current)?;
+    let settings = Layer::from(args);
+    let request =
+        DecideRequest { text: &args.objective, settings: &settings, workspace: &workspace, mode: Mode::Persist };
+    let decided = around.decide(request).await?;
+    let Some(command) = decided.decision.verification_command else {
+        screen.say("error: no verification command is known here: name one with --criteria")?;
+        return Ok(exit_code::USAGE);
+    };
+    let arguments = json!({
+        "objective": args.objective,
+        "verification_command": command,
+        "max_iterations": decided.max_iterations,
+        "max_cost_usd": decided.max_cost.to_json_number(),
+    });
+    if args.json {
+        screen.json(&arguments)?;
+    } else {
+        screen.result(&format!(
+            "Call the tool `ralph_loop` of the MCP server `ralph` once, with exactly these arguments, and report its verdict. Do \
+             not do the work yourself.\n\n{arguments:#}"
+        ))?;
+    }
+    Ok(exit_code::COMPLETED)
+}
+
 async fn start(args: SessionStartArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    if args.fresh {
+        return fresh(&args, around, screen).await;
+    }
     let Prepared { resolved, warnings } = match prepare(&args, around).await {
         Ok(prepared) => prepared,
         Err(error) => {

@@ -59,6 +59,8 @@ fn a_rewind_and_a_resume_leave_earlier_iterations_as_they_were() {
         assert!(before.1[3].contains("4.txt"), "{}", before.1[3]);
 
         user.ralph(repo.path(), ["rewind", &id, "--to", "2"]).ok();
+        // An edit on top makes it a state that the loop never had, and still not the work of iteration 4.
+        repo.write("mine.txt", "by hand\n");
         let result = user.ralph(repo.path(), ["resume", &id, "--max", "6", "--json"]).ok().json();
         assert_eq!(result["iterations"], 5, "{result}");
         let after = look();

@@ -14,6 +14,7 @@ mod fake;
 mod harness;
 
 // Durability and supervision.
+mod activation;
 mod afterwards;
 mod attacks;
 mod crash;

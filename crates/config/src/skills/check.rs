@@ -1,7 +1,7 @@
 //! What is wrong with a skill, for the person who writes it. A skill that has a problem may still work.
 
 use super::front_matter::FrontMatter;
-use crate::decide::TaskType;
+use ralph_decide::TaskType;
 
 /// The longest description: listings and clients show one line.
 const MAX_DESCRIPTION: usize = 1024;

@@ -48,10 +48,10 @@ impl Confirming {
                 let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
                 (Phase::Confirming(self), effects)
             }
-            Event::Resumed { limits, tree, .. } => {
+            Event::Resumed { limits, tree, rewound, .. } => {
                 facts.resume(limits);
                 let untouched = tree.as_ref().is_none_or(|found| *found == facts.tree);
-                let is_rewound = facts.is_rewound(tree.as_ref());
+                let is_rewound = facts.is_rewound(tree.as_ref(), rewound);
                 facts.find(tree);
                 if untouched {
                     return Self::enter(facts);

@@ -22,8 +22,8 @@ impl Done {
 
     pub(crate) fn on(self, facts: &mut Facts, event: Event) -> Step {
         match event {
-            Event::Resumed { limits, tree, .. } if !matches!(self.outcome, Outcome::Completed { .. }) => {
-                let unseen = facts.has_unseen_work() && !facts.is_rewound(tree.as_ref());
+            Event::Resumed { limits, tree, rewound, .. } if !matches!(self.outcome, Outcome::Completed { .. }) => {
+                let unseen = facts.has_unseen_work() && !facts.is_rewound(tree.as_ref(), rewound);
                 facts.resume(limits);
                 // Whoever resumes a stalled loop wants it to try again.
                 facts.progress.forgive();

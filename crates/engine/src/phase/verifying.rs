@@ -45,9 +45,9 @@ impl Verifying {
                 let effects = if facts.stops_now() { vec![Effect::StopRunning { attempt }] } else { vec![] };
                 (Phase::Verifying(self), effects)
             }
-            Event::Resumed { limits, tree, .. } => {
+            Event::Resumed { limits, tree, rewound, .. } => {
                 facts.resume(limits);
-                let is_rewound = facts.is_rewound(tree.as_ref());
+                let is_rewound = facts.is_rewound(tree.as_ref(), rewound);
                 facts.find(tree);
                 if is_rewound {
                     facts.end_pass(at);

@@ -107,6 +107,42 @@ fn honest_work_is_free() {
 }
 
 #[test]
+fn tests_may_be_extended_and_not_weakened() {
+    let before = "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn sums() {\n        let all = sum(&[1, 2]);\n        assert_eq!(all, 3);\n        for (a, b) in [(1, 1), (2, 2)] {\n            assert_eq!(sum(&[a]), b);\n        }\n    }\n\n    #[rstest]\n    #[case(1)]\n    fn cases(#[case] a: i32) {\n        assert_eq!(sum(&[a]), a);\n    }\n\n    #[test]\n    #[should_panic]\n    fn panics() {\n        sum(&[]);\n    }\n}\n";
+    for (from, to, kept) in [
+        ("        assert_eq!(all, 3);\n", "        assert_eq!(all, 3);\n        assert_eq!(sum(&[4]), 4);\n", true),
+        ("        assert_eq!(all, 3);\n", "        assert!(all > 0);\n        assert_eq!(all, 3);\n", true),
+        (
+            "        assert_eq!(all, 3);\n",
+            "        let other = sum(&[5]);\n        assert_eq!(other, 5);\n        assert_eq!(all, 3);\n",
+            true,
+        ),
+        ("(2, 2)]", "(2, 2), (3, 3)]", true),
+        ("    #[case(1)]\n", "    #[case(1)]\n    #[case(2)]\n", true),
+        (
+            "            assert_eq!(sum(&[a]), b);\n",
+            "            assert_eq!(sum(&[a]), b);\n            assert!(b > 0);\n",
+            true,
+        ),
+        ("        assert_eq!(all, 3);\n", "        return;\n        assert_eq!(all, 3);\n", false),
+        ("        assert_eq!(all, 3);\n", "        let all = 3;\n        assert_eq!(all, 3);\n", false),
+        ("        assert_eq!(all, 3);\n", "", false),
+        ("(1, 1), ", "", false),
+        (
+            "            assert_eq!(sum(&[a]), b);\n",
+            "            if a > 0 { continue; }\n            assert_eq!(sum(&[a]), b);\n",
+            false,
+        ),
+        ("    #[case(1)]\n", "    #[case(1)]\n    #[ignore]\n", false),
+        ("        sum(&[]);\n", "        sum(&[]);\n        panic!();\n", false),
+    ] {
+        assert!(before.contains(from), "{from}");
+        let now = before.replacen(from, to, 1);
+        assert_eq!(compare("src/lib.rs", before, &now) == Parts::Untouched, kept, "{now}");
+    }
+}
+
+#[test]
 fn weakened_tests_are_put_back_and_the_work_is_kept() {
     let fixed = BEFORE.replace("a - b", "a + b");
     let module_gone = fixed[..fixed.find("#[cfg(test)]").unwrap()].to_owned();

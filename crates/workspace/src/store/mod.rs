@@ -185,15 +185,26 @@ impl Store {
         names.sort();
         let mut found = Vec::new();
         for name in names {
-            let path = top.join(&name);
-            let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-            // A reference cut off by a power loss names nothing; its snapshot is lost, the others are not.
-            let Ok(commit) = Id::parse(text.trim_end()) else { continue };
-            let content = self.read(git, Kind::Commit, &commit)?;
-            let tree = commit_tree(&content).ok_or_else(|| self.broken(&commit))?;
-            found.push((name, commit, tree));
+            if let Some((commit, tree)) = self.find_ref(git, &format!("{prefix}/{name}"))? {
+                found.push((name, commit, tree));
+            }
         }
         Ok(found)
+    }
+
+    /// The commit that a reference names, and its tree.
+    pub(crate) fn find_ref(&self, git: &Git, name: &str) -> Result<Option<(Id, Id)>, Error> {
+        let path = self.dir.join(name);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("read", &path)(error)),
+        };
+        // A reference cut off by a power loss names nothing; its snapshot is lost, the others are not.
+        let Ok(commit) = Id::parse(text.trim_end()) else { return Ok(None) };
+        let content = self.read(git, Kind::Commit, &commit)?;
+        let tree = commit_tree(&content).ok_or_else(|| self.broken(&commit))?;
+        Ok(Some((commit, tree)))
     }
 
     /// Replaces a file of the git directory in one step.

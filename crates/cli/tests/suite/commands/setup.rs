@@ -267,3 +267,34 @@ fn skills_are_listed_shown_begun_and_checked() {
         checked.as_array().unwrap().iter().map(|row| row["problems"].as_array().unwrap().len()).collect();
     assert_eq!(problems, [1, 0, 3], "{checked:#}");
 }
+
+#[test]
+fn ralph_is_added_to_a_client_and_removed_again() {
+    let (user, repo) = (User::new(), Repo::init());
+    let settings = user.home().join(".claude/settings.json");
+    std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let mine = "{\n  // mine\n  \"theme\": \"dark\"\n}\n";
+    std::fs::write(&settings, mine).unwrap();
+    let shown = user.ralph(repo.path(), ["install", "claude", "--dry-run"]).ok().stdout;
+    assert!(shown.contains("+     \"Stop\": [") && shown.contains("commands/ralph.md"), "{shown}");
+    let refused = user.ralph(repo.path(), ["install", "claude"]).with_code(2).stderr;
+    assert!(refused.contains("--yes"), "{refused}");
+    assert_eq!(std::fs::read_to_string(&settings).unwrap(), mine);
+    let done = user.ralph(repo.path(), ["install", "claude", "--yes", "--json"]).ok().json();
+    let actions: Vec<&str> =
+        done["changes"].as_array().unwrap().iter().map(|one| one["action"].as_str().unwrap()).collect();
+    assert_eq!((&done["applied"], actions), (&true.into(), vec!["create", "change", "create"]), "{done:#}");
+    assert!(user.ralph(repo.path(), ["install", "claude"]).ok().stdout.contains("already installed"));
+    let text = std::fs::read_to_string(&settings).unwrap();
+    assert!(text.starts_with("{\n  // mine\n  \"theme\": \"dark\",\n  \"hooks\": {\n"), "{text}");
+    user.ralph(repo.path(), ["uninstall", "claude", "--yes"]).ok();
+    assert_eq!(std::fs::read_to_string(&settings).unwrap(), mine);
+    assert!(!user.home().join(".claude.json").exists() && !user.home().join(".claude/commands").exists());
+    std::fs::write(&settings, "{\"a\": ").unwrap();
+    let refused = user.ralph(repo.path(), ["install", "claude", "--yes"]).with_code(2).stderr;
+    assert!(refused.contains("not valid JSON") && refused.contains("nothing was changed"), "{refused}");
+    // What an agent of a session is told to do when it shall not do the work itself.
+    let words = ["session", "start", "Fix the sum", "--max", "3", "--criteria", "true", "--fresh", "--json"];
+    let call = user.ralph(repo.path(), words).ok().json();
+    assert_eq!((&call["objective"], &call["max_iterations"]), (&"Fix the sum".into(), &3.into()), "{call}");
+}

@@ -4,8 +4,10 @@
 use std::collections::HashSet;
 
 use super::{Others, Parts, verdict, whole};
-use crate::pins::lex::rust::{Item, Module, Source, Use, is_name, module_holds_tests, uses};
+use crate::additions::Pair;
+use crate::pins::rust_items::{Item, Module, Use, is_name, uses};
 use crate::pins::stack::is_test_file;
+use crate::syntax::Source;
 
 /// Macros that judge; a new one by such a name judges differently.
 const JUDGES: [&str; 12] = [
@@ -51,9 +53,12 @@ impl Pinned<'_> {
 }
 
 pub(super) fn compare(path: &str, before: &str, now: Option<&str>, others: &dyn Others) -> Parts {
-    let Some(old) = Source::read(before) else { return whole(before.as_bytes(), now.map(str::as_bytes)) };
+    let Some(old_source) = Source::parse_items(path, before) else {
+        return whole(before.as_bytes(), now.map(str::as_bytes));
+    };
+    let old = Module::read(&old_source);
     let region = region_of(path);
-    let pinned = collect(&old.file, region);
+    let pinned = collect(&old, region);
     let Some(now) = now else {
         return match (pinned.is_empty(), moved(path, &pinned, others)) {
             (true, _) => Parts::Untouched,
@@ -61,20 +66,34 @@ pub(super) fn compare(path: &str, before: &str, now: Option<&str>, others: &dyn 
             (false, None) => Parts::Gone { restored: before.as_bytes().to_vec() },
         };
     };
-    let Some(new) = Source::read(now) else { return unreadable(before, &old, now, region) };
-    let mut what = switches(&old.file, &new.file, &pinned);
-    what.extend(missing(&pinned, &collect(&new.file, region)));
-    let intruders = intruders(&old.file, &pinned, &new.file, region);
+    let Some(new_source) = Source::parse_items(path, now) else { return unreadable(before, &old, now, region) };
+    let new = Module::read(&new_source);
+    let pair = Pair::new(&old_source, &new_source);
+    let mut what = switches(&old, &new, &pinned);
+    what.extend(missing(&pinned, &collect(&new, region), Some(&pair)));
+    let intruders = intruders(&old, &pinned, &new, region);
     what.extend(intruders.iter().map(|(what, _)| what.clone()));
-    what.extend(
-        judges(&old.file, &new.file).into_iter().map(|item| format!("a new `{}!`", introduced(item).join("`, `"))),
-    );
+    what.extend(judges(&old, &new).into_iter().map(|item| format!("a new `{}!`", introduced(item).join("`, `"))));
     let mut seen = HashSet::new();
     what.retain(|what| seen.insert(what.clone()));
     verdict(what, || match region {
         Region::Tests => before.to_owned(),
-        Region::Source => restore(before, &old.file, now, &new.file, &intruders),
+        Region::Source => restore(before, &old, now, &new, &intruders),
     })
+}
+
+/// Whether an item is another with assertions, rows or cases added.
+fn extends(old: &Item, new: &Item, pair: &Pair<'_>) -> bool {
+    let may_panic = old.attributes.iter().any(|attribute| first_word(attribute) == "should_panic");
+    let mut more = attributes(new);
+    for attribute in attributes(old) {
+        match more.iter().position(|other| *other == attribute) {
+            Some(at) => drop(more.remove(at)),
+            None => return false,
+        }
+    }
+    let is_case = |attribute: &&str| matches!(first_word(attribute), "case" | "test_case");
+    !may_panic && old.keyword == "fn" && more.iter().all(is_case) && pair.extends(old.node, new.node)
 }
 
 fn region_of(path: &str) -> Region {
@@ -147,7 +166,7 @@ fn squeezed(tokens: &str) -> String {
 }
 
 /// Items that were there and are not.
-fn missing(pinned: &[Pinned<'_>], there: &[Pinned<'_>]) -> Vec<String> {
+fn missing(pinned: &[Pinned<'_>], there: &[Pinned<'_>], pair: Option<&Pair<'_>>) -> Vec<String> {
     let mut what = Vec::new();
     let names = used_names(pinned);
     let kept: HashSet<(&[String], Vec<&str>, &[String])> = there.iter().map(Pinned::key).collect();
@@ -166,7 +185,13 @@ fn missing(pinned: &[Pinned<'_>], there: &[Pinned<'_>]) -> Vec<String> {
             what.extend(lost.map(|import| format!("`use {}` is gone", import.path)));
             continue;
         }
-        let twin = there.iter().find(|new| new.item.keyword == old.item.keyword && new.item.name == old.item.name);
+        let mut twins =
+            there.iter().filter(|new| new.item.keyword == old.item.keyword && new.item.name == old.item.name);
+        let twin = twins.next();
+        let extended = |new: &Pinned<'_>, pair: &Pair<'_>| new.place == old.place && extends(old.item, new.item, pair);
+        if matches!((twin, pair), (Some(new), Some(pair)) if extended(new, pair)) {
+            continue;
+        }
         what.push(match twin {
             Some(new) if new.place != old.place && same(old.item, new.item) => {
                 format!("{} is in another module or under other attributes", label(old.item))
@@ -181,7 +206,7 @@ fn missing(pinned: &[Pinned<'_>], there: &[Pinned<'_>]) -> Vec<String> {
 
 fn label(item: &Item) -> String {
     let is_test = item.keyword == "fn" && item.is_test();
-    match (item.keyword.as_str(), item.name.as_str()) {
+    match (item.keyword, item.name.as_str()) {
         ("fn", name) if is_test => format!("test `{name}`"),
         ("", name) => format!("`{name}!`"),
         (keyword, "") => {
@@ -202,7 +227,7 @@ fn used_names<'a>(pinned: &'a [Pinned<'_>]) -> HashSet<&'a str> {
 fn intruders<'a>(old: &Module, pinned: &[Pinned<'_>], new: &'a Module, region: Region) -> Vec<(String, &'a Item)> {
     let mut known: HashSet<(Vec<String>, &str, &str)> = HashSet::new();
     each(old, region, &mut Vec::new(), &mut |place, item| {
-        known.insert((place.to_vec(), &item.keyword, &item.name));
+        known.insert((place.to_vec(), item.keyword, &item.name));
     });
     let places: HashSet<&[String]> = pinned.iter().map(|pinned| pinned.place.as_slice()).collect();
     let names = used_names(pinned);
@@ -216,7 +241,7 @@ fn intruders<'a>(old: &Module, pinned: &[Pinned<'_>], new: &'a Module, region: R
         // One that was there and is another now is missed already.
         let same_name = !item.name.is_empty()
             && !item.keyword.is_empty()
-            && known.contains(&(place.to_vec(), item.keyword.as_str(), item.name.as_str()));
+            && known.contains(&(place.to_vec(), item.keyword, item.name.as_str()));
         let known = same_name || pinned.iter().any(|old| old.place == place && same(old.item, item));
         if known || !places.contains(place) {
             return;
@@ -275,7 +300,7 @@ fn is_standard(name: &str) -> bool {
 
 /// Names that an item brings into its module.
 fn introduced(item: &Item) -> Vec<String> {
-    match item.keyword.as_str() {
+    match item.keyword {
         "use" => uses(&item.code).into_iter().map(|import| import.name).collect(),
         "impl" => Vec::new(),
         // A macro may define whatever it is given.
@@ -303,7 +328,7 @@ fn judges<'a>(old: &Module, new: &'a Module) -> Vec<&'a Item> {
     walk(old, &mut before);
     walk(new, &mut now);
     now.retain(|item| {
-        let bad = match item.keyword.as_str() {
+        let bad = match item.keyword {
             "macro_rules" | "macro" => JUDGES.contains(&item.name.as_str()),
             "use" => uses(&item.code).iter().any(|import| {
                 let first = import.path.split("::").next().unwrap_or_default();
@@ -320,18 +345,19 @@ fn judges<'a>(old: &Module, new: &'a Module) -> Vec<&'a Item> {
 fn moved(path: &str, pinned: &[Pinned<'_>], others: &dyn Others) -> Option<String> {
     others.paths().into_iter().filter(|other| other.ends_with(".rs") && other != path).find(|other| {
         let Some(bytes) = others.read(other) else { return false };
-        let Some(source) = Source::read(&String::from_utf8_lossy(&bytes)) else { return false };
-        let there = collect(&source.file, region_of(other));
-        fresh_switches(&Module::default(), &source.file).next().is_none()
-            && missing(pinned, &there).is_empty()
-            && intruders(&Module::default(), pinned, &source.file, region_of(other)).is_empty()
+        let text = String::from_utf8_lossy(&bytes);
+        let Some(source) = Source::parse_items(other, &text) else { return false };
+        let file = Module::read(&source);
+        fresh_switches(&Module::default(), &file).next().is_none()
+            && missing(pinned, &collect(&file, region_of(other)), None).is_empty()
+            && intruders(&Module::default(), pinned, &file, region_of(other)).is_empty()
     })
 }
 
 /// What is not closed now does not compile either, so the tests are put into it and it goes on not compiling. With every
 /// test still there in its old words, nothing happened to them.
-fn unreadable(before: &str, old: &Source, now: &str, region: Region) -> Parts {
-    let tests: Vec<&str> = top_tests(&old.file).map(|item| &before[item.start..item.end]).collect();
+fn unreadable(before: &str, old: &Module, now: &str, region: Region) -> Parts {
+    let tests: Vec<&str> = top_tests(old).map(|item| &before[item.start..item.end]).collect();
     let restored = match region {
         Region::Tests => before.to_owned(),
         Region::Source if tests.iter().all(|test| now.contains(test)) => return Parts::Untouched,
@@ -344,7 +370,7 @@ fn unreadable(before: &str, old: &Source, now: &str, region: Region) -> Parts {
 }
 
 fn top_tests(module: &Module) -> impl Iterator<Item = &Item> {
-    module.items.iter().filter(|item| item.is_test() || item.module.as_ref().is_some_and(module_holds_tests))
+    module.items.iter().filter(|item| item.is_test() || item.module.as_ref().is_some_and(Module::holds_tests))
 }
 
 /// The file as it is now with its test code as it was.

@@ -4,9 +4,10 @@ use ralph_model::PinKind::{Frozen, Parts, Steering};
 
 use super::general::freeze_existing;
 use super::grouped;
-use crate::pins::lex::rust::Source;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
+use crate::pins::rust_items::Module;
+use crate::syntax::Source;
 use ralph_model::Runner;
 
 /// Sources that are read to find out whether they hold tests; in a larger project all are taken to.
@@ -78,5 +79,5 @@ pub(crate) fn is_test_file(file: &str) -> bool {
 
 /// Whether a Rust text has tests in it; one that cannot be read is taken to.
 fn holds_tests(text: &str) -> bool {
-    text.contains("test") && Source::read(text).is_none_or(|source| source.holds_tests())
+    text.contains("test") && Source::parse_items("a.rs", text).is_none_or(|source| Module::read(&source).holds_tests())
 }

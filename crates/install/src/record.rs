@@ -1,0 +1,50 @@
+//! What was done to a file, kept where Ralph keeps its state.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use crate::Error;
+use crate::settings::Content;
+
+/// What was done to one file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Record {
+    pub(crate) path: PathBuf,
+    /// What was there before; none where there was no file.
+    pub(crate) before: Option<String>,
+    /// What was added.
+    pub(crate) content: Content,
+    /// The hash of what is there since.
+    pub(crate) after: String,
+    /// Folders that were made for it, the innermost first.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+impl Record {
+    /// Where the record of a file is.
+    pub(crate) fn place(records: &Path, path: &Path) -> PathBuf {
+        records.join(format!("{}.json", &hash(path.as_os_str().as_encoded_bytes())[..24]))
+    }
+
+    /// The record of a file, if there is one. One that cannot be read is none: then only what is still ours is removed.
+    pub(crate) fn read(records: &Path, path: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(Self::place(records, path)).ok()?;
+        serde_json::from_str(&text).ok().filter(|record: &Self| record.path == path)
+    }
+
+    pub(crate) fn write(&self, records: &Path) -> Result<(), Error> {
+        let place = Self::place(records, &self.path);
+        let failed = |source| Error::Io { path: place.clone(), source };
+        std::fs::create_dir_all(records).map_err(failed)?;
+        let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
+        crate::apply::replace(&place, text.as_bytes(), 0o600).map_err(failed)
+    }
+}
+
+/// SHA-256 in hexadecimal.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}

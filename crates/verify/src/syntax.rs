@@ -1,0 +1,559 @@
+//! Source code as trees, read by the parser of its language. Judges nothing.
+//!
+//! A language is a grammar, a query file and a row in [`LANGUAGES`]. The captures of a query file become [`marks`] on nodes:
+//!
+//! | capture | meaning |
+//! |---|---|
+//! | `test`, `test.name` | a test, and the node that names it |
+//! | `suite` | a block that holds tests and definitions |
+//! | `body` | a block of statements that run |
+//! | `closed` | a node in which an addition could change what the old code shows |
+//! | `assert` | an assertion |
+//! | `exit` | a statement or call that ends or skips a test early |
+//! | `table`, `loop` | rows that are one test each, and rows that a test goes through; a list or the name of one |
+//! | `names`, `params` | a list of names that an import or a function binds; `names` also marks a string of names |
+//! | `define`, `define.name` | a definition that may join a suite, and the names it binds |
+//! | `receiver` | the type that a method is defined for, which has to be new as well |
+//! | `assign`, `member` | the target of an assignment, and an expression that reads a member |
+//! | `reach`, `shared`, `reserved` | code that reaches other tests; names that all code shares; names that a runner looks for |
+//! | `decorator`, `fine` | a decorator, and one that is welcome on any function |
+//! | `function` | code that runs only when it is called |
+//! | `literal`, `operator`, `judge` | what can be changed so that an assertion no longer holds |
+//! | `import` | an import |
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use tree_sitter::{Parser, Query, QueryCursor, StreamingIterator as _, Tree};
+
+/// Files above this are not read.
+pub(crate) const MAX_SIZE: usize = 1024 * 1024;
+/// Trees that are deeper are not read: they are walked recursively.
+const MAX_DEPTH: usize = 400;
+
+/// What a query says about a node.
+pub(crate) mod marks {
+    pub(crate) const NAMES: [&str; 25] = [
+        "test",
+        "test.name",
+        "suite",
+        "body",
+        "closed",
+        "assert",
+        "exit",
+        "table",
+        "loop",
+        "names",
+        "params",
+        "define",
+        "define.name",
+        "receiver",
+        "assign",
+        "member",
+        "reach",
+        "shared",
+        "reserved",
+        "decorator",
+        "fine",
+        "function",
+        "literal",
+        "operator",
+        "judge",
+    ];
+    pub(crate) const TEST: u32 = 1;
+    pub(crate) const TEST_NAME: u32 = 1 << 1;
+    pub(crate) const SUITE: u32 = 1 << 2;
+    pub(crate) const BODY: u32 = 1 << 3;
+    pub(crate) const CLOSED: u32 = 1 << 4;
+    pub(crate) const ASSERT: u32 = 1 << 5;
+    pub(crate) const EXIT: u32 = 1 << 6;
+    pub(crate) const TABLE: u32 = 1 << 7;
+    pub(crate) const LOOP: u32 = 1 << 8;
+    pub(crate) const NAMES_LIST: u32 = 1 << 9;
+    pub(crate) const PARAMS: u32 = 1 << 10;
+    pub(crate) const DEFINE: u32 = 1 << 11;
+    pub(crate) const DEFINED: u32 = 1 << 12;
+    pub(crate) const RECEIVER: u32 = 1 << 13;
+    pub(crate) const ASSIGN: u32 = 1 << 14;
+    pub(crate) const MEMBER: u32 = 1 << 15;
+    pub(crate) const REACH: u32 = 1 << 16;
+    pub(crate) const SHARED: u32 = 1 << 17;
+    pub(crate) const RESERVED: u32 = 1 << 18;
+    pub(crate) const DECORATOR: u32 = 1 << 19;
+    pub(crate) const FINE: u32 = 1 << 20;
+    pub(crate) const FUNCTION: u32 = 1 << 21;
+}
+
+/// A language that can be read.
+pub(crate) struct Language {
+    extensions: &'static [&'static str],
+    grammar: fn() -> tree_sitter::Language,
+    query: &'static str,
+    /// Texts that are one token, as long as no code is inside of them.
+    strings: &'static [&'static str],
+    /// Tokens that end statements and mean nothing where the tree shows the statements.
+    ends: &'static [&'static str],
+    compiled: OnceLock<(tree_sitter::Language, Query)>,
+}
+
+macro_rules! language {
+    ($extensions:expr, $grammar:expr, $file:literal, $strings:expr, $ends:expr) => {
+        Language {
+            extensions: &$extensions,
+            grammar: || $grammar.into(),
+            query: include_str!(concat!("syntax/", $file, ".scm")),
+            strings: &$strings,
+            ends: &$ends,
+            compiled: OnceLock::new(),
+        }
+    };
+}
+
+static LANGUAGES: [Language; 8] = [
+    language!(["py", "pyi"], tree_sitter_python::LANGUAGE, "python", ["string"], [";"]),
+    language!(
+        ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"],
+        tree_sitter_typescript::LANGUAGE_TSX,
+        "tsx",
+        ["string", "template_string", "regex"],
+        [";"]
+    ),
+    language!(["rs"], tree_sitter_rust::LANGUAGE, "rust", ["string_literal", "raw_string_literal", "char_literal"], []),
+    language!(
+        ["go"],
+        tree_sitter_go::LANGUAGE,
+        "go",
+        ["interpreted_string_literal", "raw_string_literal", "rune_literal"],
+        [";", "\n", "\0"]
+    ),
+    language!(["java"], tree_sitter_java::LANGUAGE, "java", ["string_literal", "character_literal"], []),
+    language!(["rb"], tree_sitter_ruby::LANGUAGE, "ruby", ["string", "simple_symbol", "regex"], [";"]),
+    language!(["php"], tree_sitter_php::LANGUAGE_PHP, "php", ["string", "encapsed_string"], []),
+    language!(["c", "h"], tree_sitter_c::LANGUAGE, "c", ["string_literal", "char_literal"], []),
+];
+
+impl Language {
+    /// The language of a file, by its name.
+    pub(crate) fn of(path: &str) -> Option<&'static Self> {
+        let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+        LANGUAGES.iter().find(|language| language.extensions.contains(&extension))
+    }
+
+    #[expect(clippy::expect_used, reason = "query files are constants; a test compiles each")]
+    fn compiled(&'static self) -> &'static (tree_sitter::Language, Query) {
+        self.compiled.get_or_init(|| {
+            let grammar = (self.grammar)();
+            let query = Query::new(&grammar, self.query).expect("the query file fits its grammar");
+            (grammar, query)
+        })
+    }
+}
+
+/// What becomes of a file with errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Errors {
+    Refuse,
+    InItems,
+}
+
+/// A node of a tree: a token, or a list of nodes.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) kind: &'static str,
+    pub(crate) is_named: bool,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) parent: usize,
+    pub(crate) children: Vec<usize>,
+    pub(crate) marks: u32,
+}
+
+/// A file as a tree, without comments that no tool obeys and without punctuation that means nothing.
+pub(crate) struct Source<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) language: &'static Language,
+}
+
+/// Whether a comment tells a tool what to do.
+pub(crate) fn is_directive(comment: &str) -> bool {
+    const STARTS: [&str; 5] = ["//line ", "/*line ", "//export ", "//go:", "# frozen_string_literal"];
+    const WORDS: [&str; 29] = [
+        "type:",
+        "noqa",
+        "pragma",
+        "pylint:",
+        "mypy:",
+        "pyright:",
+        "ruff:",
+        "isort:",
+        "coding:",
+        "coding=",
+        "nosec",
+        "fmt:",
+        "go:build",
+        "go:generate",
+        "go:embed",
+        "go:linkname",
+        "+build",
+        "nolint",
+        "@ts-",
+        "istanbul",
+        "eslint",
+        "@jest-",
+        "@vitest-",
+        "c8 ignore",
+        "v8 ignore",
+        "@flow",
+        "@jsx",
+        "sourcemappingurl",
+        "biome-ignore",
+    ];
+    let lower = comment.to_lowercase();
+    STARTS.iter().any(|start| lower.starts_with(start)) || WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// The text of a file, if it is one, short enough, and means the same to every reader of lines.
+pub(crate) fn readable(bytes: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= MAX_SIZE)?;
+    let text = text.replace("\r\n", "\n");
+    let is_odd = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{2028}' | '\u{2029}');
+    (!text.contains(is_odd)).then_some(text)
+}
+
+impl<'a> Source<'a> {
+    pub(crate) const ROOT: usize = 0;
+
+    /// Reads a file; `None` where its language is unknown, or where the parser finds an error.
+    pub(crate) fn parse(path: &str, text: &'a str) -> Option<Self> {
+        Self::read(path, text, Errors::Refuse)
+    }
+
+    /// Reads Rust of which some item cannot be parsed: that item is one token.
+    pub(crate) fn parse_items(path: &str, text: &'a str) -> Option<Self> {
+        Self::read(path, text, Errors::InItems)
+    }
+
+    fn read(path: &str, text: &'a str, errors: Errors) -> Option<Self> {
+        let language = Language::of(path)?;
+        let (grammar, query) = language.compiled();
+        let mut parser = Parser::new();
+        parser.set_language(grammar).ok()?;
+        let tree = parser.parse(text, None)?;
+        if tree.root_node().has_error() && errors == Errors::Refuse {
+            return None;
+        }
+        let mut source = Self { text, nodes: Vec::new(), language };
+        let places = source.build(&tree)?;
+        source.mark(query, &tree, &places);
+        Some(source)
+    }
+
+    /// Copies the tree, as far as it means something.
+    fn build(&mut self, tree: &Tree) -> Option<HashMap<usize, usize>> {
+        let mut places = HashMap::new();
+        let mut open: Vec<usize> = Vec::new();
+        let mut cursor = tree.walk();
+        loop {
+            let node = cursor.node();
+            let parent = open.last().copied().unwrap_or(Self::ROOT);
+            let mut descend = false;
+            if open.len() > MAX_DEPTH {
+                return None;
+            }
+            if node.is_error() || node.is_missing() || self.is_uncertain(&node) {
+                return None;
+            }
+            if open.is_empty() || self.counts(&node, parent) {
+                let at = self.nodes.len();
+                places.entry(node.id()).or_insert(at);
+                if at > 0 {
+                    self.nodes[parent].children.push(at);
+                }
+                let (start, end) = (node.start_byte(), node.end_byte());
+                let kind = self.language.compiled().0.node_kind_for_id(node.kind_id())?;
+                let is_named = node.is_named();
+                self.nodes.push(Node { kind, is_named, start, end, parent, children: Vec::new(), marks: 0 });
+                let is_open = kind != "variable_name" && !node.has_error()
+                    || matches!(kind, "source_file" | "mod_item" | "declaration_list");
+                descend = node.child_count() > 0 && is_open && !self.is_plain_string(&node) && self.is_covered(&node);
+            }
+            if descend && cursor.goto_first_child() {
+                open.push(self.nodes.len() - 1);
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Some(places);
+                }
+                if let Some(closed) = open.pop() {
+                    self.tidy(closed);
+                }
+            }
+        }
+    }
+
+    /// Whether readers could take it for different things.
+    fn is_uncertain(&self, node: &tree_sitter::Node<'_>) -> bool {
+        match node.kind() {
+            "html_comment" => true,
+            // Scripts of JavaScript take these for comments, and modules do not.
+            "<" | "--" => ["<!--", "-->"].iter().any(|mark| self.text[node.start_byte()..].starts_with(mark)),
+            // Newer versions of Python read on where older ones end the string.
+            "interpolation" if self.language.extensions.contains(&"py") => {
+                let text = &self.text[node.byte_range()];
+                let quote = node.parent().map_or("", |string| &self.text[string.byte_range()]);
+                let quote = quote.trim_start_matches(|c: char| c.is_ascii_alphabetic()).chars().next();
+                text.contains(['\\', '#']) || quote.is_some_and(|quote| text.contains(quote))
+            }
+            _ => false,
+        }
+    }
+
+    fn counts(&self, node: &tree_sitter::Node<'_>, parent: usize) -> bool {
+        let text = &self.text[node.byte_range()];
+        let parent_kind = self.nodes[parent].kind;
+        match node.kind() {
+            kind if kind.ends_with("comment") => self.is_obeyed(text, parent),
+            // What separates the parts of a loop's head.
+            kind if self.language.ends.contains(&kind) => matches!(parent_kind, "for_clause" | "for_statement"),
+            "empty_statement" if text == ";" => false,
+            "line_continuation" => false,
+            _ => node.child_count() > 0 || !text.trim().is_empty() || text.is_empty() && node.is_named(),
+        }
+    }
+
+    /// Whether a comment tells a tool what to do, or says what an example of Go has to print.
+    fn is_obeyed(&self, comment: &str, parent: usize) -> bool {
+        let in_example = || {
+            self.ancestors(parent).any(|at| {
+                let node = &self.nodes[at];
+                node.kind == "function_declaration" && self.text[node.start..].starts_with("func Example")
+            })
+        };
+        is_directive(comment)
+            || (self.language.extensions == ["go"] && (in_example() || self.text.contains("import \"C\"")))
+            || (self.language.extensions == ["rs"] && self.has_doc_tests(comment))
+    }
+
+    /// Code in the documentation of Rust is tested.
+    fn has_doc_tests(&self, comment: &str) -> bool {
+        (comment.starts_with("///") || comment.starts_with("//!")) && self.text.contains("```")
+    }
+
+    /// Whether there is nothing but blanks between the parts of a node.
+    fn is_covered(&self, node: &tree_sitter::Node<'_>) -> bool {
+        let mut cursor = node.walk();
+        let mut end = node.start_byte();
+        node.children(&mut cursor).all(|child| {
+            let gap = &self.text[end.min(child.start_byte())..child.start_byte()];
+            end = child.end_byte();
+            gap.trim_matches(|c: char| c.is_whitespace() || c == '\\').is_empty()
+        }) && self.text[end..node.end_byte().max(end)].trim().is_empty()
+    }
+
+    /// Whether a string has no code in it.
+    fn is_plain_string(&self, node: &tree_sitter::Node<'_>) -> bool {
+        let code = |child: tree_sitter::Node<'_>| matches!(child.kind(), "interpolation" | "template_substitution");
+        let plain = |child: tree_sitter::Node<'_>| {
+            let kind = child.kind();
+            !child.is_named()
+                || ["content", "fragment", "escape", "start", "end", "pattern", "flags"]
+                    .iter()
+                    .any(|part| kind.contains(part))
+        };
+        self.language.strings.contains(&node.kind())
+            && (0..node.child_count()).all(|at| node.child(at).is_none_or(|child| !code(child) && plain(child)))
+    }
+
+    /// Leaves out what formatters put in and take out: a comma before a closing bracket, braces around the only expression of
+    /// a closure or match arm of Rust.
+    fn tidy(&mut self, at: usize) {
+        let (kind, parent) = (self.nodes[at].kind, self.nodes[at].parent);
+        let children = &self.nodes[at].children;
+        let text = |index: usize| {
+            children.get(index).map_or("", |child| &self.text[self.nodes[*child].start..self.nodes[*child].end])
+        };
+        let count = children.len();
+        let last = match text(count.wrapping_sub(1)) {
+            ")" | "]" | "}" | ">" => count.wrapping_sub(2),
+            _ => count.wrapping_sub(1),
+        };
+        let before = text(last.wrapping_sub(1));
+        if text(last) == "," && last < count && kind != "subscript" && !matches!(before, "," | "[") {
+            self.nodes[at].children.remove(last);
+        }
+        if matches!(kind, "import_spec_list" | "import_from_statement") {
+            let mut kept = std::mem::take(&mut self.nodes[at].children);
+            kept.retain(|child| !matches!(self.raw(*child), "(" | ")"));
+            // In Go one import may be alone or in a list.
+            let holder = if kind == "import_spec_list" { parent } else { at };
+            self.nodes[parent].children.retain(|child| *child != at || holder == at);
+            for child in &kept {
+                self.nodes[*child].parent = holder;
+            }
+            self.nodes[holder].children.extend(kept);
+        }
+        let holder = self.nodes[parent].kind;
+        if kind == "block" && matches!(holder, "match_arm" | "closure_expression") && self.nodes[at].children.len() == 3
+        {
+            let inner = self.nodes[at].children[1];
+            let inner_kind = self.nodes[inner].kind;
+            let is_expression = !inner_kind.ends_with("statement")
+                && !inner_kind.ends_with("declaration")
+                && !inner_kind.ends_with("item");
+            if is_expression && let Some(place) = self.nodes[parent].children.iter().position(|child| *child == at) {
+                self.nodes[parent].children[place] = inner;
+                self.nodes[inner].parent = parent;
+            }
+        }
+    }
+
+    fn mark(&mut self, query: &Query, tree: &Tree, places: &HashMap<usize, usize>) {
+        let names = query.capture_names();
+        let bit = |name: &str| marks::NAMES.iter().position(|known| *known == name).map_or(0, |at| 1 << at);
+        let bits: Vec<u32> = names.iter().map(|name| bit(name)).collect();
+        let mut cursor = QueryCursor::new();
+        let mut matches = cursor.matches(query, tree.root_node(), self.text.as_bytes());
+        while let Some(found) = matches.next() {
+            for capture in found.captures() {
+                let index = usize::try_from(capture.index).unwrap_or(usize::MAX);
+                if let (Some(place), Some(bit)) = (places.get(&capture.node.id()), bits.get(index)) {
+                    self.nodes[*place].marks |= bit;
+                }
+            }
+        }
+        self.nodes[Self::ROOT].marks |= marks::SUITE;
+    }
+
+    pub(crate) fn has(&self, at: usize, mark: u32) -> bool {
+        self.nodes[at].marks & mark != 0
+    }
+
+    pub(crate) fn is_leaf(&self, at: usize) -> bool {
+        self.nodes[at].children.is_empty()
+    }
+
+    /// The text of a node as it stands there.
+    pub(crate) fn raw(&self, at: usize) -> &'a str {
+        &self.text[self.nodes[at].start..self.nodes[at].end]
+    }
+
+    pub(crate) fn is_comment(&self, at: usize) -> bool {
+        self.nodes[at].kind.ends_with("comment")
+    }
+
+    /// The nodes around a node, the nearest first.
+    pub(crate) fn ancestors(&self, at: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(at), |at| (*at != Self::ROOT).then(|| self.nodes[*at].parent))
+    }
+
+    /// A node and everything in it, in order.
+    pub(crate) fn walk(&self, at: usize) -> impl Iterator<Item = usize> {
+        let mut open = vec![at];
+        std::iter::from_fn(move || {
+            let next = open.pop()?;
+            open.extend(self.nodes[next].children.iter().rev());
+            Some(next)
+        })
+    }
+
+    /// Nodes with a mark, in a node.
+    pub(crate) fn marked(&self, at: usize, mark: u32) -> impl Iterator<Item = usize> {
+        self.walk(at).filter(move |node| self.has(*node, mark))
+    }
+
+    /// A token for comparing: strings by their value, comments with single blanks.
+    pub(crate) fn token(&self, at: usize) -> String {
+        let text = self.raw(at);
+        if self.is_comment(at) {
+            let before = self.text[..self.nodes[at].start].trim_end_matches([' ', '\t']);
+            let gap = if self.language.extensions == ["go"] && before.ends_with("\n\n") { "\n" } else { "" };
+            return format!("{gap}{}", text.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        let quotes_are_alike = ["py", "js"].iter().any(|like| self.language.extensions.contains(like));
+        match quotes_are_alike && self.language.strings.contains(&self.nodes[at].kind) {
+            true => normal_string(text),
+            false => text.to_owned(),
+        }
+    }
+
+    /// Tokens of a node, with the structure that only the tree shows.
+    pub(crate) fn shape(&self, at: usize) -> Vec<String> {
+        let mut shape = Vec::new();
+        self.add_shape(at, &mut shape);
+        shape
+    }
+
+    fn add_shape(&self, at: usize, shape: &mut Vec<String>) {
+        let node = &self.nodes[at];
+        if node.children.is_empty() {
+            return shape.push(self.token(at));
+        }
+        shape.push(format!("({}", node.kind));
+        for child in &node.children {
+            self.add_shape(*child, shape);
+        }
+        shape.push(")".to_owned());
+    }
+
+    /// Texts of all tokens of a node.
+    pub(crate) fn tokens(&self, at: usize) -> Vec<String> {
+        self.walk(at).filter(|at| self.is_leaf(*at)).map(|at| self.token(at)).collect()
+    }
+
+    /// Whether a leaf is a name.
+    pub(crate) fn is_name(&self, at: usize) -> bool {
+        let kind = self.nodes[at].kind;
+        self.is_leaf(at)
+            && (kind.contains("identifier")
+                || matches!(kind, "name" | "constant" | "instance_variable" | "variable_name"))
+    }
+
+    /// The name of a test, without quotes.
+    pub(crate) fn unquoted(&self, at: usize) -> String {
+        let text = self.raw(at);
+        let inner = text.trim_start_matches(['"', '\'', '`', ':']).trim_end_matches(['"', '\'', '`']);
+        inner.to_owned()
+    }
+
+    /// Tests, with their names, in the order of the file.
+    pub(crate) fn tests(&self) -> Vec<(usize, String)> {
+        let named = |at: usize| {
+            let name = self
+                .marked(at, marks::TEST_NAME)
+                .find(|name| self.ancestors(*name).find(|up| self.has(*up, marks::TEST)) == Some(at));
+            name.map(|name| (at, self.unquoted(name)))
+        };
+        self.marked(Self::ROOT, marks::TEST).filter_map(named).collect()
+    }
+}
+
+/// A string by its value: whichever quotes are around it, and however those inside are escaped.
+fn normal_string(text: &str) -> String {
+    let Some(open) = text.find(['"', '\'', '`']) else { return text.to_owned() };
+    let (prefix, quoted) = text.split_at(open);
+    let quote = &quoted[..1];
+    let width = if quoted.len() >= 6 && quoted.starts_with(&quote.repeat(3)) { 3 } else { 1 };
+    let Some(inner) = quoted.get(width..quoted.len().saturating_sub(width)) else { return text.to_owned() };
+    if quote == "`" || prefix.contains(['r', 'R', '#']) {
+        return text.to_owned();
+    }
+    let mut value = String::with_capacity(inner.len());
+    let mut letters = inner.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, letters.peek()) {
+            ('\\', Some('"' | '\'')) => {}
+            ('\\', Some(_)) => {
+                value.push('\\');
+                value.extend(letters.next());
+            }
+            _ => value.push(letter),
+        }
+    }
+    format!("{prefix}\"{value}\"")
+}
+
+#[cfg(test)]
+#[path = "syntax_tests.rs"]
+mod tests;
