@@ -3,7 +3,7 @@
 use ralph_engine::{Conduct, Envelope, EvidenceLine, Judged, Mark, derive_status};
 use ralph_llm::{ToolCall, ToolResult};
 use ralph_model::{
-    Attempt, Delegation, DelegationResult, Expectation, Money, ResultUsage, ScoutFindings, Status, ToolEvidence,
+    Attempt, Delegation, DelegationResult, Expectation, Money, ResultUsage, ScoutFindings, ToolEvidence,
 };
 
 use crate::agent_file::{AgentFile, Role};
@@ -226,34 +226,39 @@ pub fn briefing(delegation: &Delegation) -> String {
     .concat()
 }
 
-/// The status and the envelope of an agent that is a program: judged by what it reports and what was seen of it.
+/// What came of the work of an agent that is a program, with its envelope: judged by what it reports and what was seen of it.
 #[must_use]
 pub fn program_result(
     delegation: &Delegation,
     conduct: Conduct,
-    evidence: &[ToolEvidence],
+    evidence: Vec<ToolEvidence>,
     summary: String,
-    escalation: Option<&str>,
-) -> (Status, String) {
+    escalation: Option<String>,
+    unmet: &[Unmet],
+) -> (DelegationResult, String) {
     let status = derive_status(&Judged {
         conduct,
         escalated: escalation.is_some(),
         has_content: !summary.trim().is_empty(),
-        evidence,
+        evidence: &evidence,
         tool_calls: evidence.len(),
-        unmet: 0,
+        unmet: unmet.len(),
         confidence: None,
         out_of_turns: false,
     });
+    let mut lines: Vec<EvidenceLine> = evidence.iter().map(EvidenceLine::from).collect();
+    lines.extend(unmet.iter().map(|unmet| EvidenceLine::new(Mark::Missing, unmet.what.clone(), &unmet.why)));
     let envelope = Envelope {
         agent: &delegation.target,
         objective: &delegation.objective,
         expected_outcome: delegation.expected_outcome.as_deref(),
         status,
-        evidence: evidence.iter().map(EvidenceLine::from).collect(),
-        escalation,
+        evidence: lines,
+        escalation: escalation.as_deref(),
         recommendations: &[],
         summary: &summary,
     };
-    (status, envelope.render())
+    let text = envelope.render();
+    let result = DelegationResult { status, summary, tool_evidence: evidence, escalation, findings: None, usage: None };
+    (result, text)
 }

@@ -311,7 +311,7 @@ fn perform(worker: &Worker, crew: &Crew, effect: CrewEffect) -> Option<Performin
         }
         CrewEffect::BeginAction { call, .. } | CrewEffect::RunAgent { call, .. } | CrewEffect::RunLoop { call, .. } => {
             let outcome = ToolOutcome::error("not available in a loop");
-            Box::pin(async move { CrewEvent::ToolFinished { call, outcome, cost: Money::ZERO } })
+            Box::pin(async move { CrewEvent::tool_finished(call, outcome) })
         }
         CrewEffect::AskPerson { question } => {
             let decision = Decision::Refused { comment: Some("nobody can be asked in a loop".to_owned()) };

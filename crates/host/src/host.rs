@@ -373,11 +373,6 @@ impl Host {
         &self.input.machine
     }
 
-    /// The clock.
-    pub(crate) const fn clock(&self) -> fn() -> Timestamp {
-        self.input.now
-    }
-
     /// The time.
     pub(crate) fn now(&self) -> Timestamp {
         (self.input.now)()

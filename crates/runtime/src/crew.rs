@@ -242,6 +242,8 @@ impl OpenedCrew {
     /// # Errors
     /// When the journal can no longer be written.
     pub async fn say(&mut self, text: String) -> Result<CrewResult, Error> {
+        // Ctrl-C between two turns was meant for none of them.
+        self.stops.clear();
         let effects = self.crew.advance(&self.services, CrewEvent::UserSpoke { text }).await?;
         self.effects.extend(effects);
         self.turn().await
@@ -336,7 +338,7 @@ impl OpenedCrew {
             CrewEffect::RunLoop { call, arguments, most } => {
                 let Some(run_loop) = self.parts.run_loop.clone() else {
                     let outcome = ToolOutcome::error("loops cannot be run here");
-                    return Ok(Some(CrewEvent::ToolFinished { call, outcome, cost: Money::ZERO }));
+                    return Ok(Some(CrewEvent::tool_finished(call, outcome)));
                 };
                 // The loop takes the workspace for itself.
                 self.lock = None;
@@ -346,7 +348,7 @@ impl OpenedCrew {
                 let site = Site::take(&self.services, self.run_id(), &root, self.stops.flag()).await?;
                 self.place.holds(Some(&site.lock));
                 self.lock = Some(site.lock);
-                return Ok(Some(CrewEvent::ToolFinished { call, outcome, cost }));
+                return Ok(Some(CrewEvent::ToolFinished { call, outcome, cost, result: None }));
             }
             CrewEffect::AskPerson { question } => return self.ask_person(question, tasks).await,
             CrewEffect::BeginAction { .. }

@@ -98,7 +98,8 @@ async fn listen(stopper: Stopper) {
             _ = terminate.recv() => StopBy::Signal,
             _ = hang_up.recv() => StopBy::Signal,
         };
-        stopper.stop(StopWhen::Now, by);
+        // A crew ends its turn at once in any case; what reads the workspace is not cut short for the turns after it.
+        stopper.stop(StopWhen::AfterIteration, by);
     }
 }
 

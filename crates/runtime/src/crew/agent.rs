@@ -3,44 +3,46 @@
 use std::sync::Arc;
 
 use ralph_agents::{AgentServices, AgentTask, Kind, Observed, StopSignal};
-use ralph_crew::{CallId, CrewEvent, ToolOutcome, program_result};
+use ralph_crew::{CallId, CrewEvent, FrameId, ToolOutcome, program_result};
 use ralph_engine::Conduct;
 use ralph_model::{Cost, Delegation, Millis, Money, Status};
 
 use super::place::Place;
 use crate::home::Home;
+use crate::open::blocking;
 
 /// How long such an agent may work.
 const TIMEOUT: Millis = Millis::secs(1800);
 
 impl Place {
     pub(super) async fn run_agent(
-        &self,
+        self: &Arc<Self>,
         call: CallId,
         delegation: Delegation,
         most: Money,
         stop: StopSignal,
     ) -> CrewEvent {
-        let observed = self.observe(&delegation, call, most, stop).await;
-        let (outcome, cost) = match observed {
-            Ok(observed) => {
-                let cost = match observed.cost {
-                    Cost::Known { amount } => amount,
-                    // What is not known is never taken for free.
-                    Cost::Unknown => most,
-                    Cost::Unmetered => Money::ZERO,
-                };
-                let conduct = if observed.opaque { Conduct::Opaque } else { Conduct::Acting };
-                let words = self.services.redactor.text(&observed.final_message).to_string();
-                let (status, text) =
-                    program_result(&delegation, conduct, &observed.evidence, words, observed.escalation.as_deref());
-                let summary = format!("{}: {}", delegation.target, status.shout().to_ascii_lowercase());
-                let success = status == Status::Success;
-                (ToolOutcome { success, text, summary, ..ToolOutcome::default() }, cost)
-            }
-            Err(why) => (ToolOutcome::error(why), Money::ZERO),
+        let before = Arc::clone(self);
+        let base = blocking(move || before.look(FrameId(call.0))).await.unwrap_or_default();
+        let observed = match self.observe(&delegation, call, most, stop.clone()).await {
+            Ok(observed) => observed,
+            Err(why) => return CrewEvent::tool_finished(call, ToolOutcome::error(why)),
         };
-        CrewEvent::ToolFinished { call, outcome, cost }
+        let cost = match observed.cost {
+            Cost::Known { amount } => amount,
+            // What is not known is never taken for free.
+            Cost::Unknown => most,
+            Cost::Unmetered => Money::ZERO,
+        };
+        let unmet = self.unmet_or_unknown(FrameId(call.0), base, &delegation.expects, &observed.evidence, stop).await;
+        let conduct = if observed.opaque { Conduct::Opaque } else { Conduct::Acting };
+        let words = self.services.redactor.text(&observed.final_message).to_string();
+        let (result, text) =
+            program_result(&delegation, conduct, observed.evidence, words, observed.escalation, &unmet);
+        let summary = format!("{}: {}", delegation.target, result.status.shout().to_ascii_lowercase());
+        let success = result.status == Status::Success;
+        let outcome = ToolOutcome { success, text, summary, ..ToolOutcome::default() };
+        CrewEvent::ToolFinished { call, outcome, cost, result: Some(Box::new(result)) }
     }
 
     async fn observe(

@@ -158,17 +158,23 @@ impl Place {
     pub(super) async fn open(self: &Arc<Self>, frame: FrameId, isolate: bool) -> CrewEvent {
         let place = Arc::clone(self);
         let opened = blocking(move || {
-            let label = format!("delegation-{}", frame.0);
-            let tree = guard(&place.workspace).snapshot(place.id, &label)?.tree;
-            let commit = place.repository.as_ref().and_then(|repository| repository.head().ok()?.commit);
-            let commit = commit.map(|commit| commit.as_str().to_owned());
-            let folder = if isolate { Some(place.copy(frame, &tree)?) } else { None };
-            Ok(Base { tree: Some(tree), commit, folder: folder.map(|path| path.to_string_lossy().into_owned()) })
+            let mut base = place.look(frame)?;
+            if let (true, Some(tree)) = (isolate, &base.tree) {
+                base.folder = Some(place.copy(frame, tree)?.to_string_lossy().into_owned());
+            }
+            Ok(base)
         });
         match opened.await {
             Ok(base) => CrewEvent::DelegationOpened { frame, base, problem: None },
             Err(error) => CrewEvent::DelegationOpened { frame, base: Base::default(), problem: Some(error.chain()) },
         }
+    }
+
+    /// The workspace as it is now.
+    pub(super) fn look(&self, frame: FrameId) -> Result<Base, Error> {
+        let tree = guard(&self.workspace).snapshot(self.id, &format!("delegation-{}", frame.0))?.tree;
+        let commit = self.repository.as_ref().and_then(|repository| repository.head().ok()?.commit);
+        Ok(Base { tree: Some(tree), commit: commit.map(|commit| commit.as_str().to_owned()), folder: None })
     }
 
     fn branch(&self, frame: FrameId) -> (PathBuf, String) {
@@ -231,11 +237,29 @@ impl Place {
                 Err(error) => evidence.push(ToolEvidence::error("merge", error.chain())),
             }
         }
-        let unmet = match self.unmet(frame, base, expects, &seen, stop).await {
-            Ok(unmet) => unmet,
-            Err(error) => expects.iter().map(|what| Unmet { what: what.to_string(), why: error.chain() }).collect(),
-        };
+        let unmet = self.unmet_or_unknown(frame, base, expects, &seen, stop).await;
         CrewEvent::DelegationChecked { frame, unmet, evidence }
+    }
+
+    /// What was expected and not seen. What could not be looked for counts as not seen.
+    pub(super) async fn unmet_or_unknown(
+        self: &Arc<Self>,
+        frame: FrameId,
+        base: Base,
+        expects: &[Expectation],
+        seen: &[ToolEvidence],
+        stop: StopSignal,
+    ) -> Vec<Unmet> {
+        if expects.is_empty() {
+            return Vec::new();
+        }
+        match self.unmet(frame, base, expects, seen, stop).await {
+            Ok(unmet) => unmet,
+            Err(error) => {
+                let why = error.chain();
+                expects.iter().map(|what| Unmet { what: what.to_string(), why: why.clone() }).collect()
+            }
+        }
     }
 
     async fn unmet(

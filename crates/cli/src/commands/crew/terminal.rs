@@ -118,8 +118,12 @@ async fn read_line(prompt: &str) -> Option<String> {
     read.await.ok().flatten()
 }
 
+/// One question at a time.
+static ASKING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Asks the person at the terminal.
 async fn ask(question: Question) -> Option<Decision> {
+    let _turn = ASKING.lock().await;
     let Question { agent, text, why, options, is_approval, .. } = question;
     let agent = agent.to_uppercase();
     if is_approval {
