@@ -139,6 +139,7 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
         directory: request.base.directory.clone(),
         model: agent.model.clone(),
         prohibited: request.base.prohibited.clone(),
+        mcp_servers: request.base.mcp_server.iter().map(|server| server.for_acp(&request.base)).collect(),
         confinement: if request.base.is_confined() { Confinement::Sandbox } else { Confinement::None },
     };
     let sink = Box::new(move |line: String| feeder.try_send(line));
@@ -216,6 +217,7 @@ pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::a
         directory: "/home/user/project".into(),
         model: None,
         prohibited,
+        mcp_servers: Vec::new(),
         confinement: Confinement::Sandbox,
     };
     Box::new(Client::new(task, Box::new(|_| Ok(())), Talk::new()))

@@ -49,6 +49,12 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     // Partial messages name the tokens of each answer; without them nobody learns before the end what was written.
     arguments.add(["--print", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]);
     arguments.add(["--dangerously-skip-permissions", "--settings"]).add([&file]);
+    if let Some(server) = &request.base.mcp_server {
+        let file = request.base.scratch.join("claude-mcp.json");
+        write_private(&file, &server.for_claude().to_string())?;
+        // Not last: more words after it would be files of the same kind.
+        arguments.add(["--mcp-config"]).add([&file]);
+    }
     arguments.add(["--disallowedTools", NOT_OFFERED]);
     if !spec.user_settings {
         arguments.add(["--setting-sources", "", "--strict-mcp-config", "--disable-slash-commands"]);

@@ -79,6 +79,9 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
             line.set("developer_instructions", &quoted(&text));
         }
     }
+    for (key, value) in request.base.mcp_server.iter().flat_map(|server| server.for_codex(quoted)) {
+        line.set(&key, &value);
+    }
     let environment = key(&mut line, spec, request, home.as_deref());
     if let Some(model) = &spec.model {
         line.words(&["--model", model]);

@@ -45,6 +45,7 @@ pub(crate) fn base(directory: &Path, environment: &[(&str, &str)]) -> ProcessBas
         redactor: Arc::default(),
         prices: Arc::default(),
         prohibited: Prohibited::default(),
+        mcp_server: None,
         now: || NOW,
     }
 }

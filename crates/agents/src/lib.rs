@@ -18,6 +18,7 @@ mod git;
 #[cfg(test)]
 mod golden;
 mod lines;
+mod mcp_server;
 mod meter;
 mod native;
 mod opencode;
@@ -43,6 +44,7 @@ use ralph_process::{Files, Level, Network, Sandbox};
 
 use crate::request::Request;
 pub use agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
+pub use mcp_server::McpServer;
 pub use programs::Program;
 pub use readable::Readable;
 pub use registry::{Kind, Needs, build, foreign_code};
@@ -81,6 +83,7 @@ pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
         redactor: Arc::default(),
         prices: Arc::default(),
         prohibited: Prohibited::default(),
+        mcp_server: None,
         now: || Timestamp(0),
     };
     let invocation = invoke(spec, program, &Request { prompt: "", budget: None, timeout: Millis(0), base })?;

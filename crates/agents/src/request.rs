@@ -11,6 +11,7 @@ use ralph_process::{Files, Pieces, Recorded, Sandbox, Spec, Stdin, Supervisor};
 use ralph_text::Redactor;
 
 use crate::agent::AgentTask;
+use crate::mcp_server::McpServer;
 
 /// What agents are built with.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub struct ProcessBase {
     pub prices: Arc<PriceList>,
     /// What the agent may not write.
     pub prohibited: Prohibited,
+    /// Tools that it is given, where its kind takes any.
+    pub mcp_server: Option<McpServer>,
     /// The time now.
     pub now: fn() -> Timestamp,
 }

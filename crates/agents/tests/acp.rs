@@ -86,6 +86,7 @@ impl Lab {
             redactor: Arc::clone(&self.redactor),
             prices: Arc::new(PriceList::default()),
             prohibited: Prohibited { matches: Arc::new(matches), ..Prohibited::default() },
+            mcp_server: None,
             now: || Timestamp(1_794_744_000_000),
         };
         let spec = AgentSpec::new("server", "acp", Launch::Command(command.into()));

@@ -4,6 +4,7 @@
 //! [`ralph_model`] and [`ralph_store`]; here are the requests, the pages and the errors around them.
 
 mod client;
+mod cron;
 mod error;
 mod otlp;
 mod problem;
@@ -11,6 +12,7 @@ mod store;
 mod wire;
 
 pub use client::{Client, TaskEvents};
+pub use cron::{Cron, check_name};
 pub use error::{Error, Result};
 pub use otlp::{OnFailure, TraceTarget, Traces};
 pub use problem::Problem;

@@ -167,6 +167,30 @@ keys! {
         "caps.daily_cost_usd = 100", "changes the cap on cost per day";
     NotifyCommand "notify.command", None, UserOnly,
         "notify.command = \"notify-send Ralph\"", "runs a command when a loop ends or needs attention";
+    NotifyWebhook "notify.webhook", None, UserOnly,
+        "notify.webhook = \"https://hooks.example.com/services/T/B/x\"", "posts to a webhook when a loop ends or needs attention";
+    NotifyDesktop "notify.desktop", None, UserOnly,
+        "notify.desktop = true", "shows notifications on the desktop";
+    NotifySmtp "notify.smtp", None, UserOnly,
+        "notify.smtp = \"smtp://me@mail.example.com:587?tls=required\"", "sets the server that sends e-mails";
+    NotifySmtpPasswordEnv "notify.smtp_password_env", None, UserOnly,
+        "notify.smtp_password_env = \"SMTP_PASSWORD\"", "names the environment variable with the password of that server";
+    NotifyEmailFrom "notify.email_from", None, UserOnly,
+        "notify.email_from = \"Ralph <ralph@example.com>\"", "sets the sender of e-mails";
+    NotifyEmailTo "notify.email_to", None, UserOnly,
+        "notify.email_to = [\"me@example.com\"]", "sets who gets notifications by e-mail";
+    WebAllowHosts "web.allow_hosts", None, UserOnly,
+        "web.allow_hosts = [\"localhost:8080\"]", "lets web tools reach hosts on private networks";
+    WebSearchUrl "web.search_url", None, UserOnly,
+        "web.search_url = \"https://search.example.com/search?format=json&q={query}\"", "sets the search service of web tools";
+    WebSearchKeyEnv "web.search_key_env", None, UserOnly,
+        "web.search_key_env = \"SEARCH_KEY\"", "names the environment variable with the key of the search service";
+    McpCommand "mcp.*.command", None, UserOnly,
+        "mcp.files.command = \"npx my-server\"", "runs a command on your computer as a server of tools";
+    McpUrl "mcp.*.url", None, UserOnly,
+        "mcp.files.url = \"https://tools.example.com/mcp\"", "uses the tools of a server";
+    McpKeyEnv "mcp.*.key_env", None, UserOnly,
+        "mcp.files.key_env = \"TOOLS_KEY\"", "names the environment variable with the key of a server of tools";
     DatabaseUrl "database_url", None, UserOnly,
         "database_url = \"postgresql://ralph@localhost/ralph\"", "says which PostgreSQL server keeps journals, budget and approvals";
     MetricsPath "metrics_path", None, UserOnly,

@@ -65,6 +65,8 @@ pub struct Layer {
     pub env: Option<Vec<String>>,
     pub caps: CapsTable,
     pub notify: NotifyTable,
+    pub web: WebTable,
+    pub mcp: BTreeMap<String, McpTable>,
     pub database_url: Option<String>,
     pub metrics_path: Option<String>,
 }
@@ -173,6 +175,32 @@ pub struct CapsTable {
 #[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct NotifyTable {
     pub command: Option<String>,
+    pub webhook: Option<String>,
+    pub desktop: Option<bool>,
+    pub smtp: Option<String>,
+    pub smtp_password_env: Option<String>,
+    pub email_from: Option<String>,
+    pub email_to: Option<Vec<String>>,
+}
+
+/// `[web]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct WebTable {
+    pub allow_hosts: Option<Vec<String>>,
+    pub search_url: Option<String>,
+    pub search_key_env: Option<String>,
+}
+
+/// `[mcp.NAME]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct McpTable {
+    pub command: Option<String>,
+    pub url: Option<String>,
+    pub key_env: Option<String>,
 }
 
 /// Money as a number or as a text such as `"$2.50"`.

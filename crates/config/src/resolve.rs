@@ -11,7 +11,7 @@ use ralph_model::{
 
 use super::agents::{self, Agents};
 use super::choose::{Chooser, Layers};
-use super::{Error, Key, Layer};
+use super::{Error, Key, Layer, NotifyTable};
 use crate::skills::Found;
 
 /// Where metrics go when nobody says otherwise, relative to the workspace.
@@ -58,8 +58,8 @@ pub struct Resolved {
 pub struct RunSettings {
     /// The caps of the installation.
     pub caps: Caps,
-    /// The user's command for notifications.
-    pub notify: Option<String>,
+    /// How the user is notified.
+    pub notify: NotifyTable,
     /// Where metrics go, absolute.
     pub metrics_path: PathBuf,
     /// What tokens cost.
@@ -74,7 +74,7 @@ impl RunSettings {
     pub fn new(user: &Layer, project: &Path) -> Result<Self, ConfigError> {
         Ok(Self {
             caps: caps(user),
-            notify: user.notify.command.clone(),
+            notify: user.notify.clone(),
             metrics_path: metrics_path(user, project),
             prices: agents::prices(user)?,
         })

@@ -127,6 +127,18 @@ fn every_value_that_is_used_says_where_it_came_from() {
         Key::CapsLoopCostUsd,
         Key::CapsDailyCostUsd,
         Key::NotifyCommand,
+        Key::NotifyWebhook,
+        Key::NotifyDesktop,
+        Key::NotifySmtp,
+        Key::NotifySmtpPasswordEnv,
+        Key::NotifyEmailFrom,
+        Key::NotifyEmailTo,
+        Key::WebAllowHosts,
+        Key::WebSearchUrl,
+        Key::WebSearchKeyEnv,
+        Key::McpCommand,
+        Key::McpUrl,
+        Key::McpKeyEnv,
         Key::DatabaseUrl,
         Key::MetricsPath,
     ];
@@ -171,7 +183,7 @@ fn a_canary_for_every_key_that_a_repository_can_set() {
         }
         tried += 1;
     }
-    assert_eq!(tried, Key::ALL.len() - 15);
+    assert_eq!(tried, Key::ALL.len() - 27);
 }
 
 #[test]

@@ -99,7 +99,8 @@ fn kind(key: Key) -> Value {
         | Key::Commit
         | Key::Ratchet
         | Key::Tripwire
-        | Key::AllowNetwork => json!({ "type": "boolean" }),
+        | Key::AllowNetwork
+        | Key::NotifyDesktop => json!({ "type": "boolean" }),
         Key::VerificationCommand | Key::Agent | Key::Setup => one_or_more(),
         Key::Expects
         | Key::Junit
@@ -110,6 +111,8 @@ fn kind(key: Key) -> Value {
         | Key::AllowTestChange
         | Key::SandboxWritable
         | Key::Env
+        | Key::NotifyEmailTo
+        | Key::WebAllowHosts
         | Key::AgentOrder => texts(),
         Key::OnBlocked => one_of(&["stop", "continue"]),
         Key::Isolation => one_of(&["in-place", "worktree"]),
@@ -130,6 +133,15 @@ fn kind(key: Key) -> Value {
         | Key::ModelsModel
         | Key::ModelsKeyEnv
         | Key::NotifyCommand
+        | Key::NotifyWebhook
+        | Key::NotifySmtp
+        | Key::NotifySmtpPasswordEnv
+        | Key::NotifyEmailFrom
+        | Key::WebSearchUrl
+        | Key::WebSearchKeyEnv
+        | Key::McpCommand
+        | Key::McpUrl
+        | Key::McpKeyEnv
         | Key::MetricsPath
         | Key::DatabaseUrl => text(),
     }

@@ -9,9 +9,11 @@ use ralph_crew::{Approve, CrewConfig, NativeAgent, NativeServices, Tell, ToolOut
 use ralph_llm::Provider;
 use ralph_model::{AgentSpec, ConfigError, Money, RunId};
 use ralph_runtime::{
-    AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew, resume_crew, stops,
+    AskPerson, BuildAgent, CrewLimits, CrewParts, ExtendTools, OpenedCrew, RunLoop, Stops, begin_crew, read_crew,
+    resume_crew, stops,
 };
 use ralph_store::Database;
+use ralph_tools::BoardService;
 use serde_json::{Value, json};
 
 use crate::agents::Readiness;
@@ -88,7 +90,7 @@ impl Host {
             targets: self.installed(&user),
             models: models.names.to_vec(),
         };
-        let parts = self.crew_parts(database, &models, edges, &root);
+        let parts = self.crew_parts(database, &models, &user, edges, &root)?;
         let settings = RunSettings::new(&user, &root)?;
         let services = self.crew_services(database, &user, &settings)?;
         Ok(begin_crew(services, config, request.request, parts, stops).await?)
@@ -111,7 +113,7 @@ impl Host {
         let mut names = config.models.into_iter();
         let models = Models::new(self, &user, [names.next(), names.next()])?;
         let root = PathBuf::from(&config.workspace);
-        let parts = self.crew_parts(database, &models, edges, &root);
+        let parts = self.crew_parts(database, &models, &user, edges, &root)?;
         let settings = RunSettings::new(&user, &root)?;
         let services = self.crew_services(database, &user, &settings)?;
         Ok(resume_crew(services, id, limits, parts, stops).await?)
@@ -127,16 +129,36 @@ impl Host {
         self.services_of(database.store.clone(), &env, std::iter::empty(), settings, Arc::new(|_| {}))
     }
 
-    fn crew_parts(&self, database: &Database, models: &Models, edges: CrewEdges, root: &Path) -> CrewParts {
-        CrewParts {
+    fn crew_parts(
+        &self,
+        database: &Database,
+        models: &Models,
+        user: &Layer,
+        edges: CrewEdges,
+        root: &Path,
+    ) -> Result<CrewParts, Error> {
+        Ok(CrewParts {
             board: database.board.clone(),
             ask: models.asking(),
             model_name: models.priced(),
-            extend_tools: Arc::new(|services| services),
+            extend_tools: self.crew_tools(database, user)?,
             person: edges.person,
             run_loop: Some(self.run_loop(database.clone(), root.to_owned())),
             tell: edges.tell,
-        }
+        })
+    }
+
+    /// The tools that reach further than files and programs: memory, tasks, channels.
+    fn crew_tools(&self, database: &Database, user: &Layer) -> Result<ExtendTools, Error> {
+        let notifier = self.notifier(&user.notify)?;
+        let board = BoardService { board: database.board.clone(), caps: ralph_config::caps(user) };
+        let home = self.home();
+        Ok(Arc::new(move |services| ralph_tools::Services {
+            memory: Some(home.workspace(&services.workspace).join("memory")),
+            board: Some(board.clone()),
+            notifier: notifier.clone(),
+            ..services
+        }))
     }
 
     /// Whether there is a key for one of the models that are known by name, or a model of the user's own.

@@ -82,6 +82,7 @@ impl Host {
             redactor: Arc::clone(&redactor),
             prices: Arc::new(settings.prices.clone()),
             prohibited: Prohibited { globs: config.prohibited_paths.clone(), ..Prohibited::default() },
+            mcp_server: None,
             now: self.clock(),
         };
         let supervisor = Arc::new(Supervisor::new(self.reaper(), redactor));

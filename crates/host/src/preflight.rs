@@ -20,7 +20,7 @@ pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     refuse_missing_programs(config, workspace, host)?;
     refuse_plugins(config, workspace, &host.user_home())?;
     refuse_broken_globs(config)?;
-    refuse_broken_commands(config, resolved.settings.notify.as_deref())?;
+    refuse_broken_commands(config, resolved.settings.notify.command.as_deref())?;
     refuse_missing_git(config, workspace, &host.git()?, &host.temp_dir())
 }
 

@@ -2,6 +2,9 @@
 //!
 //! Every call has a time limit and every answer a bound. What a call means, and whether it may be repeated, is the caller's.
 
+mod resolver;
+
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +15,9 @@ use hyper::header::USER_AGENT;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::GaiResolver;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use resolver::Resolver;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use sse_stream::SseStream;
@@ -38,6 +43,9 @@ pub enum Error {
     /// Nothing came for so long.
     #[error("nothing for {} s", .0.as_secs())]
     Silent(Duration),
+    /// The guard lets nothing connect to it.
+    #[error("{0} may not be connected to")]
+    Refused(IpAddr),
     /// The answer is larger than what is read.
     #[error("the answer is too large")]
     TooLarge,
@@ -64,7 +72,13 @@ pub struct Call {
 
 /// Connections to one server. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Http(Client<HttpsConnector<HttpConnector>, Full<Bytes>>);
+pub struct Http {
+    client: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
+    guard: Option<Guard>,
+}
+
+/// Says which addresses may be connected to.
+pub type Guard = fn(IpAddr) -> bool;
 
 impl Http {
     /// For a server at an address with this scheme. Needs a Tokio runtime once it is used.
@@ -72,8 +86,20 @@ impl Http {
     /// # Errors
     /// When no certificate authorities are found for `https`.
     pub fn new(is_secure: bool) -> Result<Self, Error> {
+        Self::with(is_secure, None)
+    }
+
+    /// The same, but no connection is made to an address that the guard refuses, whatever name leads there.
+    ///
+    /// # Errors
+    /// When no certificate authorities are found for `https`.
+    pub fn guarded(is_secure: bool, guard: Guard) -> Result<Self, Error> {
+        Self::with(is_secure, Some(guard))
+    }
+
+    fn with(is_secure: bool, guard: Option<Guard>) -> Result<Self, Error> {
         let broken = |error: &dyn std::error::Error| Error::Broken(error.to_string());
-        let mut tcp = HttpConnector::new();
+        let mut tcp = HttpConnector::new_with_resolver(Resolver { names: GaiResolver::new(), guard });
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
@@ -91,7 +117,7 @@ impl Http {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
             .build(connector);
-        Ok(Self(client))
+        Ok(Self { client, guard })
     }
 
     /// Sends a call, and waits for the head of its answer.
@@ -107,7 +133,14 @@ impl Http {
             request = request.header(name, value);
         }
         let request = request.body(Full::new(call.body)).map_err(|error| Error::Request(error.to_string()))?;
-        match tokio::time::timeout(timeout, self.0.request(request)).await {
+        // An address that is written as one is looked up by nobody.
+        let host = request.uri().host().unwrap_or_default().trim_matches(['[', ']']);
+        if let (Some(guard), Ok(address)) = (self.guard, host.parse())
+            && !guard(address)
+        {
+            return Err(Error::Refused(address));
+        }
+        match tokio::time::timeout(timeout, self.client.request(request)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(Error::Broken(root_cause(&error))),
             Err(_) => Err(Error::Silent(timeout)),

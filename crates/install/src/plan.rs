@@ -130,21 +130,21 @@ fn opencode(scope: Scope, places: &Places) -> Vec<Piece> {
 
 fn codex(scope: Scope, places: &Places) -> Vec<Piece> {
     let home = places.codex_home.clone().unwrap_or_else(|| places.home.join(".codex"));
-    let folder = match scope {
-        Scope::Project => places.project.join(".codex"),
-        Scope::User => home.clone(),
-    };
     let program = toml::Value::from(places.program.as_str());
     let table =
         format!("[mcp_servers.ralph]\ncommand = {program}\nargs = [\"mcp\"]\ntool_timeout_sec = {TOOL_TIMEOUT}\n");
-    vec![
+    let server = |folder: &Path| Piece {
+        path: folder.join("config.toml"),
+        content: Content::Toml { table, name: "mcp_servers.ralph".to_owned() },
+    };
+    match scope {
         // Codex reads prompts from the user's folder alone.
-        command_file(home.join("prompts/ralph.md"), include_str!("../files/codex.md"), places),
-        Piece {
-            path: folder.join("config.toml"),
-            content: Content::Toml { table, name: "mcp_servers.ralph".to_owned() },
-        },
-    ]
+        Scope::Project => vec![server(&places.project.join(".codex"))],
+        Scope::User => {
+            let prompt = command_file(home.join("prompts/ralph.md"), include_str!("../files/codex.md"), places);
+            vec![prompt, server(&home)]
+        }
+    }
 }
 
 fn gemini(scope: Scope, places: &Places) -> Vec<Piece> {

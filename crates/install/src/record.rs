@@ -1,5 +1,6 @@
 //! What was done to a file, kept where Ralph keeps its state.
 
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +39,8 @@ impl Record {
     pub(crate) fn write(&self, records: &Path) -> Result<(), Error> {
         let place = Self::place(records, &self.path);
         let failed = |source| Error::Io { path: place.clone(), source };
-        std::fs::create_dir_all(records).map_err(failed)?;
+        // Private like everything in the state folder, which this may be the first to make.
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(records).map_err(failed)?;
         let text = serde_json::to_string_pretty(self).map_err(|error| failed(error.into()))?;
         crate::apply::replace(&place, text.as_bytes(), 0o600).map_err(failed)
     }

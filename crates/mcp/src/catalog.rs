@@ -33,6 +33,11 @@ pub(crate) const GET_TASK: &str = "get-task";
 pub(crate) const CANCEL_TASK: &str = "cancel-task";
 pub(crate) const STORE_PROGRESS: &str = "store-progress";
 
+/// Whether the agent of a task may use a tool: what concerns its task. A loop would spend money that the task does not count.
+pub(crate) fn is_of_task(name: &str) -> bool {
+    [RALPH_COMPLETE, GET_TASK, STORE_PROGRESS].contains(&name)
+}
+
 /// All tools, in the order of their use.
 pub(crate) fn tools() -> Vec<Tool> {
     vec![

@@ -19,7 +19,7 @@ use crate::answer::{Answer, Refused, refused};
 use crate::arguments::parse;
 use crate::catalog::{
     CANCEL_TASK, GET_TASK, GET_TASKS, RALPH_COMPLETE, RALPH_DECIDE, RALPH_LOOP, RALPH_STATUS, SEND_TASK,
-    STORE_PROGRESS, tools,
+    STORE_PROGRESS, is_of_task, tools,
 };
 use crate::http::session;
 use crate::local::Local;
@@ -101,6 +101,14 @@ impl Tools {
         matches!(self.source, Source::Board(_))
     }
 
+    /// Whether there is this tool here: the agent of a task gets those of its task.
+    fn offers(&self, name: &str) -> bool {
+        match &self.source {
+            Source::Remote(remote) if remote.is_of_task() => is_of_task(name),
+            Source::None | Source::Remote(_) | Source::Board(_) => true,
+        }
+    }
+
     /// By what a later request can cancel a call; none where calls are cancelled on their own connection.
     pub(crate) fn call_key(&self, context: &RequestContext<RoleServer>) -> Option<CallKey> {
         let parts = context.extensions.get::<Parts>()?;
@@ -138,6 +146,7 @@ impl Tools {
         context: &RequestContext<RoleServer>,
     ) -> Option<Answer> {
         Some(match name {
+            _ if !self.offers(name) => return None,
             RALPH_LOOP => self.ralph_loop(arguments, context).await,
             RALPH_DECIDE => self.decide(arguments, context).await,
             RALPH_STATUS => self.status(arguments, context).await,
@@ -199,11 +208,11 @@ impl ServerHandler for Tools {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools()))
+        Ok(ListToolsResult::with_all_items(tools().into_iter().filter(|tool| self.offers(&tool.name)).collect()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        tools().into_iter().find(|tool| tool.name == name)
+        tools().into_iter().find(|tool| tool.name == name && self.offers(name))
     }
 
     async fn call_tool(

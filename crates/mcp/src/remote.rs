@@ -21,6 +21,11 @@ impl Remote {
     pub const fn new(client: Client, own: Option<TaskId>) -> Self {
         Self { client, own }
     }
+
+    /// Whether the caller is the agent of a task.
+    pub(crate) const fn is_of_task(&self) -> bool {
+        self.own.is_some()
+    }
 }
 
 /// What a server refuses is for the model to read as it is; the rest names what to set.

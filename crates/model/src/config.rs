@@ -40,6 +40,9 @@ pub struct LoopConfig {
     /// Instructions that go with the objective.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<Skill>,
+    /// What kind of work it is, where `ralph do` decided on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_type: Option<String>,
     /// The skill that a stalled loop switches to; none means that the first stall aborts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deep_debug: Option<Skill>,
@@ -306,6 +309,12 @@ impl ValidLoopConfig {
         Self(LoopConfig { writable, ..self.0 })
     }
 
+    /// The same for a kind of work, which no rule is about.
+    #[must_use]
+    pub fn with_task_type(self, task_type: String) -> Self {
+        Self(LoopConfig { task_type: Some(task_type), ..self.0 })
+    }
+
     /// The configuration, to be changed by the one who runs it.
     #[must_use]
     pub fn into_inner(self) -> LoopConfig {
@@ -335,6 +344,7 @@ impl LoopConfig {
             expects: Vec::new(),
             junit: Vec::new(),
             skill: None,
+            task_type: None,
             deep_debug: None,
             stall_threshold: 5,
             same_error_threshold: 5,

@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::home::LoopFolder;
 use crate::pinned::Pinned;
 
-/// Where the files of a loop are now.
+/// Where the files of a loop are now. Only the holder of another lease that fences all writes to the loop moves it, such as that
+/// of a task: the lease of the process before is not waited for.
 #[derive(Debug, Clone)]
 pub struct Moved {
     /// The new workspace.

@@ -1,9 +1,11 @@
-//! Tells the user's own command about alerts and ends. It can fail, hang or be missing without harm to the loop.
+//! Tells the user's own command and the channels of the user about alerts and ends. Each can fail, hang or be missing without
+//! harm to the run.
 
 use std::path::PathBuf;
 
 use ralph_engine::Alert;
-use ralph_model::Millis;
+use ralph_model::{Millis, RunId};
+use ralph_notify::Message;
 use ralph_process::{Spec, Stdin};
 use ralph_view::RunResult;
 use serde_json::json;
@@ -19,8 +21,10 @@ pub(crate) type Notifying = JoinSet<()>;
 
 /// Tells of an alert in the background: the loop does not wait for it.
 pub(crate) fn alert(context: &Context, alert: Alert, notifying: &mut Notifying) {
-    let Some(notification) = Notification::new(context, "alert", alert.sentence()) else { return };
-    notifying.spawn(notification.send());
+    if let Some(notification) = Notification::new(context, "alert", alert.sentence()) {
+        notifying.spawn(notification.send());
+    }
+    notifying.spawn(to_channels(context.services.clone(), context.loop_id, "alert", alert.sentence().to_owned()));
 }
 
 /// Tells of the end, and waits for everything that is under way because the program may end next.
@@ -28,8 +32,25 @@ pub(crate) async fn finished(context: &Context, result: &RunResult, mut notifyin
     if let Some(notification) = Notification::new(context, "finished", &result.headline()) {
         notifying.spawn(notification.send());
     }
+    // The race has a word of its own for all of its candidates.
+    if context.config.race.is_none() {
+        notifying.spawn(to_channels(context.services.clone(), context.loop_id, "finished", result.headline()));
+    }
     // One that panicked has told the watcher nothing, and harms nobody else.
     while notifying.join_next().await.is_some() {}
+}
+
+/// Tells people by the channels of the user.
+pub(crate) async fn to_channels(services: crate::services::Services, run: RunId, kind: &'static str, text: String) {
+    let Some(notifier) = services.notifier.clone() else { return };
+    let title = format!("Ralph: {} {kind}", run.short());
+    let text = services.redactor.clean(&text).into_owned();
+    let message = Message { title, key: format!("{run} {kind} {text}"), text };
+    for (channel, sent) in notifier.notify(&message).await {
+        if let Err(error) = sent {
+            services.warn(format!("the notification by {channel} failed: {error}"));
+        }
+    }
 }
 
 struct Notification {

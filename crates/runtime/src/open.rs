@@ -331,7 +331,9 @@ impl Found {
     ) -> Result<Self, Error> {
         let services = services.of_run(loop_id);
         let entry = services.store.run(loop_id).await?;
-        services.ensure_not_elsewhere(&entry)?;
+        if moved.is_none() {
+            services.ensure_not_elsewhere(&entry)?;
+        }
         let root = moved.as_ref().map_or_else(|| PathBuf::from(&entry.workspace), |moved| moved.workspace.clone());
         if !root.is_dir() {
             return Err(Error::Gone { loop_id, workspace: entry.workspace });

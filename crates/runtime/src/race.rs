@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::journaled::{End, Journaled, Listed, head_of, replay};
+use crate::notify;
 use crate::open::{Opened, Resume, begin_as, read_loop, resume};
 use crate::requests::Requests;
 use crate::services::Services;
@@ -286,7 +287,9 @@ impl OpenedRace {
         if winner.is_none() && best.is_unchanged {
             best = of_nothing(best);
         }
-        Ok(RaceResult { result: RunResult { cost: spent, ..best }, race })
+        let result = RunResult { cost: spent, ..best };
+        notify::to_channels(services, self.race.lease.run, "finished", result.headline()).await;
+        Ok(RaceResult { result, race })
     }
 }
 

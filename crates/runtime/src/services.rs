@@ -5,8 +5,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ralph_agents::{Agent, AgentServices};
+use ralph_agents::{Agent, AgentServices, McpServer};
 use ralph_model::{AgentRun, AgentSpec, Caps, LoopId, PriceList, Timestamp};
+use ralph_notify::Notifier;
 use ralph_process::{Level, Supervisor};
 use ralph_store::{LeaseHolder, Machine, RunEntry, StoreHandle};
 use ralph_text::Redactor;
@@ -91,6 +92,8 @@ pub struct Services {
     pub prices: Arc<PriceList>,
     /// Answers `PreToolUse` events of Claude Code, called with the file of prohibited paths as its last argument.
     pub hook: Option<Vec<OsString>>,
+    /// Tools that agents are given, where their kind takes any.
+    pub mcp_server: Option<McpServer>,
     /// What an agent may write besides: its own settings.
     pub settings: AgentSettings,
     /// What of that says how the agent works, and is put back after it ran.
@@ -105,6 +108,8 @@ pub struct Services {
     pub metrics: Option<PathBuf>,
     /// A command that is told about alerts and ends.
     pub notify: Option<String>,
+    /// Tells people about alerts and ends.
+    pub notifier: Option<Arc<Notifier>>,
     /// The version of Ralph.
     pub version: String,
     /// Who watches.

@@ -36,6 +36,7 @@ async fn main() -> Result {
         allow_hosts: Vec::new(),
         allow_origins: Vec::new(),
         limits: Limits::default(),
+        notifier: None,
         log: Arc::new(|text: &str| println!("{text}")),
     });
     let secret = Secret::generate()?;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_model::{Caps, Timestamp};
+use ralph_notify::{Message, Notifier};
 use ralph_runtime::Home;
 use ralph_store::{Board, RunEntry, StoreHandle};
 use ralph_view::ListEntry;
@@ -84,6 +85,8 @@ pub struct ServerOptions {
     pub allow_origins: Vec<String>,
     /// What it may use of the machine.
     pub limits: Limits,
+    /// Notifies the user of questions and reminders.
+    pub notifier: Option<Arc<Notifier>>,
     /// Where messages for the person who runs the server go.
     pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }
@@ -163,6 +166,15 @@ impl App {
 
     pub(crate) fn log(&self, text: &str) {
         (self.options.log)(text);
+    }
+
+    /// Notifies the user. A failure is worth a message and nothing more.
+    pub(crate) async fn notify(&self, notifier: &Notifier, message: &Message) {
+        for (channel, sent) in notifier.notify(message).await {
+            if let Err(error) = sent {
+                self.log(&format!("the notification by {channel} failed: {error}"));
+            }
+        }
     }
 
     pub(crate) fn stop(&self) {

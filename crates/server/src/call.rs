@@ -263,14 +263,7 @@ pub(crate) fn text(media: &'static str, body: impl Into<Body>) -> Answer {
 
 /// A text of people or workers: not empty, not too long, no control characters that would break a line.
 pub(crate) fn check_name(field: &'static str, text: &str) -> Result<(), Refusal> {
-    match text {
-        _ if text.trim().is_empty() => Err(Problem::invalid(field, format!("{field} is empty")).into()),
-        _ if text.len() > 100 => Err(Problem::invalid(field, format!("{field} is longer than 100 bytes")).into()),
-        _ if text.chars().any(char::is_control) => {
-            Err(Problem::invalid(field, format!("{field} contains a control character")).into())
-        }
-        _ => Ok(()),
-    }
+    Ok(ralph_api::check_name(field, text)?)
 }
 
 /// A text that is not longer than it may be.

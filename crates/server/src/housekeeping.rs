@@ -1,14 +1,14 @@
-//! What happens by the clock: leases expire, schedules create tasks, and old events are forgotten. Every server does it; the store lets one of them win.
+//! What happens by the clock: leases expire, schedules create tasks, reminders are sent, and old events are forgotten. Every server does it; the store lets one of them win.
 
 use std::time::Duration;
 
+use ralph_api::Cron;
 use ralph_model::{Millis, TaskId, Timestamp};
 use ralph_store::{Result, Schedule};
 use tokio::time::{MissedTickBehavior, interval};
 use uuid::Uuid;
 
 use crate::app::App;
-use crate::cron::Cron;
 
 /// How often the clock is looked at.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -49,6 +49,16 @@ async fn tick(app: &App, count: u32) -> Result<()> {
     }
     for schedule in app.board().schedules().await? {
         fire(app, &schedule, app.now()).await?;
+    }
+    if let Some(notifier) = app.options.notifier.clone().filter(|_| count.is_multiple_of(LEASES)) {
+        // Beside the clock: a mail server that hangs keeps no lease from expiring.
+        let app = app.clone();
+        tokio::spawn(async move {
+            match ralph_tools::send_reminders(app.board(), &notifier, app.now()).await {
+                Ok(failures) => failures.iter().for_each(|why| app.log(&format!("a reminder was not sent by {why}"))),
+                Err(error) => app.log(&format!("reminders cannot be looked at: {error}")),
+            }
+        });
     }
     Ok(())
 }

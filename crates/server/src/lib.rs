@@ -13,7 +13,6 @@ mod api;
 mod app;
 mod auth;
 mod call;
-mod cron;
 mod guard;
 mod housekeeping;
 mod openapi;

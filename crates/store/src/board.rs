@@ -130,7 +130,7 @@ pub struct TaskEvent {
     #[schemars(with = "String", extend("format" = "date-time"))]
     pub at: Timestamp,
     /// What: `created`, `ready` (all that it depends on is completed), `claimed`, `started`, `progress`, `checkpoint`,
-    /// `cancelRequested`, `released`, `expired`, `quarantined`, `changed`, `completed`, `failed`, `cancelled`.
+    /// `comment`, `cancelRequested`, `released`, `expired`, `quarantined`, `changed`, `completed`, `failed`, `cancelled`.
     pub kind: String,
     /// Its details as a JSON object.
     pub details: serde_json::Value,
@@ -263,6 +263,24 @@ pub struct Schedule {
     pub created_at: Timestamp,
 }
 
+/// Something that a person is to be reminded of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Reminder {
+    /// Its id, a UUID.
+    pub id: String,
+    /// What the person is told.
+    pub message: String,
+    /// When.
+    #[serde(with = "ralph_model::wire::moment")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub due_at: Timestamp,
+    /// When it was made.
+    #[serde(with = "ralph_model::wire::moment")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    pub created_at: Timestamp,
+}
+
 /// What a token allows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", tag = "role")]
@@ -324,6 +342,9 @@ pub trait Board: Debug + Send + Sync {
 
     /// Changes a task that has not ended.
     async fn change_task(&self, id: TaskId, change: &TaskChange, at: Timestamp) -> Result<Task>;
+
+    /// Adds a comment to a task, whether it has ended or not. A second call with the same key and comment changes nothing.
+    async fn comment_task(&self, id: TaskId, comment: &str, key: &str, at: Timestamp) -> Result<Task>;
 
     /// Ends a task that no worker holds, or asks the worker that holds it to end it: then the task is cancelled when the
     /// worker finishes or releases it, or when its lease expires. A task that has ended stays as it is, and that is an error.
@@ -407,6 +428,19 @@ pub trait Board: Debug + Send + Sync {
         task: TaskId,
         at: Timestamp,
     ) -> Result<Option<Task>>;
+
+    /// Records a reminder. One with the same id stays as it is.
+    async fn put_reminder(&self, reminder: &Reminder) -> Result<()>;
+
+    /// The reminders that are due, the oldest first, some hundred at most.
+    async fn due_reminders(&self, at: Timestamp) -> Result<Vec<Reminder>>;
+
+    /// Moves a reminder on, and returns whether it was still due when it was found: only then may its finder send it. One that is
+    /// not removed afterwards is due again.
+    async fn postpone_reminder(&self, reminder: &Reminder, until: Timestamp) -> Result<bool>;
+
+    /// Removes a reminder, and returns whether there was one.
+    async fn remove_reminder(&self, id: &str) -> Result<bool>;
 
     /// Records a token by the SHA-256 of its secret, in hexadecimal. That of a task ends with the lease it names.
     async fn add_token(&self, token: &Token, hash: &str) -> Result<()>;

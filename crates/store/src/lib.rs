@@ -23,8 +23,8 @@ mod testing;
 pub use artifact::{Artifact, ArtifactKind, patch_name};
 pub use attempt::{AttemptEntry, Metering, NewAttempt};
 pub use board::{
-    AgentEntry, Approval, ApprovalStatus, Board, BoardHandle, Claim, Claimed, Progress, Renewed, Role, Schedule,
-    StatusCount, TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
+    AgentEntry, Approval, ApprovalStatus, Board, BoardHandle, Claim, Claimed, Progress, Reminder, Renewed, Role,
+    Schedule, StatusCount, TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
 };
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
 pub use changes::{Change, Changes};

@@ -5,8 +5,11 @@
 //! [`Effect::Outward`] needs a person's approval first, and its key has to be recorded before it is made.
 
 mod arguments;
+mod board;
 mod files;
 mod git;
+mod memory;
+mod messages;
 mod outcome;
 mod registry;
 mod shell;
@@ -15,9 +18,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_agents::{AgentServices, Matcher, StopSignal};
+use ralph_model::Timestamp;
+use ralph_notify::Notifier;
 use ralph_text::Redactor;
 use serde_json::Value;
 
+pub use board::{BoardService, send_reminders};
 pub use outcome::{MAX_TEXT, Outcome};
 use registry::Registry;
 pub use shell::Shell;
@@ -70,6 +76,14 @@ pub struct Services {
     pub redactor: Arc<Redactor>,
     /// Runs programs: for `bash_execute` and the `git_` tools.
     pub shell: Option<Shell>,
+    /// A folder of the repository outside the workspace: for the `memory_` tools.
+    pub memory: Option<PathBuf>,
+    /// Tasks, schedules and reminders.
+    pub board: Option<BoardService>,
+    /// Notifies people: for `notify_user` and `send_email`.
+    pub notifier: Option<Arc<Notifier>>,
+    /// The time.
+    pub now: fn() -> Timestamp,
 }
 
 impl std::fmt::Debug for Services {
@@ -79,7 +93,7 @@ impl std::fmt::Debug for Services {
 }
 
 impl Services {
-    /// What the tools of an agent without a process need, confined as a process of an agent is.
+    /// What the tools for files and programs need, confined as a process of an agent is. The others are off.
     #[must_use]
     pub fn new(services: &AgentServices) -> Self {
         let base = &services.base;
@@ -95,6 +109,10 @@ impl Services {
                 idle: base.idle,
                 hold: base.hold.clone(),
             }),
+            memory: None,
+            board: None,
+            notifier: None,
+            now: base.now,
         }
     }
 }
@@ -117,6 +135,15 @@ impl Tools {
         if let Some(shell) = services.shell.map(Arc::new) {
             shell::register(&mut registry, &shell, &services.workspace);
             git::register(&mut registry, &shell, services.workspace);
+        }
+        if let Some(folder) = services.memory {
+            memory::register(&mut registry, folder, Arc::clone(&services.redactor), services.now);
+        }
+        if let Some(board) = services.board {
+            board::register(&mut registry, board, services.now);
+        }
+        if let Some(notifier) = &services.notifier {
+            messages::register(&mut registry, notifier);
         }
         Ok(Self { registry, redactor: services.redactor })
     }

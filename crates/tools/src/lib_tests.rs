@@ -27,6 +27,10 @@ impl Lab {
             prohibited: is_prohibited,
             redactor: Arc::new(Redactor::new([("TOKEN", "correct-horse-battery")])),
             shell: None,
+            memory: None,
+            board: None,
+            notifier: None,
+            now: || Timestamp(0),
         };
         Self { tools: Tools::new(change(services)).unwrap(), folder }
     }
@@ -88,7 +92,7 @@ fn schemas_are_small_and_closed() {
     for spec in lab.tools.specs() {
         assert_eq!(spec.schema["type"], "object", "{spec:?}");
         assert_eq!(spec.schema["additionalProperties"], false, "{spec:?}");
-        assert!(spec.schema.get("$schema").is_none() && spec.schema.to_string().len() < 1500, "{spec:?}");
+        assert!(spec.schema.get("$schema").is_none() && spec.schema.to_string().len() < 4000, "{spec:?}");
         let described = spec.schema["properties"].as_object().unwrap().values();
         assert!(described.clone().all(|property| property["description"].is_string()), "{spec:?}");
     }

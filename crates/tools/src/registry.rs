@@ -25,6 +25,8 @@ type Run = Box<dyn Fn(&Value, Context) -> Result<Running, String> + Send + Sync>
 /// What a tool is called with besides its arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Context {
+    /// The idempotency key.
+    pub(crate) key: String,
     /// Ends the call.
     pub(crate) stop: StopSignal,
 }
@@ -88,7 +90,7 @@ impl Registry {
             let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
             return Outcome::failed(format!("there is no tool {}; there are {}", call.name, names.join(", ")));
         };
-        let context = Context { stop: stop.clone() };
+        let context = Context { key: call.key.to_owned(), stop: stop.clone() };
         let running = match (self.runs[at])(call.arguments, context) {
             Ok(running) => running,
             Err(problem) => return Outcome::failed(format!("{}: {problem}", call.name)),

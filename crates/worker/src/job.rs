@@ -27,8 +27,8 @@ use crate::worker::Worker;
 const STORE_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a beginning that is interrupted may still take.
 const START_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the lease of a process on another machine is waited for: longer than it lasts without a renewal.
-const ELSEWHERE_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a process on this machine is waited for that still has the files of the task: a worker that lost it and ends.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(60);
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A claimed task.
@@ -72,13 +72,16 @@ impl<'a> Job<'a> {
         let folder = worker.host.dirs.state.join("tasks").join(work.task.id.to_string());
         let mut host = worker.host.clone();
         let text = |path: &Path| path.to_string_lossy().into_owned();
+        let variables = vec![
+            ("RALPH_TASK_ID".to_owned(), work.task.id.to_string()),
+            ("RALPH_SERVER".to_owned(), worker.client.server().to_owned()),
+            ("RALPH_TOKEN".to_owned(), work.token.clone()),
+            ("RALPH_STATE_DIR".to_owned(), text(&folder)),
+        ];
+        let mcp_server = Some(host.mcp_server(variables.iter().map(|(name, _)| name.clone()).collect()));
         host.for_agents = ForAgents {
-            variables: vec![
-                ("RALPH_TASK_ID".to_owned(), work.task.id.to_string()),
-                ("RALPH_SERVER".to_owned(), worker.client.server().to_owned()),
-                ("RALPH_TOKEN".to_owned(), work.token.clone()),
-                ("RALPH_STATE_DIR".to_owned(), text(&folder)),
-            ],
+            variables,
+            mcp_server,
             writable: vec![folder.clone()],
             signals: AgentSignals { claimed: None, context_full: Some(context_full.subscribe()) },
         };
@@ -158,9 +161,8 @@ impl<'a> Job<'a> {
                 why = interrupted => return Ok(Ended::Interrupted(why)),
             };
             match opened {
-                // Its process died; its lease on the run ends later than the one on the task.
-                Err(Error::Host(ralph_host::Error::Runtime(ralph_runtime::Error::Elsewhere { .. })))
-                    if began.elapsed() < ELSEWHERE_TIMEOUT =>
+                Err(Error::Host(ralph_host::Error::Runtime(ralph_runtime::Error::Lock(_))))
+                    if began.elapsed() < LOCK_TIMEOUT =>
                 {
                     tokio::time::sleep(RETRY_INTERVAL).await;
                     (stopper, requests) = stops();

@@ -7,7 +7,7 @@ use ralph_api::{Client, Heartbeat, Work};
 use ralph_host::Checkpoints;
 use ralph_model::{Checkpoint, TaskId, Timestamp};
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 /// How often the agent's checkpoint is looked for.
 const CHECKPOINT_INTERVAL: Duration = Duration::from_millis(400);
@@ -40,6 +40,8 @@ pub(crate) struct Keeper {
     iteration: watch::Receiver<u32>,
     /// When the newest checkpoint was written that was followed: it comes as a file and from the server.
     followed: Cell<Option<Timestamp>>,
+    /// Whether there is a stream of the task's events.
+    is_following: watch::Sender<bool>,
 }
 
 impl Keeper {
@@ -64,6 +66,7 @@ impl Keeper {
             context_full,
             iteration,
             followed: Cell::new(None),
+            is_following: watch::Sender::new(false),
         }
     }
 
@@ -84,21 +87,35 @@ impl Keeper {
     }
 
     /// Renews the lease well before it expires. A server that does not answer is asked again: while it is away, no other worker can claim the task.
+    /// Where no stream says that the task was cancelled, the answers do, and are asked for more often.
     async fn renew(&self) {
         let every = Duration::from_secs(u64::from(self.seconds)) / 6;
-        let mut timer = tokio::time::interval(every.clamp(Duration::from_millis(500), Duration::from_secs(10)));
-        timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let every = every.clamp(Duration::from_millis(500), Duration::from_secs(10));
+        let mut is_following = self.is_following.subscribe();
         loop {
-            timer.tick().await;
-            let heartbeat = Heartbeat { epoch: Some(self.epoch), lease_seconds: self.seconds };
-            match self.client.heartbeat(self.task, &heartbeat).await {
-                Ok(kept) if kept.cancelled => self.interrupted(Interruption::Cancelled),
-                Ok(_) => {}
-                Err(error) if error.is_stale_lease() || error.status() == Some(404) => {
-                    self.interrupted(Interruption::Lost);
-                }
-                Err(error) => tracing::warn!(%error, task = %self.task, "the lease could not be renewed"),
+            self.beat().await;
+            let alone = async {
+                // The sender is part of this.
+                let _ = is_following.wait_for(|is_following| !is_following).await;
+                tokio::time::sleep(RETRY_INTERVAL).await;
+            };
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                () = alone => {}
             }
+        }
+    }
+
+    /// Renews the lease once. The answer says whether the task was cancelled.
+    async fn beat(&self) {
+        let heartbeat = Heartbeat { epoch: Some(self.epoch), lease_seconds: self.seconds };
+        match self.client.heartbeat(self.task, &heartbeat).await {
+            Ok(kept) if kept.cancelled => self.interrupted(Interruption::Cancelled),
+            Ok(_) => {}
+            Err(error) if error.is_stale_lease() || error.status() == Some(404) => {
+                self.interrupted(Interruption::Lost);
+            }
+            Err(error) => tracing::warn!(%error, task = %self.task, "the lease could not be renewed"),
         }
     }
 
@@ -108,6 +125,7 @@ impl Keeper {
         loop {
             let began = Instant::now();
             if let Ok(mut events) = self.client.events(self.task, seq).await {
+                self.is_following.send_replace(true);
                 while let Ok(Some(event)) = events.next().await {
                     seq = event.seq;
                     match event.kind.as_str() {
@@ -122,6 +140,7 @@ impl Keeper {
                     }
                 }
             }
+            self.is_following.send_replace(false);
             tokio::time::sleep_until(began + RETRY_INTERVAL).await;
         }
     }
@@ -150,3 +169,7 @@ impl Keeper {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "lease_tests.rs"]
+mod tests;

@@ -33,7 +33,7 @@ pub(crate) fn objective(task: &Task, promise_tag: &str) -> Result<String, String
          - If you are warned that your context is almost full, write the state of the work to the progress file at once: the \
          iteration ends then, and the next one begins with an empty context.\n\
          - The promise of this task: {promise}\n\
-         - When the promise is met, call the tool `ralph-complete` (MCP server `ralph mcp`) with the taskId {id} (also in \
+         - When the promise is met, call the tool `ralph-complete` (of the MCP server `ralph`) with the taskId {id} (also in \
          $RALPH_TASK_ID), a summary and the evidence that the promise is met. Without that tool, end your final message with \
          {promise_tag}. Either is a claim: Ralph verifies the work from outside. Do not claim what is not done.\n"
     ));
@@ -59,4 +59,4 @@ pub(crate) fn promise_tag(task: &Task) -> String {
 
 #[cfg(test)]
 #[path = "prompt_tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -3,7 +3,7 @@ use uuid::Uuid;
 
 use super::*;
 
-fn task(task_type: TaskType) -> Task {
+pub(crate) fn task(task_type: TaskType) -> Task {
     Task {
         id: TaskId::from_uuid(Uuid::from_u128(7)),
         task: "Fix it".to_owned(),

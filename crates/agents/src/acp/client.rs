@@ -44,6 +44,8 @@ pub(super) struct PromptTask {
     pub(super) directory: PathBuf,
     pub(super) model: Option<String>,
     pub(super) prohibited: Prohibited,
+    /// Servers of tools, as the protocol writes them.
+    pub(super) mcp_servers: Vec<Value>,
     pub(super) confinement: Confinement,
 }
 
@@ -202,7 +204,7 @@ impl Client {
         }
         let name = result.pointer("/agentInfo/name").and_then(Value::as_str).unwrap_or_default();
         self.server = Server { name: short(name.to_owned(), MAX_NAME), logins: refused::logins(result) };
-        let params = json!({"cwd": self.task.directory.to_string_lossy(), "mcpServers": []});
+        let params = json!({"cwd": self.task.directory.to_string_lossy(), "mcpServers": self.task.mcp_servers});
         self.asked(Step::Open, "session/new", &params, transcript);
     }
 

@@ -95,6 +95,7 @@ fn task(model: Option<&str>) -> PromptTask {
         directory: "/w".into(),
         model: model.map(str::to_owned),
         prohibited: Prohibited { matches: Arc::new(matches), ..Prohibited::default() },
+        mcp_servers: Vec::new(),
         confinement: Confinement::None,
     }
 }

@@ -135,7 +135,10 @@ pub(super) fn prepare(request: &Request<'_>, user: Option<&Path>) -> Result<Own,
                 let beside = environment.get(name).map(OsString::as_os_str);
                 request.base.variable(name).or(beside).filter(|value| !value.is_empty()).map(OsStr::to_owned)
             };
-            let settings = settings_for(&settings, has);
+            let mut settings = settings_for(&settings, has);
+            if let Some(server) = &request.base.mcp_server {
+                put(&mut settings, "/mcpServers", server.for_gemini());
+            }
             // Settings can hold headers with keys in them.
             write_private(&path, &settings.to_string())?;
         }

@@ -51,6 +51,7 @@ pub(crate) fn environment(spec: &AgentSpec, request: &Request<'_>) -> Vec<(OsStr
         if !spec.user_settings {
             settings::keep_apart(&mut own, request);
         }
+        settings::add_server(&mut own, request);
         own
     });
     if let Some(own) = own {

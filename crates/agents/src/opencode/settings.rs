@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::files::{Links, MAX_BYTES, read_plain, within};
+use crate::mcp_server::McpServer;
 use crate::request::Request;
 
 /// Files with which a project instructs agents. The first name that is found counts, as it does for OpenCode itself.
@@ -43,6 +44,15 @@ pub(super) fn keep_apart(settings: &mut Map<String, Value>, request: &Request<'_
         && let Value::Array(known) = settings.entry("instructions").or_insert_with(|| json!([]))
     {
         known.extend(found.into_iter().map(Value::String));
+    }
+}
+
+/// Adds the server of tools that the run is given.
+pub(super) fn add_server(settings: &mut Map<String, Value>, request: &Request<'_>) {
+    if let Some(server) = &request.base.mcp_server
+        && let Value::Object(servers) = settings.entry("mcp").or_insert_with(|| json!({}))
+    {
+        servers.insert(McpServer::NAME.to_owned(), server.for_opencode());
     }
 }
 

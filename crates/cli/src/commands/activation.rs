@@ -125,7 +125,8 @@ async fn act(
     }
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
-    let Prepared { resolved, warnings } = around.prepare(request, asking).await?;
+    let Prepared { mut resolved, warnings } = around.prepare(request, asking).await?;
+    resolved.config = resolved.config.with_task_type(decision["taskType"].as_str().unwrap_or_default().to_owned());
     if args.run.explain {
         return explain::explain(&resolved.config, &around, args.run.screen, screen);
     }

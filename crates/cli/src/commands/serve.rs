@@ -52,6 +52,7 @@ pub(crate) async fn run(args: ServeArgs, around: &Host, screen: &mut Screen<'_>)
         allow_hosts: args.allow_host,
         allow_origins: args.allow_origin,
         limits: limits(),
+        notifier: around.notifier(&around.user_settings()?.notify)?,
         log: Arc::new(log),
     });
     let tls = args.tls_cert.zip(args.tls_key).map(|(certificates, key)| TlsFiles { certificates, key });

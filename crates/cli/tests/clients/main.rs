@@ -10,6 +10,7 @@ mod faults;
 #[path = "../suite/harness.rs"]
 #[expect(dead_code, reason = "shared with a suite that uses more of it")]
 mod harness;
+mod install;
 mod isolation;
 mod loops;
 mod mcp;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::harness::{Ended, program};
-use crate::place::{Place, script};
+use crate::place::{Place, RIGHT, mend, script};
 use crate::server::Server;
 
 /// How Claude Code reaches the tools.
@@ -129,4 +129,48 @@ fn a_claim_over_standard_input_and_output() {
 #[test]
 fn a_claim_over_http() {
     claims_completion(Over::Http);
+}
+
+/// What a program calls a tool of the server that its settings for the run name.
+const fn tool_name(client: Client) -> &'static str {
+    match client {
+        Client::Claude | Client::Acp => "mcp__ralph__ralph-complete",
+        Client::Codex => "ralph_complete",
+        Client::Opencode => "ralph_ralph-complete",
+        Client::Gemini => "mcp_ralph_ralph-complete",
+    }
+}
+
+/// Nobody configured the tools: the worker gives them to its agent. Without the claim the task would fail.
+fn worker_completes(client: Client) {
+    let place = Place::new(client, script([Reply::say("Nothing is asked here.")]));
+    let server = Server::start(&place.user, &place.workspace());
+    let new = json!({"task": "Mend sum", "ralphPromise": "the tests pass", "ralphMaxIterations": 1, "maxCostUsd": 1});
+    let id = server.api(&server.token, "POST", "/api/tasks", &new)["id"].as_str().unwrap().to_owned();
+    let claim = json!({"taskId": id, "summary": "sum adds now", "promiseEvidence": "node --test passes"});
+    let replies = [
+        Reply::tool(mend(RIGHT)).usage(client.usage()),
+        Reply::tool(Tool::call(tool_name(client), claim)).usage(client.usage()),
+        Reply::say("I am through.").usage(client.usage()),
+    ];
+    let model = ScriptedModel::start(script(replies).directory(place.workspace()));
+    let programs = std::env::var_os("RALPH_TEST_CLIENTS").expect("scripts/test --clients says where the programs are");
+    let path = std::env::var_os("PATH").unwrap();
+    let path = std::env::join_paths(std::iter::once(programs.into()).chain(std::env::split_paths(&path))).unwrap();
+    let workspace = place.workspace();
+    let [_, name, _, model_name] = client.words() else { panic!("no model in {:?}", client.words()) };
+    let agent = format!("{name}:{model_name}");
+    let words = ["worker", "--drain", "--server", &server.url, "--token", &server.token, "--agent", &agent];
+    let words = words.into_iter().chain(["--workspace", workspace.to_str().unwrap()]);
+    let mut command = place.user.command(&workspace, words);
+    command.env("PATH", path).envs(client.set_up(&place.user, &model.url()));
+    let ended = Ended::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).ok();
+    let task = server.api(&server.token, "GET", &format!("/api/tasks/{id}"), &Value::Null);
+    assert_eq!(task["status"], "completed", "{task:#}\n{}\n{:#?}", ended.stderr, model.requests());
+    let output: Value = serde_json::from_str(task["output"].as_str().unwrap()).unwrap();
+    assert_eq!(output["promiseEvidence"], "node --test passes", "{output}");
+}
+
+crate::for_each_client! {
+    the_agent_of_a_worker_is_given_the_tools: worker_completes;
 }

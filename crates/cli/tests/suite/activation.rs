@@ -74,6 +74,8 @@ fn what_is_work_for_a_loop_becomes_one() {
     assert_eq!((&result["verified"], &result["iterations"]), (&true.into(), &2.into()), "{result:#}");
     assert_eq!(result["falseClaims"], 1, "the report is a claim: {result:#}");
     assert_eq!(result["decision"]["loop"], true, "{result:#}");
+    let metrics = repo.read(".ralph/metrics/ralph-loops.jsonl");
+    assert!(metrics.contains("\"taskType\":\"bug\""), "{metrics}");
 }
 
 #[test]

@@ -107,6 +107,14 @@ impl Client {
         result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
+    /// The names of all tools.
+    #[track_caller]
+    pub fn tool_names(&mut self, id: u64) -> Vec<String> {
+        let answer = self.request(id, "tools/list", json!({}));
+        let tools = answer["result"]["tools"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+
     /// Closes the client's side and waits for the server's end.
     #[track_caller]
     pub fn close(mut self) {

@@ -4,11 +4,13 @@ mod campaign;
 mod fleet;
 mod takeover;
 
-use ralph_testkit::{Repo, Script, Step};
+use std::time::Instant;
+
+use ralph_testkit::{Processes, Repo, Script, Step};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::aid::{signal, wait_for_file};
+use crate::aid::{SOON, signal, wait_for_file};
 use crate::harness::Ended;
 use fleet::{Fleet, Machine, git, output_of, remote};
 
@@ -181,7 +183,12 @@ fn a_cancelled_task_is_stopped_and_the_worker_continues() {
     let scene = Waiting::new();
     let worker = scene.start(&["--drain"]);
     let other = scene.fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "4"]);
+    let agent = Processes::working_in(scene.machine.user.state().join("worktrees"));
+    assert!(!agent.list().is_empty(), "the agent works in the clone");
     scene.fleet.cancel(&scene.id);
+    let cancelled = Instant::now();
+    let alive = agent.wait_until_gone(SOON).err().unwrap_or_default();
+    assert!(alive.is_empty(), "{alive:?} {:?} after the task was cancelled; 2 s is the aim", cancelled.elapsed());
     Ended::of(worker).ok();
     let task = scene.fleet.task(&scene.id);
     assert_eq!(task["status"], "cancelled", "{task:#}");

@@ -139,6 +139,7 @@ impl Place {
             redactor: Arc::clone(&self.services.redactor),
             prices: Arc::clone(&self.services.prices),
             prohibited: Prohibited::default(),
+            mcp_server: None,
             now: self.services.now,
         }
     }

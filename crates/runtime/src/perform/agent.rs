@@ -138,6 +138,7 @@ impl Context {
             redactor: Arc::clone(&self.services.redactor),
             prices: Arc::clone(&self.services.prices),
             prohibited: self.prohibited(&scratch)?,
+            mcp_server: self.services.mcp_server.clone(),
             scratch,
             now: self.services.now,
         })

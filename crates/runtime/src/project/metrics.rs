@@ -54,7 +54,7 @@ fn record(view: &RunView, result: &RunResult) -> Record {
     Record {
         loop_id: result.loop_id,
         skill: view.config.skill.as_ref().map(|skill| skill.name.clone()),
-        task_type: None,
+        task_type: view.config.task_type.clone(),
         start_time: view.state.started_at,
         end_time: view.state.updated_at,
         status: match view.state.status {

@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use ralph_api::{Answer as Reply, ApprovalAnswer, ApprovalPage, ApprovalRequest, Problem};
 use ralph_model::{TaskId, Timestamp};
+use ralph_notify::Message;
 use ralph_store::{Approval, ApprovalStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -56,6 +57,12 @@ pub(crate) async fn ask(call: Call) -> Answer {
         expires_at: seconds.map(|seconds| Timestamp(now.0 + i64::from(seconds) * 1000)),
     };
     let asked = call.board().ask_approval(&approval).await?;
+    // Asked again it is the same question, of which the user knows.
+    if let Some(notifier) = call.app.options.notifier.clone().filter(|_| asked.created_at == now) {
+        let (app, text) = (call.app.clone(), format!("{}\n{}", asked.action, asked.why));
+        let (title, key) = ("Ralph waits for your approval".to_owned(), format!("approval {}", asked.id));
+        tokio::spawn(async move { app.notify(&notifier, &Message { title, text, key }).await });
+    }
     created(&format!("/api/approvals/{}", asked.id), &asked)
 }
 

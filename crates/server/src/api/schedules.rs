@@ -1,18 +1,16 @@
 //! Tasks that are created by the clock.
 
 use axum::http::StatusCode;
-use ralph_api::{Problem, SchedulePage, ScheduleRequest, ScheduleView};
+use ralph_api::{Cron, SchedulePage, ScheduleRequest, ScheduleView};
 use ralph_model::Timestamp;
 use ralph_store::{Error, Schedule};
 use uuid::Uuid;
 
-use crate::call::{Answer, Call, check_name, created, json, no_content};
-use crate::cron::Cron;
+use crate::call::{Answer, Call, created, json, no_content};
 use crate::problem::Refusal;
 
 /// The next times that are shown.
 const UPCOMING: usize = 5;
-const MAX_CRON: usize = 200;
 
 fn view(schedule: Schedule, now: Timestamp) -> ScheduleView {
     let cron = Cron::parse(&schedule.cron, &schedule.time_zone).ok().filter(|_| schedule.enabled);
@@ -24,29 +22,7 @@ fn view(schedule: Schedule, now: Timestamp) -> ScheduleView {
 /// A schedule as it is asked for, with everything checked.
 fn planned(call: &Call, id: String, created_at: Timestamp) -> Result<Schedule, Refusal> {
     let request: ScheduleRequest = call.body()?;
-    check_name("name", &request.name)?;
-    if request.cron.len() > MAX_CRON {
-        return Err(Problem::invalid("cron", format!("cron is longer than {MAX_CRON} bytes")).into());
-    }
-    let cron = Cron::parse(&request.cron, &request.time_zone)?;
-    let next = cron.after(call.now()).ok_or_else(|| Problem::invalid("cron", "cron names a time that never comes"))?;
-    request.task.validate(call.app.caps()).map_err(|mut error| {
-        // The rules are those of a task, and the field is inside of one here.
-        error.problem = format!("{} {}", error.field, error.problem);
-        Problem::invalid(format!("task.{}", error.field), error.problem)
-    })?;
-    Ok(Schedule {
-        id,
-        name: request.name,
-        cron: request.cron,
-        time_zone: request.time_zone,
-        task: request.task,
-        next_at: request.enabled.then_some(next),
-        enabled: request.enabled,
-        last_at: None,
-        last_task_id: None,
-        created_at,
-    })
+    Ok(request.plan(id, created_at, call.now(), call.app.caps())?)
 }
 
 async fn find(call: &Call) -> Result<Schedule, Refusal> {

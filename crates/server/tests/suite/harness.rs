@@ -90,6 +90,7 @@ impl Running {
             allow_hosts: vec!["ralph.example.org".to_owned()],
             allow_origins: vec!["https://dash.example.org".to_owned()],
             limits,
+            notifier: None,
             log: Arc::new(move |text: &str| written.lock().unwrap().push(text.to_owned())),
         });
         let server = Server::bind(app.clone(), address, None, false).await.unwrap();

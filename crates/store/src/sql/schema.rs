@@ -172,6 +172,19 @@ pub(crate) const STEPS: &[Step] = &[
         rows: &[],
     },
     Step { version: 7, statements: TABLES, rows: &[] },
+    Step {
+        version: 8,
+        statements: &[
+            "CREATE TABLE reminders (
+                id TEXT NOT NULL PRIMARY KEY,
+                message TEXT NOT NULL,
+                due_at BIGINT NOT NULL,
+                created_at BIGINT NOT NULL
+            )",
+            "CREATE INDEX reminders_by_time ON reminders (due_at)",
+        ],
+        rows: &[],
+    },
 ];
 
 /// The newest schema.

@@ -4,12 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ralph_model::Timestamp;
 use ralph_process::{ReaperProgram, Supervisor};
 use ralph_text::Redactor;
 use ralph_tools::{Call, Outcome, Services, Shell, Tools};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::watch;
+
+/// 2026-11-16 at noon.
+pub(crate) const NOON: i64 = 1_794_830_400_000;
 
 pub(crate) fn reaper() -> ReaperProgram {
     ReaperProgram { program: env!("CARGO_BIN_EXE_ralph-tools-reaper").into(), arguments: Vec::new() }
@@ -47,6 +51,10 @@ impl Lab {
             prohibited: Arc::new(|_| None),
             redactor,
             shell: Some(shell),
+            memory: None,
+            board: None,
+            notifier: None,
+            now: || Timestamp(NOON),
         };
         change(&mut services);
         Self { tools: Tools::new(services).unwrap(), folder }

@@ -93,6 +93,9 @@ fn inside_a_worker_completion_is_a_claim() {
         let text = client.refused(number, "ralph-complete", short);
         assert!(text.contains(wanted), "{text}");
     }
+    // A loop would spend what the task does not count.
+    let names = client.tool_names(9);
+    assert_eq!(names, ["ralph-complete", "get-task", "store-progress"], "tools of the task alone");
     client.call(10, "store-progress", json!({"taskId": id, "message": "half of it"}));
     let answer = client.call(11, "ralph-complete", completion(&id));
     assert_eq!(answer["structuredContent"]["accepted"], true, "{answer}");

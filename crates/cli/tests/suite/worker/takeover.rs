@@ -1,9 +1,11 @@
 //! Workers that die: others continue, on other machines too.
 
+use std::io::{BufRead as _, BufReader};
+
 use ralph_testkit::{Repo, Script, Step};
 use rustix::process::Signal;
 
-use crate::aid::{kill, signal, wait_for_file, wait_until};
+use crate::aid::{kill, query, signal, tamper, wait_for_file, wait_until};
 use crate::harness::Ended;
 
 use super::fleet::{Fleet, Machine, git, remote};
@@ -45,4 +47,51 @@ fn another_machine_continues_from_the_branch_of_a_worker_that_was_killed() {
     assert!(files.contains("done.txt") && files.contains("src/deep.txt") && !files.contains("lost.txt"), "{files}");
     let claims = fleet.kinds(&id).iter().filter(|kind| *kind == "claimed").count();
     assert_eq!(claims, 2);
+}
+
+/// The first worker is not dead: it stands still until another one has done its work, and then continues as if nothing had happened.
+#[test]
+fn a_task_is_taken_over_at_once_and_late_writes_of_the_worker_before_change_nothing() {
+    let (fleet, first, second, repo) = (Fleet::new(), Machine::new(), Machine::new(), Repo::init());
+    let (path, address) = remote(&repo);
+    let signs = first.folder("signs");
+    let script = Script::new()
+        .run([Step::write("one.txt", "1")])
+        .run([
+            Step::write(signs.join("began"), "x"),
+            Step::WaitForFile { path: signs.join("continue"), limit_ms: 600_000 },
+            Step::write("late.txt", "x"),
+        ])
+        .otherwise([Step::run("cp one.txt done.txt")]);
+    let agent = first.user.agent(script);
+    let id =
+        fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "9", "--repo", &address]);
+    let mut frozen = first.start(&fleet, &agent, &["--lease", "5", "--name", "first", "--json"]);
+    wait_for_file(&signs.join("began"));
+    let branch = format!("refs/heads/ralph/{id}");
+    wait_until("the branch", || git(&path, &["for-each-ref", &branch]).contains("commit"));
+    signal(&frozen, Signal::STOP);
+    // As if it were another machine, whose lease on the run outlasts the one on the task by an hour.
+    let held = "UPDATE loops SET host = 'elsewhere', boot = 'x', lease_until = lease_until + 3600000";
+    assert_eq!(tamper(&fleet.user, held), 1);
+    let other = second.start(&fleet, &agent, &["--name", "second"]);
+    fleet.wait_for_ends(std::slice::from_ref(&id), 1);
+    signal(&other, Signal::TERM);
+    let ended = Ended::of(other).ok();
+    let everything = || {
+        let stored =
+            ["SELECT * FROM tasks", "SELECT * FROM task_events", "SELECT * FROM loops", "SELECT * FROM events"]
+                .map(|statement| query(&fleet.user, statement));
+        (stored, git(&path, &["rev-parse", &branch]))
+    };
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&"completed".into(), &true.into()), "{task:#}\n{}", ended.stderr);
+    let before = everything();
+    std::fs::write(signs.join("continue"), "x").unwrap();
+    signal(&frozen, Signal::CONT);
+    let mut lines = BufReader::new(frozen.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains(r#""event":"lost""#)), "it notices that the task is not its own any more");
+    signal(&frozen, Signal::TERM);
+    Ended::of(frozen).ok();
+    assert_eq!(everything(), before, "late writes of the first worker");
 }

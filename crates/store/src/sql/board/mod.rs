@@ -5,6 +5,7 @@ mod agents;
 mod approvals;
 mod ends;
 mod leases;
+mod reminders;
 mod row;
 mod schedules;
 pub(super) mod tables;
@@ -17,8 +18,8 @@ use ralph_model::{Checkpoint, Millis, NewTask, Task, TaskId, Timestamp};
 use super::SqlStore;
 use super::session::{Durability, Session};
 use crate::board::{
-    AgentEntry, Approval, ApprovalStatus, Board, Claim, Claimed, Progress, Renewed, Schedule, StatusCount, TaskChange,
-    TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
+    AgentEntry, Approval, ApprovalStatus, Board, Claim, Claimed, Progress, Reminder, Renewed, Schedule, StatusCount,
+    TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
 };
 use crate::error::Result;
 
@@ -78,6 +79,12 @@ impl Board for SqlStore {
     async fn change_task(&self, id: TaskId, change: &TaskChange, at: Timestamp) -> Result<Task> {
         let mut session = self.write("change a task").await?;
         let task = tasks::change(&mut session, id, change, at).await?;
+        session.commit(task).await
+    }
+
+    async fn comment_task(&self, id: TaskId, comment: &str, key: &str, at: Timestamp) -> Result<Task> {
+        let mut session = self.write("comment on a task").await?;
+        let task = tasks::comment(&mut session, id, comment, key, at).await?;
         session.commit(task).await
     }
 
@@ -230,6 +237,28 @@ impl Board for SqlStore {
         let mut session = self.write("create the task of a schedule").await?;
         let task = schedules::fire(&mut session, id, due, next, task, at).await?;
         session.commit(task).await
+    }
+
+    async fn put_reminder(&self, reminder: &Reminder) -> Result<()> {
+        let mut session = self.write("record a reminder").await?;
+        reminders::put(&mut session, reminder).await?;
+        session.commit(()).await
+    }
+
+    async fn due_reminders(&self, at: Timestamp) -> Result<Vec<Reminder>> {
+        reminders::due(&mut self.read("look for reminders").await?, at).await
+    }
+
+    async fn postpone_reminder(&self, reminder: &Reminder, until: Timestamp) -> Result<bool> {
+        let mut session = self.write("take a reminder").await?;
+        let taken = reminders::postpone(&mut session, reminder, until).await?;
+        session.commit(taken).await
+    }
+
+    async fn remove_reminder(&self, id: &str) -> Result<bool> {
+        let mut session = self.write("remove a reminder").await?;
+        let removed = reminders::remove(&mut session, id).await?;
+        session.commit(removed).await
     }
 
     async fn add_token(&self, token: &Token, hash: &str) -> Result<()> {

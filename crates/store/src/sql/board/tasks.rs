@@ -294,6 +294,22 @@ pub(super) async fn change(session: &mut Session<'_>, id: TaskId, change: &TaskC
     Ok(task.task)
 }
 
+pub(super) async fn comment(
+    session: &mut Session<'_>,
+    id: TaskId,
+    comment: &str,
+    key: &str,
+    at: Timestamp,
+) -> Result<Task> {
+    let mut task = row::lock(session, id).await?;
+    let details = json!({ "comment": comment, "key": key });
+    let same = "SELECT seq FROM task_events WHERE task = $1 AND kind = 'comment' AND details = $2";
+    if session.row(same, values![id, details.to_string()]).await?.is_none() {
+        row::record(session, &mut task, at, "comment", details).await?;
+    }
+    Ok(task.task)
+}
+
 pub(super) async fn cancel(session: &mut Session<'_>, id: TaskId, at: Timestamp) -> Result<Task> {
     let mut task = row::lock(session, id).await?;
     task.ensure_open()?;

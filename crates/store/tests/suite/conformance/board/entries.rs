@@ -1,7 +1,7 @@
 //! Agents, approvals, schedules and tokens.
 
 use ralph_model::{NewTask, TaskStatus, Timestamp};
-use ralph_store::{Approval, ApprovalStatus, Error, Role, Schedule, TaskFilter, Token};
+use ralph_store::{Approval, ApprovalStatus, Error, Reminder, Role, Schedule, TaskFilter, Token};
 
 use super::{claim, create, end, for_every_database, new_task, task_id};
 use crate::database::Database;
@@ -15,6 +15,8 @@ for_every_database!(
     schedules_are_written_and_removed,
     a_schedule_fires_once_for_each_time,
     a_schedule_whose_task_is_refused_stays_due,
+    a_reminder_is_sent_by_one_and_comes_again_unless_it_is_removed,
+    a_comment_with_the_same_key_is_recorded_once,
     tokens_are_found_by_their_hash,
     the_token_of_a_task_ends_with_its_lease,
 );
@@ -43,6 +45,42 @@ async fn agents_are_noted_with_what_they_hold(database: &Database) {
     assert_eq!(board.agents(1).await.unwrap().len(), 1);
     board.finish_task(one.lease, &end(TaskStatus::Completed), Timestamp(5000)).await.unwrap();
     assert_eq!(board.touch_agent("bob", Timestamp(6000)).await.unwrap().tasks, [task_id(2)]);
+}
+
+async fn a_reminder_is_sent_by_one_and_comes_again_unless_it_is_removed(database: &Database) {
+    let (one, two) = (database.open_all().await.board, database.open_all().await.board);
+    let tea = Reminder {
+        id: "0190".to_owned(),
+        message: "tea".to_owned(),
+        due_at: Timestamp(5000),
+        created_at: Timestamp(1000),
+    };
+    one.put_reminder(&tea).await.unwrap();
+    one.put_reminder(&Reminder { message: "coffee".to_owned(), ..tea.clone() }).await.unwrap();
+    assert_eq!(one.due_reminders(Timestamp(4999)).await.unwrap(), []);
+    assert_eq!(two.due_reminders(Timestamp(5000)).await.unwrap(), [tea.clone()]);
+    let (mine, theirs) =
+        tokio::join!(one.postpone_reminder(&tea, Timestamp(9000)), two.postpone_reminder(&tea, Timestamp(9000)));
+    assert_eq!(u8::from(mine.unwrap()) + u8::from(theirs.unwrap()), 1);
+    assert_eq!(one.due_reminders(Timestamp(8999)).await.unwrap(), []);
+    assert_eq!(one.due_reminders(Timestamp(9000)).await.unwrap().len(), 1);
+    assert!(one.remove_reminder("0190").await.unwrap());
+    assert!(!two.remove_reminder("0190").await.unwrap());
+}
+
+async fn a_comment_with_the_same_key_is_recorded_once(database: &Database) {
+    let board = database.open_all().await.board;
+    create(&board, 1, &new_task()).await;
+    for (comment, key) in [("well done", "a"), ("well done", "a"), ("well done", "b")] {
+        board.comment_task(task_id(1), comment, key, Timestamp(2000)).await.unwrap();
+    }
+    board.cancel_task(task_id(1), Timestamp(3000)).await.unwrap();
+    board.comment_task(task_id(1), "a pity", "c", Timestamp(4000)).await.unwrap();
+    let events = board.task_events(task_id(1), 0, 99).await.unwrap();
+    let comments = events.iter().filter(|event| event.kind == "comment");
+    let comments: Vec<_> = comments.map(|event| event.details["comment"].as_str().unwrap()).collect();
+    assert_eq!(comments, ["well done", "well done", "a pity"]);
+    assert!(board.comment_task(task_id(2), "no", "d", Timestamp(5000)).await.is_err());
 }
 
 fn question(number: i64) -> Approval {
