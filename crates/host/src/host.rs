@@ -7,9 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use ralph_agents::{McpServer, Program};
-use ralph_config::{Layer, Links, NotifyTable, RunSettings, read, read_user};
+use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
-use ralph_notify::{Desktop, Email, Notifier, Webhook};
 use ralph_process::{Level, ReaperProgram, Supervisor, probe};
 use ralph_runtime::{AgentSettings, AgentSignals, AgentVariables, CrashPoint, Home, Services, Watcher};
 use ralph_store::{Machine, StoreHandle};
@@ -207,56 +206,6 @@ impl Host {
             now: self.input.now,
             crash: self.input.crash,
         })
-    }
-
-    /// Notifies the user; none where no channel is configured.
-    ///
-    /// # Errors
-    /// Names the key that cannot work.
-    pub fn notifier(&self, table: &NotifyTable) -> Result<Option<Arc<Notifier>>, Error> {
-        let email = match (&table.smtp, &table.email_from) {
-            (Some(server), Some(from)) => Some(Email {
-                server: server.clone(),
-                password: self.secret("notify.smtp_password_env", table.smtp_password_env.as_deref())?,
-                from: from.clone(),
-                to: table.email_to.clone().unwrap_or_default(),
-            }),
-            (Some(_), None) => {
-                return Err(ConfigError::new("notify.email_from", "is missing beside notify.smtp", "an address").into());
-            }
-            (None, _) => None,
-        };
-        let desktop = match table.desktop.unwrap_or_default() {
-            false => None,
-            true => {
-                let program = find_program("notify-send", &self.search_path());
-                // Where there is no desktop, as on a server, that channel is left out.
-                program.map(|program| Desktop { program, environment: self.input.variables.clone() })
-            }
-        };
-        let webhook = table.webhook.clone().map(|url| Webhook { url });
-        if email.is_none() && desktop.is_none() && webhook.is_none() {
-            return Ok(None);
-        }
-        let notifier = Notifier::new(ralph_notify::Settings { webhook, email, desktop });
-        let wrong = |error: ralph_notify::Error| match error {
-            ralph_notify::Error::Settings { key, problem } => {
-                ConfigError::new(key, problem, "see docs/notifications.md")
-            }
-            other => ConfigError::new("notify", other.to_string(), "see docs/notifications.md"),
-        };
-        Ok(Some(Arc::new(notifier.map_err(wrong)?)))
-    }
-
-    /// The value of a variable that the user's configuration names.
-    fn secret(&self, key: &'static str, name: Option<&str>) -> Result<Option<String>, Error> {
-        let Some(name) = name else { return Ok(None) };
-        match self.variable(name).and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty()) {
-            Some(value) => Ok(Some(value)),
-            None => {
-                Err(ConfigError::new(key, format!("{name} is not set"), "the name of a variable that is set").into())
-            }
-        }
     }
 
     /// Knows the secrets of this user, as far as they can be found: in the environment, and where agents keep them.

@@ -21,6 +21,7 @@ mod prepare;
 mod sandbox;
 mod session;
 mod start;
+mod tools;
 mod traces;
 
 pub use checkpoint::Checkpoints;
@@ -34,3 +35,4 @@ pub use liveness::Liveness;
 pub use once::OnePass;
 pub use prepare::workspace;
 pub use start::{Opened, Prepared, RunRequest};
+pub use tools::ExtendTools;

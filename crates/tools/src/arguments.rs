@@ -35,7 +35,9 @@ pub(crate) fn parse<A: DeserializeOwned>(schema: &Value, arguments: &Value) -> R
     };
     let known = schema["properties"].as_object().unwrap_or(&nothing);
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let unknown = given.keys().filter(|name| !known.contains_key(*name)).map(String::as_str);
+    // The schemas of MCP servers may leave it open.
+    let is_closed = schema["additionalProperties"] == false;
+    let unknown = given.keys().filter(|name| is_closed && !known.contains_key(*name)).map(String::as_str);
     let missing = required.iter().filter_map(Value::as_str).filter(|name| !given.contains_key(*name));
     let quoted = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let (unknown, missing): (Vec<&str>, Vec<&str>) = (unknown.collect(), missing.collect());

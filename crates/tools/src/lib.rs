@@ -8,11 +8,14 @@ mod arguments;
 mod board;
 mod files;
 mod git;
+mod mcp;
 mod memory;
 mod messages;
 mod outcome;
+mod page;
 mod registry;
 mod shell;
+mod web;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,9 +27,11 @@ use ralph_text::Redactor;
 use serde_json::Value;
 
 pub use board::{BoardService, send_reminders};
+pub use mcp::{McpPlace, McpServer};
 pub use outcome::{MAX_TEXT, Outcome};
 use registry::Registry;
 pub use shell::Shell;
+pub use web::{SearchService, Web};
 
 /// What a call of a tool does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,6 +87,8 @@ pub struct Services {
     pub board: Option<BoardService>,
     /// Notifies people: for `notify_user` and `send_email`.
     pub notifier: Option<Arc<Notifier>>,
+    /// The web.
+    pub web: Option<Web>,
     /// The time.
     pub now: fn() -> Timestamp,
 }
@@ -112,6 +119,7 @@ impl Services {
             memory: None,
             board: None,
             notifier: None,
+            web: None,
             now: base.now,
         }
     }
@@ -122,6 +130,8 @@ impl Services {
 pub struct Tools {
     registry: Registry,
     redactor: Arc<Redactor>,
+    shell: Option<Arc<Shell>>,
+    workspace: PathBuf,
 }
 
 impl Tools {
@@ -132,9 +142,10 @@ impl Tools {
     pub fn new(services: Services) -> std::io::Result<Self> {
         let mut registry = Registry::default();
         files::register(&mut registry, &services)?;
-        if let Some(shell) = services.shell.map(Arc::new) {
-            shell::register(&mut registry, &shell, &services.workspace);
-            git::register(&mut registry, &shell, services.workspace);
+        let shell = services.shell.map(Arc::new);
+        if let Some(shell) = &shell {
+            shell::register(&mut registry, shell, &services.workspace);
+            git::register(&mut registry, shell, services.workspace.clone());
         }
         if let Some(folder) = services.memory {
             memory::register(&mut registry, folder, Arc::clone(&services.redactor), services.now);
@@ -145,7 +156,23 @@ impl Tools {
         if let Some(notifier) = &services.notifier {
             messages::register(&mut registry, notifier);
         }
-        Ok(Self { registry, redactor: services.redactor })
+        if let Some(web) = services.web {
+            web::register(&mut registry, web);
+        }
+        Ok(Self { registry, redactor: services.redactor, shell, workspace: services.workspace })
+    }
+
+    /// Adds the tools of MCP servers, each named `mcp__SERVER__TOOL`, and returns what was wrong with those that have none.
+    pub async fn connect(&mut self, servers: Vec<McpServer>) -> Vec<String> {
+        let mut problems = Vec::new();
+        for server in servers {
+            let name = server.name.clone();
+            let shell = self.shell.as_ref();
+            if let Err(problem) = mcp::register(&mut self.registry, server, shell, &self.workspace).await {
+                problems.push(self.redactor.clean(&format!("the MCP server {name}: {problem}")).into_owned());
+            }
+        }
+        problems
     }
 
     /// What a model is told about each tool.

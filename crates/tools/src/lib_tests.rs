@@ -30,6 +30,7 @@ impl Lab {
             memory: None,
             board: None,
             notifier: None,
+            web: None,
             now: || Timestamp(0),
         };
         Self { tools: Tools::new(change(services)).unwrap(), folder }

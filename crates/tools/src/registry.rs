@@ -61,7 +61,22 @@ impl Registry {
         A: DeserializeOwned + JsonSchema,
         F: Future<Output = Answer> + Send + 'static,
     {
-        let (name, description, schema) = (name.to_owned(), description.to_owned(), schema::<A>());
+        self.add_raw(name, effect, description, schema::<A>(), run);
+    }
+
+    /// Adds a tool whose arguments have this schema.
+    pub(crate) fn add_raw<A, F>(
+        &mut self,
+        name: &str,
+        effect: Effect,
+        description: &str,
+        schema: Value,
+        run: impl Fn(A, Context) -> F + Send + Sync + 'static,
+    ) where
+        A: DeserializeOwned,
+        F: Future<Output = Answer> + Send + 'static,
+    {
+        let (name, description) = (name.to_owned(), description.to_owned());
         self.specs.push(Spec { name, description, schema: schema.clone(), effect });
         self.runs.push(Box::new(move |arguments, context| {
             Ok(Box::pin(run(parse(&schema, arguments)?, context)) as Running)

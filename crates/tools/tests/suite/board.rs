@@ -89,7 +89,7 @@ async fn reminders_are_sent_when_they_are_due_and_once() {
     ] {
         lab.failed("reminder_create", wrong).await;
     }
-    let receiver = Receiver::start(|path| match path {
+    let receiver = Receiver::start(|path, _| match path {
         "/broken" => ("500 Oh".to_owned(), b"no".to_vec()),
         _ => ("200 OK".to_owned(), b"ok".to_vec()),
     })

@@ -5,7 +5,9 @@
 
 mod board;
 mod git;
+mod mcp;
 mod messages;
 mod receiver;
 mod shell;
 mod support;
+mod web;

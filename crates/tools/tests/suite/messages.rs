@@ -25,7 +25,7 @@ fn lab(settings: Settings) -> Lab {
 #[tokio::test]
 async fn the_user_is_notified_by_every_channel() {
     let mut server = MailServer::start().await;
-    let receiver = Receiver::start(|_| ("200 OK".to_owned(), b"ok".to_vec())).await;
+    let receiver = Receiver::start(|_, _| ("200 OK".to_owned(), b"ok".to_vec())).await;
     let webhook = Some(Webhook { url: receiver.url("/services/T/B") });
     let lab = lab(Settings { webhook, email: Some(email(server.port, &["me@example.com"])), desktop: None });
     let sent = lab.done("notify_user", json!({"message": "All *tests* pass ✓", "title": "Release\r\nBcc: x@y"})).await;
@@ -75,7 +75,7 @@ async fn e_mails_are_sent_with_a_message_id_of_their_key() {
 
 #[tokio::test]
 async fn a_channel_that_fails_does_not_keep_the_others() {
-    let receiver = Receiver::start(|_| ("200 OK".to_owned(), b"ok".to_vec())).await;
+    let receiver = Receiver::start(|_, _| ("200 OK".to_owned(), b"ok".to_vec())).await;
     let webhook = Some(Webhook { url: receiver.url("/") });
     // Nobody listens on port 1.
     let lab = lab(Settings { webhook, email: Some(email(1, &["me@example.com"])), desktop: None });

@@ -19,8 +19,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// `answer` gets a path and gives a status line with headers, and a body.
-    pub(crate) async fn start(answer: impl Fn(&str) -> (String, Vec<u8>) + Send + Sync + 'static) -> Self {
+    /// `answer` gets a path and a body, and gives a status line with headers, and a body.
+    pub(crate) async fn start(answer: impl Fn(&str, &str) -> (String, Vec<u8>) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (requests, answer) = (Requests::default(), Arc::new(answer));
@@ -47,8 +47,9 @@ impl Receiver {
                     let mut body = vec![0; length];
                     stream.read_exact(&mut body).await.unwrap();
                     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-                    kept.lock().unwrap().push((head, String::from_utf8(body).unwrap()));
-                    let (head, body) = answer(&path);
+                    let body = String::from_utf8(body).unwrap();
+                    kept.lock().unwrap().push((head, body.clone()));
+                    let (head, body) = answer(&path, &body);
                     let head =
                         format!("HTTP/1.1 {head}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
                     let _ = stream.write_all(&[head.as_bytes(), &body].concat()).await;

@@ -54,6 +54,7 @@ impl Lab {
             memory: None,
             board: None,
             notifier: None,
+            web: None,
             now: || Timestamp(NOON),
         };
         change(&mut services);
