@@ -9,11 +9,10 @@ use ralph_crew::{Approve, CrewConfig, NativeAgent, NativeServices, Tell, ToolOut
 use ralph_llm::Provider;
 use ralph_model::{AgentSpec, ConfigError, Money, RunId};
 use ralph_runtime::{
-    AskPerson, BuildAgent, CrewLimits, CrewParts, ExtendTools, OpenedCrew, RunLoop, Stops, begin_crew, read_crew,
+    AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew,
     resume_crew, stops,
 };
 use ralph_store::Database;
-use ralph_tools::BoardService;
 use serde_json::{Value, json};
 
 use crate::agents::Readiness;
@@ -141,24 +140,11 @@ impl Host {
             board: database.board.clone(),
             ask: models.asking(),
             model_name: models.priced(),
-            extend_tools: self.crew_tools(database, user)?,
+            extend_tools: self.extend_tools(user, Some(database.board.clone()))?,
             person: edges.person,
             run_loop: Some(self.run_loop(database.clone(), root.to_owned())),
             tell: edges.tell,
         })
-    }
-
-    /// The tools that reach further than files and programs: memory, tasks, channels.
-    fn crew_tools(&self, database: &Database, user: &Layer) -> Result<ExtendTools, Error> {
-        let notifier = self.notifier(&user.notify)?;
-        let board = BoardService { board: database.board.clone(), caps: ralph_config::caps(user) };
-        let home = self.home();
-        Ok(Arc::new(move |services| ralph_tools::Services {
-            memory: Some(home.workspace(&services.workspace).join("memory")),
-            board: Some(board.clone()),
-            notifier: notifier.clone(),
-            ..services
-        }))
     }
 
     /// Whether there is a key for one of the models that are known by name, or a model of the user's own.
