@@ -9,8 +9,7 @@ use ralph_crew::{Approve, CrewConfig, NativeAgent, NativeServices, Tell, ToolOut
 use ralph_llm::Provider;
 use ralph_model::{AgentSpec, ConfigError, Money, RunId};
 use ralph_runtime::{
-    AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew,
-    resume_crew, stops,
+    AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew, resume_crew, stops,
 };
 use ralph_store::Database;
 use serde_json::{Value, json};

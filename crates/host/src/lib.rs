@@ -35,4 +35,3 @@ pub use liveness::Liveness;
 pub use once::OnePass;
 pub use prepare::workspace;
 pub use start::{Opened, Prepared, RunRequest};
-pub use tools::ExtendTools;
