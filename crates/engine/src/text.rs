@@ -47,7 +47,9 @@ pub fn details(outcome: &Outcome, facts: &Facts, next: Continuation) -> String {
 fn verified(facts: &Facts) -> String {
     let mut text = format!("all checks passed: {}", facts.config.verification_commands.join("; "));
     match facts.last_verdict().and_then(|verdict| verdict.tripwire.as_ref()) {
-        Some(wire @ (Tripwire::Off | Tripwire::NotPossible { .. })) => text.push_str(&format!("; tripwire {wire}")),
+        Some(wire @ (Tripwire::Off | Tripwire::NotPossible { .. } | Tripwire::TimedOut { .. })) => {
+            text.push_str(&format!("; tripwire {wire}"))
+        }
         Some(wire) => text.push_str(&format!("; {wire}")),
         None => {}
     }

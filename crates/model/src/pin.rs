@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::Millis;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -124,6 +125,26 @@ impl fmt::Display for Tamper {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Tripwire {
+    /// Tests were changed so that they must fail, and the checks reported them.
+    TestsFail {
+        /// How many were reported.
+        changed: u32,
+        /// How many of those failed before the first iteration, too.
+        failed_before: u32,
+        /// Tests that no change could make fail: they prove nothing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unproven: Vec<String>,
+    },
+    /// Tests were changed so that they must fail, and the checks let them pass: they show nothing.
+    TestsPass {
+        /// Which.
+        tests: Vec<String>,
+    },
+    /// The checks did not end in time.
+    TimedOut {
+        /// The limit.
+        after: Millis,
+    },
     /// Failing tests were planted and the checks reported them.
     Reported {
         /// The files that they were planted in.
@@ -162,8 +183,13 @@ impl Tripwire {
     #[must_use]
     pub const fn holds(&self) -> bool {
         match self {
-            Self::Reported { .. } | Self::BaselineFails | Self::NotPossible { .. } | Self::Off => true,
-            Self::Passed { .. } | Self::OthersFail { .. } | Self::Broken { .. } => false,
+            Self::TestsFail { .. }
+            | Self::TimedOut { .. }
+            | Self::Reported { .. }
+            | Self::BaselineFails
+            | Self::NotPossible { .. }
+            | Self::Off => true,
+            Self::TestsPass { .. } | Self::Passed { .. } | Self::OthersFail { .. } | Self::Broken { .. } => false,
         }
     }
 }
@@ -171,6 +197,19 @@ impl Tripwire {
 impl fmt::Display for Tripwire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::TestsFail { changed, unproven, .. } => {
+                let all = usize::try_from(*changed).unwrap_or(usize::MAX).saturating_add(unproven.len());
+                write!(f, "{changed} of {all} changed tests failed as required")?;
+                if unproven.is_empty() {
+                    Ok(())
+                } else {
+                    write!(f, "; no change makes these fail: {}", unproven.join(", "))
+                }
+            }
+            Self::TestsPass { tests } => {
+                write!(f, "tests that were changed so that they must fail still pass{}", more(&tests.join(", ")))
+            }
+            Self::TimedOut { after } => write!(f, "ran out of time after {} s", after.0 / 1000),
             Self::Reported { planted } => {
                 write!(f, "the checks reported failing tests planted in {}", files(planted.len()))
             }
@@ -186,8 +225,8 @@ impl fmt::Display for Tripwire {
             }
             Self::Broken { planted } => write!(
                 f,
-                "with failing tests planted in {}, the checks break before they report any test; if the planted tests break \
-                 them, use --no-tripwire",
+                "with tests changed in {}, the checks break before they report any test; if the changed tests break them, use \
+                 --no-tripwire",
                 files(planted.len())
             ),
             Self::NotPossible { why } => write!(f, "not tried: {why}"),

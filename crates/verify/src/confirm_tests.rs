@@ -10,36 +10,6 @@ fn only_a_plain_cargo_test_is_told_to_go_on() {
 }
 
 #[test]
-fn failures_of_planted_tests_and_of_their_files_are_no_others() {
-    let plant = Plant {
-        path: "tests/cart.test.js".into(),
-        content: vec![],
-        marks: vec!["hazel_river_1".into()],
-        is_new: false,
-        runner: ralph_model::Runner::NodeTest,
-        presence: crate::tripwire::Presence::Sure,
-        stops: crate::tripwire::Stops::Never,
-    };
-    let names = ["adds", "hazel_river_1", "shop/tests/cart.test.js", "unheard of"].map(str::to_owned);
-    let tests = ralph_model::TestTally { names: names[..3].to_vec(), ..Default::default() };
-    let mut baseline = Verdict::new(ralph_model::TreeHash::default(), vec![]);
-    baseline.checks.push(CheckOutcome {
-        command: "node --test".into(),
-        passed: false,
-        ended: ralph_model::Ended::Exited { code: 1 },
-        tests: Some(tests),
-        shrunk: None,
-        flaky: false,
-        retries: 0,
-        duration: ralph_model::Millis(1),
-        excerpt: String::new(),
-        signature: None,
-        output: ralph_model::OutputRef::default(),
-    });
-    assert_eq!(others(&names, &[plant], Some(&baseline)), ["adds"]);
-}
-
-#[test]
 fn checks_that_failed_on_the_original_code_have_to_fail_there_again() {
     let check = |passed, flaky| CheckOutcome {
         command: "make test".into(),

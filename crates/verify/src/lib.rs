@@ -2,6 +2,7 @@
 //! fail. Works on observations that the caller hands in. Reads no file, starts nothing, draws no random numbers.
 
 pub mod additions;
+pub mod changes;
 pub mod confirm;
 pub mod expected;
 mod pattern;

@@ -9,7 +9,7 @@ mod format;
 mod json;
 mod named;
 mod parts;
-mod path;
+pub(crate) mod path;
 mod pinset;
 mod programs;
 mod question;

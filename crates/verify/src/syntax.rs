@@ -82,6 +82,9 @@ pub(crate) mod marks {
     pub(crate) const DECORATOR: u32 = 1 << 19;
     pub(crate) const FINE: u32 = 1 << 20;
     pub(crate) const FUNCTION: u32 = 1 << 21;
+    pub(crate) const LITERAL: u32 = 1 << 22;
+    pub(crate) const OPERATOR: u32 = 1 << 23;
+    pub(crate) const JUDGE: u32 = 1 << 24;
 }
 
 /// A language that can be read.

@@ -94,7 +94,9 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
     line("runners", &runners);
     let wire = match (config.tripwire, plan.runners.is_empty()) {
         (false, _) => "off",
-        (true, false) => "on: before the loop completes, failing tests are planted and the checks have to report them",
+        (true, false) => {
+            "on: before the loop completes, tests are changed so that they must fail, and the checks have to report them"
+        }
         (true, true) => "on: before the loop completes, the checks have to fail again on the files of the start",
     };
     line("tripwire", wire);

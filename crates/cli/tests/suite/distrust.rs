@@ -26,7 +26,7 @@ fn agent(user: &User) -> String {
 }
 
 #[test]
-fn wherever_a_crash_comes_work_completes_with_the_pinned_tests_and_nothing_planted() {
+fn wherever_a_crash_comes_work_completes_with_the_pinned_tests_and_nothing_changed() {
     let mut crashes = 0;
     for number in 3..=12 {
         for side in ["before", "after"] {
@@ -53,7 +53,7 @@ fn wherever_a_crash_comes_work_completes_with_the_pinned_tests_and_nothing_plant
 }
 
 #[test]
-fn killed_in_the_middle_of_the_tripwire_ralph_takes_the_plants_out_the_next_time() {
+fn killed_in_the_middle_of_the_tripwire_ralph_puts_the_tests_back_the_next_time() {
     let (user, repo) = project();
     // The third run of the check is the one with the tripwire; it waits until it is killed.
     let check = "echo x >> ../runs-$RALPH_LOOP_ID; [ $(wc -l < ../runs-$RALPH_LOOP_ID) -lt 3 ] || sleep 600; \
@@ -61,7 +61,7 @@ fn killed_in_the_middle_of_the_tripwire_ralph_takes_the_plants_out_the_next_time
     let fix = user.agent(Script::new().otherwise([Step::write("calc.py", RIGHT)]));
     let words = run_words_with(&fix, 1, &["--unmetered", "--criteria", check]);
     let child = user.spawn(repo.path(), &words);
-    crate::aid::wait_until("failing tests to be planted", || repo.read("test_calc.py") != TEST);
+    crate::aid::wait_until("tests to be changed", || repo.read("test_calc.py") != TEST);
     crate::aid::kill(child);
     let explained = run_words_with(&fix, 1, &["--unmetered", "--criteria", "false", "--no-tripwire"]);
     user.ralph(repo.path(), &explained).with_code(10);
@@ -121,7 +121,7 @@ fn the_plan_is_shown_and_nothing_is_started() {
 }
 
 #[test]
-fn a_test_that_is_executed_itself_is_still_executable_with_something_planted() {
+fn a_test_that_is_executed_itself_is_still_executable_when_it_is_changed() {
     let (user, repo) = project();
     let main = format!("#!/usr/bin/env python3\n{TEST}\n\nif __name__ == '__main__':\n    unittest.main()\n");
     repo.write("test_calc.py", &main);
@@ -130,5 +130,5 @@ fn a_test_that_is_executed_itself_is_still_executable_with_something_planted() {
     let fix = user.agent(Script::new().otherwise([Step::write("calc.py", RIGHT)]));
     let words = run_words_with(&fix, 1, &["--unmetered", "--criteria", "./test_calc.py -v && python3 -m unittest -v"]);
     let result = user.ralph(repo.path(), &words).ok().json();
-    assert_eq!(result["verdict"]["tripwire"]["is"], "reported", "{result}");
+    assert_eq!(result["verdict"]["tripwire"]["is"], "testsFail", "{result}");
 }

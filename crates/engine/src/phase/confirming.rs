@@ -25,7 +25,12 @@ impl Confirming {
         match event {
             Event::TripwireFinished { attempt, tripwire, moved, outputs } if attempt == self.attempt => {
                 // Cut short it shows nothing, and a verdict without it is none.
-                if facts.stops_now() && !matches!(tripwire, Tripwire::Reported { .. } | Tripwire::BaselineFails) {
+                if facts.stops_now()
+                    && !matches!(
+                        tripwire,
+                        Tripwire::TestsFail { .. } | Tripwire::Reported { .. } | Tripwire::BaselineFails
+                    )
+                {
                     forget_verdict(facts);
                     if facts.start.behaviour >= V3_SERVICE_BACKOFF {
                         facts.mark_uncounted();
@@ -33,7 +38,7 @@ impl Confirming {
                     return next_iteration(facts, Millis(0));
                 }
                 if let Some(verdict) = facts.iterations.last_mut().and_then(|record| record.verdict.as_mut()) {
-                    if matches!(tripwire, Tripwire::Passed { .. }) {
+                    if matches!(tripwire, Tripwire::TestsPass { .. } | Tripwire::Passed { .. }) {
                         verdict.tampered.push(Tamper::new("verify", TamperKind::Tripwire));
                     }
                     verdict.tripwire = Some(tripwire);

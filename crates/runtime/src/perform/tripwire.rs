@@ -1,5 +1,5 @@
-//! Asks checks that passed to fail: plants failing tests in the tree that they passed on, runs them once more with nothing
-//! kept from earlier builds, and takes the plants out again.
+//! Asks checks that passed to fail: changes tests in the tree that they passed on, runs them once more with nothing kept from
+//! earlier builds, and puts the tests back.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,9 +10,9 @@ use ralph_engine::Event;
 use ralph_model::{Attempt, ChangeKind, CheckOutcome, Iteration, OutputRef, PinKind, TreeHash, Tripwire, Verdict};
 use ralph_process::Stop;
 use ralph_verify::confirm::{
-    Confirmation, Fallback, Role, fallback, is_code, is_rust_test, judge_original, judge_run, role, stopped, to_the_end,
+    Fallback, fallback, holds_tests, is_code, is_rust_test, judge_original, stopped, to_the_end,
 };
-use ralph_verify::tripwire::{Plant, mentions};
+use ralph_verify::tripwire::{ChangedRun, Plan, stops_early, timed_out};
 use ralph_verify::work::moved_work;
 use ralph_workspace::Placement;
 use tokio::sync::watch;
@@ -66,44 +66,40 @@ impl Context {
             let new = self.with_workspace(move |ground| ground.new_among_tests(&now)).await?;
             entries.extend(new.into_iter().map(|path| (path, Placement::Absent)));
         }
-        let pinned = entries.clone();
-        let planted = self
-            .with_workspace(move |ground| {
-                let mut planted = Vec::new();
-                for plant in ground.plants(&now, &pinned)? {
-                    planted.push((ground.mode_of(&now, &pinned, &plant)?, plant));
-                }
-                Ok(planted)
-            })
-            .await?;
-        if !planted.is_empty() {
+        let (pinned, baseline) = (entries.clone(), claimed.baseline.clone());
+        let plan = self.with_workspace(move |ground| ground.plan(&now, &pinned, baseline.as_ref()));
+        let (mut plan, stops_early) = plan.await?;
+        let mut moved = Vec::new();
+        let mut run = 0;
+        while let Some(changed) = plan.next_files() {
+            run += 1;
             let mut entries = entries.clone();
-            for (mode, plant) in &planted {
-                entries.insert(plant.path.clone(), Placement::File { content: plant.content.clone(), mode: *mode });
+            for (path, content) in changed {
+                let mode = self.mode_of(claimed.now.clone(), &entries, &path).await?;
+                entries.insert(path, Placement::File { content, mode });
             }
-            let plants: Vec<Plant> = planted.into_iter().map(|(_, plant)| plant).collect();
-            let (outcomes, moved) = self.try_with(format!("{prefix}-planted"), claimed, entries, stop.clone()).await?;
+            let (outcomes, moving) =
+                self.try_with(format!("{prefix}-changed-{run}"), claimed, entries, stop.clone()).await?;
             tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
-            if let Some(stopped) = stopped(&outcomes) {
-                return Ok((stopped, moved));
+            moved.extend(moving);
+            if let Some(ended) = stopped(&outcomes).or_else(|| timed_out(&outcomes)) {
+                return Ok((ended, moved));
             }
             let root = self.folder.root().to_owned();
-            let (verdict, planted) = (claimed.verdict.clone(), plants);
-            let baseline = claimed.baseline.clone();
+            let (verdict, baseline) = (claimed.verdict.clone(), claimed.baseline.clone());
             let judged = tokio::task::spawn_blocking(move || {
-                let paths: Vec<String> = planted.iter().map(|plant| plant.path.clone()).collect();
-                judge_run(&Confirmation {
-                    plants: &planted,
-                    outcomes: &outcomes,
-                    verdict: &verdict,
-                    baseline: baseline.as_ref(),
-                    output: &telling_lines(&root, &outcomes, &planted),
-                    shown: &shown_files(&root, &verdict, &paths),
-                })
+                let output = telling_lines(&root, &outcomes, &plan.names());
+                let baseline = baseline.as_ref();
+                let (outcomes, output) = (outcomes.as_slice(), output.as_str());
+                plan.note(&ChangedRun { outcomes, output, verdict: &verdict, baseline, stops_early });
+                plan
             });
-            if let Some(tripwire) = judged.await.map_err(|_| Error::Vanished("the judgement of the tripwire"))? {
-                return Ok((tripwire, moved));
-            }
+            plan = judged.await.map_err(|_| Error::Vanished("the judgement of the tripwire"))?;
+        }
+        if !plan.is_empty()
+            && let Some(tripwire) = plan.judge(&claimed.verdict)
+        {
+            return Ok((tripwire, moved));
         }
         if let Fallback::None(tripwire) = fallback(claimed.baseline.as_ref()) {
             return Ok((tripwire, Vec::new()));
@@ -114,6 +110,21 @@ impl Context {
         let (outcomes, moved) = self.try_with(format!("{prefix}-baseline"), claimed, start, stop).await?;
         tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
         Ok((judge_original(&outcomes), moved))
+    }
+
+    /// The permissions of a file that is changed: a script that is executed has to stay one.
+    async fn mode_of(&self, now: TreeHash, entries: &BTreeMap<String, Placement>, path: &str) -> Result<u32, Error> {
+        let there = match entries.get(path) {
+            Some(placement) => Some(placement.clone()),
+            None => {
+                let path = path.to_owned();
+                self.with_workspace(move |ground| Ok(ground.workspace.placement_at(&now, &path)?)).await?
+            }
+        };
+        Ok(match there {
+            Some(Placement::File { mode, .. }) => mode,
+            Some(Placement::Absent | Placement::Link { .. }) | None => 0o644,
+        })
     }
 
     /// Runs the checks with these files in place, and says which of the others changed meanwhile.
@@ -134,7 +145,7 @@ impl Context {
         }
         let ran = self.check(&env, prefix, stop).await;
         let isolated = env.is_isolated();
-        // What was planted is thrown away, whatever a formatter among the checks did to it.
+        // The changed tests are thrown away, whatever a formatter among the checks did to it.
         self.leave(env).await?;
         let outcomes = ran?;
         // With the work as it was verified, and not as this run found it: nothing may have changed in between either.
@@ -153,30 +164,16 @@ impl Context {
     }
 }
 
-/// The lines of the outputs that name anything planted. The rest of a long output is of no use here.
-fn telling_lines(root: &Path, outcomes: &[CheckOutcome], plants: &[Plant]) -> String {
-    let marks: Vec<&str> = plants.iter().flat_map(|plant| &plant.marks).map(String::as_str).collect();
+/// The lines of the outputs that name a changed test. The rest of a long output is of no use here.
+fn telling_lines(root: &Path, outcomes: &[CheckOutcome], names: &[&str]) -> String {
     let mut telling = String::new();
     for_lines(root, outcomes, |line| {
-        if telling.len() < MAX_SIZE && marks.iter().any(|mark| line.contains(mark)) {
+        if telling.len() < MAX_SIZE && names.iter().any(|name| line.contains(name)) {
             telling.push_str(line);
             telling.push('\n');
         }
     });
     telling
-}
-
-/// Which of these files the checks of a verdict show to have run.
-fn shown_files(root: &Path, verdict: &Verdict, paths: &[String]) -> Vec<String> {
-    let mut shown: Vec<String> = Vec::new();
-    for_lines(root, &verdict.checks, |line| {
-        for path in paths {
-            if !shown.contains(path) && mentions(path, line) {
-                shown.push(path.clone());
-            }
-        }
-    });
-    shown
 }
 
 /// Reads logs line by line. One that cannot be read shows nothing, and what is not shown is not held against anybody.
@@ -193,55 +190,43 @@ fn for_lines(root: &Path, outcomes: &[CheckOutcome], mut each: impl FnMut(&str))
 }
 
 impl WorkspaceState {
-    /// Failing tests for the files that the checks run, as those have to be for a check.
-    fn plants(&self, now: &TreeHash, entries: &BTreeMap<String, Placement>) -> Result<Vec<Plant>, Error> {
-        let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
-        if pinned.runners().is_empty() {
-            return Ok(Vec::new());
-        }
-        let (mut tests, mut sources) = (Vec::new(), Vec::new());
-        for path in self.workspace.list(now)? {
-            let Some(role) = role(&path, pinned.pin(&path)) else { continue };
+    /// Tests to change in the files that the checks run, as those have to be for a check; and whether checks stop early.
+    fn plan(
+        &self,
+        now: &TreeHash,
+        entries: &BTreeMap<String, Placement>,
+        baseline: Option<&Verdict>,
+    ) -> Result<(Plan, bool), Error> {
+        let Some(pinned) = &self.pinned else { return Ok((Plan::default(), false)) };
+        let is_test = |path: &String| holds_tests(path, pinned.pin(path));
+        let mut tests = Vec::new();
+        for path in self.workspace.list(now)?.into_iter().filter(is_test) {
             let content = match entries.get(&path) {
                 Some(Placement::File { content, .. }) => Some(content.clone()),
                 Some(Placement::Absent | Placement::Link { .. }) => None,
                 None => self.workspace.file_at(now, &path)?,
             };
-            let Some(content) = content.filter(|content| content.len() <= MAX_SIZE) else { continue };
-            match role {
-                Role::Test => tests.push((path, content)),
-                Role::Source => sources.push((path, content)),
-            }
+            tests.extend(content.filter(|content| content.len() <= MAX_SIZE).map(|content| (path, content)));
         }
         // Files that the agent deleted are back for the check.
         for (path, placement) in entries {
-            if let (Placement::File { content, .. }, Some(Role::Test)) = (placement, role(path, pinned.pin(path)))
+            if let (Placement::File { content, .. }, true) = (placement, is_test(path))
                 && !tests.iter().any(|(known, _)| known == path)
             {
                 tests.push((path.clone(), content.clone()));
             }
         }
         let texts: Vec<String> = pinned.texts().iter().map(|expanded| to_the_end(&expanded.text)).collect();
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        Ok(ralph_verify::tripwire::plants(pinned.runners(), &texts, &files(&tests), &files(&sources), seed()))
-    }
-
-    /// The permissions of what a planted file stands for: a script that is executed has to stay one.
-    fn mode_of(&self, now: &TreeHash, entries: &BTreeMap<String, Placement>, plant: &Plant) -> Result<u32, Error> {
-        let there = match entries.get(&plant.path) {
-            Some(placement) => Some(placement.clone()),
-            None => self.workspace.placement_at(now, &plant.path)?,
-        };
-        Ok(match there {
-            Some(Placement::File { mode, .. }) => mode,
-            Some(Placement::Absent | Placement::Link { .. }) | None => 0o644,
-        })
+        Ok((Plan::new(&tests, baseline, seed()), stops_early(&texts)))
     }
 
     /// Files among the tests that were not there at the start, unless all tests are new.
     fn new_among_tests(&self, now: &TreeHash) -> Result<Vec<String>, Error> {
         let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
-        let is_test = |path: &String| matches!(role(path, pinned.pin(path)), Some(Role::Test));
+        let is_test = |path: &String| {
+            let frozen = pinned.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
+            is_code(path) && (frozen || is_rust_test(path))
+        };
         if pinned.runners().is_empty() || !self.workspace.list(pinned.start())?.iter().any(is_test) {
             return Ok(Vec::new());
         }
@@ -271,11 +256,7 @@ impl WorkspaceState {
     }
 }
 
-fn files(files: &[(String, Vec<u8>)]) -> Vec<ralph_verify::tripwire::File<'_>> {
-    files.iter().map(|(path, content)| ralph_verify::tripwire::File { path, content }).collect()
-}
-
-/// Nobody can look for what is planted: its names are others every time.
+/// Nobody can look for what is changed: it is something else every time.
 fn seed() -> u64 {
     let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
     high ^ low

@@ -1,6 +1,6 @@
 //! Tells from what a run printed, or from the names of its tests, which test files were part of it.
 
-use crate::tripwire::text::{extension, folder};
+use crate::pins::path::{extension, parent as folder};
 
 /// Whether a text, the output of a run or the name of a test, shows that the test file at `path` ran.
 ///

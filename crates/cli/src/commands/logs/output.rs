@@ -21,7 +21,7 @@ enum Part {
     Expectation,
     CheckAgain,
     ExpectationAgain,
-    TripwirePlanted,
+    TripwireChanged(u32),
     TripwireAtStart,
 }
 
@@ -43,7 +43,8 @@ impl Output {
             ["expected", "expectation", rest @ ..] => (Part::Expectation, rest),
             ["again", "check", rest @ ..] => (Part::CheckAgain, rest),
             ["again", "expected", "expectation", rest @ ..] => (Part::ExpectationAgain, rest),
-            ["tripwire", "planted", "check", rest @ ..] => (Part::TripwirePlanted, rest),
+            ["tripwire", "planted", "check", rest @ ..] => (Part::TripwireChanged(0), rest),
+            ["tripwire", "changed", run, "check", rest @ ..] => (Part::TripwireChanged(run.parse().ok()?), rest),
             ["tripwire", "baseline", "check", rest @ ..] => (Part::TripwireAtStart, rest),
             _ => return None,
         };
@@ -86,8 +87,8 @@ impl Output {
             Part::CheckAgain => format!("{check} once more, because the checks changed files"),
             Part::Expectation => expected(),
             Part::ExpectationAgain => format!("{} once more", expected()),
-            Part::TripwirePlanted => {
-                format!("tripwire: {check} with failing tests planted, which the checks have to report")
+            Part::TripwireChanged(_) => {
+                format!("tripwire: {check} with tests changed so that they must fail")
             }
             Part::TripwireAtStart => {
                 format!("tripwire: {check} on the files of the start, where the checks have to fail")
@@ -111,7 +112,7 @@ impl Output {
                 let mut checks = verdicts.chain(&run.baseline).flat_map(|verdict| &verdict.checks);
                 checks.find(|check| check.outcome.output.file == file).map(|check| check_found(&check.outcome))
             }
-            Part::TripwirePlanted | Part::TripwireAtStart => {
+            Part::TripwireChanged(_) | Part::TripwireAtStart => {
                 let tripwire = run.iteration(self.iteration)?.verdict.as_ref()?.tripwire.as_ref()?;
                 Some(tripwire.to_string())
             }

@@ -17,6 +17,7 @@ fn outputs_are_in_the_order_in_which_they_came_to_be() {
         "iteration-2-11-check-1.log",
         "iteration-2-11-check-10.log",
         "iteration-2-12-tripwire-planted-check-1.log",
+        "iteration-2-12-tripwire-changed-2-check-1.log",
         "iteration-2-12-tripwire-baseline-check-1.log",
     ];
     let known: Vec<Output> = in_order.into_iter().map(|name| Output::of(name).expect(name)).collect();

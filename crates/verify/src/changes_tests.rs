@@ -1,0 +1,122 @@
+use super::*;
+
+/// A test, and what becomes of its line in each way that it can be changed.
+#[test]
+fn tests_are_changed_so_that_they_must_fail() {
+    for (path, text, expected) in [
+        (
+            "a.py",
+            "def test_a():\n    assert add(1, 2) == 3, 'sum'\n",
+            &["assert add(1, 2) == 2, 'sum'", "assert add(1, 2) != 3, 'sum'", "assert not (add(1, 2) == 3), 'sum'"][..],
+        ),
+        (
+            "a.py",
+            "class T:\n    def test_a(self):\n        self.assertEqual(add(1, 2), total)\n",
+            &["self.assertEqual(add(1, 1), total)", "self.assertNotEqual(add(1, 2), total)"],
+        ),
+        (
+            "a.py",
+            "class T:\n    def test_a(self):\n        self.assertTrue(ok(), 'why')\n",
+            &["self.assertFalse(ok(), 'why')"],
+        ),
+        (
+            "a.py",
+            "@pytest.mark.parametrize('a', [10, True])\ndef test_a(a):\n    assert f(a) in b\n",
+            &["@pytest.mark.parametrize('a', [11, False])", "assert f(a) not in b", "assert not (f(a) in b)"],
+        ),
+        (
+            "a.ts",
+            "it('a', () => {\n  expect(add(1, 2)).toBe(3)\n})\n",
+            &["expect(add(1, 2)).toBe(2)", "expect(add(1, 2)).not.toBe(3)"],
+        ),
+        ("a.ts", "it('a', () => {\n  expect(a).not.toBeNull()\n})\n", &["expect(a).toBeNull()"]),
+        (
+            "a.js",
+            "test('a', () => {\n  assert.strictEqual(add(1), null)\n})\n",
+            &["assert.strictEqual(add(1), 0)", "assert.notStrictEqual(add(1), null)"],
+        ),
+        (
+            "a.js",
+            "test('a', () => {\n  assert.ok(a === b, 'message')\n})\n",
+            &["assert.ok(a !== b, 'message')", "assert.ok(!(a === b), 'message')"],
+        ),
+        (
+            "a.rs",
+            "#[test]\nfn a() {\n    assert_eq!(add(1, 2), 255, \"sum\");\n}\n",
+            &["assert_eq!(add(1, 2), 254, \"sum\");", "assert_ne!(add(1, 2), 255, \"sum\");"],
+        ),
+        ("a.rs", "#[test]\nfn a() {\n    assert!(a.ok(), \"why\");\n}\n", &["assert!(!(a.ok()), \"why\");"]),
+        (
+            "a_test.go",
+            "package a\nfunc TestA(t *testing.T) {\n\tif got := F(0); got != 2 { t.Errorf(\"%d\", 7) }\n}\n",
+            &["if got := F(0); got != 1 { t.Errorf(\"%d\", 7) }", "if got := F(0); got == 2 { t.Errorf(\"%d\", 7) }"],
+        ),
+        (
+            "a_test.go",
+            "package a\nfunc TestA(t *testing.T) {\n\tassert.Equal(t, want, F())\n}\n",
+            &["assert.NotEqual(t, want, F())"],
+        ),
+        (
+            "A.java",
+            "class A {\n  @Test void a() {\n    assertEquals(10, add(x));\n  }\n}\n",
+            &["assertEquals(11, add(x));", "assertNotEquals(10, add(x));"],
+        ),
+        (
+            "a_spec.rb",
+            "it 'a' do\n  expect(add).to eq(3)\nend\n",
+            &["expect(add).to eq(2)", "expect(add).not_to eq(3)"],
+        ),
+        (
+            "ATest.php",
+            "<?php\nclass A {\n  function testA() {\n    $this->assertSame(3, add());\n  }\n}\n",
+            &["$this->assertSame(2, add());", "$this->assertNotSame(3, add());"],
+        ),
+        (
+            "test_a.c",
+            "void test_a(void) {\n  assert(add(x) == y);\n}\n",
+            &["assert(add(x) != y);", "assert(!(add(x) == y));"],
+        ),
+    ] {
+        let tests = changeable_tests(path, text.as_bytes(), 0);
+        assert_eq!(tests.len(), 1, "{path} {text}");
+        let lines: Vec<String> = (0..tests[0].ways())
+            .map(|way| {
+                let changed = String::from_utf8(change(text.as_bytes(), &[(&tests[0], way)]).unwrap()).unwrap();
+                let line = changed.lines().find(|line| !text.lines().any(|old| old == *line)).unwrap_or_default();
+                line.trim().replace("  ", " ")
+            })
+            .collect();
+        assert_eq!(lines, expected, "{path}");
+    }
+}
+
+#[test]
+fn strings_change_inside_their_quotes() {
+    for (text, start) in
+        [("'abc'", "'abc"), ("\"\"", "\""), ("'''a\nb'''", "'''a\nb"), ("f'a'", "f'a"), ("b'x'", "b'x")]
+    {
+        let file = format!("def test_a():\n    assert f() == {text}\n");
+        let tests = changeable_tests("a.py", file.as_bytes(), 7);
+        let changed = String::from_utf8(change(file.as_bytes(), &[(&tests[0], 0)]).unwrap()).unwrap();
+        let literal = changed.split(" == ").nth(1).unwrap().trim_end();
+        assert!(literal.starts_with(start) && literal.len() == text.len() + 1, "{literal}");
+        assert!(literal.ends_with(&text[text.len() - 1..]));
+    }
+}
+
+#[test]
+fn tests_that_do_not_run_or_have_to_fail_are_left_alone() {
+    for (path, text) in [
+        ("a.py", "@pytest.mark.skip\ndef test_a():\n    assert f() == 1\n"),
+        ("a.py", "@unittest.expectedFailure\ndef test_a():\n    assert f() == 1\n"),
+        ("a.py", "def test_a():\n    f()\n"),
+        ("a.py", "def helper():\n    assert f() == 1\n"),
+        ("a.ts", "it.skip('a', () => { expect(f()).toBe(1) })"),
+        ("a.rs", "#[test]\n#[ignore]\nfn a() { assert_eq!(f(), 1); }"),
+        ("a.rs", "#[test]\n#[should_panic]\nfn a() { assert_eq!(f(), 1); }"),
+        ("a.rs", "fn a() { assert_eq!(f(), 1); }"),
+        ("a.py", "def test_a(:\n"),
+    ] {
+        assert_eq!(changeable_tests(path, text.as_bytes(), 0), [], "{path} {text}");
+    }
+}

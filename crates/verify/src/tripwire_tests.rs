@@ -1,0 +1,161 @@
+use ralph_model::{Millis, OutputRef, TreeHash};
+
+use super::*;
+
+const FILE: &str = "def test_a():\n    assert a() == 1\n\n\ndef test_b():\n    assert b() == 2\n\n\ndef test_c():\n    assert c() == 3\n";
+
+fn check(passed: bool, failing: &[&str], names: &[&str]) -> CheckOutcome {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let failed = u32::try_from(failing.len()).unwrap();
+    let tests = TestTally { passed: 3, failed, skipped: 0, failing: owned(failing), names: owned(names) };
+    CheckOutcome {
+        command: "pytest".into(),
+        passed,
+        ended: Ended::Exited { code: i32::from(!passed) },
+        tests: Some(tests),
+        shrunk: None,
+        flaky: false,
+        retries: 0,
+        duration: Millis(1),
+        excerpt: String::new(),
+        signature: None,
+        output: OutputRef::default(),
+    }
+}
+
+fn verdict(check: CheckOutcome) -> Verdict {
+    Verdict::new(TreeHash::default(), vec![check])
+}
+
+/// What the runs say in which the changed tests fail that `fails` names, and always those that `broken` names.
+fn judged(failed_before: &[&str], fails: fn(&str, usize) -> bool, broken: &[&str]) -> (usize, Option<Tripwire>) {
+    let all = ["t.py::test_a", "t.py::test_b", "t.py::test_c"];
+    let baseline = verdict(check(failed_before.is_empty(), failed_before, &all));
+    let mut plan = Plan::new(&[("t.py".into(), FILE.as_bytes().to_vec())], Some(&baseline), 7);
+    let mut runs = 0;
+    while plan.next_files().is_some() {
+        runs += 1;
+        let failing: Vec<String> = plan
+            .tests()
+            .filter(|planned| planned.is_changed && fails(&planned.test.name, planned.tried))
+            .map(|planned| format!("t.py::{}", planned.test.name))
+            .collect();
+        let failing: Vec<&str> = failing.iter().map(String::as_str).chain(broken.iter().copied()).collect();
+        let outcomes = [check(failing.is_empty(), &failing, &all)];
+        let passing = verdict(check(true, &[], &[]));
+        let (verdict, baseline) = (&passing, Some(&baseline));
+        plan.note(&ChangedRun { outcomes: &outcomes, output: "", verdict, baseline, stops_early: false });
+    }
+    (runs, plan.judge(&verdict(check(true, &[], &all))))
+}
+
+#[test]
+fn every_changed_test_has_to_be_reported_and_every_other_to_pass() {
+    let a: &[&str] = &["t.py::test_a"];
+    let fail = |changed, failed_before, unproven: &[&str]| {
+        let unproven = unproven.iter().map(|name| (*name).to_owned()).collect();
+        Some(Tripwire::TestsFail { changed, failed_before, unproven })
+    };
+    let pass =
+        |tests: &[&str]| Some(Tripwire::TestsPass { tests: tests.iter().map(|name| (*name).to_owned()).collect() });
+    assert_eq!(judged(a, |_, _| true, &[]), (2, fail(3, 1, &[])));
+    // A wrong value that passes is not made good by another function.
+    assert_eq!(judged(a, |name, tried| name != "test_a" || tried == 2, &[]), (2, pass(&["test_a"])));
+    let (_, unproven) = judged(a, |name, _| name != "test_c", &[]);
+    assert_eq!(unproven, fail(2, 1, &["test_c"]));
+    let (_, void) = judged(a, |name, _| name != "test_a", &[]);
+    assert_eq!(void, pass(&["test_a"]), "it failed at the start");
+    let (_, void) = judged(&[], |name, _| name == "test_a", &[]);
+    assert!(matches!(void, Some(Tripwire::TestsPass { tests }) if tests.len() == 2));
+    let (_, void) = judged(&[], |_, _| false, &[]);
+    assert!(matches!(void, Some(Tripwire::TestsPass { tests }) if tests.len() == 3));
+    // In a build from nothing a test fails as it is.
+    let (_, others) = judged(a, |_, _| true, a);
+    assert_eq!(others, Some(Tripwire::OthersFail { failing: vec!["t.py::test_a".into()] }));
+}
+
+#[test]
+fn what_one_change_does_not_show_another_does() {
+    let names = ["t.py::test_a", "t.py::test_b"];
+    let baseline = verdict(check(false, &names, &names));
+    let file = b"def test_a():\n    assert a(1) in b\n\n\ndef test_b():\n    assert a(2) in b\n".to_vec();
+    let mut plan = Plan::new(&[("t.py".into(), file)], Some(&baseline), 7);
+    let mut runs = 0;
+    while plan.next_files().is_some() {
+        runs += 1;
+        let failing = plan.tests().filter(|one| one.is_changed && one.tried == 2).map(|one| one.test.name.as_str());
+        let failing: Vec<String> = failing.map(|name| format!("t.py::{name}")).collect();
+        let failing: Vec<&str> = failing.iter().map(String::as_str).collect();
+        let outcomes = [check(failing.is_empty(), &failing, &names)];
+        let (verdict, baseline) = (&verdict(check(true, &[], &[])), Some(&baseline));
+        plan.note(&ChangedRun { outcomes: &outcomes, output: "", verdict, baseline, stops_early: false });
+    }
+    let fails = Tripwire::TestsFail { changed: 2, failed_before: 2, unproven: vec![] };
+    assert_eq!((runs, plan.judge(&baseline)), (3, Some(fails)));
+}
+
+#[test]
+fn a_test_alone_has_to_pass_as_it_is() {
+    let baseline = verdict(check(false, &["t.py::test_a"], &["t.py::test_a"]));
+    let file = ("t.py".to_owned(), b"def test_a():\n    assert a() == 1\n".to_vec());
+    for (passes, tripwire) in [
+        (true, Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] }),
+        (false, Tripwire::OthersFail { failing: vec!["t.py::test_a".into()] }),
+    ] {
+        let mut plan = Plan::new(std::slice::from_ref(&file), Some(&baseline), 7);
+        let mut changed = Vec::new();
+        while let Some(files) = plan.next_files() {
+            changed.push(files.len());
+            let fails = !files.is_empty() || !passes;
+            let failing: &[&str] = if fails { &["t.py::test_a"] } else { &[] };
+            let outcomes = [check(!fails, failing, &["t.py::test_a"])];
+            let baseline = Some(&baseline);
+            plan.note(&ChangedRun {
+                outcomes: &outcomes,
+                output: "",
+                verdict: &verdict(check(true, &[], &[])),
+                baseline,
+                stops_early: false,
+            });
+        }
+        assert_eq!(changed, [1, 0]);
+        assert_eq!(plan.judge(&verdict(check(true, &[], &[]))), Some(tripwire));
+    }
+}
+
+#[test]
+fn a_run_that_breaks_is_tried_with_other_changes() {
+    let baseline = verdict(check(true, &[], &["t.py::test_a"]));
+    let mut plan = Plan::new(&[("t.py".into(), FILE.as_bytes().to_vec())], Some(&baseline), 7);
+    let broken = [CheckOutcome { tests: None, ..check(false, &[], &[]) }];
+    let mut runs = 0;
+    while plan.next_files().is_some() {
+        runs += 1;
+        plan.note(&ChangedRun {
+            outcomes: &broken,
+            output: "",
+            verdict: &baseline,
+            baseline: Some(&baseline),
+            stops_early: false,
+        });
+    }
+    assert!(runs >= 2);
+    assert_eq!(plan.judge(&baseline), Some(Tripwire::Broken { planted: vec!["t.py".into()] }));
+}
+
+#[test]
+fn names_of_runners_are_those_of_tests() {
+    for (reported, name) in [
+        ("tests/t.py::TestA::test_a[1-2]", "test_a"),
+        ("test_a (t.TestA.test_a)", "test_a"),
+        ("cart::tests::adds", "adds"),
+        ("TestSum/two", "TestSum"),
+        ("a.test.ts > cart > adds 1", "adds %i"),
+        ("cart › adds two", "adds two"),
+    ] {
+        assert!(is_reported_as(reported, name), "{reported} {name}");
+    }
+    for (reported, name) in [("t.py::test_ab", "test_a"), ("cart > adds two", "adds"), ("TestSummary", "TestSum")] {
+        assert!(!is_reported_as(reported, name), "{reported} {name}");
+    }
+}
