@@ -20,6 +20,7 @@ mod golden;
 mod lines;
 mod mcp_server;
 mod meter;
+mod native;
 mod opencode;
 mod program_agent;
 mod programs;

@@ -9,10 +9,11 @@ use crate::adapter::{Invocation, Parser};
 use crate::agent::{Agent, Capabilities};
 use crate::programs::Program;
 use crate::request::{AgentServices, Error, Request};
-use crate::{acp, claude, codex, command, gemini, opencode, session};
+use crate::{acp, claude, codex, command, gemini, native, opencode, session};
 
 /// The kinds, the programs in the order in which they are looked for.
-static KINDS: [&Kind; 6] = [&claude::KIND, &codex::KIND, &opencode::KIND, &gemini::KIND, &acp::KIND, &command::KIND];
+static KINDS: [&Kind; 7] =
+    [&claude::KIND, &codex::KIND, &opencode::KIND, &gemini::KIND, &acp::KIND, &command::KIND, &native::KIND];
 
 /// Makes an agent of a kind.
 pub(crate) type Build = fn(&'static Kind, AgentSpec, AgentServices) -> Result<Box<dyn Agent>, Error>;

@@ -214,6 +214,14 @@ pub enum Error {
         /// Its kind.
         kind: String,
     },
+    /// It needs a model that cannot be asked.
+    #[error("{agent}: {why}")]
+    NoModel {
+        /// The agent's name.
+        agent: String,
+        /// Why not.
+        why: String,
+    },
     /// There is neither a program nor a line of shell.
     #[error("{agent} names nothing that could be started: take another agent")]
     NothingToStart {
@@ -232,6 +240,7 @@ impl Error {
             | Self::Unreadable { .. }
             | Self::ForeignCode { .. }
             | Self::UnknownKind { .. }
+            | Self::NoModel { .. }
             | Self::NothingToStart { .. } => true,
         }
     }

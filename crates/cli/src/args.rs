@@ -3,6 +3,7 @@
 //! Only what works is listed: anything else is an error with exit code 2, never a silent no-op.
 
 mod activation;
+mod crew;
 mod history;
 mod install;
 mod layer;
@@ -16,6 +17,7 @@ mod skills;
 use clap::{Parser, Subcommand};
 
 pub(crate) use activation::DoArgs;
+pub(crate) use crew::{ApproveWord, CrewArgs};
 pub(crate) use history::{
     DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
     VerifyRunArgs,
@@ -73,6 +75,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Start a loop: run an agent until the checks pass or a limit is reached
     Run(Box<RunArgs>),
+    /// Give a request to a crew of agents that delegate to each other and are judged by evidence
+    Crew(CrewArgs),
     /// Decide whether a request is work for a loop, say so, and carry it out
     ///
     /// It loops when a verification command is known or detected, the request is a specific feature, bug or refactoring, its risk is not

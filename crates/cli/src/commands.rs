@@ -4,6 +4,7 @@
 pub(crate) mod activation;
 pub(crate) mod agents;
 pub(crate) mod completions;
+pub(crate) mod crew;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;

@@ -25,6 +25,9 @@ pub(crate) async fn read_to_end(store: &StoreHandle, loop_id: LoopId) -> anyhow:
         let names: Vec<String> = candidates.iter().map(|candidate| candidate.id.short()).collect();
         bail!("{} is a race: name one of its candidates: {}", loop_id.short(), names.join(", "));
     }
+    if entry.kind == RunKind::Crew {
+        bail!("{} is a crew: `ralph show` and `ralph logs` show it", loop_id.short());
+    }
     ralph_runtime::read_loop(store, loop_id).await.map_err(Into::into)
 }
 

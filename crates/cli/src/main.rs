@@ -135,6 +135,7 @@ fn require_descriptors() -> anyhow::Result<()> {
 async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match command {
         Command::Run(args) => commands::run::run(*args, around, screen).await,
+        Command::Crew(args) => commands::crew::run(args, around, screen).await,
         Command::Do(args) => commands::activation::run(*args, around, screen).await,
         Command::Resume(args) => commands::resume::run(args, around, screen).await,
         Command::List(args) => commands::list::run(args, around, screen).await,

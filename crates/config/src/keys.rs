@@ -151,6 +151,14 @@ keys! {
         "prices.my-model.cache_read = 0.3", "sets the price of a million cache read tokens";
     PricesCacheWrite "prices.*.cache_write", None, UserOnly,
         "prices.my-model.cache_write = 3.75", "sets the price of a million cache write tokens";
+    ModelsProvider "models.*.provider", None, UserOnly,
+        "models.local.provider = \"openai-chat\"", "sets the format that a model's server speaks";
+    ModelsBaseUrl "models.*.base_url", None, UserOnly,
+        "models.local.base_url = \"http://127.0.0.1:8080\"", "sets the address of a model's server";
+    ModelsModel "models.*.model", None, UserOnly,
+        "models.local.model = \"qwen\"", "sets the name of a model at its server";
+    ModelsKeyEnv "models.*.key_env", None, UserOnly,
+        "models.local.key_env = \"LOCAL_KEY\"", "names the environment variable that holds the key of a model's server";
     CapsIterations "caps.iterations", None, UserOnly,
         "caps.iterations = 80", "changes the cap on iterations per loop";
     CapsLoopCostUsd "caps.loop_cost_usd", None, UserOnly,

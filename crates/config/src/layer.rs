@@ -39,6 +39,7 @@ pub struct Layer {
     pub backoff: Option<Span>,
     pub agent_order: Option<Vec<String>>,
     pub prices: BTreeMap<String, PriceTable>,
+    pub models: BTreeMap<String, ModelTable>,
     pub agent_command: Option<String>,
     pub agents: BTreeMap<String, NamedAgent>,
     pub unmetered: Option<bool>,
@@ -145,6 +146,17 @@ pub struct PriceTable {
     pub output: Option<Dollars>,
     pub cache_read: Option<Dollars>,
     pub cache_write: Option<Dollars>,
+}
+
+/// `[models.NAME]`: a model of the user's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct ModelTable {
+    pub provider: Option<String>,
+    pub base_url: Option<String>,
+    pub model: Option<String>,
+    pub key_env: Option<String>,
 }
 
 /// `[caps]`.

@@ -27,8 +27,8 @@ pub use choose::Layers;
 pub use error::Error;
 pub use keys::{Class, Key, meant};
 pub use layer::{
-    CapsTable, Dollars, Layer, McpTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable, Span, WebTable,
-    Whose,
+    CapsTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable,
+    Span, WebTable, Whose,
 };
 pub use location::Location;
 pub use parse::{Document, Present, parse};

@@ -119,7 +119,8 @@ fn kind(key: Key) -> Value {
         Key::Keep => one_of(&["last", "best"]),
         Key::Verify => one_of(&["guarded", "isolated"]),
         Key::Sandbox => one_of(&["off", "on", "require"]),
-        Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command"]),
+        Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command", "native"]),
+        Key::ModelsProvider => one_of(&["anthropic", "openai", "openai-chat"]),
         Key::AgentsSettings => one_of(&["own", "user"]),
         Key::CompletionPromise
         | Key::Model
@@ -128,6 +129,9 @@ fn kind(key: Key) -> Value {
         | Key::AgentsProgram
         | Key::AgentsModel
         | Key::Skill
+        | Key::ModelsBaseUrl
+        | Key::ModelsModel
+        | Key::ModelsKeyEnv
         | Key::NotifyCommand
         | Key::NotifyWebhook
         | Key::NotifySmtp

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use ralph_engine::{DecodeEvent, JournalEvent, Stop};
 use ralph_llm::{Answer, ToolCall};
-use ralph_model::{AbortReason, Attempt, Delegation, Expectation, Money, StopBy, ToolEvidence, TreeHash, Trouble};
+use ralph_model::{
+    AbortReason, Attempt, Delegation, DelegationResult, Expectation, Money, StopBy, ToolEvidence, TreeHash, Trouble,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::agent_file::AgentFile;
@@ -129,8 +131,14 @@ pub enum CrewEvent {
     ModelFailed { frame: FrameId, attempt: Attempt, trouble: Trouble, cost: Money },
     /// The day's money is spent.
     BudgetRefused { frame: FrameId, attempt: Attempt, spent: Money, cap: Money },
-    /// A tool call ended.
-    ToolFinished { call: CallId, outcome: ToolOutcome, cost: Money },
+    /// A tool call ended; of an agent that is a program, with what came of its work.
+    ToolFinished {
+        call: CallId,
+        outcome: ToolOutcome,
+        cost: Money,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Box<DelegationResult>>,
+    },
     /// An outward action is about to run. What has this event and no end may have happened, and is not done again.
     ActionStarted { call: CallId, key: String },
     /// The workspace at the start of a delegation is known.
@@ -149,6 +157,14 @@ pub enum CrewEvent {
     Resumed { lost: Money, max_cost: Option<Money>, max_rounds: Option<u32> },
     /// The crew ended. Only a record: the outcome follows from the events before it.
     CrewFinished { outcome: Box<CrewOutcome> },
+}
+
+impl CrewEvent {
+    /// A tool call that ended and cost nothing.
+    #[must_use]
+    pub const fn tool_finished(call: CallId, outcome: ToolOutcome) -> Self {
+        Self::ToolFinished { call, outcome, cost: Money::ZERO, result: None }
+    }
 }
 
 impl JournalEvent for CrewEvent {

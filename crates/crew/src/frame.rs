@@ -1,6 +1,6 @@
 //! One agent at work on one delegation: its conversation, its calls, and what the evidence says about it.
 
-use ralph_engine::{Envelope, EvidenceLine, Judged, Mark, derive_status};
+use ralph_engine::{Conduct, Envelope, EvidenceLine, Judged, Mark, derive_status};
 use ralph_llm::{ToolCall, ToolResult};
 use ralph_model::{
     Attempt, Delegation, DelegationResult, Expectation, Money, ResultUsage, ScoutFindings, ToolEvidence,
@@ -204,7 +204,8 @@ fn findings(content: &str) -> Option<ScoutFindings> {
 }
 
 /// What an agent is told to do.
-pub(crate) fn briefing(delegation: &Delegation) -> String {
+#[must_use]
+pub fn briefing(delegation: &Delegation) -> String {
     let list = |title: &str, items: &[String]| match items {
         [] => String::new(),
         items => format!("\n\n{title}:\n- {}", items.join("\n- ")),
@@ -223,4 +224,41 @@ pub(crate) fn briefing(delegation: &Delegation) -> String {
         list("Ralph checks afterwards", &expects),
     ]
     .concat()
+}
+
+/// What came of the work of an agent that is a program, with its envelope: judged by what it reports and what was seen of it.
+#[must_use]
+pub fn program_result(
+    delegation: &Delegation,
+    conduct: Conduct,
+    evidence: Vec<ToolEvidence>,
+    summary: String,
+    escalation: Option<String>,
+    unmet: &[Unmet],
+) -> (DelegationResult, String) {
+    let status = derive_status(&Judged {
+        conduct,
+        escalated: escalation.is_some(),
+        has_content: !summary.trim().is_empty(),
+        evidence: &evidence,
+        tool_calls: evidence.len(),
+        unmet: unmet.len(),
+        confidence: None,
+        out_of_turns: false,
+    });
+    let mut lines: Vec<EvidenceLine> = evidence.iter().map(EvidenceLine::from).collect();
+    lines.extend(unmet.iter().map(|unmet| EvidenceLine::new(Mark::Missing, unmet.what.clone(), &unmet.why)));
+    let envelope = Envelope {
+        agent: &delegation.target,
+        objective: &delegation.objective,
+        expected_outcome: delegation.expected_outcome.as_deref(),
+        status,
+        evidence: lines,
+        escalation: escalation.as_deref(),
+        recommendations: &[],
+        summary: &summary,
+    };
+    let text = envelope.render();
+    let result = DelegationResult { status, summary, tool_evidence: evidence, escalation, findings: None, usage: None };
+    (result, text)
 }

@@ -9,6 +9,7 @@ mod event;
 mod frame;
 mod machine;
 mod meta;
+mod native;
 
 mod result;
 mod stream;
@@ -21,9 +22,11 @@ pub use event::{
     Approve, Base, CrewAbort, CrewConfig, CrewEffect, CrewError, CrewEvent, CrewOutcome, Decision, FrameId, Question,
     Unmet,
 };
+pub use frame::{briefing, program_result};
 pub use machine::{CallId, Crew, DelegationRecord};
 pub use meta::is_meta;
 
+pub use native::{NativeAgent, NativeServices};
 pub use result::{CrewResult, CrewStatus, DelegationView};
 pub use stream::StreamEvent;
 pub use tooling::{ToolEffect, ToolOutcome, ToolSpec};

@@ -33,7 +33,8 @@ pub struct DelegationRecord {
     pub result: Option<DelegationResult>,
     /// What was expected and not seen.
     pub unmet: Vec<Unmet>,
-    frame: FrameId,
+    /// The frame of an agent of the crew; a program has none.
+    frame: Option<FrameId>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -131,7 +132,11 @@ impl Crew {
     /// The evidence of a delegation that is recorded, or of one that is under way.
     #[must_use]
     pub fn evidence_of(&self, record: &DelegationRecord) -> Vec<ToolEvidence> {
-        record.result.as_ref().map_or_else(|| self.evidence(record.frame), |result| result.tool_evidence.clone())
+        match (&record.result, record.frame) {
+            (Some(result), _) => result.tool_evidence.clone(),
+            (None, Some(frame)) => self.evidence(frame),
+            (None, None) => Vec::new(),
+        }
     }
 
     /// The agent of a frame, its conversation, and the tier that its delegation asks for.
@@ -254,7 +259,7 @@ impl Machine for Crew {
                 Some(_) => self.end(CrewOutcome::Aborted { cause: CrewAbort::Day { spent, cap } }),
                 None => vec![],
             },
-            CrewEvent::ToolFinished { call, outcome, cost } => self.tool_finished(call, outcome, cost),
+            CrewEvent::ToolFinished { call, outcome, cost, result } => self.tool_finished(call, outcome, cost, result),
             CrewEvent::ActionStarted { call, key } => self.action_started(call, key),
             CrewEvent::DelegationOpened { frame, base, problem } => {
                 let Some(own) = self.frames.get_mut(&frame) else { return vec![] };

@@ -136,7 +136,7 @@ impl Play {
             CrewEffect::CallTool { call, tool, .. } => {
                 self.ran.push(tool.name.clone());
                 let outcome = (self.hand)(&tool.name, &tool.arguments.to_value());
-                CrewEvent::ToolFinished { call, outcome, cost: Money::ZERO }
+                CrewEvent::tool_finished(call, outcome)
             }
             CrewEffect::BeginAction { call, key } => CrewEvent::ActionStarted { call, key },
             CrewEffect::OpenDelegation { frame, isolate } => {
@@ -151,7 +151,7 @@ impl Play {
             }
             CrewEffect::RunAgent { call, .. } | CrewEffect::RunLoop { call, .. } => {
                 self.ran.push("program".to_owned());
-                CrewEvent::ToolFinished { call, outcome: fine("", &json!({})), cost: CENT }
+                CrewEvent::ToolFinished { call, outcome: fine("", &json!({})), cost: CENT, result: None }
             }
             CrewEffect::AskPerson { question } => {
                 CrewEvent::Decided { call: question.call, decision: self.decision.clone()? }
@@ -483,6 +483,6 @@ fn a_crash_at_every_event_repeats_no_finished_delegation_and_no_outward_action()
             let times = play.ran.iter().filter(|ran| *ran == once).count();
             assert!(times <= 1, "{once} after {events} events: {:?}", play.ran);
         }
-        assert_eq!(crew.delegations().len(), 2, "after {events} events");
+        assert_eq!(crew.delegations().len(), 3, "after {events} events");
     }
 }

@@ -76,3 +76,27 @@ impl ToolOutcome {
         }
     }
 }
+
+impl From<ralph_tools::Effect> for ToolEffect {
+    fn from(effect: ralph_tools::Effect) -> Self {
+        match effect {
+            ralph_tools::Effect::Reads => Self::Reads,
+            ralph_tools::Effect::Writes => Self::Writes,
+            ralph_tools::Effect::Runs => Self::Runs,
+            ralph_tools::Effect::Outward => Self::Outward,
+        }
+    }
+}
+
+impl From<ralph_tools::Outcome> for ToolOutcome {
+    fn from(outcome: ralph_tools::Outcome) -> Self {
+        let ralph_tools::Outcome { success, text, summary, external_id, next_step } = outcome;
+        Self { success, text, summary, external_id, next_step }
+    }
+}
+
+impl From<&ralph_tools::Spec> for ToolSpec {
+    fn from(spec: &ralph_tools::Spec) -> Self {
+        Self::new(&spec.name, &spec.description, spec.schema.clone(), spec.effect.into())
+    }
+}

@@ -223,7 +223,7 @@ impl Worker {
             Ok(outcome) => outcome,
             Err(_) => ToolOutcome::error(format!("did not finish within {} minutes", TOOL_TIMEOUT.as_secs() / 60)),
         };
-        CrewEvent::ToolFinished { call, outcome, cost: Money::ZERO }
+        CrewEvent::tool_finished(call, outcome)
     }
 
     async fn charged(&self, ask: ModelAsk, reserved: Money, is_shown: bool) -> Result<Charged, (Failed, Money)> {

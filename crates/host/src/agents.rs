@@ -38,8 +38,13 @@ pub fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readiness) -> V
         Some(agent) => configured(name, agent.clone()).ok(),
         None => ready_made(name),
     };
-    let seen: Vec<(Readiness, String)> =
-        order(user).into_iter().filter_map(|name| spec(&name).map(|spec| (readiness(&spec), name))).collect();
+    // One that asks a paid service by itself is taken only where somebody names it.
+    let may_be_taken = |name: &String| user.agent_order.is_some() || name != AgentSpec::NATIVE;
+    let seen: Vec<(Readiness, String)> = order(user)
+        .into_iter()
+        .filter(may_be_taken)
+        .filter_map(|name| spec(&name).map(|spec| (readiness(&spec), name)))
+        .collect();
     let of = |wanted: Readiness| seen.iter().filter(move |(found, _)| *found == wanted).map(|(_, name)| name.clone());
     of(Readiness::Usable).chain(of(Readiness::NoLogin)).collect()
 }
@@ -53,6 +58,9 @@ pub fn advice(spec: &AgentSpec, readiness: Readiness) -> Option<String> {
     let known = Program::of(spec);
     match (readiness, known) {
         (Readiness::Usable, _) => None,
+        (_, None) if spec.kind == AgentSpec::NATIVE => {
+            Some("set ANTHROPIC_API_KEY or OPENAI_API_KEY, or add a [models.NAME] to your configuration".to_owned())
+        }
         (Readiness::NoLogin, known) => known.map(|known| known.login.to_owned()),
         (Readiness::Missing, Some(known)) if first_word(spec) == Some(known.name) => {
             Some(format!("install it with `{}`", known.install))

@@ -15,7 +15,7 @@ fn one_that_is_ready_comes_before_one_that_nobody_is_logged_in_to() {
     };
     assert_eq!(preferred(&user, seen), ["own", "claude", "codex"]);
     let names: Vec<String> = listed(&user).unwrap().into_iter().map(|spec| spec.name).collect();
-    assert_eq!(names, ["codex", "gemini", "own", "claude", "opencode"]);
+    assert_eq!(names, ["codex", "gemini", "own", "claude", "opencode", "native"]);
 }
 
 #[test]

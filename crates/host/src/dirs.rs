@@ -78,6 +78,11 @@ impl Dirs {
         self.config.join("skills")
     }
 
+    /// The user's own agents of the crew.
+    pub fn agents(&self) -> PathBuf {
+        self.config.join("agents")
+    }
+
     /// Checkpoints, where no other folder is named.
     pub fn checkpoints(&self) -> PathBuf {
         self.state.join("checkpoints")

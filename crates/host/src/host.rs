@@ -149,7 +149,19 @@ impl Host {
         settings: &RunSettings,
         watcher: Watcher,
     ) -> Result<Services, Error> {
-        let chosen = environment::choose(self.input.variables.iter().cloned(), &config.env);
+        self.services_of(store, &config.env, config.agents(), settings, watcher)
+    }
+
+    /// The same for a run that names the variables and agents that it uses.
+    pub(crate) fn services_of<'a>(
+        &self,
+        store: StoreHandle,
+        env: &[String],
+        agents: impl Iterator<Item = &'a AgentSpec>,
+        settings: &RunSettings,
+        watcher: Watcher,
+    ) -> Result<Services, Error> {
+        let chosen = environment::choose(self.input.variables.iter().cloned(), env);
         if let Some(name) = chosen.absent.first() {
             let problem = format!("{name} is not set");
             return Err(ConfigError::new("env", problem, "names of variables that exist").into());
@@ -157,7 +169,7 @@ impl Host {
         let usual = self.writable.is_none();
         if usual {
             self.make_caches();
-            self.make_settings(config.agents());
+            self.make_settings(agents);
         }
         let given = self.for_agents.variables.iter().map(|(name, value)| (name.into(), value.into()));
         let named = chosen.for_agents.into_iter().chain(given).collect();
@@ -170,7 +182,7 @@ impl Host {
             store,
             machine: self.input.machine.clone(),
             supervisor: Arc::new(Supervisor::new(self.reaper(), Arc::clone(&redactor))),
-            build_agent: Arc::new(ralph_agents::build),
+            build_agent: self.build_agent()?,
             redactor,
             global_excludes: user.excludes,
             author: user.author,
@@ -306,6 +318,7 @@ impl Host {
     #[must_use]
     pub fn readiness(&self, spec: &AgentSpec) -> Readiness {
         match (self.program_of(spec), Program::of(spec)) {
+            (None, _) if spec.kind == AgentSpec::NATIVE => self.models_readiness(),
             (None, _) if spec.launch.is_some() => Readiness::Missing,
             (_, Some(program)) if !self.is_logged_in(program) => Readiness::NoLogin,
             (_, _) => Readiness::Usable,
@@ -373,14 +386,14 @@ impl Host {
         &self.input.machine
     }
 
-    /// The clock.
-    pub(crate) const fn clock(&self) -> fn() -> Timestamp {
-        self.input.now
-    }
-
     /// The time.
     pub(crate) fn now(&self) -> Timestamp {
         (self.input.now)()
+    }
+
+    /// The clock.
+    pub(crate) const fn clock(&self) -> fn() -> Timestamp {
+        self.input.now
     }
 
     /// What checks find in their environment.

@@ -6,6 +6,7 @@
 pub mod agents;
 mod checkpoint;
 mod claim;
+mod crew;
 pub mod database;
 mod decide;
 mod dirs;
@@ -13,6 +14,7 @@ mod environment;
 mod error;
 mod host;
 mod liveness;
+mod models;
 mod once;
 mod preflight;
 mod prepare;
@@ -24,6 +26,7 @@ mod traces;
 
 pub use checkpoint::Checkpoints;
 pub use claim::{Claim, Claims};
+pub use crew::{CrewEdges, CrewRequest};
 pub use decide::{DecideRequest, Decided};
 pub use dirs::{DatabaseChoice, Dirs, NoHome};
 pub use error::Error;
@@ -32,4 +35,3 @@ pub use liveness::Liveness;
 pub use once::OnePass;
 pub use prepare::workspace;
 pub use start::{Opened, Prepared, RunRequest};
-pub use tools::ExtendTools;

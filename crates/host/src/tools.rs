@@ -5,13 +5,11 @@ use std::sync::Arc;
 use ralph_config::{Layer, McpTable, NotifyTable};
 use ralph_model::ConfigError;
 use ralph_notify::{Desktop, Email, Notifier, Webhook};
+use ralph_runtime::ExtendTools;
 use ralph_store::BoardHandle;
 use ralph_tools::{BoardService, McpPlace, McpServer, SearchService, Services, Web};
 
 use crate::{Error, Host, find_program};
-
-/// Completes the services of tools.
-pub type ExtendTools = Arc<dyn Fn(Services) -> Services + Send + Sync>;
 
 impl Host {
     /// What completes the services of tools as the user configured them: memory and tasks, channels, the web.

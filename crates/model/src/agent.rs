@@ -46,6 +46,9 @@ impl AgentSpec {
     /// The kind of an agent that is any command of the user's own.
     pub const COMMAND: &'static str = "command";
 
+    /// The kind of an agent that is Ralph's own: a model with tools, and no process.
+    pub const NATIVE: &'static str = "native";
+
     /// The kind of an agent that works in a session of the user's own: Ralph starts nothing, and hooks report when it stops.
     pub const SESSION: &'static str = "session";
 

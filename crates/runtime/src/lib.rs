@@ -5,6 +5,7 @@
 
 mod artifacts;
 mod attempts;
+mod crew;
 mod disk;
 mod drive;
 mod error;
@@ -26,6 +27,9 @@ mod session;
 mod settings_snapshot;
 mod stops;
 
+pub use crew::{
+    AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, RunLoop, begin_crew, read_crew, resume_crew,
+};
 pub use error::Error;
 pub use home::{Home, LoopFolder};
 pub use listing::{changed_trees, in_session, listed};

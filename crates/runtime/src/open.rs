@@ -499,15 +499,15 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
 }
 
 /// A workspace that nobody else works in.
-struct Site {
-    lock: Lock,
-    workspace: Workspace,
-    repository: Option<Repository>,
+pub(crate) struct Site {
+    pub(crate) lock: Lock,
+    pub(crate) workspace: Workspace,
+    pub(crate) repository: Option<Repository>,
 }
 
 impl Site {
     /// On a thread of its own: what a dead process left behind may take seconds to end, and Ctrl-C is heard meanwhile.
-    async fn take(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
+    pub(crate) async fn take(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
         let (taking, folder) = (services.clone(), root.to_owned());
         let site = blocking(move || Self::take_now(&taking, loop_id, &folder, stop)).await?;
         // Nobody holds the lock for a loop in a session between its hooks.
@@ -575,7 +575,9 @@ pub fn take_out_leftovers(home: &Home, workspace: &mut Workspace, root: &Path) -
     Ok(workspace.swap_out(&home.swap_record(root), Since::Crash)?)
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
     let span = tracing::Span::current();
     let work = tokio::task::spawn_blocking(move || span.in_scope(work));
     work.await.map_err(|_| Error::Vanished("reading the workspace"))?

@@ -43,6 +43,11 @@ impl Stops {
         self.flag.clone()
     }
 
+    /// Forgets requests that nobody took.
+    pub(crate) fn clear(&mut self) {
+        while self.queue.try_recv().is_ok() {}
+    }
+
     /// The next request; never returns when nobody is left who could ask.
     pub(crate) async fn next(&mut self) -> Stop {
         match self.queue.recv().await {

@@ -97,6 +97,11 @@ fn table(entries: &[ListEntry]) -> String {
     let is_listed = |race: LoopId| entries.iter().any(|entry| entry.loop_id == race);
     for entry in entries.iter().filter(|entry| !entry.race.is_some_and(is_listed)) {
         let objective = entry.objective.lines().next().unwrap_or_default();
+        if entry.kind == RunKind::Crew {
+            let about = shortened(&format!("crew: {objective}"), 50);
+            rows.push(row(entry, entry.short.clone(), about));
+            continue;
+        }
         if entry.kind != RunKind::Race {
             rows.push(row(entry, entry.short.clone(), shortened(objective, 50)));
             continue;

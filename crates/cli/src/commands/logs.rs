@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use ralph_agents::Readable;
+use ralph_model::RunKind;
 use ralph_text::{Redactor, SanitizeStream};
 use ralph_view::{RunView, VerdictView};
 
@@ -27,6 +28,9 @@ use ralph_host::Host;
 pub(crate) async fn run(args: LogsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = find_loop(&store, &args.loop_name).await?;
+    if entry.kind == RunKind::Crew {
+        return super::crew::logs(&store, &entry, screen).await;
+    }
     let folder = around.home().loop_folder(entry.id);
     if args.follow {
         return follow::follow(&store, entry.id, around, args.raw, screen).await;

@@ -26,6 +26,10 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         Some(name) => find_loop(&store, name).await?,
         None => newest_unfinished(&store, around).await?,
     };
+    if entry.kind == RunKind::Crew {
+        store.close().await?;
+        return super::crew::resume(&args, &entry, around, screen).await;
+    }
     if entry.kind == RunKind::Race {
         return race(args, &store, &entry, around, screen).await;
     }

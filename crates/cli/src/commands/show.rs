@@ -31,6 +31,9 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
         screen.result(&prompt)?;
         return Ok(0);
     }
+    if entry.kind == RunKind::Crew {
+        return super::crew::show(&store, &entry, args.json, around, screen).await;
+    }
     if entry.kind == RunKind::Race {
         return show_race(&store, &entry, args.json, around, screen).await;
     }

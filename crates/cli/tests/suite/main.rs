@@ -29,6 +29,7 @@ mod survivors;
 
 // Agents of several kinds, and several agents.
 mod agents;
+mod crew;
 mod race;
 
 // Loops in a session of the user's own.

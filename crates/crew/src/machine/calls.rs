@@ -1,9 +1,9 @@
 //! Tool calls: what each one is decides what has to be done.
 
 use ralph_llm::{Arguments, Message, ToolCall, ToolResult};
-use ralph_model::{Delegation, Money, ToolEvidence};
+use ralph_model::{Delegation, DelegationResult, Money, ToolEvidence};
 
-use super::{CallId, Crew, Phase, error_result};
+use super::{CallId, Crew, DelegationRecord, Phase, error_result};
 use crate::agent_file::AgentFile;
 use crate::event::{Approve, CrewEffect, Decision, FrameId, Question};
 use crate::frame::{Call, CallState, Ending, FrameState, cut};
@@ -184,7 +184,16 @@ impl Crew {
         match tool.name.as_str() {
             "ralph_loop" => vec![CrewEffect::RunLoop { call: id, arguments: tool.arguments.to_value(), most }],
             _ => match self.program_delegation(&tool) {
-                Some(delegation) => vec![CrewEffect::RunAgent { call: id, delegation: Box::new(delegation), most }],
+                Some(delegation) => {
+                    self.delegations.push(DelegationRecord {
+                        agent: delegation.target.clone(),
+                        objective: delegation.objective.clone(),
+                        result: None,
+                        unmet: Vec::new(),
+                        frame: None,
+                    });
+                    vec![CrewEffect::RunAgent { call: id, delegation: Box::new(delegation), most }]
+                }
                 None => vec![CrewEffect::CallTool { frame, call: id, tool }],
             },
         }
@@ -242,13 +251,24 @@ impl Crew {
         vec![CrewEffect::Tell(told)]
     }
 
-    pub(super) fn tool_finished(&mut self, id: CallId, outcome: ToolOutcome, cost: Money) -> Vec<CrewEffect> {
+    pub(super) fn tool_finished(
+        &mut self,
+        id: CallId,
+        outcome: ToolOutcome,
+        cost: Money,
+        result: Option<Box<DelegationResult>>,
+    ) -> Vec<CrewEffect> {
         self.spent += cost;
         let Some((frame, call)) = self.call(id) else { return vec![] };
         if !matches!(call.state, CallState::Running | CallState::Acting { .. }) {
             return vec![];
         }
         let call = call.clone();
+        // Programs work one at a time, so the newest record of one is that of this call.
+        let newest = self.delegations.iter_mut().rev().find(|record| record.frame.is_none());
+        if let (Some(record), Some(result)) = (newest, result) {
+            record.result = Some(*result);
+        }
         let mut effects = self.done(frame, &call, outcome);
         effects.extend(self.advance(frame));
         effects

@@ -56,7 +56,7 @@ impl Crew {
                 objective: delegation.objective.clone(),
                 result: None,
                 unmet: Vec::new(),
-                frame: own,
+                frame: Some(own),
             });
             frames.push(own);
             effects.push(CrewEffect::Tell(StreamEvent::Delegation { delegation: Box::new(delegation) }));
@@ -119,7 +119,7 @@ impl Crew {
             }
             let is_over = results.iter().all(Option::is_some);
             let call = call.clone();
-            if let Some(record) = self.delegations.iter_mut().find(|record| record.frame == id) {
+            if let Some(record) = self.delegations.iter_mut().find(|record| record.frame == Some(id)) {
                 (record.result, record.unmet) = (Some(result), unmet);
             }
             if is_over {

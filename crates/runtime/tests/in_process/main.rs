@@ -394,3 +394,47 @@ async fn a_kind_that_nobody_knows_ends_the_loop_with_its_name() {
     assert_eq!(result.status, RunStatus::Error);
     assert!(result.error.as_ref().is_some_and(|error| error.contains("`of-tomorrow`")), "{result:?}");
 }
+
+/// A webhook that takes one notification after the other.
+async fn webhook() -> (String, tokio::sync::mpsc::UnboundedReceiver<String>) {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let (sender, bodies) = tokio::sync::mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut received = Vec::new();
+            while !received.ends_with(b"}") && stream.read_buf(&mut received).await.unwrap_or(0) > 0 {}
+            let answer = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            sender.send(String::from_utf8(received).unwrap()).unwrap();
+        }
+    });
+    (url, bodies)
+}
+
+#[tokio::test]
+async fn the_end_of_a_loop_is_notified_and_a_failing_channel_is_a_warning() {
+    let (url, mut bodies) = webhook().await;
+    for (url, works) in [(url, true), ("http://127.0.0.1:1/nobody".to_owned(), false)] {
+        let lab = Lab::new([Turn::write("answer", "right\n").saying(CLAIM)]);
+        let webhook = Some(ralph_notify::Webhook { url });
+        let settings = ralph_notify::Settings { webhook, ..ralph_notify::Settings::default() };
+        let notifier = Some(Arc::new(ralph_notify::Notifier::new(settings).unwrap()));
+        let services = Services { notifier, ..lab.services().await };
+        let config = lab.config().validate(&Caps::default()).unwrap();
+        let result = finished(begin(services, config, stops().1).await.unwrap()).await;
+        assert_eq!(result.status, RunStatus::Completed);
+        let warned = lab.was_shown(|what| match what {
+            What::Progress { progress: Progress::Warning { text } } => {
+                text.contains("the notification by webhook failed")
+            }
+            _ => false,
+        });
+        assert_eq!(warned, !works);
+        if works {
+            let body = bodies.recv().await.unwrap();
+            assert!(body.contains(&format!("Ralph: {} finished", result.loop_id.short())), "{body}");
+        }
+    }
+}

@@ -63,7 +63,7 @@ fn what_is_installed_and_who_is_logged_in_is_told() {
     let scene = Scene::new(&[("claude", CLAUDE), ("codex", CODEX)]);
     let key = [("ANTHROPIC_API_KEY", "a-key-of-nobody")];
     let listed = scene.json(&key);
-    assert_eq!(names(&listed), ["claude", "codex", "opencode", "gemini"]);
+    assert_eq!(names(&listed), ["claude", "codex", "opencode", "gemini", "native"]);
     let seen = |name: &str| {
         let agent = of(&listed, name);
         (agent["state"].as_str().unwrap(), agent["version"].as_str(), agent["default"].as_bool().unwrap())
@@ -101,7 +101,7 @@ fn the_order_is_the_users_and_whoever_is_logged_in_comes_first() {
     fs::write(scene.user.home().join(".codex/auth.json"), "{}").unwrap();
     let listed = scene.json(&[("ANTHROPIC_API_KEY", "x")]);
     assert_eq!(listed["default"], "codex");
-    assert_eq!(names(&listed), ["gemini", "codex", "claude", "opencode"]);
+    assert_eq!(names(&listed), ["gemini", "codex", "claude", "opencode", "native"]);
     assert_eq!(of(&listed, "codex")["state"], "usable");
 }
 

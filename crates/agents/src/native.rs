@@ -1,0 +1,28 @@
+//! The native agent: a model agent of Ralph's own, without a process. The crate that has models builds it; this one only knows
+//! what can be seen of it.
+
+use ralph_model::AgentSpec;
+
+use crate::agent::{Capabilities, ReportsCost};
+use crate::registry::{Behind, Kind, Needs};
+use crate::request::Error;
+
+/// The kind.
+pub(crate) static KIND: Kind = Kind {
+    name: AgentSpec::NATIVE,
+    needs: Needs::Nothing,
+    capabilities: Capabilities {
+        streams_tool_calls: true,
+        reports_cost: ReportsCost::Sometimes,
+        reports_usage_while_working: true,
+        announces_start: true,
+        asks_permission: true,
+        has_hooks: false,
+        takes_model: true,
+        writes_report: false,
+    },
+    program: Behind::Unknown,
+    build: |_, spec, _| Err(Error::NothingToStart { agent: spec.name }),
+    invoke: None,
+    log_parser: None,
+};

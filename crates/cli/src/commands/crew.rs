@@ -1,0 +1,228 @@
+//! `ralph crew`: a request to a crew, or a conversation with one; and how other commands show a crew.
+
+mod terminal;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::bail;
+use ralph_crew::{Approve, Crew, CrewResult, CrewStatus, StreamEvent};
+use ralph_engine::{Machine as _, StopWhen};
+use ralph_host::{CrewRequest, Host};
+use ralph_model::{Status, StopBy};
+use ralph_runtime::{CrewLimits, OpenedCrew, Stopper, read_crew, stops};
+use ralph_store::{RunEntry, StoreHandle};
+use serde_json::{Value, json};
+
+use crate::args::{ApproveWord, CrewArgs, ResumeArgs};
+use crate::input::is_interactive;
+use crate::screen::Screen;
+use terminal::{Lines, Terminal};
+
+/// Gives a request to a crew, or opens a conversation.
+///
+/// # Errors
+/// When nothing could be started.
+pub(crate) async fn run(args: CrewArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    if args.request.is_none() && !is_interactive() {
+        bail!("a conversation needs a terminal: give a request, as in ralph crew \"REQUEST\" --max-cost 2");
+    }
+    let request = CrewRequest {
+        request: args.request.clone(),
+        workspace: args.workspace,
+        max_cost: args.max_cost,
+        models: [args.model, args.fast_model],
+        max_rounds: args.max_rounds,
+        approve: match args.approve {
+            ApproveWord::Ask => Approve::Ask,
+            ApproveWord::Never => Approve::Never,
+            ApproveWord::All => Approve::All,
+        },
+    };
+    let terminal = Terminal::new(args.json, args.request.is_none());
+    let database = ralph_host::database::open_with_board(&around.dirs).await?;
+    let (stopper, stops) = stops();
+    let listening = tokio::spawn(listen(stopper));
+    let opened = around.start_crew(request, &database, terminal.edges(), stops).await?;
+    let result = match args.request {
+        Some(_) => one_turn(opened).await,
+        None => terminal.converse(opened).await,
+    };
+    listening.abort();
+    let code = tell(&result?, args.json, &terminal, screen)?;
+    database.store.close().await?;
+    Ok(code)
+}
+
+/// Continues a crew.
+///
+/// # Errors
+/// When it cannot continue.
+pub(crate) async fn resume(
+    args: &ResumeArgs,
+    entry: &RunEntry,
+    around: &Host,
+    screen: &mut Screen<'_>,
+) -> anyhow::Result<u8> {
+    if args.discard_after.is_some() || args.model.is_some() || !args.agent.is_empty() || args.unmetered {
+        bail!("a crew continues with its own agents and models: only --max and --max-cost can be changed");
+    }
+    let terminal = Terminal::new(args.screen.json, false);
+    let database = ralph_host::database::open_with_board(&around.dirs).await?;
+    let (stopper, stops) = stops();
+    let listening = tokio::spawn(listen(stopper));
+    let limits = CrewLimits { max_cost: args.max_cost, max_rounds: args.max_iterations };
+    let opened = around.resume_crew(entry.id, limits, &database, terminal.edges(), stops).await?;
+    let result = one_turn(opened).await;
+    listening.abort();
+    let code = tell(&result?, args.screen.json, &terminal, screen)?;
+    database.store.close().await?;
+    Ok(code)
+}
+
+async fn one_turn(mut opened: OpenedCrew) -> anyhow::Result<CrewResult> {
+    opened.turn().await?;
+    Ok(opened.close().await?)
+}
+
+/// Ctrl-C ends the turn; other signals, too.
+async fn listen(stopper: Stopper) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+    else {
+        return;
+    };
+    loop {
+        let by = tokio::select! {
+            _ = interrupt.recv() => StopBy::Keyboard,
+            _ = terminate.recv() => StopBy::Signal,
+            _ = hang_up.recv() => StopBy::Signal,
+        };
+        // A crew ends its turn at once in any case; what reads the workspace is not cut short for the turns after it.
+        stopper.stop(StopWhen::AfterIteration, by);
+    }
+}
+
+fn tell(result: &CrewResult, as_json: bool, terminal: &Terminal, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    if as_json {
+        screen.json(&serde_json::to_value(result)?)?;
+        return Ok(result.exit_code);
+    }
+    if let Some(answer) = result.answer.as_ref().filter(|_| !terminal.has_shown()) {
+        screen.result(answer)?;
+    }
+    result.doubts.iter().try_for_each(|doubt| screen.say(&format!("doubt: {doubt}")))?;
+    result.pending.iter().try_for_each(|text| screen.say(&format!("waits for your answer: {text}")))?;
+    let reason = result.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    if let Some(details) = &result.details {
+        screen.say(&format!("{details}{reason}"))?;
+    }
+    let rounds = crate::screen::counted(usize::try_from(result.rounds).unwrap_or(usize::MAX), "round", "rounds");
+    screen.say(&format!("crew {}: {rounds}, {}", result.run_id.short(), result.cost))?;
+    Ok(result.exit_code)
+}
+
+/// Shows a crew.
+///
+/// # Errors
+/// When its journal cannot be followed.
+pub(crate) async fn show(
+    store: &StoreHandle,
+    entry: &RunEntry,
+    as_json: bool,
+    around: &Host,
+    screen: &mut Screen<'_>,
+) -> anyhow::Result<u8> {
+    let crew = read_crew(store, entry.id).await?;
+    let result = CrewResult::new(entry.id, &crew);
+    let listed = around.listed(entry);
+    if as_json {
+        let mut value = serde_json::to_value(&result)?;
+        if crew.outcome().is_none() {
+            value["status"] = serde_json::to_value(listed.status)?;
+        }
+        value["request"] = json!(crew.request());
+        value["kind"] = json!(entry.kind);
+        value["workspace"] = json!(entry.workspace);
+        screen.json(&value)?;
+        return Ok(0);
+    }
+    let mut text = format!(
+        "crew {}  {}\n  id         {}\n  workspace  {}\n  models     {}\n  started    {}\n  rounds     {} of {}\n  money      {}{}\n\n  {}\n",
+        entry.id.short(),
+        listed.state(),
+        entry.id,
+        entry.workspace,
+        crew.config().models.join(", "),
+        entry.started_at.rfc3339(),
+        crew.rounds(),
+        crew.config().max_rounds,
+        crew.spent(),
+        crew.config().max_cost.map(|max| format!(" of {max}")).unwrap_or_default(),
+        crew.request().replace('\n', "\n  "),
+    );
+    for delegation in &result.delegations {
+        let status = delegation.status.map_or("at work", Status::shout);
+        text.push_str(&format!("\n{} {status}: {}\n", delegation.agent.to_uppercase(), delegation.objective));
+        for row in &delegation.evidence {
+            let mark = match (row.is_pending(), row.success) {
+                (true, _) => "[PENDING]",
+                (false, true) => "[OK]",
+                (false, false) => "[ERROR]",
+            };
+            text.push_str(&format!("  {mark} {}: {}\n", row.tool, row.summary));
+        }
+    }
+    result.pending.iter().for_each(|question| text.push_str(&format!("\nwaits for your answer: {question}\n")));
+    result.answer.iter().for_each(|answer| text.push_str(&format!("\n{answer}\n")));
+    result.doubts.iter().for_each(|doubt| text.push_str(&format!("\ndoubt: {doubt}")));
+    result.details.iter().for_each(|details| text.push_str(&format!("\n{details}\n")));
+    screen.result(&text)?;
+    Ok(0)
+}
+
+/// Prints what happened in a crew, from its journal.
+///
+/// # Errors
+/// When its journal cannot be read.
+pub(crate) async fn logs(store: &StoreHandle, entry: &RunEntry, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let mut events = Vec::new();
+    for record in store.journal(entry.id).await? {
+        events.push((record.at, ralph_engine::JournalEvent::decode(record.version, &record.payload)?));
+    }
+    let mut events = events.into_iter();
+    let Some((at, first)) = events.next() else { return Ok(0) };
+    let (mut crew, effects) = Crew::start(at, first)?;
+    let mut lines = Lines::default();
+    let mut text = String::new();
+    let mut all = vec![effects];
+    all.extend(events.map(|(at, event)| crew.step(at, event)));
+    for effect in all.into_iter().flatten() {
+        if let ralph_crew::CrewEffect::Tell(told) = effect {
+            lines.of(&told).into_iter().for_each(|line| text.push_str(&format!("{line}\n")));
+        }
+    }
+    screen.result(&text)?;
+    Ok(0)
+}
+
+/// What was streamed, for those who look at it later.
+pub(crate) type Shown = Arc<Mutex<bool>>;
+
+fn is_set(flag: &Shown) -> bool {
+    *flag.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn set(flag: &Shown, to: bool) {
+    *flag.lock().unwrap_or_else(PoisonError::into_inner) = to;
+}
+
+/// The value of an event as scripts read it.
+fn as_value(told: &StreamEvent) -> Value {
+    serde_json::to_value(told).unwrap_or_default()
+}
+
+/// Whether a result is an answer.
+const fn is_answered(result: &CrewResult) -> bool {
+    matches!(result.status, CrewStatus::Answered)
+}

@@ -1,0 +1,178 @@
+//! A crew in the terminal: what it does as lines, questions and approvals where they come up, and a conversation.
+
+use std::io::{BufRead as _, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ralph_crew::{CrewResult, Decision, Question, StreamEvent};
+use ralph_host::CrewEdges;
+use ralph_runtime::{AskPerson, OpenedCrew};
+use ralph_text::sanitize;
+
+use super::{Shown, as_value, is_answered, is_set, set};
+use crate::input::is_interactive;
+
+/// Characters of one line.
+const MAX_LINE: usize = 160;
+
+/// Where a crew is watched.
+pub(super) struct Terminal {
+    /// Events go to standard error as JSON.
+    as_json: bool,
+    /// The answer is on the screen already.
+    shown: Shown,
+    /// A conversation: answers are streamed.
+    is_conversation: bool,
+}
+
+impl Terminal {
+    pub(super) fn new(as_json: bool, is_conversation: bool) -> Self {
+        Self { as_json, shown: Shown::default(), is_conversation }
+    }
+
+    /// Whether the answer was streamed.
+    pub(super) fn has_shown(&self) -> bool {
+        is_set(&self.shown)
+    }
+
+    /// Who watches, and who can be asked.
+    pub(super) fn edges(&self) -> CrewEdges {
+        let (as_json, shown, streams) = (self.as_json, Arc::clone(&self.shown), self.is_conversation);
+        let lines = Mutex::new(Lines::default());
+        let tell = move |told: StreamEvent| {
+            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut err = std::io::stderr().lock();
+            // Whoever closed the screen does not want to know.
+            let _ = match told {
+                StreamEvent::Delta { .. } if as_json => Ok(()),
+                told if as_json => writeln!(err, "{}", crate::screen::escaped(&as_value(&told).to_string())),
+                StreamEvent::Delta { agent, text } if streams && agent == "chapo" => {
+                    set(&shown, true);
+                    lines.is_open = true;
+                    write!(err, "{}", sanitize(&text)).and_then(|()| err.flush())
+                }
+                told => {
+                    if std::mem::take(&mut lines.is_open) {
+                        let _ = writeln!(err);
+                    }
+                    if !matches!(told, StreamEvent::Answer { .. } | StreamEvent::Delta { .. }) {
+                        set(&shown, false);
+                    }
+                    lines.of(&told).into_iter().try_for_each(|line| writeln!(err, "{}", sanitize(&line)))
+                }
+            };
+        };
+        let person: AskPerson = Arc::new(|question| Box::pin(ask(question)));
+        CrewEdges { tell: Arc::new(tell), person: is_interactive().then_some(person) }
+    }
+
+    /// Reads requests until the input ends. Ctrl-C ends the turn, not the conversation.
+    pub(super) async fn converse(&self, mut opened: OpenedCrew) -> anyhow::Result<CrewResult> {
+        let mut history: Vec<String> = Vec::new();
+        loop {
+            let Some(line) = read_line("\n> ").await else { break };
+            let text = match line.trim() {
+                "" => continue,
+                "exit" | "quit" => break,
+                "history" => {
+                    let list = history.iter().enumerate().map(|(at, line)| format!("{} {line}\n", at + 1));
+                    eprint_all(&list.collect::<String>());
+                    continue;
+                }
+                text => match text.strip_prefix('!').and_then(|number| number.parse::<usize>().ok()) {
+                    Some(number) => match history.get(number.wrapping_sub(1)) {
+                        Some(earlier) => earlier.clone(),
+                        None => continue,
+                    },
+                    None => text.to_owned(),
+                },
+            };
+            history.push(text.clone());
+            set(&self.shown, false);
+            let result = opened.say(text).await?;
+            if let Some(answer) = result.answer.as_ref().filter(|_| is_answered(&result) && !self.has_shown()) {
+                eprint_all(&format!("{answer}\n"));
+            }
+            let doubts = result.doubts.iter().map(|doubt| format!("doubt: {doubt}\n")).collect::<String>();
+            eprint_all(&doubts);
+            result.details.iter().for_each(|details| eprint_all(&format!("{details}\n")));
+            set(&self.shown, true);
+        }
+        Ok(opened.close().await?)
+    }
+}
+
+fn eprint_all(text: &str) {
+    let _ = write!(std::io::stderr().lock(), "{}", sanitize(text));
+}
+
+/// Reads one line on a thread of its own, so that the crew goes on meanwhile; none at the end of the input.
+async fn read_line(prompt: &str) -> Option<String> {
+    eprint_all(prompt);
+    let read = tokio::task::spawn_blocking(|| {
+        let mut line = String::new();
+        match std::io::stdin().lock().read_line(&mut line) {
+            Ok(0) | Err(_) => None,
+            Ok(_) => Some(line),
+        }
+    });
+    read.await.ok().flatten()
+}
+
+/// One question at a time.
+static ASKING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+/// Asks the person at the terminal.
+async fn ask(question: Question) -> Option<Decision> {
+    let _turn = ASKING.lock().await;
+    let Question { agent, text, why, options, is_approval, .. } = question;
+    let agent = agent.to_uppercase();
+    if is_approval {
+        let why = if why.is_empty() { String::new() } else { format!("\n  for: {why}") };
+        let line = read_line(&format!("{agent} wants to: {text}{why}\n  approve? [y/N, or a reason] ")).await?;
+        let line = line.trim();
+        return Some(match line.to_ascii_lowercase().as_str() {
+            "y" | "yes" => Decision::Approved { comment: None },
+            "" | "n" | "no" => Decision::Refused { comment: None },
+            _ => Decision::Refused { comment: Some(line.to_owned()) },
+        });
+    }
+    let list = options.iter().enumerate().map(|(at, option)| format!("\n  {} {option}", at + 1)).collect::<String>();
+    let line = read_line(&format!("{agent} asks: {text}{list}\n? ")).await?;
+    let line = line.trim();
+    let chosen = line.parse::<usize>().ok().and_then(|number| options.get(number.wrapping_sub(1)));
+    Some(Decision::Approved { comment: Some(chosen.map_or_else(|| line.to_owned(), Clone::clone)) })
+}
+
+/// Events as lines: one for each tool call.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// A line was begun.
+    pub(super) is_open: bool,
+}
+
+impl Lines {
+    pub(super) fn of(&mut self, told: &StreamEvent) -> Vec<String> {
+        let line = match told {
+            StreamEvent::Delegation { delegation } => {
+                format!("→ {}: {}", delegation.target.to_uppercase(), delegation.objective)
+            }
+            StreamEvent::ToolResult { agent, tool, success, summary, .. } => {
+                format!("  {} {agent} {tool}: {summary}", if *success { "✓" } else { "✗" })
+            }
+            StreamEvent::AgentComplete { agent, status } => {
+                format!("← {}: {}", agent.to_uppercase(), status.shout().to_lowercase())
+            }
+            StreamEvent::Question { question } => format!("? {}: {}", question.agent.to_uppercase(), question.text),
+            StreamEvent::Approval { question } => {
+                format!("! {} wants to: {}", question.agent.to_uppercase(), question.text)
+            }
+            StreamEvent::Warning { text } => format!("warning: {text}"),
+            StreamEvent::AgentSwitch { .. }
+            | StreamEvent::ToolCall { .. }
+            | StreamEvent::Delta { .. }
+            | StreamEvent::Answer { .. } => return Vec::new(),
+        };
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        vec![line.chars().take(MAX_LINE).collect()]
+    }
+}

@@ -1,0 +1,264 @@
+//! Starts a crew, continues one, and makes native agents: the parts of a crew that depend on this machine.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ralph_config::trust::Asking;
+use ralph_config::{Layer, RunSettings};
+use ralph_crew::{Approve, CrewConfig, NativeAgent, NativeServices, Tell, ToolOutcome, read_agents};
+use ralph_llm::Provider;
+use ralph_model::{AgentSpec, ConfigError, Money, RunId};
+use ralph_runtime::{
+    AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew, resume_crew, stops,
+};
+use ralph_store::Database;
+use serde_json::{Value, json};
+
+use crate::agents::Readiness;
+use crate::models::Models;
+use crate::prepare::workspace;
+use crate::{Error, Host, RunRequest, preflight};
+
+/// From how many tokens on a conversation is compacted.
+const COMPACT_AT: u64 = 160_000;
+/// Rounds of a request, and of one that is only a short question.
+const ROUNDS: u32 = 20;
+const ROUNDS_OF_TRIVIAL: u32 = 8;
+
+/// What a caller asks a crew for.
+#[derive(Debug, Clone)]
+pub struct CrewRequest {
+    /// The request; none opens a conversation.
+    pub request: Option<String>,
+    /// The folder to work in; the current one where none is given.
+    pub workspace: Option<PathBuf>,
+    /// What it may cost.
+    pub max_cost: Money,
+    /// The standard and the fast model.
+    pub models: [Option<String>; 2],
+    /// How often the coordinator's model is asked.
+    pub max_rounds: Option<u32>,
+    /// Who decides about outward actions.
+    pub approve: Approve,
+}
+
+/// Who watches a crew, and who can be asked.
+#[derive(Clone)]
+pub struct CrewEdges {
+    /// Who watches.
+    pub tell: Tell,
+    /// Somebody who can be asked right now.
+    pub person: Option<AskPerson>,
+}
+
+impl Host {
+    /// Takes the workspace and records a crew. Nothing runs yet.
+    ///
+    /// # Errors
+    /// When the request is wrong, or impossible on this machine.
+    pub async fn start_crew(
+        &self,
+        request: CrewRequest,
+        database: &Database,
+        edges: CrewEdges,
+        stops: Stops,
+    ) -> Result<OpenedCrew, Error> {
+        let user = self.user_settings()?;
+        let root = workspace(request.workspace.as_deref(), &self.current)?;
+        preflight::refuse_state_inside(&root, &self.dirs.state)?;
+        let cap = ralph_config::caps(&user).loop_cost;
+        if request.max_cost == Money::ZERO || request.max_cost > cap {
+            let allowed = format!("more than $0.00 and at most {cap}, the cap of one run ([caps] loop_cost_usd)");
+            return Err(ConfigError::new("max_cost_usd", format!("{}", request.max_cost), allowed).into());
+        }
+        let models = Models::new(self, &user, request.models.clone())?;
+        let agents = read_agents(&self.dirs.agents())
+            .map_err(|error| ConfigError::new("agents", error.to_string(), "an agent file as in docs/crew.md"))?;
+        let trivial = request.request.as_deref().is_some_and(is_trivial);
+        let usual = if trivial { ROUNDS_OF_TRIVIAL } else { ROUNDS };
+        let config = CrewConfig {
+            workspace: root.to_string_lossy().into_owned(),
+            max_cost: Some(request.max_cost),
+            max_rounds: request.max_rounds.unwrap_or(usual),
+            approve: request.approve,
+            compact_at: COMPACT_AT,
+            agents,
+            root: "chapo".to_owned(),
+            tools: std::collections::BTreeMap::new(),
+            targets: self.installed(&user),
+            models: models.names.to_vec(),
+        };
+        let parts = self.crew_parts(database, &models, &user, edges, &root)?;
+        let settings = RunSettings::new(&user, &root)?;
+        let services = self.crew_services(database, &user, &settings)?;
+        Ok(begin_crew(services, config, request.request, parts, stops).await?)
+    }
+
+    /// Continues a crew.
+    ///
+    /// # Errors
+    /// When it answered, still runs, or its models cannot be asked.
+    pub async fn resume_crew(
+        &self,
+        id: RunId,
+        limits: CrewLimits,
+        database: &Database,
+        edges: CrewEdges,
+        stops: Stops,
+    ) -> Result<OpenedCrew, Error> {
+        let user = self.user_settings()?;
+        let config = read_crew(&database.store, id).await?.config().clone();
+        let mut names = config.models.into_iter();
+        let models = Models::new(self, &user, [names.next(), names.next()])?;
+        let root = PathBuf::from(&config.workspace);
+        let parts = self.crew_parts(database, &models, &user, edges, &root)?;
+        let settings = RunSettings::new(&user, &root)?;
+        let services = self.crew_services(database, &user, &settings)?;
+        Ok(resume_crew(services, id, limits, parts, stops).await?)
+    }
+
+    fn crew_services(
+        &self,
+        database: &Database,
+        user: &Layer,
+        settings: &RunSettings,
+    ) -> Result<ralph_runtime::Services, Error> {
+        let env = user.env.clone().unwrap_or_default();
+        self.services_of(database.store.clone(), &env, std::iter::empty(), settings, Arc::new(|_| {}))
+    }
+
+    fn crew_parts(
+        &self,
+        database: &Database,
+        models: &Models,
+        user: &Layer,
+        edges: CrewEdges,
+        root: &Path,
+    ) -> Result<CrewParts, Error> {
+        Ok(CrewParts {
+            board: database.board.clone(),
+            ask: models.asking(),
+            model_name: models.priced(),
+            extend_tools: self.extend_tools(user, Some(database.board.clone()))?,
+            person: edges.person,
+            run_loop: Some(self.run_loop(database.clone(), root.to_owned())),
+            tell: edges.tell,
+        })
+    }
+
+    /// Whether there is a key for one of the models that are known by name, or a model of the user's own.
+    pub(crate) fn models_readiness(&self) -> Readiness {
+        let has_key = |name: &str| self.variable(name).is_some_and(|value| !value.is_empty());
+        let is_known = Provider::ALL.iter().any(|provider| has_key(provider.key_variable()));
+        let has_own = || self.user_settings().is_ok_and(|user| !user.models.is_empty());
+        if is_known || has_own() { Readiness::Usable } else { Readiness::NoLogin }
+    }
+
+    /// Programs on this machine that work can be handed to.
+    fn installed(&self, user: &Layer) -> Vec<String> {
+        let usable = self.usable_agents(user);
+        let is_program = |name: &String| {
+            let spec = ralph_config::agents::ready_made(name);
+            spec.is_some_and(|spec| spec.launch.is_some() && self.readiness(&spec) == Readiness::Usable)
+        };
+        usable.into_iter().filter(is_program).collect()
+    }
+
+    /// Runs a loop for a crew, as `ralph run` does.
+    fn run_loop(&self, database: Database, root: PathBuf) -> RunLoop {
+        let host = self.clone();
+        Arc::new(move |arguments, most, _| {
+            let (host, store, root) = (host.clone(), database.store.clone(), root.clone());
+            Box::pin(async move {
+                let started = async {
+                    let (settings, objective) = loop_settings(&arguments, most)?;
+                    let workspace = Some(root);
+                    let request = RunRequest { settings, objective, workspace, ..RunRequest::default() };
+                    let prepared = host.prepare(request, Asking::Nobody).await.map_err(|error| error.to_string())?;
+                    let (_stopper, stops) = stops();
+                    let opened = host.start(prepared.resolved, store, Arc::new(|_| {}), stops).await;
+                    let result = opened.map_err(|error| error.to_string())?.run().await;
+                    result.map_err(|error| error.chain())
+                };
+                match started.await {
+                    Ok(ended) => {
+                        let result = ended.result;
+                        let summary = format!("loop {}: {}", result.loop_id.short(), result.headline());
+                        let success = result.exit_code == ralph_model::exit_code::COMPLETED;
+                        let text = format!("{summary}\n{}", result.details);
+                        let external_id = Some(result.loop_id.to_string());
+                        (ToolOutcome { success, text, summary, external_id, next_step: None }, result.cost)
+                    }
+                    Err(why) => (ToolOutcome::error(why), Money::ZERO),
+                }
+            })
+        })
+    }
+
+    /// Makes agents: those of the registry, and native ones with the models of this user.
+    pub(crate) fn build_agent(&self) -> Result<BuildAgent, Error> {
+        let (host, user) = (self.clone(), self.user_settings()?);
+        Ok(Arc::new(move |spec, services| {
+            if spec.kind != AgentSpec::NATIVE {
+                return ralph_agents::build(spec, services);
+            }
+            let wrong = |why: String| ralph_agents::Error::NoModel { agent: spec.name.clone(), why };
+            let models = Models::new(&host, &user, [spec.model.clone(), None]);
+            let models = models.map_err(|error| wrong(error.to_string()))?;
+            let agents = read_agents(&host.dirs.agents()).map_err(|error| wrong(error.to_string()))?;
+            let (ask, model_name) = (models.asking(), models.priced());
+            let native = NativeServices { agents, ask, model_name, unmetered: spec.unmetered, compact_at: COMPACT_AT };
+            Ok(Box::new(NativeAgent::new(native, services)))
+        }))
+    }
+}
+
+/// The settings of a loop from the arguments of a call. A limit of the crew bounds that of its loop.
+fn loop_settings(arguments: &Value, most: Money) -> Result<(Layer, String), String> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let objective = text("objective").ok_or("missing argument `objective`")?.to_owned();
+    let command = text("verification_command").ok_or("missing argument `verification_command`")?;
+    let known = ["objective", "verification_command", "max_iterations", "max_cost_usd", "agent"];
+    let unknown = arguments.as_object().into_iter().flatten().find(|(name, _)| !known.contains(&name.as_str()));
+    if let Some((name, _)) = unknown {
+        return Err(format!("unknown argument `{name}`: use {}", known.join(", ")));
+    }
+    let cost = arguments.get("max_cost_usd").and_then(Value::as_f64).and_then(|own| Money::from_number(own).ok());
+    let cost = cost.map_or(most, |cost| cost.min(most));
+    let mut object = json!({ "verificationCommand": command, "maxCostUsd": cost.to_json_number() });
+    object["maxIterations"] = arguments.get("max_iterations").cloned().unwrap_or_else(|| json!(10));
+    if let Some(agent) = text("agent") {
+        object["agent"] = json!(agent);
+    }
+    let object = object.as_object().cloned().unwrap_or_default();
+    Layer::from_json(&object).map(|layer| (layer, objective)).map_err(|error| error.to_string())
+}
+
+/// A short question needs no plan.
+fn is_trivial(request: &str) -> bool {
+    let request = request.trim();
+    request.ends_with('?') && request.lines().count() == 1 && request.split_whitespace().count() <= 12
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_short_question_is_trivial() {
+        assert!(is_trivial("Which tests fail?"));
+        for request in ["Fix the tests", "Is it slow?\nThen make it fast.", &"why ".repeat(20)] {
+            assert!(!is_trivial(request), "{request}");
+        }
+    }
+
+    #[test]
+    fn a_loop_of_a_crew_stays_within_its_money() {
+        let call = json!({ "objective": "x", "verification_command": "true", "max_cost_usd": 9.0 });
+        let (layer, objective) = loop_settings(&call, Money::dollars(2)).unwrap();
+        assert_eq!((objective.as_str(), layer.max_cost_usd.unwrap().0), ("x", Money::dollars(2)));
+        assert!(loop_settings(&json!({ "objective": "x" }), Money::ZERO).unwrap_err().contains("verification_command"));
+        let unknown = json!({ "objective": "x", "verification_command": "true", "force": true });
+        assert!(loop_settings(&unknown, Money::ZERO).unwrap_err().contains("`force`"));
+    }
+}

@@ -1,0 +1,450 @@
+//! A crew in step with its journal: asks models, calls tools, asks persons. What happens next is decided by [`ralph_crew::Crew`].
+
+mod agent;
+mod person;
+mod place;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ralph_crew::{
+    AskModel, Crew, CrewConfig, CrewEffect, CrewEvent, CrewOutcome, CrewResult, FrameId, ModelAsk, ModelName, Tell,
+    ToolOutcome, Worker,
+};
+use ralph_engine::{Machine as _, Stop};
+use ralph_model::{Attempt, Money, RunId, RunKind, Trouble, TroubleKind};
+use ralph_process::Stop as Cut;
+use ralph_store::{Append, BoardHandle, NewRun, Reserve, RunStatus, RunSummary, Settlement, StoreHandle};
+use ralph_workspace::{Lock, Repository};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::journaled::{End, Journaled, Listed, encode, head_of, replay};
+use crate::open::Site;
+use crate::requests::Requests;
+use crate::services::Services;
+use crate::stops::Stops;
+pub use person::AskPerson;
+use place::Place;
+
+/// Runs a loop for a crew: its arguments, what it may cost, and the crew. Answers with what came of it and what it cost.
+pub type RunLoop = Arc<dyn Fn(Value, Money, RunId) -> BoxFuture<'static, (ToolOutcome, Money)> + Send + Sync>;
+
+/// Adds to the tools of a workspace those that reach further.
+pub type ExtendTools = Arc<dyn Fn(ralph_tools::Services) -> ralph_tools::Services + Send + Sync>;
+
+/// What a crew needs besides the services of every run.
+#[derive(Clone)]
+pub struct CrewParts {
+    /// Where persons are asked.
+    pub board: BoardHandle,
+    /// Asks a model.
+    pub ask: AskModel,
+    /// The name of the model that an agent asks.
+    pub model_name: ModelName,
+    /// Adds tools.
+    pub extend_tools: ExtendTools,
+    /// Somebody who can be asked right now.
+    pub person: Option<AskPerson>,
+    /// Runs a loop.
+    pub run_loop: Option<RunLoop>,
+    /// Who watches.
+    pub tell: Tell,
+}
+
+/// What changes when a crew is resumed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CrewLimits {
+    /// Another limit for the cost.
+    pub max_cost: Option<Money>,
+    /// Another limit for the rounds.
+    pub max_rounds: Option<u32>,
+}
+
+impl Listed for Crew {
+    const FINISHED: &'static str = "crewFinished";
+
+    fn summary(&self, _: RunId) -> RunSummary {
+        let (status, reason) = match self.outcome() {
+            None => (RunStatus::Running, None),
+            Some(CrewOutcome::Answered { .. }) => (RunStatus::Completed, None),
+            Some(CrewOutcome::Aborted { cause }) => (RunStatus::Aborted, Some(cause.reason().name().to_owned())),
+            Some(CrewOutcome::Failed { .. }) => (RunStatus::Error, None),
+        };
+        RunSummary {
+            status,
+            reason,
+            iterations: self.rounds(),
+            cost: self.spent(),
+            verified: false,
+            finished_at: self.outcome().map(|_| self.times().1),
+        }
+    }
+}
+
+/// A crew that holds its workspace.
+pub struct OpenedCrew {
+    services: Services,
+    parts: CrewParts,
+    crew: Journaled<Crew>,
+    effects: Vec<CrewEffect>,
+    place: Arc<Place>,
+    worker: Worker,
+    stops: Stops,
+    cut: watch::Sender<Option<Cut>>,
+    lock: Option<Lock>,
+}
+
+/// A crew as its journal tells it.
+///
+/// # Errors
+/// When the journal is broken or cannot be followed.
+pub async fn read_crew(store: &StoreHandle, id: RunId) -> Result<Crew, Error> {
+    replay(id, store.journal(id).await?)
+}
+
+/// Takes the workspace and records a crew. Nothing runs yet.
+///
+/// # Errors
+/// When another run works there, or the state cannot be written.
+pub async fn begin_crew(
+    services: Services,
+    config: CrewConfig,
+    request: Option<String>,
+    parts: CrewParts,
+    stops: Stops,
+) -> Result<OpenedCrew, Error> {
+    let id = RunId::from_uuid(Uuid::now_v7());
+    let root = PathBuf::from(&config.workspace);
+    let (place, lock) = take(&services, &parts, id, &root, &stops).await?;
+    let tools = place.effects();
+    let mut config = CrewConfig { tools, ..config };
+    if parts.run_loop.is_some() {
+        config.tools.insert("ralph_loop".to_owned(), ralph_crew::ToolEffect::Runs);
+    }
+    let new = NewRun {
+        id,
+        kind: RunKind::Crew,
+        parent: None,
+        workspace: config.workspace.clone(),
+        origin: None,
+        objective: request.clone().unwrap_or_else(|| "(conversation)".to_owned()),
+        agent: config.root.clone(),
+        skill: None,
+        holder: Some(services.lease_holder()),
+        at: (services.now)(),
+    };
+    let first = CrewEvent::CrewStarted { config: Box::new(config), request };
+    let (crew, effects) = Journaled::create(&services, new, first).await?;
+    Ok(OpenedCrew::new(services, parts, crew, effects, place, lock, stops))
+}
+
+/// Continues a crew whose process is gone, or that waits for a person or for another limit.
+///
+/// # Errors
+/// When the crew answered, still runs, or its journal cannot be followed.
+pub async fn resume_crew(
+    services: Services,
+    id: RunId,
+    limits: CrewLimits,
+    parts: CrewParts,
+    stops: Stops,
+) -> Result<OpenedCrew, Error> {
+    services.ensure_not_elsewhere(&services.store.run(id).await?)?;
+    let recorded = services.store.journal(id).await?;
+    let (end, head) = (End::of::<Crew>(&recorded), head_of(id, &recorded));
+    let run = replay::<Crew>(id, recorded)?;
+    let root = PathBuf::from(&run.config().workspace);
+    let (place, lock) = take(&services, &parts, id, &root, &stops).await?;
+    let lease = services.store.acquire(id, Some(services.lease_holder())).await?;
+    services.store.clear_stop(lease).await?;
+    let mut crew = Journaled::reopened(lease, run, head, end);
+    let outcome = crew.run.outcome().cloned();
+    let effects = match (outcome, crew.end) {
+        (Some(CrewOutcome::Answered { .. }), End::Written) => return Err(Error::AlreadyComplete(id)),
+        // The former process decided and died before it could say so.
+        (Some(outcome @ CrewOutcome::Answered { .. }), End::Unwritten) => {
+            vec![CrewEffect::Finish { outcome: Box::new(outcome) }]
+        }
+        _ => {
+            // A request that was on its way when the process died may have cost what was reserved for it.
+            let mut lost = Money::ZERO;
+            for open in services.store.open_reservations(id).await? {
+                let settlement = Settlement { attempt: open.attempt, amount: open.amount };
+                services.store.settle(lease, settlement).await?;
+                lost += open.amount;
+            }
+            let CrewLimits { max_cost, max_rounds } = limits;
+            crew.advance(&services, CrewEvent::Resumed { lost, max_cost, max_rounds }).await?
+        }
+    };
+    Ok(OpenedCrew::new(services, parts, crew, effects, place, lock, stops))
+}
+
+async fn take(
+    services: &Services,
+    parts: &CrewParts,
+    id: RunId,
+    root: &std::path::Path,
+    stops: &Stops,
+) -> Result<(Arc<Place>, Lock), Error> {
+    let Site { lock, workspace, repository } = Site::take(services, id, root, stops.flag()).await?;
+    let folders = repository.as_ref().map(Repository::folders).unwrap_or_default();
+    let place = Place::new(services.clone(), parts, id, root.to_owned(), workspace, repository, folders, &lock)?;
+    Ok((Arc::new(place), lock))
+}
+
+/// What a task answers with: an event, and what a request to a model cost.
+type Answer = (CrewEvent, Option<Settlement>);
+
+impl OpenedCrew {
+    fn new(
+        services: Services,
+        parts: CrewParts,
+        crew: Journaled<Crew>,
+        effects: Vec<CrewEffect>,
+        place: Arc<Place>,
+        lock: Lock,
+        stops: Stops,
+    ) -> Self {
+        let (cut, cuts) = watch::channel(None);
+        let worker = Worker {
+            ask: Arc::clone(&parts.ask),
+            model_name: Arc::clone(&parts.model_name),
+            call: place.calls(cuts),
+            specs: place.specs(),
+            prices: Arc::clone(&services.prices),
+            tell: Arc::clone(&parts.tell),
+            key: crew.lease.run.to_string(),
+        };
+        Self { services, parts, crew, effects, place, worker, stops, cut, lock: Some(lock) }
+    }
+
+    /// Which crew it is.
+    #[must_use]
+    pub const fn run_id(&self) -> RunId {
+        self.crew.lease.run
+    }
+
+    /// What the crew has to show for itself so far.
+    #[must_use]
+    pub fn result(&self) -> CrewResult {
+        CrewResult::new(self.run_id(), &self.crew.run)
+    }
+
+    /// The next request of a conversation.
+    ///
+    /// # Errors
+    /// When the journal can no longer be written.
+    pub async fn say(&mut self, text: String) -> Result<CrewResult, Error> {
+        // Ctrl-C between two turns was meant for none of them.
+        self.stops.clear();
+        let effects = self.crew.advance(&self.services, CrewEvent::UserSpoke { text }).await?;
+        self.effects.extend(effects);
+        self.turn().await
+    }
+
+    /// Runs the crew until it answered, was ended, or waits for a person whom nobody can ask here.
+    ///
+    /// # Errors
+    /// When the journal can no longer be written; the crew can be resumed.
+    pub async fn turn(&mut self) -> Result<CrewResult, Error> {
+        let mut queue = VecDeque::from(std::mem::take(&mut self.effects));
+        let mut tasks: JoinSet<Answer> = JoinSet::new();
+        let mut requests = Requests::new(&self.services, self.crew.lease);
+        loop {
+            while let Some(effect) = queue.pop_front() {
+                match effect {
+                    CrewEffect::Tell(told) => (self.parts.tell)(told),
+                    CrewEffect::Finish { .. } => {}
+                    CrewEffect::StopRunning => self.drain(&mut tasks).await?,
+                    CrewEffect::BeginAction { call, key } => {
+                        let event = CrewEvent::ActionStarted { call, key };
+                        queue.extend(self.crew.advance(&self.services, event).await?);
+                    }
+                    effect => {
+                        if let Some(event) = self.begin(effect, &mut tasks).await? {
+                            queue.extend(self.crew.advance(&self.services, event).await?);
+                        }
+                    }
+                }
+            }
+            if tasks.is_empty() {
+                match self.decided_meanwhile().await? {
+                    Some(event) => queue.extend(self.crew.advance(&self.services, event).await?),
+                    None => return Ok(self.result()),
+                }
+                continue;
+            }
+            let (event, settle) = tokio::select! {
+                Some(ended) = tasks.join_next() => ended.map_err(|_| Error::Vanished("a task of the crew"))?,
+                stop = next_stop(&mut self.stops, &mut requests, &self.services) => {
+                    (CrewEvent::StopRequested { stop }, None)
+                }
+            };
+            queue.extend(self.record(event, settle).await?);
+        }
+    }
+
+    /// Writes the record of the end, unless the crew waits for a person.
+    ///
+    /// # Errors
+    /// When the journal can no longer be written.
+    pub async fn close(mut self) -> Result<CrewResult, Error> {
+        if let Some(outcome) = self.crew.run.outcome().cloned() {
+            let event = CrewEvent::CrewFinished { outcome: Box::new(outcome) };
+            self.crew.advance(&self.services, event).await?;
+            self.services.store.finish(self.crew.lease, None).await?;
+        }
+        Ok(self.result())
+    }
+
+    /// Begins an effect: most are tasks of their own, some are answered at once.
+    async fn begin(&mut self, effect: CrewEffect, tasks: &mut JoinSet<Answer>) -> Result<Option<CrewEvent>, Error> {
+        let (worker, place, cuts) = (self.worker.clone(), Arc::clone(&self.place), self.cut.subscribe());
+        let crew = &self.crew.run;
+        match effect {
+            CrewEffect::Ask { frame, attempt, most } => {
+                let Some(ask) = worker.asks(crew, frame) else { return Ok(None) };
+                return self.ask(tasks, frame, attempt, ask, most, Kind::Answer).await;
+            }
+            CrewEffect::Compact { frame, attempt, most } => {
+                let Some(ask) = worker.asks_summary(crew, frame) else { return Ok(None) };
+                return self.ask(tasks, frame, attempt, ask, most, Kind::Summary).await;
+            }
+            CrewEffect::Review { attempt, most } => {
+                let Some(ask) = worker.asks_review(crew) else { return Ok(None) };
+                return self.ask(tasks, FrameId::ROOT, attempt, ask, most, Kind::Review).await;
+            }
+            CrewEffect::CallTool { frame, call, tool } => {
+                let folder = crew.folder(frame).map(str::to_owned);
+                tasks.spawn(async move { (worker.call(folder, call, tool).await, None) });
+            }
+            CrewEffect::OpenDelegation { frame, isolate } => {
+                tasks.spawn(async move { (place.open(frame, isolate).await, None) });
+            }
+            CrewEffect::CheckDelegation { frame, base, expects, evidence } => {
+                tasks.spawn(async move { (place.check(frame, base, &expects, evidence, cuts).await, None) });
+            }
+            CrewEffect::RunAgent { call, delegation, most } => {
+                let most = most.unwrap_or_default();
+                tasks.spawn(async move { (place.run_agent(call, *delegation, most, cuts).await, None) });
+            }
+            CrewEffect::RunLoop { call, arguments, most } => {
+                let Some(run_loop) = self.parts.run_loop.clone() else {
+                    let outcome = ToolOutcome::error("loops cannot be run here");
+                    return Ok(Some(CrewEvent::tool_finished(call, outcome)));
+                };
+                // The loop takes the workspace for itself.
+                self.lock = None;
+                self.place.holds(None);
+                let (outcome, cost) = run_loop(arguments, most.unwrap_or_default(), self.run_id()).await;
+                let root = PathBuf::from(&self.crew.run.config().workspace);
+                let site = Site::take(&self.services, self.run_id(), &root, self.stops.flag()).await?;
+                self.place.holds(Some(&site.lock));
+                self.lock = Some(site.lock);
+                return Ok(Some(CrewEvent::ToolFinished { call, outcome, cost, result: None }));
+            }
+            CrewEffect::AskPerson { question } => return self.ask_person(question, tasks).await,
+            CrewEffect::BeginAction { .. }
+            | CrewEffect::StopRunning
+            | CrewEffect::Tell(_)
+            | CrewEffect::Finish { .. } => {}
+        }
+        Ok(None)
+    }
+
+    /// Reserves money and asks a model.
+    async fn ask(
+        &self,
+        tasks: &mut JoinSet<Answer>,
+        frame: FrameId,
+        attempt: Attempt,
+        ask: ModelAsk,
+        most: Option<Money>,
+        kind: Kind,
+    ) -> Result<Option<CrewEvent>, Error> {
+        let (worker, mut cuts) = (self.worker.clone(), self.cut.subscribe());
+        let most = most.unwrap_or_default();
+        // Of a model without a price everything could be spent by one request.
+        let want = worker.estimate(&ask).unwrap_or(most).min(most);
+        let (day, cap) = ((self.services.now)().utc_date(), self.services.caps.daily_cost);
+        let reserve = Reserve { day, attempt, want, day_cap: cap, pool: None };
+        let reservation = self.services.store.reserve(self.crew.lease, reserve).await?;
+        let reserved = reservation.granted;
+        if reserved == Money::ZERO && want > Money::ZERO {
+            self.services.store.release(self.crew.lease, attempt).await?;
+            let spent = reservation.day.settled + reservation.day.reserved;
+            return Ok(Some(CrewEvent::BudgetRefused { frame, attempt, spent, cap }));
+        }
+        tasks.spawn(async move {
+            let asking = async {
+                match kind {
+                    Kind::Answer => worker.ask(frame, attempt, ask, reserved).await,
+                    Kind::Summary => worker.compact(frame, attempt, ask, reserved).await,
+                    Kind::Review => worker.review(attempt, ask, reserved).await,
+                }
+            };
+            let event = tokio::select! {
+                event = asking => event,
+                _ = cuts.wait_for(Option::is_some) => {
+                    let message = "stopped while the model was answering".to_owned();
+                    let trouble = Trouble { kind: TroubleKind::Unreachable, until: None, message, advice: None };
+                    CrewEvent::ModelFailed { frame, attempt, trouble, cost: reserved }
+                }
+            };
+            let amount = match &event {
+                CrewEvent::ModelAnswered { cost, .. }
+                | CrewEvent::ModelFailed { cost, .. }
+                | CrewEvent::Compacted { cost, .. }
+                | CrewEvent::Reviewed { cost, .. } => *cost,
+                _ => Money::ZERO,
+            };
+            (event, Some(Settlement { attempt, amount }))
+        });
+        Ok(None)
+    }
+
+    async fn record(&mut self, event: CrewEvent, settle: Option<Settlement>) -> Result<Vec<CrewEffect>, Error> {
+        let at = (self.services.now)();
+        let encoded = encode(at, &event)?;
+        let mut next = self.crew.run.clone();
+        let effects = next.step(at, event);
+        self.crew.commit(&self.services, encoded, next, Append { settle, ..Append::default() }).await?;
+        Ok(effects)
+    }
+
+    /// Ends what is under way, and writes down what it cost.
+    async fn drain(&mut self, tasks: &mut JoinSet<Answer>) -> Result<(), Error> {
+        self.cut.send_replace(Some(Cut::Requested));
+        while let Some(ended) = tasks.join_next().await {
+            if let Ok((event, settle)) = ended
+                && !matches!(event, CrewEvent::Decided { .. })
+            {
+                self.record(event, settle).await?;
+            }
+        }
+        self.cut.send_replace(None);
+        Ok(())
+    }
+}
+
+/// What a model is asked for.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Answer,
+    Summary,
+    Review,
+}
+
+async fn next_stop(stops: &mut Stops, requests: &mut Requests, services: &Services) -> Stop {
+    tokio::select! {
+        stop = stops.next() => stop,
+        stop = requests.next(services) => stop,
+    }
+}

@@ -1,0 +1,73 @@
+//! Hands work to another agent on this machine. It is judged by what it reports and leaves behind, in the same envelope.
+
+use std::sync::Arc;
+
+use ralph_agents::{AgentServices, AgentTask, Kind, Observed, StopSignal};
+use ralph_crew::{CallId, CrewEvent, FrameId, ToolOutcome, program_result};
+use ralph_engine::Conduct;
+use ralph_model::{Cost, Delegation, Millis, Money, Status};
+
+use super::place::Place;
+use crate::home::Home;
+use crate::open::blocking;
+
+/// How long such an agent may work.
+const TIMEOUT: Millis = Millis::secs(1800);
+
+impl Place {
+    pub(super) async fn run_agent(
+        self: &Arc<Self>,
+        call: CallId,
+        delegation: Delegation,
+        most: Money,
+        stop: StopSignal,
+    ) -> CrewEvent {
+        let before = Arc::clone(self);
+        let base = blocking(move || before.look(FrameId(call.0))).await.unwrap_or_default();
+        let observed = match self.observe(&delegation, call, most, stop.clone()).await {
+            Ok(observed) => observed,
+            Err(why) => return CrewEvent::tool_finished(call, ToolOutcome::error(why)),
+        };
+        let cost = match observed.cost {
+            Cost::Known { amount } => amount,
+            // What is not known is never taken for free.
+            Cost::Unknown => most,
+            Cost::Unmetered => Money::ZERO,
+        };
+        let unmet = self.unmet_or_unknown(FrameId(call.0), base, &delegation.expects, &observed.evidence, stop).await;
+        let conduct = if observed.opaque { Conduct::Opaque } else { Conduct::Acting };
+        let words = self.services.redactor.text(&observed.final_message).to_string();
+        let (result, text) =
+            program_result(&delegation, conduct, observed.evidence, words, observed.escalation, &unmet);
+        let summary = format!("{}: {}", delegation.target, result.status.shout().to_ascii_lowercase());
+        let success = result.status == Status::Success;
+        let outcome = ToolOutcome { success, text, summary, ..ToolOutcome::default() };
+        CrewEvent::ToolFinished { call, outcome, cost, result: Some(Box::new(result)) }
+    }
+
+    async fn observe(
+        &self,
+        delegation: &Delegation,
+        call: CallId,
+        most: Money,
+        stop: StopSignal,
+    ) -> Result<Observed, String> {
+        let spec = Kind::find(&delegation.target).and_then(Kind::ready_made_spec);
+        let spec = spec.ok_or_else(|| format!("no agent is called `{}`", delegation.target))?;
+        let name = format!("agent-{}", call.0);
+        let mut base = self.process_base(&self.root, &name, (self.services.agent_variables)(&spec));
+        Home::make_private(&base.scratch).map_err(|error| error.chain())?;
+        if let Some(sandbox) = &mut base.sandbox {
+            sandbox.writable.extend((self.services.settings)(&spec));
+        }
+        let services = AgentServices { supervisor: Arc::clone(&self.services.supervisor), base };
+        let agent = (self.services.build_agent)(&spec, services).map_err(|error| error.to_string())?;
+        let task = AgentTask {
+            prompt: ralph_crew::briefing(delegation),
+            delegation: delegation.clone(),
+            budget: Some(most),
+            timeout: TIMEOUT,
+        };
+        agent.run(&task, stop, &mut |_| {}).await.map_err(|error| error.to_string())
+    }
+}
