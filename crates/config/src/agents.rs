@@ -11,10 +11,10 @@ use super::layer::{NamedAgent, PriceTable, Whose};
 use super::resolve::{Origin, Source};
 use super::{Key, Layer};
 
-/// The order in which agents are looked for when nobody names one.
+/// The order in which agents are looked for when nobody names one. One that asks a paid service by itself is never taken unnamed.
 #[must_use]
 pub fn usual_order() -> Vec<&'static str> {
-    Kind::ready_made().map(|kind| kind.name).collect()
+    Kind::ready_made().map(|kind| kind.name).filter(|name| *name != AgentSpec::NATIVE).collect()
 }
 
 /// An agent that needs no configuration, by its name.

@@ -22,7 +22,8 @@ pub enum Readiness {
 /// # Errors
 /// When the user's file describes one that cannot be.
 pub fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
-    let known = usual_order().into_iter().filter(|name| !user.agents.contains_key(*name));
+    let known = usual_order().into_iter().chain([AgentSpec::NATIVE]);
+    let known = known.filter(|name| !user.agents.contains_key(*name));
     let mut specs: Vec<AgentSpec> = known.filter_map(ready_made).collect();
     for (name, agent) in &user.agents {
         specs.push(configured(name, agent.clone())?);
@@ -38,13 +39,8 @@ pub fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readiness) -> V
         Some(agent) => configured(name, agent.clone()).ok(),
         None => ready_made(name),
     };
-    // One that asks a paid service by itself is taken only where somebody names it.
-    let may_be_taken = |name: &String| user.agent_order.is_some() || name != AgentSpec::NATIVE;
-    let seen: Vec<(Readiness, String)> = order(user)
-        .into_iter()
-        .filter(may_be_taken)
-        .filter_map(|name| spec(&name).map(|spec| (readiness(&spec), name)))
-        .collect();
+    let seen: Vec<(Readiness, String)> =
+        order(user).into_iter().filter_map(|name| spec(&name).map(|spec| (readiness(&spec), name))).collect();
     let of = |wanted: Readiness| seen.iter().filter(move |(found, _)| *found == wanted).map(|(_, name)| name.clone());
     of(Readiness::Usable).chain(of(Readiness::NoLogin)).collect()
 }

@@ -151,7 +151,7 @@ impl Host {
         let has_key = |name: &str| self.variable(name).is_some_and(|value| !value.is_empty());
         let is_known = Provider::ALL.iter().any(|provider| has_key(provider.key_variable()));
         let has_own = || self.user_settings().is_ok_and(|user| !user.models.is_empty());
-        if is_known || has_own() { Readiness::Usable } else { Readiness::NoLogin }
+        if is_known || has_own() { Readiness::Usable } else { Readiness::Missing }
     }
 
     /// Programs on this machine that work can be handed to.

@@ -8,14 +8,15 @@ use ralph_model::Money;
 /// The arguments of `ralph crew`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  ralph crew \"Add rate limiting to the API, test it, and tell the team\" --max-cost 2
-  ralph crew \"Which tests are slow?\" --max-cost 0.50 --model openai:gpt-5.5 --json
+  ralph crew \"Add rate limiting to the API, test it, tell the team\" --max-cost 2
+  ralph crew \"Which tests are slow?\" --max-cost 0.50 --json
   ralph crew --max-cost 5
 
-Models: anthropic:MODEL (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL), openai:MODEL and
-openai-chat:MODEL (OPENAI_API_KEY, OPENAI_BASE_URL), or the NAME of a [models.NAME]
-in your configuration. Exit codes as those of `ralph run`; 18 where a question or an
-approval is pending and no terminal can ask it: `ralph resume` continues.")]
+Models: anthropic:MODEL (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL), openai:MODEL
+and openai-chat:MODEL (OPENAI_API_KEY, OPENAI_BASE_URL), or the NAME of a
+[models.NAME] in your configuration. Exit codes as those of a loop; 18 where a
+question or an approval is pending and no terminal can ask it: resume the crew
+later.")]
 pub(crate) struct CrewArgs {
     /// What the crew should do; without it a conversation opens
     #[arg(value_name = "REQUEST")]
