@@ -140,6 +140,7 @@ impl Host {
             ask: models.asking(),
             model_name: models.priced(),
             extend_tools: self.extend_tools(user, Some(database.board.clone()))?,
+            mcp_servers: self.mcp_servers(user)?,
             person: edges.person,
             run_loop: Some(self.run_loop(database.clone(), root.to_owned())),
             tell: edges.tell,

@@ -37,13 +37,21 @@ pub struct Supervisor {
     redactor: Arc<Redactor>,
     /// The reaper of the next run, started while this one is under way: a program does not wait for it then.
     spare: Arc<Mutex<Option<Reaper>>>,
+    /// Whether one is started.
+    has_spare: bool,
 }
 
 impl Supervisor {
     /// Runs programs under this reaper and takes these secrets out of what they print.
     #[must_use]
     pub fn new(reaper: ReaperProgram, redactor: Arc<Redactor>) -> Self {
-        Self { reaper, redactor, spare: Arc::default() }
+        Self { reaper, redactor, spare: Arc::default(), has_spare: true }
+    }
+
+    /// Starts no reaper ahead: for a process that runs one program and ends.
+    #[must_use]
+    pub fn without_spare(self) -> Self {
+        Self { has_spare: false, ..self }
     }
 
     /// What it takes secrets out with, for whoever reads more out of an output than stands there.
@@ -63,7 +71,7 @@ impl Supervisor {
 
     /// Starts the next reaper on another thread: whoever starts a process stands still until it has begun.
     fn prepare_spare(&self, stage: NextStage) {
-        if self.spare().is_some() {
+        if !self.has_spare || self.spare().is_some() {
             return;
         }
         let supervisor = self.clone();

@@ -17,6 +17,7 @@ use ralph_engine::{Machine as _, Stop};
 use ralph_model::{Attempt, Money, RunId, RunKind, Trouble, TroubleKind};
 use ralph_process::Stop as Cut;
 use ralph_store::{Append, BoardHandle, NewRun, Reserve, RunStatus, RunSummary, Settlement, StoreHandle};
+use ralph_tools::McpServer;
 use ralph_workspace::{Lock, Repository};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -49,6 +50,8 @@ pub struct CrewParts {
     pub model_name: ModelName,
     /// Adds tools.
     pub extend_tools: ExtendTools,
+    /// Servers of more tools.
+    pub mcp_servers: Vec<McpServer>,
     /// Somebody who can be asked right now.
     pub person: Option<AskPerson>,
     /// Runs a loop.
@@ -195,7 +198,7 @@ async fn take(
 ) -> Result<(Arc<Place>, Lock), Error> {
     let Site { lock, workspace, repository } = Site::take(services, id, root, stops.flag()).await?;
     let folders = repository.as_ref().map(Repository::folders).unwrap_or_default();
-    let place = Place::new(services.clone(), parts, id, root.to_owned(), workspace, repository, folders, &lock)?;
+    let place = Place::new(services.clone(), parts, id, root.to_owned(), workspace, repository, folders, &lock).await?;
     Ok((Arc::new(place), lock))
 }
 
@@ -229,6 +232,12 @@ impl OpenedCrew {
     #[must_use]
     pub const fn run_id(&self) -> RunId {
         self.crew.lease.run
+    }
+
+    /// What was wrong with servers of tools, so that they are not used.
+    #[must_use]
+    pub fn problems(&self) -> Vec<String> {
+        self.place.problems()
     }
 
     /// What the crew has to show for itself so far.
@@ -342,11 +351,11 @@ impl OpenedCrew {
                 };
                 // The loop takes the workspace for itself.
                 self.lock = None;
-                self.place.holds(None);
+                self.place.holds(None).await;
                 let (outcome, cost) = run_loop(arguments, most.unwrap_or_default(), self.run_id()).await;
                 let root = PathBuf::from(&self.crew.run.config().workspace);
                 let site = Site::take(&self.services, self.run_id(), &root, self.stops.flag()).await?;
-                self.place.holds(Some(&site.lock));
+                self.place.holds(Some(&site.lock)).await;
                 self.lock = Some(site.lock);
                 return Ok(Some(CrewEvent::ToolFinished { call, outcome, cost, result: None }));
             }

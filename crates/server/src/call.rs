@@ -108,6 +108,10 @@ impl Call {
             Some(Role::Task { epoch, .. }) => Some(*epoch),
             _ => None,
         };
+        if own.is_some() && epoch.is_some() && epoch != own {
+            // An agent whose worker lost the task, and which guesses the lease of the next one.
+            return Err(Problem::new(403, "forbidden", "this token is for another lease").in_field("epoch").into());
+        }
         let epoch =
             epoch.or(own).ok_or_else(|| Problem::invalid("epoch", "epoch is required: send that of the lease"))?;
         if epoch > i64::MAX.unsigned_abs() {

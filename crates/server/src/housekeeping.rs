@@ -49,8 +49,10 @@ async fn tick(app: &App, count: u32) -> Result<()> {
         app.board().forget_events(before).await?;
         app.board().forget_parts(before).await?;
     }
+    // One that cannot create its task does not keep the others from theirs.
+    let mut outcome = Ok(());
     for schedule in app.board().schedules().await? {
-        fire(app, &schedule, app.now()).await?;
+        outcome = outcome.and(fire(app, &schedule, app.now()).await);
     }
     if let Some(notifier) = app.options.notifier.clone().filter(|_| count.is_multiple_of(LEASES)) {
         // Beside the clock: a mail server that hangs keeps no lease from expiring.
@@ -62,7 +64,7 @@ async fn tick(app: &App, count: u32) -> Result<()> {
             }
         });
     }
-    Ok(())
+    outcome
 }
 
 /// Creates the task of a schedule that is due. Times that passed while no server ran create one task, not many.

@@ -248,7 +248,7 @@ impl Tools {
         let reminder = Reminder { id: id_of(&context.key), message, due_at, created_at: now };
         self.service.board.put_reminder(&reminder).await.map_err(failed)?;
         let summary = format!("reminder at {}: {}", shown(due_at), first_line(&reminder.message));
-        let next = "it is sent then while a server runs, else with the next run of Ralph";
+        let next = "it is sent when it is due, or as soon as a server runs again";
         Ok(Outcome::noted(summary).with_id(reminder.id, next))
     }
 }

@@ -43,6 +43,9 @@ pub(crate) async fn run(args: CrewArgs, around: &Host, screen: &mut Screen<'_>) 
     let (stopper, stops) = stops();
     let listening = tokio::spawn(listen(stopper));
     let opened = around.start_crew(request, &database, terminal.edges(), stops).await?;
+    for problem in opened.problems() {
+        screen.say(&format!("warning: {problem}"))?;
+    }
     let result = match args.request {
         Some(_) => one_turn(opened).await,
         None => terminal.converse(opened).await,
@@ -72,6 +75,9 @@ pub(crate) async fn resume(
     let listening = tokio::spawn(listen(stopper));
     let limits = CrewLimits { max_cost: args.max_cost, max_rounds: args.max_iterations };
     let opened = around.resume_crew(entry.id, limits, &database, terminal.edges(), stops).await?;
+    for problem in opened.problems() {
+        screen.say(&format!("warning: {problem}"))?;
+    }
     let result = one_turn(opened).await;
     listening.abort();
     let code = tell(&result?, args.screen.json, &terminal, screen)?;

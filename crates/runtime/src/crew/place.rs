@@ -14,7 +14,7 @@ use ralph_checks::{Checker, Observed, Request};
 use ralph_crew::{Base, CallTool, CrewEvent, FrameId, ToolEffect, ToolOutcome, ToolRun, ToolSpec, Unmet};
 use ralph_model::{Expectation, Millis, RunId, ToolEvidence, TreeHash};
 use ralph_process::{Network, Sandbox};
-use ralph_tools::{Call, Tools};
+use ralph_tools::{Call, McpServer, Tools};
 use ralph_workspace::repository::CommitId;
 use ralph_workspace::{Lock, Options, Repository, StopFlag, Workspace};
 
@@ -41,13 +41,17 @@ pub(super) struct Place {
     hold: Mutex<Vec<Arc<OwnedFd>>>,
     extend: ExtendTools,
     specs: Arc<Vec<ToolSpec>>,
-    tools: Mutex<HashMap<PathBuf, Arc<Tools>>>,
+    /// One set of tools for each folder. Servers of tools are connected with the first call in it.
+    tools: tokio::sync::Mutex<HashMap<PathBuf, Arc<Tools>>>,
+    servers: Vec<McpServer>,
+    /// What was wrong with servers that could not be used.
+    problems: Mutex<Vec<String>>,
     pub(super) folder: LoopFolder,
 }
 
 impl Place {
     #[expect(clippy::too_many_arguments, reason = "the parts of a workspace that was just taken")]
-    pub(super) fn new(
+    pub(super) async fn new(
         services: Services,
         parts: &CrewParts,
         id: RunId,
@@ -69,12 +73,18 @@ impl Place {
             hold: Mutex::new(lock.descriptors()),
             extend: Arc::clone(&parts.extend_tools),
             specs: Arc::default(),
-            tools: Mutex::default(),
+            tools: tokio::sync::Mutex::default(),
+            servers: parts.mcp_servers.clone(),
+            problems: Mutex::default(),
             folder,
         };
-        let tools = place.tools(&place.root).map_err(Error::file(&place.root))?;
+        let tools = place.tools(&place.root).await.map_err(Error::file(&place.root))?;
         place.specs = Arc::new(tools.specs().iter().map(ToolSpec::from).collect());
         Ok(place)
+    }
+
+    pub(super) fn problems(&self) -> Vec<String> {
+        std::mem::take(&mut *guard(&self.problems))
     }
 
     pub(super) fn specs(&self) -> Arc<Vec<ToolSpec>> {
@@ -87,9 +97,9 @@ impl Place {
     }
 
     /// Lets go of the workspace, or takes it again.
-    pub(super) fn holds(&self, lock: Option<&Lock>) {
+    pub(super) async fn holds(&self, lock: Option<&Lock>) {
         *guard(&self.hold) = lock.map(Lock::descriptors).unwrap_or_default();
-        guard(&self.tools).clear();
+        self.tools.lock().await.clear();
     }
 
     /// Calls tools, each in the folder of its agent.
@@ -99,7 +109,7 @@ impl Place {
             let (place, stop) = (Arc::clone(&place), stop.clone());
             Box::pin(async move {
                 let folder = run.folder.as_ref().map_or_else(|| place.root.clone(), PathBuf::from);
-                let tools = match place.tools(&folder) {
+                let tools = match place.tools(&folder).await {
                     Ok(tools) => tools,
                     Err(error) => return ToolOutcome::error(format!("{}: {error}", folder.display())),
                 };
@@ -109,14 +119,17 @@ impl Place {
         })
     }
 
-    fn tools(&self, folder: &Path) -> std::io::Result<Arc<Tools>> {
-        let mut all = guard(&self.tools);
+    async fn tools(&self, folder: &Path) -> std::io::Result<Arc<Tools>> {
+        let mut all = self.tools.lock().await;
         if let Some(tools) = all.get(folder) {
             return Ok(Arc::clone(tools));
         }
         let supervisor = Arc::clone(&self.services.supervisor);
         let services = AgentServices { supervisor, base: self.process_base(folder, "tools", Vec::new()) };
-        let tools = Arc::new(Tools::new((self.extend)(ralph_tools::Services::new(&services)))?);
+        let mut tools = Tools::new((self.extend)(ralph_tools::Services::new(&services)))?;
+        let problems = tools.connect(self.servers.clone()).await;
+        guard(&self.problems).extend(problems);
+        let tools = Arc::new(tools);
         all.insert(folder.to_owned(), Arc::clone(&tools));
         Ok(tools)
     }

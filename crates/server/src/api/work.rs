@@ -20,6 +20,8 @@ use crate::token::Secret;
 
 /// How often a waiting worker looks although nothing was announced: leases of dead workers expire silently.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// The waits between the tries to record the token of a task.
+const TOKEN_DELAYS: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(500), Duration::from_secs(2)];
 const MAX_MESSAGE: usize = 4096;
 const MAX_OUTPUT: usize = 65_536;
 
@@ -98,10 +100,30 @@ async fn claimed(app: &App, claim: &Claim) -> Result<Option<Work>, Refusal> {
         role: Role::Task { task_id: task.id, epoch: lease.epoch.0 },
         created_at: claim.at,
     };
-    app.board().add_token(&token, &secret.hash()).await?;
+    add_token(app, &token, &secret, lease).await?;
     app.counters.claimed();
     let lease = LeaseView { id: task.id, epoch: lease.epoch.0, expires_at };
     Ok(Some(Work { task, lease, token: secret.reveal().to_owned() }))
+}
+
+/// Records the token of a task that was claimed. A database that is away for a moment must not leave a lease that no worker knows
+/// of: when it expires it counts as the death of a worker.
+async fn add_token(app: &App, token: &Token, secret: &Secret, lease: TaskLease) -> Result<(), Refusal> {
+    let mut delays = TOKEN_DELAYS.iter();
+    loop {
+        let error = match app.board().add_token(token, &secret.hash()).await {
+            // Its name is that of this lease: an earlier try was stored.
+            Ok(()) | Err(ralph_store::Error::EntryConflict { .. }) => return Ok(()),
+            Err(error) => error,
+        };
+        match delays.next() {
+            Some(delay) => tokio::time::sleep(*delay).await,
+            None => {
+                let _ = app.board().release_task(lease, app.now()).await;
+                return Err(error.into());
+            }
+        }
+    }
 }
 
 fn lease_span(seconds: u32) -> Result<Millis, Refusal> {

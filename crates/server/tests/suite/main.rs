@@ -71,6 +71,7 @@ scenarios![
     people::an_approval_is_asked_answered_and_kept,
     people::an_approval_expires,
     people::a_schedule_creates_tasks,
+    people::a_schedule_that_cannot_create_its_task_keeps_no_other_from_it,
     people::schedules_are_checked,
     people::figures_are_shown,
     people::loops_are_listed,

@@ -72,6 +72,20 @@ pub async fn a_schedule_creates_tasks(server: Running) {
     assert_eq!(server.ask("GET", "/api/schedules", None).await.json()["schedules"], json!([]));
 }
 
+pub async fn a_schedule_that_cannot_create_its_task_keeps_no_other_from_it(server: Running) {
+    let mut broken = new_task();
+    broken["dependsOn"] = json!([Uuid::now_v7()]);
+    for (name, task) in [("a", broken), ("b", new_task())] {
+        let request = json!({"name": name, "cron": "* * * * * *", "timeZone": "UTC", "task": task});
+        assert_eq!(server.ask("POST", "/api/schedules", Some(&request)).await.status, 201);
+    }
+    let begun = Instant::now();
+    while server.ask("GET", "/api/tasks", None).await.json()["tasks"].as_array().unwrap().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the second schedule creates nothing");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 pub async fn schedules_are_checked(server: Running) {
     let with = |field: &str, value: Value| {
         let mut request = json!({"name": "nightly", "cron": "0 3 * * *", "timeZone": "UTC", "task": new_task()});

@@ -69,6 +69,14 @@ pub async fn stale_leases_change_nothing(server: Running) {
     }
     let missing = server.ask("POST", &format!("/api/tasks/{id}/progress"), Some(&json!({}))).await;
     missing.refuses(422, Some("epoch"));
+    // The agent inside a worker has the lease of its token, and cannot name that of the next worker.
+    for other in [stale, second.lease.epoch + 1] {
+        for what in ["progress", "complete"] {
+            let body = json!({ "epoch": other });
+            let reply = server.ask_as(&second.token, "POST", &format!("/api/tasks/{id}/{what}"), Some(&body)).await;
+            reply.refuses(403, Some("epoch"));
+        }
+    }
     assert_eq!(client.task(created.id).await.unwrap(), before);
 }
 
