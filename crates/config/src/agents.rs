@@ -11,7 +11,7 @@ use super::layer::{NamedAgent, PriceTable, Whose};
 use super::resolve::{Origin, Source};
 use super::{Key, Layer};
 
-/// The order in which agents are looked for when nobody names one. One that asks a paid service by itself is never taken unnamed.
+/// The order in which agents are looked for when none is named. One that asks a paid service by itself is never taken unnamed.
 #[must_use]
 pub fn usual_order() -> Vec<&'static str> {
     Kind::ready_made().map(|kind| kind.name).filter(|name| *name != AgentSpec::NATIVE).collect()

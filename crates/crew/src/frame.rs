@@ -203,7 +203,7 @@ fn findings(content: &str) -> Option<ScoutFindings> {
     serde_json::from_str(content.get(start..=end)?).ok()
 }
 
-/// What an agent is told to do.
+/// The instructions of an agent.
 #[must_use]
 pub fn briefing(delegation: &Delegation) -> String {
     let list = |title: &str, items: &[String]| match items {

@@ -1,7 +1,7 @@
 //! The crew: a coordinating model hands parts of a request to other agents and judges each result by evidence.
 //!
 //! [`Crew`] decides and does nothing: events go in, effects come out, and the same events give the same crew. [`Worker`] asks models
-//! and calls tools for it. Whoever drives a crew writes each event down before it steps.
+//! and calls tools for it. The driver of a crew records each event before the crew steps.
 
 mod agent_file;
 mod conversation;

@@ -126,7 +126,7 @@ impl NativeAgent {
     }
 
     fn worker(&self, tools: &Arc<Tools>, tell: mpsc::UnboundedSender<StreamEvent>, stop: StopSignal) -> Worker {
-        // Nobody can be asked in a loop: what reaches further is not offered.
+        // A loop has no person to ask: what reaches further is not offered.
         let specs =
             tools.specs().iter().map(ToolSpec::from).filter(|spec| spec.effect != ToolEffect::Outward).collect();
         let tools = Arc::clone(tools);
@@ -196,7 +196,7 @@ impl NativeAgent {
         }
         let cost = match self.native.unmetered {
             true => Cost::Unmetered,
-            // A request that was cut short has cost something that nobody counted.
+            // A request that was cut short has a cost that is not known.
             false if is_open => Cost::Unknown,
             false => Cost::Known { amount: crew.spent() },
         };

@@ -1,4 +1,4 @@
-//! What those who watch a crew are told.
+//! What observers of a crew see.
 
 use ralph_model::{Delegation, Status};
 use serde::Serialize;

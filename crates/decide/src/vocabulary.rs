@@ -114,7 +114,7 @@ impl Vocabulary {
         if self.knows(word) || word.chars().any(|c| c.is_ascii_digit()) {
             return word.to_owned();
         }
-        // Grammar and words without a subject are too short to be told from honest ones.
+        // Grammar and words without a subject are too short to be distinguished from correct ones.
         let is_worth =
             |entry: &&Entry| !matches!(entry.category, Category::Stop | Category::Generic | Category::Polite);
         let entries = self.entries.iter().filter(is_worth);

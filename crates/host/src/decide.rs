@@ -1,5 +1,5 @@
 //! Decides whether a request is work for a loop here: what the project and the configuration add to the words of the request.
-//! Starts nothing and asks nobody.
+//! Starts nothing and asks no one.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use ralph_store::StoreHandle;
 
 use crate::{Error, Host, database};
 
-/// The limits of a loop where nobody set any: the same that `ralph init` writes.
+/// The limits of a loop where none are set: the same that `ralph init` writes.
 const MAX_ITERATIONS: u32 = 10;
 const MAX_COST: Money = Money::from_micros(5_000_000);
 
@@ -80,7 +80,7 @@ impl Host {
         let (max_iterations, max_cost) = layers.limits();
         let max_iterations = if decision.is_loop { max_iterations.unwrap_or(MAX_ITERATIONS) } else { 1 };
         let max_cost = max_cost.unwrap_or_else(|| MAX_COST.min(ralph_config::caps(&user).loop_cost));
-        // An answer or a text is verified by whoever reads it.
+        // An answer or a text is verified by its reader.
         let is_checked = decision.is_loop || !decision.task_type.is_text_only();
         let commands = verification.filter(|_| is_checked).map(|(commands, _)| OneOrMore(commands));
         let settings = Layer {

@@ -224,7 +224,7 @@ impl Host {
         let mut secrets = environment::choose(self.input.variables.iter().cloned(), &[]).secrets;
         secrets.extend(environment::secrets(self.written_variables()));
         secrets.extend(environment::secrets(self.for_agents.variables.clone()));
-        // Whoever knows the address of a webhook can write there.
+        // Anyone who knows the address of a webhook can write there.
         let webhook = self.user_settings().ok().and_then(|user| user.notify.webhook);
         secrets.extend(webhook.map(|url| ("notify.webhook".to_owned(), url)));
         let password = database::url(&self.dirs).ok().flatten().and_then(|url| database::password(&url));

@@ -133,7 +133,7 @@ impl Http {
             request = request.header(name, value);
         }
         let request = request.body(Full::new(call.body)).map_err(|error| Error::Request(error.to_string()))?;
-        // An address that is written as one is looked up by nobody.
+        // An address that is written as one needs no lookup.
         let host = request.uri().host().unwrap_or_default().trim_matches(['[', ']']);
         if let (Some(guard), Ok(address)) = (self.guard, host.parse())
             && !guard(address)

@@ -107,7 +107,7 @@ impl Installer {
             Some(record) if hash(text.as_bytes()) == record.after => record.before,
             Some(record) => {
                 let rest = record.content.removed(&text, record.before.as_deref());
-                // What nobody else wrote anything into goes as it came.
+                // A file that holds only what was added is removed.
                 rest.map(|rest| rest.filter(|rest| record.before.is_some() || !is_empty(rest)))
                     .map_err(|refusal| refused(&path, refusal))?
             }

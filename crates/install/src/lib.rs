@@ -6,7 +6,7 @@
 //!        record + file as it is     ──► the file as it was, or a refusal
 //! ```
 //!
-//! A file that nobody changed since gets the bytes back that it had. In one that somebody changed only what is ours is removed,
+//! A file that has not changed since gets the bytes back that it had. In one that somebody changed only what is ours is removed,
 //! and only where it is still as it was written.
 
 mod apply;

@@ -27,7 +27,7 @@ pub struct Settings {
     pub desktop: Option<Desktop>,
 }
 
-/// What people are told.
+/// A message for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// A few words.
@@ -59,7 +59,7 @@ impl fmt::Display for Channel {
     }
 }
 
-/// Why nobody was notified.
+/// Why a notification failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The settings cannot work.

@@ -258,7 +258,7 @@ impl OpenedCrew {
         self.turn().await
     }
 
-    /// Runs the crew until it answered, was ended, or waits for a person whom nobody can ask here.
+    /// Runs the crew until it answered, was ended, or waits for a person who cannot be asked here.
     ///
     /// # Errors
     /// When the journal can no longer be written; the crew can be resumed.

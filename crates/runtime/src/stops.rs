@@ -43,7 +43,7 @@ impl Stops {
         self.flag.clone()
     }
 
-    /// Forgets requests that nobody took.
+    /// Forgets requests that were not taken.
     pub(crate) fn clear(&mut self) {
         while self.queue.try_recv().is_ok() {}
     }

@@ -218,7 +218,7 @@ impl Program {
                 buffer.push_str(piece);
                 while let Some(end) = buffer.find('\n') {
                     let line: String = buffer.drain(..=end).collect();
-                    // Nobody waits for it any more.
+                    // The caller no longer waits for it.
                     let _ = sender.send(line);
                 }
                 if buffer.len() > MAX_MESSAGE {

@@ -71,7 +71,7 @@ pub(crate) async fn run(args: DoArgs, around: &Host, screen: &mut Screen<'_>) ->
 async fn approve(folder: &Path, around: &Host) -> anyhow::Result<()> {
     let file = RepositoryFile::read(folder)?;
     let Some(question) = file.and_then(|file| Question::about_file(&file, folder)) else { return Ok(()) };
-    // A store that cannot be opened is told of later.
+    // A store that cannot be opened is reported later.
     let Ok(store) = around.store().await else { return Ok(()) };
     let mut ask = ask_at_terminal;
     question.ensure(&store, &mut Asking::Person(&mut ask), now()).await.map_err(ralph_host::Error::from)?;

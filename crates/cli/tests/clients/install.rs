@@ -96,7 +96,7 @@ fn with_plugin(place: &Place, prompt: &str) -> Ended {
     Ended::of(start(place, &place.workspace(), "claude", &words)).ok()
 }
 
-/// What the client was told to call.
+/// What the client has to call.
 fn loop_arguments() -> Value {
     json!({ "objective": "Mend sum", "verification_command": "node --test", "max_iterations": 5, "max_cost_usd": 5.0 })
 }
@@ -108,7 +108,7 @@ fn is_verified(place: &Place, iterations: u64) {
     assert_eq!(run["counted"], iterations, "{run:#}");
 }
 
-/// What the model was told first.
+/// The first prompt of the model.
 fn first_prompt(place: &Place) -> String {
     place.model.main_requests().first().map(|request| request.user.clone()).unwrap_or_default()
 }

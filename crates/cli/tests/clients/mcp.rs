@@ -141,7 +141,7 @@ const fn tool_name(client: Client) -> &'static str {
     }
 }
 
-/// Nobody configured the tools: the worker gives them to its agent. Without the claim the task would fail.
+/// The tools are not configured: the worker gives them to its agent. Without the claim the task would fail.
 fn worker_completes(client: Client) {
     let place = Place::new(client, script([Reply::say("Nothing is asked here.")]));
     let server = Server::start(&place.user, &place.workspace());

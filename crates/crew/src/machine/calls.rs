@@ -167,7 +167,7 @@ impl Crew {
 
     /// An outward action is written down before it begins.
     pub(super) fn begin_action(&mut self, call: CallId) -> Vec<CrewEffect> {
-        // Unique within the run, and the same after a crash; whoever acts puts the run before it.
+        // Unique within the run, and the same after a crash; the driver puts the run before it.
         let key = format!("call-{}", call.0);
         self.set(call, CallState::Beginning { key: key.clone() });
         vec![CrewEffect::BeginAction { call, key }]

@@ -86,7 +86,7 @@ impl Crew {
         self.ask(id)
     }
 
-    /// An agent came to its end: looks at what it left behind where that was asked for, then tells whoever waits.
+    /// An agent came to its end: looks at what it left behind where that was asked for, then gives the result to the caller.
     pub(super) fn finish_frame(&mut self, id: FrameId, ending: Ending) -> Vec<CrewEffect> {
         if id == FrameId::ROOT {
             return self.answer(ending);

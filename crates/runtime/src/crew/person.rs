@@ -38,7 +38,7 @@ fn decision(approval: &Approval) -> Option<Decision> {
 }
 
 impl OpenedCrew {
-    /// Asks a person. Where nobody can be asked here, the question waits in the store.
+    /// Asks a person. Where no one can be asked here, the question waits in the store.
     pub(super) async fn ask_person(
         &self,
         question: Question,
@@ -117,7 +117,7 @@ async fn read(board: &BoardHandle, id: &str, now: Timestamp) -> Option<Decision>
     decision(&board.approval(id, now).await.ok()?)
 }
 
-/// Writes down what was decided here, so that nobody is asked elsewhere.
+/// Writes down what was decided here, so that no one is asked elsewhere.
 async fn note(board: &BoardHandle, id: &str, decision: &Decision, now: Timestamp) {
     let (status, comment) = match decision {
         Decision::Approved { comment } => (ApprovalStatus::Approved, comment.as_deref()),

@@ -256,7 +256,7 @@ impl WorkspaceState {
     }
 }
 
-/// Nobody can look for what is changed: it is something else every time.
+/// Code cannot look for what is changed: it is something else every time.
 fn seed() -> u64 {
     let (high, low) = uuid::Uuid::new_v4().as_u64_pair();
     high ^ low

@@ -77,7 +77,7 @@ async fn e_mails_are_sent_with_a_message_id_of_their_key() {
 async fn a_channel_that_fails_does_not_keep_the_others() {
     let receiver = Receiver::start(|_, _| ("200 OK".to_owned(), b"ok".to_vec())).await;
     let webhook = Some(Webhook { url: receiver.url("/") });
-    // Nobody listens on port 1.
+    // Nothing listens on port 1.
     let lab = lab(Settings { webhook, email: Some(email(1, &["me@example.com"])), desktop: None });
     let sent = lab.done("notify_user", json!({"message": "done"})).await;
     assert_eq!(sent.summary, "notified the user by webhook");

@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStdout, Command};
 /// What a receiver was sent: the request line and headers, and the body.
 pub(crate) type Requests = Arc<Mutex<Vec<(String, String)>>>;
 
-/// Answers every request as it is told to for its path, and keeps what it was sent.
+/// Answers every request as configured for its path, and keeps what it was sent.
 pub(crate) struct Receiver {
     pub(crate) port: u16,
     pub(crate) requests: Requests,

@@ -41,7 +41,7 @@ impl Terminal {
         let tell = move |told: StreamEvent| {
             let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             let mut err = std::io::stderr().lock();
-            // Whoever closed the screen does not want to know.
+            // A closed screen is no error.
             let _ = match told {
                 StreamEvent::Delta { .. } if as_json => Ok(()),
                 told if as_json => writeln!(err, "{}", crate::screen::escaped(&as_value(&told).to_string())),
@@ -105,7 +105,7 @@ fn eprint_all(text: &str) {
     let _ = write!(std::io::stderr().lock(), "{}", sanitize(text));
 }
 
-/// Reads one line on a thread of its own, so that the crew goes on meanwhile; none at the end of the input.
+/// Reads one line on a thread of its own, so that the crew continues meanwhile; none at the end of the input.
 async fn read_line(prompt: &str) -> Option<String> {
     eprint_all(prompt);
     let read = tokio::task::spawn_blocking(|| {

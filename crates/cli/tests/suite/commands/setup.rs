@@ -293,7 +293,7 @@ fn ralph_is_added_to_a_client_and_removed_again() {
     std::fs::write(&settings, "{\"a\": ").unwrap();
     let refused = user.ralph(repo.path(), ["install", "claude", "--yes"]).with_code(2).stderr;
     assert!(refused.contains("not valid JSON") && refused.contains("nothing was changed"), "{refused}");
-    // What an agent of a session is told to do when it shall not do the work itself.
+    // The instructions for the agent of a session that does not do the work itself.
     let words = ["session", "start", "Fix the sum", "--max", "3", "--criteria", "true", "--fresh", "--json"];
     let call = user.ralph(repo.path(), words).ok().json();
     assert_eq!((&call["objective"], &call["max_iterations"]), (&"Fix the sum".into(), &3.into()), "{call}");
