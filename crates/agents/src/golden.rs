@@ -46,6 +46,7 @@ pub(crate) fn base(directory: &Path, environment: &[(&str, &str)]) -> ProcessBas
         prices: Arc::default(),
         prohibited: Prohibited::default(),
         mcp_server: None,
+        counted: Arc::default(),
         now: || NOW,
     }
 }

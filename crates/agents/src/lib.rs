@@ -30,6 +30,7 @@ mod refusals;
 mod registry;
 mod report_file;
 mod request;
+mod routes;
 mod session;
 mod stream;
 mod text;
@@ -50,6 +51,7 @@ pub use readable::Readable;
 pub use registry::{Kind, Needs, build, foreign_code};
 pub use report_file::{ReportFile, read_report, redact_report};
 pub use request::{AgentServices, Error, Matcher, Observed, ProcessBase, Prohibited};
+pub use routes::{Route, Service, route};
 pub use session::{Offsets, SessionRecords, observe_turn};
 pub use trouble::{classify, reset_time};
 
@@ -84,6 +86,7 @@ pub fn command_line(spec: &AgentSpec) -> Result<String, Error> {
         prices: Arc::default(),
         prohibited: Prohibited::default(),
         mcp_server: None,
+        counted: Arc::default(),
         now: || Timestamp(0),
     };
     let invocation = invoke(spec, program, &Request { prompt: "", budget: None, timeout: Millis(0), base })?;

@@ -12,7 +12,7 @@ mod log;
 mod parser;
 mod patience;
 mod plugins;
-mod settings;
+pub(crate) mod settings;
 
 use invocation::{environment, invocation};
 pub(crate) use kind::KIND;

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fmt, io};
 
 use ralph_model::{Cost, Ended, Fault, Millis, Money, PriceList, Timestamp, ToolEvidence, Trouble, Usage};
@@ -49,6 +50,8 @@ pub struct ProcessBase {
     pub prohibited: Prohibited,
     /// Tools that it is given, where its kind takes any.
     pub mcp_server: Option<McpServer>,
+    /// Whether the run's requests are counted on their way to the service. What the program says about money does not matter then.
+    pub counted: Arc<AtomicBool>,
     /// The time now.
     pub now: fn() -> Timestamp,
 }
@@ -98,6 +101,12 @@ impl ProcessBase {
     #[must_use]
     pub fn is_confined(&self) -> bool {
         self.sandbox.as_ref().is_some_and(|sandbox| !matches!(sandbox.level.files, Files::Open { .. }))
+    }
+
+    /// Whether money is counted elsewhere than in what the program reports.
+    #[must_use]
+    pub fn is_counted(&self) -> bool {
+        self.counted.load(Ordering::Relaxed)
     }
 
     /// A variable of the agent's environment.

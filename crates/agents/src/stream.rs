@@ -1,6 +1,7 @@
 //! Runs a program that tells what it does line by line, and ends it when its money is spent or nothing can come of it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ralph_model::{AgentSpec, Cost, Ended, FaultKind, Millis, Money};
@@ -34,6 +35,7 @@ pub(crate) async fn run(
         .prompted(request.prompt.len())
         .confined(request.base.is_confined());
     let (idle, budget, now) = (request.base.idle, request.budget, request.base.now);
+    let counted = Arc::clone(&request.base.counted);
     let environment = merged(request.base.environment.clone(), environment);
     let spec = request.into_spec(program, environment, stdin, pieces);
     let (ended_by, stops) = watch::channel(*stop.borrow());
@@ -47,6 +49,7 @@ pub(crate) async fn run(
         last: Instant::now(),
         idle,
         budget,
+        counted,
         now,
         cost_told: None,
         observe,
@@ -88,6 +91,8 @@ struct Reading<'a> {
     last: Instant,
     idle: Option<Millis>,
     budget: Option<Money>,
+    /// Money is counted elsewhere.
+    counted: Arc<AtomicBool>,
     now: fn() -> ralph_model::Timestamp,
     /// When the last usage was passed on.
     cost_told: Option<Instant>,
@@ -155,15 +160,16 @@ impl Reading<'_> {
 
     /// Why the run should end now, if it should.
     fn wanted(&mut self) -> Option<Stop> {
+        let budget = self.budget.filter(|_| !self.counted.load(Ordering::Relaxed));
         // With a budget and without a price nobody could stop it in time; sooner where nobody else will tell the cost.
         let Capabilities { reports_cost, reports_usage_while_working: reports_usage, .. } = self.capabilities;
-        if self.budget.is_some() && reports_cost != ReportsCost::Always {
+        if budget.is_some() && reports_cost != ReportsCost::Always {
             let named = if reports_cost == ReportsCost::Never { self.transcript.unpriced_model() } else { None };
             if let Some(model) = named.or_else(|| self.transcript.blind()) {
                 self.transcript.has_no_price(&model);
             }
         }
-        if self.budget.is_some() {
+        if budget.is_some() {
             let unseen = "it works but reports no usage";
             let why = self
                 .transcript
@@ -173,7 +179,7 @@ impl Reading<'_> {
                 self.transcript.cannot_be_watched(why);
             }
         }
-        if self.budget.is_some_and(|budget| self.transcript.spent() >= budget) {
+        if budget.is_some_and(|budget| self.transcript.spent() >= budget) {
             return Some(Stop::BudgetSpent);
         }
         // Some wait for hours when a service tells them to, and say nothing meanwhile. Ralph waits as well, and shows it.

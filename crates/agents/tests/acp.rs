@@ -87,6 +87,7 @@ impl Lab {
             prices: Arc::new(PriceList::default()),
             prohibited: Prohibited { matches: Arc::new(matches), ..Prohibited::default() },
             mcp_server: None,
+            counted: Arc::default(),
             now: || Timestamp(1_794_744_000_000),
         };
         let spec = AgentSpec::new("server", "acp", Launch::Command(command.into()));

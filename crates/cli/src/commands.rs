@@ -18,6 +18,7 @@ pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod mcp;
 pub(crate) mod report;
+mod requests;
 pub(crate) mod resume;
 pub(crate) mod rewind;
 pub(crate) mod run;

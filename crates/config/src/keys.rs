@@ -103,6 +103,10 @@ keys! {
         "unmetered = true", "does not count the cost of the agent";
     CostAfterRun "cost_after_run", Some("--cost-after-run"), UserOnly,
         "cost_after_run = true", "permits agents that report their cost only after a run";
+    Meter "meter", Some("--meter"), UserOnly,
+        "meter = \"auto\"", "sets where the cost of agents is counted";
+    RecordRequests "record_requests", Some("--record-requests"), UserOnly,
+        "record_requests = true", "records the requests of agents to their model services";
     Skill "skill", Some("--skill"), NeedsApproval,
         "skill = \"tdd\"", "adds instructions for the agent";
     ContextInjection "context_injection", Some("--no-context"), NeedsApproval,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ralph_model::{Expectation, Isolation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
+use ralph_model::{Expectation, Isolation, Keep, MeterMode, Millis, Money, OnBlocked, Sandboxing, Verify};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
@@ -44,6 +44,8 @@ pub struct Layer {
     pub agents: BTreeMap<String, NamedAgent>,
     pub unmetered: Option<bool>,
     pub cost_after_run: Option<bool>,
+    pub meter: Option<MeterMode>,
+    pub record_requests: Option<bool>,
     pub skill: Option<String>,
     pub context_injection: Option<bool>,
     pub on_blocked: Option<OnBlocked>,

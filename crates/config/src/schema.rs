@@ -95,6 +95,7 @@ fn kind(key: Key) -> Value {
         | Key::AgentsUnmetered
         | Key::Unmetered
         | Key::CostAfterRun
+        | Key::RecordRequests
         | Key::ContextInjection
         | Key::Commit
         | Key::Ratchet
@@ -118,6 +119,7 @@ fn kind(key: Key) -> Value {
         Key::Isolation => one_of(&["in-place", "worktree"]),
         Key::Keep => one_of(&["last", "best"]),
         Key::Verify => one_of(&["guarded", "isolated"]),
+        Key::Meter => one_of(&["auto", "stream"]),
         Key::Sandbox => one_of(&["off", "on", "require"]),
         Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command", "native"]),
         Key::ModelsProvider => one_of(&["anthropic", "openai", "openai-chat"]),

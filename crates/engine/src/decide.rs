@@ -1,8 +1,8 @@
 //! Decides what follows a pass: complete, abort, change the way of working, or go on.
 
 use ralph_model::{
-    AbortCause, AbortReason, AgentSpec, Cost, ErrorCause, Millis, Money, OnBlocked, Outcome, Remedy, StopBy, Timestamp,
-    Trouble, UnknownCharge, UnknownCost, Verdict, WaitLimit,
+    AbortCause, AbortReason, AgentSpec, Cost, ErrorCause, FaultKind, Millis, Money, OnBlocked, Outcome, Remedy, StopBy,
+    Timestamp, Trouble, UnknownCharge, UnknownCost, Verdict, WaitLimit,
 };
 
 use crate::event::{V3_SERVICE_BACKOFF, V4_COUNTED_RUNS, Wait};
@@ -45,7 +45,7 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
     if facts.stop.is_some() {
         return Next::End(cancelled(facts));
     }
-    if let Some(aborted) = spent_or_late(facts, facts.agent_to_come()) {
+    if let Some(aborted) = spent_or_late(facts, facts.agent_to_come()).or_else(|| uncovered(facts, record)) {
         return aborted;
     }
     if let Some(trouble) = trouble.filter(|trouble| trouble.kind.remedy() == Remedy::Wait) {
@@ -191,6 +191,22 @@ fn spent_or_late(facts: &Facts, next: &AgentSpec) -> Option<Next> {
     }
     let limit = config.max_duration?;
     (facts.active >= limit).then(|| abort(AbortCause::TimeUp { active: facts.active, limit }))
+}
+
+/// Ends a loop whose budget did not cover the last pass's next request. A loop of a race that used something of its share may
+/// get another; a resume may have more.
+fn uncovered(facts: &Facts, record: &IterationRecord) -> Option<Next> {
+    let run = record.run.as_ref()?;
+    let is_uncovered = run.faults.iter().any(|fault| fault.kind == FaultKind::Uncovered);
+    let may_get_more = facts.config.race.is_some() && record.charged > Money::ZERO;
+    if !is_uncovered || may_get_more {
+        return None;
+    }
+    let (spent, limit, day) = (facts.spent, facts.config.max_cost, facts.day);
+    Some(abort(match day.cap.less(day.spent) < facts.remaining() {
+        true => AbortCause::DayBudgetSpent { spent: day.spent, limit: day.cap },
+        false => AbortCause::BudgetSpent { spent, limit, unknown: None },
+    }))
 }
 
 /// The last charge that is a guess.

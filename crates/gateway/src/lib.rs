@@ -15,4 +15,5 @@ mod scan;
 
 pub use ledger::Shortfall;
 pub use proxy::{Gateway, GatewayOptions, Upstream};
+pub use ralph_http::Egress;
 pub use record::{Context, GatewayEvent, RequestOutcome, RequestRecord, RunTotals};

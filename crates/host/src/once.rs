@@ -83,6 +83,7 @@ impl Host {
             prices: Arc::new(settings.prices.clone()),
             prohibited: Prohibited { globs: config.prohibited_paths.clone(), ..Prohibited::default() },
             mcp_server: None,
+            counted: Arc::default(),
             now: self.clock(),
         };
         let supervisor = Arc::new(Supervisor::new(self.reaper(), redactor));
@@ -96,7 +97,11 @@ impl Host {
         agent.run(&task, stop, events).await
     }
 
-    fn once_environment(&self, agent: &AgentSpec, named: &[String]) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
+    pub(crate) fn once_environment(
+        &self,
+        agent: &AgentSpec,
+        named: &[String],
+    ) -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
         let chosen = environment::choose(self.variables().iter().cloned(), named);
         let own = self.agent_variables(chosen.for_agents, &self.written_variables())(agent);
         chosen.variables.into_iter().chain(own).collect()

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use ralph_agents::{Kind, Program, foreign_code};
+use ralph_agents::{Kind, Program, Route, foreign_code, route};
 use ralph_checks::first_word_missing;
 use ralph_config::Resolved;
 use ralph_config::agents::reports_cost_late;
-use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig};
+use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig, MeterMode};
 use ralph_workspace::{Guard, Repository};
 
 use crate::agents::{Readiness, advice};
@@ -32,6 +32,17 @@ pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
         let caution = format!("{} reports its cost only after a run: --max-cost is checked between runs", agent.name);
         if !warnings.contains(&caution) {
             warnings.push(caution);
+        }
+    }
+    for agent in config.agents().filter(|agent| config.meter == MeterMode::Auto && !agent.unmetered) {
+        let is_ready = host.readiness(agent) == Readiness::Usable;
+        if let (true, Route::Beside(why)) = (is_ready, route(agent, &host.once_environment(agent, &config.env))) {
+            let name = &agent.name;
+            let caution =
+                format!("{name}: {why}, so its requests do not pass Ralph; its cost is read from its own output");
+            if !warnings.contains(&caution) {
+                warnings.push(caution);
+            }
         }
     }
     for agent in config.agents().filter(|agent| host.readiness(agent) == Readiness::NoLogin) {

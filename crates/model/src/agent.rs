@@ -334,6 +334,8 @@ pub enum FaultKind {
     TurnLimit,
     /// It stopped at a budget of its own.
     BudgetLimit,
+    /// The budget did not cover its next request, which was therefore not sent.
+    Uncovered,
     /// The service behind it refused.
     Service,
     /// It said itself that it failed.
@@ -353,6 +355,7 @@ impl FaultKind {
             Self::Hang => "hang",
             Self::TurnLimit => "turn limit",
             Self::BudgetLimit => "budget limit of its own",
+            Self::Uncovered => "budget",
             Self::Service => "service",
             Self::Failed => "failed",
         }

@@ -83,6 +83,12 @@ pub struct LoopConfig {
     /// Agents may report their cost only after a run: the limit on it is checked between runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_after_run: bool,
+    /// Where the cost of agents is counted.
+    #[serde(default, skip_serializing_if = "MeterMode::is_auto")]
+    pub meter: MeterMode,
+    /// Requests and answers of agents are recorded, redacted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub record_requests: bool,
     /// How long to wait for a service that refuses and does not say how long: the first time; twice as long each time after.
     #[serde(default = "usual_backoff")]
     pub backoff: Millis,
@@ -237,6 +243,23 @@ pub enum Sandboxing {
     Require,
 }
 
+/// Where the cost of agents is counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeterMode {
+    /// On the wire, for every agent whose address and key can be set; else as with [`MeterMode::Stream`].
+    #[default]
+    Auto,
+    /// In what the program itself reports.
+    Stream,
+}
+
+impl MeterMode {
+    const fn is_auto(&self) -> bool {
+        matches!(self, Self::Auto)
+    }
+}
+
 /// What an agent's `<blocked>` does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -361,6 +384,8 @@ impl LoopConfig {
             more_agents: Vec::new(),
             turns: Turns::default(),
             cost_after_run: false,
+            meter: MeterMode::Auto,
+            record_requests: false,
             backoff: usual_backoff(),
             max_wait: usual_max_wait(),
             race: None,

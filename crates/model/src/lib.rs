@@ -26,8 +26,8 @@ pub use agent::{
 pub use agent_event::AgentEvent;
 pub use cause::{AbortCause, ErrorCause, StopBy, UnknownCharge, UnknownCost, WaitLimit};
 pub use config::{
-    Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, OnBlocked, Race, Sandboxing,
-    Skill, Turns, ValidLoopConfig, Verify,
+    Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, Isolation, Keep, LoopConfig, MeterMode, OnBlocked, Race,
+    Sandboxing, Skill, Turns, ValidLoopConfig, Verify,
 };
 pub use delegation::{
     Confidence, Delegation, DelegationResult, Domain, Expectation, ModelTier, ParseExpectation, ResultUsage,

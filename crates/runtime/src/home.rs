@@ -153,6 +153,18 @@ impl LoopFolder {
         self.root.join("prompts").join(format!("iteration-{iteration}.md"))
     }
 
+    /// The requests of all agents of the loop to their model services, a line of JSON for each.
+    #[must_use]
+    pub fn requests(&self) -> PathBuf {
+        self.root.join("requests.jsonl")
+    }
+
+    /// What these requests and the answers to them held, where that is recorded.
+    #[must_use]
+    pub fn requests_folder(&self) -> PathBuf {
+        self.root.join("requests")
+    }
+
     /// The folder that one run of an agent may write.
     #[must_use]
     pub fn attempt(&self, attempt: Attempt) -> PathBuf {

@@ -3,6 +3,7 @@
 mod agent;
 mod begin;
 mod checks;
+mod gateway;
 mod place;
 mod restore;
 mod session;

@@ -29,7 +29,7 @@ pub(super) fn of_every_run(request: &Request<'_>) -> Option<Map<String, Value>> 
 pub(super) fn keep_apart(settings: &mut Map<String, Value>, request: &Request<'_>) {
     let mut names = servers(settings);
     names.extend(
-        files(request)
+        files(|name| request.base.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from))
             .iter()
             .filter_map(|path| object(&read_plain(path, Links::Follow, MAX_BYTES).ok()?))
             .flat_map(|file| servers(&file)),
@@ -70,8 +70,7 @@ fn servers(settings: &Map<String, Value>) -> Vec<String> {
 }
 
 /// Where OpenCode looks for the user's own settings.
-fn files(request: &Request<'_>) -> Vec<PathBuf> {
-    let path = |name: &str| request.base.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+pub(crate) fn files(path: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
     let settings = path("XDG_CONFIG_HOME").or_else(|| path("HOME").map(|home| home.join(".config")));
     let folders = settings.map(|settings| settings.join("opencode")).into_iter().chain(path("OPENCODE_CONFIG_DIR"));
     let names = ["config.json", "opencode.json", "opencode.jsonc"];
@@ -92,7 +91,7 @@ fn instructions(directory: &Path) -> Vec<String> {
 }
 
 /// An object of JSON, in which comments and trailing commas are allowed.
-pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
+pub(crate) fn object(text: &str) -> Option<Map<String, Value>> {
     match serde_json::from_str(text).or_else(|_| serde_json::from_str(&strict(text))).ok()? {
         Value::Object(object) => Some(object),
         _ => None,

@@ -107,7 +107,11 @@ pub(crate) struct ShowArgs {
     #[arg(long, value_name = "N", conflicts_with = "json")]
     pub(crate) prompt: Option<u32>,
 
-    /// Print a JSON object
+    /// List the requests of its agents to their model services that passed Ralph's gateway
+    #[arg(long, conflicts_with = "prompt")]
+    pub(crate) requests: bool,
+
+    /// Print a JSON object; with --requests, an array
     #[arg(long)]
     pub(crate) json: bool,
 }

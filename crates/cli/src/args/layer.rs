@@ -31,6 +31,8 @@ impl From<&RunArgs> for Layer {
             agent_command: args.agent_command.clone(),
             unmetered: args.unmetered.then_some(true),
             cost_after_run: args.cost_after_run.then_some(true),
+            meter: args.meter,
+            record_requests: args.record_requests.then_some(true),
             skill: args.skill.clone(),
             context_injection: args.no_context.then_some(false),
             on_blocked: args.on_blocked,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use ralph_agents::Kind;
-use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
+use ralph_model::{Expectation, Keep, MeterMode, Millis, Money, OnBlocked, Sandboxing, Verify};
 
 /// The arguments of `ralph run`.
 #[derive(Debug, Clone, Default, Args)]
@@ -113,6 +113,15 @@ pub(crate) struct RunArgs {
     /// Permit an agent that reports its cost only after a run: the cost limit is checked between runs
     #[arg(long, help_heading = "Agent")]
     pub(crate) cost_after_run: bool,
+
+    /// Where to count the cost of agents: `auto` on the way to their model service where address and key can be set, `stream` in
+    /// what they report [default: stream]
+    #[arg(long, value_name = "WHERE", value_parser = meter(), help_heading = "Agent")]
+    pub(crate) meter: Option<MeterMode>,
+
+    /// Record the agent's requests to its model service and the answers, without secrets
+    #[arg(long, help_heading = "Agent")]
+    pub(crate) record_requests: bool,
 
     /// Instructions to add to the objective: tdd, systematic-debugging, code-cleanup or your own
     #[arg(long, value_name = "NAME", help_heading = "Agent")]
@@ -268,6 +277,11 @@ fn keep() -> impl TypedValueParser<Value = Keep> {
 fn on_blocked() -> impl TypedValueParser<Value = OnBlocked> {
     PossibleValuesParser::new(["stop", "continue"])
         .map(|word| if word == "continue" { OnBlocked::Continue } else { OnBlocked::Stop })
+}
+
+fn meter() -> impl TypedValueParser<Value = MeterMode> {
+    PossibleValuesParser::new(["auto", "stream"])
+        .map(|word| if word == "stream" { MeterMode::Stream } else { MeterMode::Auto })
 }
 
 fn verify() -> impl TypedValueParser<Value = Verify> {

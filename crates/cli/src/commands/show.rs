@@ -31,6 +31,15 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
         screen.result(&prompt)?;
         return Ok(0);
     }
+    if args.requests {
+        let path = around.home().loop_folder(entry.id).requests();
+        if args.json {
+            screen.json(&super::requests::as_json(&path)?)?;
+        } else {
+            screen.result(&super::requests::as_text(&path)?)?;
+        }
+        return Ok(0);
+    }
     if entry.kind == RunKind::Crew {
         return super::crew::show(&store, &entry, args.json, around, screen).await;
     }

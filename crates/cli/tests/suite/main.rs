@@ -21,6 +21,7 @@ mod crash;
 mod database;
 mod distrust;
 mod flood;
+mod gateway;
 mod interrupt;
 mod journals;
 mod lock;

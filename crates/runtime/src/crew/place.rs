@@ -153,6 +153,7 @@ impl Place {
             prices: Arc::clone(&self.services.prices),
             prohibited: Prohibited::default(),
             mcp_server: None,
+            counted: Arc::default(),
             now: self.services.now,
         }
     }

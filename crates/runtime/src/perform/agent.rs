@@ -1,17 +1,20 @@
 //! Runs the agent and looks at what it left behind.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
 use ralph_engine::{DayBudget, Event};
 use ralph_model::{AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, Money, OutputRef, TreeHash, Violation};
-use ralph_process::{Network, Sandbox};
+use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::{Artifact, ArtifactKind};
 use ralph_view::Progress;
 use ralph_workspace::Repository;
 use ralph_workspace::repository::Head;
+use tokio::sync::watch;
 
+use super::gateway::Gate;
 use super::restore::with_committed;
 use super::{Answer, Context};
 use crate::attempts::CostSoFar;
@@ -63,7 +66,11 @@ impl Context {
         let head = self.on_repository(|repository| repository.head().ok()).await?.flatten();
         let settings = self.use_settings(&agent, attempt).await?;
         base.hold.extend(settings.as_ref().map(Shared::hold));
-        let observed = self.watch_agent(&agent, base, &task, attempt, stop).await;
+        let mut gate = self.open_gateway(&agent, &mut base, task.budget, iteration, attempt).await;
+        let mut observed = self.watch_agent(&agent, base, &task, attempt, stop, &mut gate).await;
+        if let Some(gate) = gate {
+            self.close_gateway(gate, observed.as_mut().ok(), &agent).await;
+        }
         self.clear_attempt(attempt).await;
         let tree = if observed.is_ok() { Tree::Gone } else { Tree::Unknown };
         self.put_settings_back(settings, tree, attempt).await;
@@ -139,6 +146,7 @@ impl Context {
             prices: Arc::clone(&self.services.prices),
             prohibited: self.prohibited(&scratch)?,
             mcp_server: self.services.mcp_server.clone(),
+            counted: Arc::default(),
             scratch,
             now: self.services.now,
         })
@@ -152,21 +160,32 @@ impl Context {
         base: ProcessBase,
         task: &AgentTask,
         attempt: Attempt,
-        stop: StopSignal,
+        mut stop: StopSignal,
+        gate: &mut Option<Gate>,
     ) -> Result<Observed, Error> {
+        let counted = Arc::clone(&base.counted);
         let services = AgentServices { supervisor: Arc::clone(&self.services.supervisor), base };
         let agent = (self.services.build_agent)(agent, services)?;
         let (store, lease) = (&self.services.store, self.lease);
         store.note_began(lease, attempt, Some((self.services.now)())).await?;
-        let mut so_far = CostSoFar::new();
+        let so_far = CostSoFar::new();
         let recording = so_far.record(store.clone(), lease, attempt);
         let running = async {
             let is_watched = !agent.capabilities().writes_report;
             let mut lines = LastLine::default();
+            let so_far = Mutex::new(so_far);
+            let cost = || so_far.lock().unwrap_or_else(PoisonError::into_inner);
             let mut events = |event: AgentEvent| {
                 match &event {
-                    AgentEvent::Usage { cost, .. } | AgentEvent::Estimate { cost } if is_watched => so_far.spent(*cost),
-                    AgentEvent::Uncounted if is_watched => so_far.incomplete(),
+                    AgentEvent::Usage { .. } | AgentEvent::Estimate { .. } | AgentEvent::Uncounted
+                        if counted.load(Ordering::Relaxed) =>
+                    {
+                        return;
+                    }
+                    AgentEvent::Usage { cost: so_far, .. } | AgentEvent::Estimate { cost: so_far } if is_watched => {
+                        cost().spent(*so_far);
+                    }
+                    AgentEvent::Uncounted if is_watched => cost().incomplete(),
                     AgentEvent::Output { text } => {
                         if let Some(line) = lines.push(text) {
                             self.services.tell(Progress::Activity { line });
@@ -177,9 +196,30 @@ impl Context {
                 }
                 self.services.tell(Progress::Agent { event });
             };
-            let observed = agent.run(task, stop, &mut events).await;
-            if let (Ok(observed), true) = (&observed, is_watched) {
-                so_far.settled(observed.cost);
+            let (ended_by, stops) = watch::channel(*stop.borrow_and_update());
+            let mut run = agent.run(task, stops, &mut events);
+            let mut can_be_asked = true;
+            let observed = loop {
+                tokio::select! {
+                    biased;
+                    asked = stop.changed(), if can_be_asked => match asked {
+                        Ok(()) => end(&ended_by, *stop.borrow_and_update()),
+                        Err(_) => can_be_asked = false,
+                    },
+                    event = Gate::next(gate) => {
+                        let Some(gate) = gate.as_mut() else { continue };
+                        let (why, spent) = self.note_request(gate, event);
+                        if let Some(spent) = spent.filter(|_| is_watched) {
+                            cost().spent(spent);
+                        }
+                        end(&ended_by, why);
+                    }
+                    observed = &mut run => break observed,
+                }
+            };
+            drop(run);
+            if let (Ok(observed), true, false) = (&observed, is_watched, counted.load(Ordering::Relaxed)) {
+                cost().settled(observed.cost);
             }
             drop(so_far);
             observed
@@ -260,6 +300,18 @@ impl Context {
         let day = self.day(&reserved_on.unwrap_or_else(|| (self.services.now)().utc_date())).await?;
         Ok(DayBudget { spent: day.spent + charged, ..day })
     }
+}
+
+/// Asks for an end, unless it was asked for already. Spent money does not wait for the grace that others give.
+fn end(ended_by: &watch::Sender<Option<Stop>>, wanted: Option<Stop>) {
+    let Some(why) = wanted else { return };
+    ended_by.send_if_modified(|asked| {
+        let is_news = asked.is_none() || (why == Stop::BudgetSpent && *asked != wanted);
+        if is_news {
+            *asked = wanted;
+        }
+        is_news
+    });
 }
 
 /// A word for a line of shell.
