@@ -26,8 +26,9 @@ fn verdict(facts: &mut Facts) -> &mut Verdict {
 #[test]
 fn the_table_of_rules() {
     use Grade::{Standard, Strong, Weak};
-    let isolated: fn(&mut Facts) = |facts| facts.config.verify = Verify::Isolated;
-    let rules: [(&str, Grade, Tripwire, fn(&mut Facts)); 18] = [
+    type Change = fn(&mut Facts);
+    let isolated: Change = |facts| facts.config.verify = Verify::Isolated;
+    let rules: [(&str, Grade, Tripwire, Change); 18] = [
         ("4 of 4 changed tests failed as required", Standard, tests_fail(1, &[]), |_| {}),
         ("checks ran isolated; only the work changed", Strong, tests_fail(1, &[]), isolated),
         ("no change makes these fail: b", Standard, tests_fail(1, &["b"]), isolated),
