@@ -137,9 +137,9 @@ pub fn pins(question: &Question<'_>) -> Answer {
         steering,
         absent,
         apart,
+        packages,
         named_again,
         again,
-        packages,
         installed,
         own(overruling),
     ];

@@ -171,9 +171,9 @@ fn a_virtual_environment_in_the_workspace() {
          .venv/lib/python3.12/site-packages/pytest_cov/plugin.py Installed
          .venv/lib/python3.12/site-packages/evil.pth Steering
          .venv/lib/python3.12/site-packages/sitecustomize.py Steering
-         .venv/lib/python3.12/site-packages/numpy/conftest.py -
-         .venv/lib/python3.12/site-packages/numpy/tests/test_a.py -
-         .venv/lib/python3.12/site-packages/requests/api.py -",
+         .venv/lib/python3.12/site-packages/numpy/conftest.py Packages
+         .venv/lib/python3.12/site-packages/numpy/tests/test_a.py Packages
+         .venv/lib/python3.12/site-packages/requests/api.py Packages",
     );
 }
 
