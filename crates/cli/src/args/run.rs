@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use ralph_agents::Kind;
-use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
+use ralph_model::{Expectation, Grade, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
 
 /// The arguments of `ralph run`. The usual ones come first and are the ones that `-h` shows.
 #[derive(Debug, Clone, Default, Args)]
@@ -167,6 +167,10 @@ pub(crate) struct RunArgs {
     /// Do not plant failing tests to confirm that the checks still catch failures
     #[arg(long, help_heading = "Checks", hide_short_help = true)]
     pub(crate) no_tripwire: bool,
+
+    /// Do not complete for a result that is worth less: `weak`, `standard` or `strong`; see docs/verified.md
+    #[arg(long, value_name = "GRADE", value_parser = grade(), help_heading = "Checks", hide_short_help = true)]
+    pub(crate) require: Option<Grade>,
 
     /// Model for the agent
     #[arg(long, value_name = "MODEL", help_heading = "Agent", hide_short_help = true)]
@@ -328,6 +332,10 @@ fn on_blocked() -> impl TypedValueParser<Value = OnBlocked> {
 fn verify() -> impl TypedValueParser<Value = Verify> {
     PossibleValuesParser::new(["guarded", "isolated"])
         .map(|word| if word == "isolated" { Verify::Isolated } else { Verify::Guarded })
+}
+
+fn grade() -> impl TypedValueParser<Value = Grade> {
+    PossibleValuesParser::new(Grade::ALL.map(Grade::name)).try_map(|word| word.parse::<Grade>())
 }
 
 fn sandbox() -> impl TypedValueParser<Value = Sandboxing> {

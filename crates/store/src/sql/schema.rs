@@ -201,8 +201,9 @@ pub(crate) const STEPS: &[Step] = &[
         ],
         rows: &[],
     },
+    Step { version: 10, statements: &["ALTER TABLE loops ADD COLUMN grade TEXT"], rows: &[] },
     Step {
-        version: 10,
+        version: 11,
         statements: &[
             // What users tell a run. The journal says up to which number the run was told.
             "CREATE TABLE hints (
