@@ -29,6 +29,8 @@ const HEAD_LINES: usize = 6;
 const MAX_PLAIN: usize = 60;
 /// Lines of tests that may still pass are held back, up to so many bytes.
 const MAX_HELD: usize = 64 * 1024;
+/// Tests that may still pass, of which lines are held back.
+const MAX_OPEN: usize = 1000;
 /// Bytes of the last lines, for an output that has nothing but passing tests.
 const LAST: usize = 2 * 1024;
 
@@ -267,9 +269,13 @@ impl Passing {
             Details::MayFollow if text == "---" && line.starts_with(' ') => return self.details = Details::Inside,
             Details::MayFollow | Details::None => self.details = Details::None,
         }
+        if self.held > MAX_HELD || self.open.len() > MAX_OPEN {
+            self.release(each);
+        }
         if let Some(name) = ["=== RUN ", "=== CONT ", "=== NAME "].iter().find_map(|start| line.strip_prefix(start)) {
             let name = name.trim();
-            let known = self.open.iter().position(|(open, _)| open == name).map(|at| self.open.remove(at));
+            let again = !line.starts_with("=== RUN ");
+            let known = self.open.iter().position(|(open, _)| again && open == name).map(|at| self.open.remove(at));
             return self.open.push(known.unwrap_or_else(|| (name.to_owned(), Vec::new())));
         }
         let ended = ["--- PASS: ", "--- SKIP: ", "--- FAIL: "].iter().find_map(|start| text.strip_prefix(start));
@@ -277,12 +283,13 @@ impl Passing {
             && let Some(at) = self.open.iter().position(|(open, _)| open == name)
         {
             let (_, lines) = self.open.remove(at);
+            self.held = self.held.saturating_sub(lines.iter().map(|(line, _)| line.len()).sum());
             if text.starts_with("--- FAIL") {
                 lines.iter().for_each(|(line, weight)| each(line, *weight));
             }
         }
         let is_over = matches!(line, "PASS" | "FAIL") || line.starts_with("FAIL\t") || line.starts_with("panic: ");
-        if is_over || self.held > MAX_HELD {
+        if is_over {
             self.release(each);
         }
         if is_passing(line) {
