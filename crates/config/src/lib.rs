@@ -23,11 +23,11 @@ mod spelling;
 pub mod trust;
 mod user;
 
-pub use choose::Layers;
+pub use choose::{Layers, writable_paths};
 pub use error::Error;
 pub use keys::{Class, Key, meant};
 pub use layer::{
-    CapsTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable,
+    CapsTable, CrewTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable,
     Span, WebTable, Whose,
 };
 pub use location::Location;

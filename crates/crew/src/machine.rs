@@ -117,6 +117,20 @@ impl Crew {
         self.frames.values().filter_map(Frame::pending).collect()
     }
 
+    /// Whether nothing can happen before a person decides.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        matches!(self.phase, Phase::Working)
+            && !self.pending().is_empty()
+            && self.frames.values().all(Frame::waits_for_others)
+    }
+
+    /// Whether it was opened as a conversation and nothing was asked yet.
+    #[must_use]
+    pub const fn is_unasked(&self) -> bool {
+        matches!(self.phase, Phase::Listening)
+    }
+
     /// The evidence of a frame so far; a call that waits for approval is part of it.
     #[must_use]
     pub fn evidence(&self, frame: FrameId) -> Vec<ToolEvidence> {

@@ -102,8 +102,8 @@ impl Crew {
 
     pub(super) fn stop(&mut self, stop: Stop) -> Vec<CrewEffect> {
         match self.phase {
-            Phase::Done(_) | Phase::Listening => vec![],
-            Phase::Working | Phase::Reviewing { .. } => {
+            Phase::Done(_) => vec![],
+            Phase::Working | Phase::Reviewing { .. } | Phase::Listening => {
                 self.end(CrewOutcome::Aborted { cause: CrewAbort::Stopped { by: stop.by } })
             }
         }

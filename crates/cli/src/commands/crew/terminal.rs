@@ -97,7 +97,10 @@ impl Terminal {
             result.details.iter().for_each(|details| eprint_all(&format!("{details}\n")));
             set(&self.shown, true);
         }
-        Ok(opened.close().await?)
+        let result = opened.close().await?;
+        // One who asked nothing has no answer to miss.
+        let exit_code = if history.is_empty() { ralph_model::exit_code::COMPLETED } else { result.exit_code };
+        Ok(CrewResult { exit_code, ..result })
     }
 }
 
