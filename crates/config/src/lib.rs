@@ -27,8 +27,8 @@ pub use choose::{Layers, writable_paths};
 pub use error::Error;
 pub use keys::{Class, Key, meant};
 pub use layer::{
-    CapsTable, CrewTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable,
-    Span, WebTable, Whose,
+    CapsTable, CrewTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places,
+    PriceTable, Span, WebTable, Whose,
 };
 pub use location::Location;
 pub use parse::{Document, Present, parse};

@@ -35,6 +35,8 @@ pub struct DelegationRecord {
     pub unmet: Vec<Unmet>,
     /// The frame of an agent of the crew; a program has none.
     frame: Option<FrameId>,
+    /// What was observed until the turn was ended before it came to a result.
+    observed: Vec<ToolEvidence>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -148,8 +150,8 @@ impl Crew {
     pub fn evidence_of(&self, record: &DelegationRecord) -> Vec<ToolEvidence> {
         match (&record.result, record.frame) {
             (Some(result), _) => result.tool_evidence.clone(),
-            (None, Some(frame)) => self.evidence(frame),
-            (None, None) => Vec::new(),
+            (None, Some(frame)) if self.frames.contains_key(&frame) => self.evidence(frame),
+            (None, _) => record.observed.clone(),
         }
     }
 

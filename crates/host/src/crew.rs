@@ -54,6 +54,8 @@ pub struct CrewEdges {
     pub tell: Tell,
     /// Somebody who can be asked right now.
     pub person: Option<AskPerson>,
+    /// Whether the crew can run loops.
+    pub loops: bool,
 }
 
 impl Host {
@@ -81,7 +83,8 @@ impl Host {
         let mut agents = read_agents(&self.dirs.agents()).map_err(broken)?;
         for added in repository_agents(&root, &agents) {
             let RepositoryAgent { question, agent } = added.map_err(broken)?;
-            question.ensure(&database.store, &mut asking, self.now()).await?;
+            // Approvals are kept on this machine, wherever the journal is.
+            question.ensure(&self.store().await?, &mut asking, self.now()).await?;
             agents.push(agent);
         }
         let trivial = request.request.as_deref().is_some_and(is_trivial);
@@ -158,9 +161,16 @@ impl Host {
             sandbox: user.sandbox.unwrap_or(Sandboxing::On),
             mcp_servers: self.mcp_servers(user)?,
             person: edges.person,
-            run_loop: Some(self.run_loop(database.clone(), root.to_owned())),
+            run_loop: edges.loops.then(|| self.run_loop(database.clone(), root.to_owned())),
             tell: edges.tell,
         })
+    }
+
+    /// Whether a crew could ask a model here: the one that is named, or a usual one for which there is a key.
+    #[must_use]
+    pub fn has_models(&self, model: Option<&str>) -> bool {
+        let user = self.user_settings();
+        user.is_ok_and(|user| Models::new(self, &user, [model.map(str::to_owned), None]).is_ok())
     }
 
     /// Whether there is a key for one of the models that are known by name, or a model of the user's own.

@@ -14,7 +14,7 @@ use ralph_crew::{
     ToolOutcome, Worker,
 };
 use ralph_engine::{Machine as _, Stop, StopBy, StopWhen};
-use ralph_model::{Attempt, Money, RunId, RunKind, Sandboxing, Trouble, TroubleKind};
+use ralph_model::{Attempt, Money, RunId, RunKind, Sandboxing, TreeHash, Trouble, TroubleKind};
 use ralph_process::Stop as Cut;
 use ralph_store::{Append, BoardHandle, NewRun, Reserve, RunEntry, RunStatus, RunSummary, Settlement, StoreHandle};
 use ralph_tools::McpServer;
@@ -27,7 +27,7 @@ use uuid::Uuid;
 use crate::error::Error;
 use crate::journaled::{End, Journaled, Listed, encode, head_of, replay};
 use crate::notify::{About, Notifying};
-use crate::open::{Site, sandbox_in_words};
+use crate::open::{Site, blocking, sandbox_in_words};
 use crate::requests::Requests;
 use crate::services::Services;
 use crate::stops::Stops;
@@ -375,6 +375,15 @@ impl OpenedCrew {
         }
         crate::notify::all_sent(self.notifying).await;
         Ok(result)
+    }
+
+    /// The files of the workspace as they are now, as a snapshot.
+    ///
+    /// # Errors
+    /// When the workspace cannot be read.
+    pub async fn tree(&self) -> Result<TreeHash, Error> {
+        let place = Arc::clone(&self.place);
+        blocking(move || place.snapshot("end")).await
     }
 
     /// Notifies people in the background.

@@ -55,7 +55,8 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
     screen.result(&format!("  {}\n  {}", report.display(), chart.display()))?;
     if summary.crews.loops > 0 {
         let (crews, answered) = (summary.crews.loops, summary.crews.completed);
-        let crews = crate::screen::counted(usize::try_from(crews).unwrap_or(usize::MAX), "finished crew", "finished crews");
+        let crews =
+            crate::screen::counted(usize::try_from(crews).unwrap_or(usize::MAX), "finished crew", "finished crews");
         screen.result(&format!("{crews}, {answered} answered, {}", summary.crews.cost))?;
     }
     if summary.loops == 0 {

@@ -103,7 +103,11 @@ fn a_request_is_answered_with_evidence_and_shown_in_every_view() {
     assert!(user.ralph(repo.path(), ["list"]).ok().stdout.contains("crew: add a file"));
     let report = user.ralph(repo.path(), ["report", "--json"]).ok().json();
     let crews = &report["crews"];
-    assert_eq!((&report["loops"], &crews["crews"], &crews["answered"]), (&json!(0), &json!(1), &json!(1)), "{report:#}");
+    assert_eq!(
+        (&report["loops"], &crews["crews"], &crews["answered"]),
+        (&json!(0), &json!(1), &json!(1)),
+        "{report:#}"
+    );
     assert_eq!((&crews["costUSD"], &crews["rounds"]), (&result["costUSD"], &json!(2)));
     assert!(user.ralph(repo.path(), ["report"]).ok().stdout.contains("1 finished crew, 1 answered"));
     let again = with_model(user.command(repo.path(), ["resume", id]), &server);
@@ -165,7 +169,11 @@ fn an_approval_waits_without_a_terminal_and_resume_continues() {
     assert_eq!(server.requests().len(), 3, "waiting costs nothing");
     let notes = std::fs::read_to_string(notes).unwrap();
     let notes: Vec<Value> = notes.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((notes.len(), &notes[0]["kind"], &notes[0]["loopId"]), (1, &json!("approval"), &json!(id)), "{notes:#?}");
+    assert_eq!(
+        (notes.len(), &notes[0]["kind"], &notes[0]["loopId"]),
+        (1, &json!("approval"), &json!(id)),
+        "{notes:#?}"
+    );
     assert!(notes[0]["text"].as_str().unwrap().starts_with("DEVO: git_push"), "{notes:#?}");
     // As the dashboard or the API does it.
     tamper(&user, "UPDATE approvals SET status = 'approved' WHERE status = 'pending'");

@@ -189,9 +189,13 @@ impl Place {
         }
     }
 
+    pub(super) fn snapshot(&self, name: &str) -> Result<TreeHash, Error> {
+        Ok(guard(&self.workspace).snapshot(self.id, name)?.tree)
+    }
+
     /// The workspace as it is now.
     pub(super) fn look(&self, frame: FrameId) -> Result<Base, Error> {
-        let tree = guard(&self.workspace).snapshot(self.id, &format!("delegation-{}", frame.0))?.tree;
+        let tree = self.snapshot(&format!("delegation-{}", frame.0))?;
         let commit = self.repository.as_ref().and_then(|repository| repository.head().ok()?.commit);
         Ok(Base { tree: Some(tree), commit: commit.map(|commit| commit.as_str().to_owned()), folder: None })
     }

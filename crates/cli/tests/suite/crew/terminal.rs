@@ -23,14 +23,14 @@ struct Terminal {
 impl Terminal {
     fn start(user: &User, repo: &Repo, server: &ScriptedModel, words: &[&str]) -> Self {
         let line: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
-        let line = format!("{} {}", shell_quoted(&program().to_string_lossy()), line.join(" "));
+        // The shell must not take the signal for itself.
+        let line = format!("exec {} {}", shell_quoted(&program().to_string_lossy()), line.join(" "));
         let mut command = Command::new("script");
         command.args(["--quiet", "--return", "--flush", "--command", &line, "/dev/null"]).current_dir(repo.path());
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("TERM", "xterm");
         command.env("HOME", user.home()).env("RALPH_HOME", user.state()).env("TMPDIR", user.temporary());
         command.env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "key-1");
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (keys, mut out) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let screen = Arc::new(Mutex::new(String::new()));
         let shown = Arc::clone(&screen);
