@@ -133,6 +133,8 @@ keys! {
         "retries = 2", "sets how many times a failing check runs again";
     Tripwire "tripwire", Some("--no-tripwire"), NeedsApproval,
         "tripwire = false", "sets whether Ralph confirms that the checks still catch failures";
+    Require "require", Some("--require"), NeedsApproval,
+        "require = \"standard\"", "sets what a verified result has to be worth to complete the loop";
     AllowNetwork "allow_network", Some("--allow-network"), NeedsApproval,
         "allow_network = true", "lets checks use the network";
     Sandbox "sandbox", Some("--sandbox"), UserOnly,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ralph_model::{Expectation, Isolation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
+use ralph_model::{Expectation, Grade, Isolation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
@@ -59,6 +59,7 @@ pub struct Layer {
     pub setup: Option<OneOrMore>,
     pub retries: Option<u32>,
     pub tripwire: Option<bool>,
+    pub require: Option<Grade>,
     pub allow_network: Option<bool>,
     pub sandbox: Option<Sandboxing>,
     pub sandbox_writable: Option<Vec<String>>,

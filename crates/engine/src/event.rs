@@ -61,6 +61,12 @@ pub struct StartPoint {
     /// What a verdict rests on besides its commands, as it was found at the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
+    /// Test runners that the checks lead to, as far as they are known; none in journals from before results had grades.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runners: Option<Vec<String>>,
+    /// Files that the checks use and compute the names of, so that they cannot be pinned, as they are written there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub computed: Vec<String>,
     /// How agent and checks are kept inside, in words; empty in journals from before it was said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sandbox: String,

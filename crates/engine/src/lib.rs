@@ -11,6 +11,7 @@ mod event;
 mod facts;
 #[cfg(test)]
 mod fixtures;
+mod grade;
 mod machine;
 pub mod phase;
 mod prompt;
@@ -28,6 +29,7 @@ pub use event::{
     StopWhen, Wait,
 };
 pub use facts::{Facts, IterationRecord, Progress};
+pub use grade::{Graded, grade};
 pub use machine::Loop;
 pub use phase::Phase;
 pub use prompt::fence;

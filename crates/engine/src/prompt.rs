@@ -228,10 +228,14 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
     let mut warnings = Vec::new();
     if previous.is_false_claim() {
         warnings.push("you said that the work was done, and the checks failed: this was a false claim".to_owned());
-    } else if facts.has_checks() && previous.verdict.as_ref().is_some_and(Verdict::passed) && !previous.claimed {
+    } else if facts.has_checks()
+        && previous.verdict.as_ref().is_some_and(Verdict::passed)
+        && !previous.claimed
+        && facts.needs_claim()
+    {
         warnings.push(format!("the checks pass, and the loop waits for your {}", facts.config.promise_tag()));
     }
-    if let Some(why) = text::why_open(facts).filter(|_| previous.claimed) {
+    if let Some(why) = text::why_open(facts).filter(|_| previous.claimed || !facts.needs_claim()) {
         warnings.push(format!("the checks pass, and the loop is not complete: {why}"));
     }
     if previous.is_tampered() {

@@ -2,6 +2,7 @@
 //!
 //! Every call has a time limit and every answer a bound. What a call means, and whether it may be repeated, is the caller's.
 
+mod egress;
 mod resolver;
 
 use std::net::IpAddr;
@@ -13,15 +14,17 @@ use http_body_util::combinators::MapErr;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::header::USER_AGENT;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::GaiResolver;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
+use hyper_util::client::legacy::connect::{Connect, HttpConnector};
+use hyper_util::client::legacy::{Client, ResponseFuture};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use resolver::Resolver;
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use sse_stream::SseStream;
 
+pub use egress::Egress;
 pub use hyper::body::{Bytes, Incoming};
 pub use hyper::header::{self, HeaderName, HeaderValue};
 pub use hyper::{Method, Response, StatusCode, Uri};
@@ -73,8 +76,25 @@ pub struct Call {
 /// Connections to one server. Clones share them.
 #[derive(Debug, Clone)]
 pub struct Http {
-    client: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
+    client: Connections,
     guard: Option<Guard>,
+}
+
+type Tcp = HttpConnector<Resolver>;
+
+#[derive(Debug, Clone)]
+enum Connections {
+    Direct(Client<HttpsConnector<Tcp>, Full<Bytes>>),
+    Tunnelled(Client<HttpsConnector<Tunnel<Tcp>>, Full<Bytes>>),
+}
+
+impl Connections {
+    fn request(&self, request: hyper::Request<Full<Bytes>>) -> ResponseFuture {
+        match self {
+            Self::Direct(client) => client.request(request),
+            Self::Tunnelled(client) => client.request(request),
+        }
+    }
 }
 
 /// Says which addresses may be connected to.
@@ -97,12 +117,27 @@ impl Http {
         Self::with(is_secure, Some(guard))
     }
 
+    /// The same, on the way out of a closed network that the user has set up.
+    ///
+    /// # Errors
+    /// When no certificate authorities are found for `https`, or when those that the user added cannot be read.
+    pub fn through(is_secure: bool, egress: &Egress) -> Result<Self, Error> {
+        // Proxies tunnel connections with TLS; others are for this machine or its neighbours.
+        let tunnel = egress.tunnel(tcp(None)).filter(|_| is_secure);
+        if !is_secure || (tunnel.is_none() && egress.authorities.is_empty()) {
+            return Self::with(is_secure, None);
+        }
+        let tls = HttpsConnectorBuilder::new().with_tls_config(egress.tls()?).https_only().enable_http1();
+        let client = match tunnel {
+            Some(tunnel) => Connections::Tunnelled(pooled(tls.wrap_connector(tunnel))),
+            None => Connections::Direct(pooled(tls.wrap_connector(tcp(None)))),
+        };
+        Ok(Self { client, guard: None })
+    }
+
     fn with(is_secure: bool, guard: Option<Guard>) -> Result<Self, Error> {
         let broken = |error: &dyn std::error::Error| Error::Broken(error.to_string());
-        let mut tcp = HttpConnector::new_with_resolver(Resolver { names: GaiResolver::new(), guard });
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+        let tcp = tcp(guard);
         let connector = if is_secure {
             let roots = HttpsConnectorBuilder::new().with_provider_and_native_roots(ring::default_provider());
             roots.map_err(|error| broken(&error))?.https_only().enable_http1().wrap_connector(tcp)
@@ -113,11 +148,7 @@ impl Http {
             let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
             HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().wrap_connector(tcp)
         };
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .build(connector);
-        Ok(Self { client, guard })
+        Ok(Self { client: Connections::Direct(pooled(connector)), guard })
     }
 
     /// Sends a call, and waits for the head of its answer.
@@ -125,10 +156,10 @@ impl Http {
     /// # Errors
     /// See [`Error`].
     pub async fn send(&self, call: Call, timeout: Duration) -> Result<Response<Incoming>, Error> {
-        let mut request = hyper::Request::builder()
-            .method(call.method)
-            .uri(call.url)
-            .header(USER_AGENT, concat!("ralph/", env!("CARGO_PKG_VERSION")));
+        let mut request = hyper::Request::builder().method(call.method).uri(call.url);
+        if call.headers.iter().all(|(name, _)| name != USER_AGENT) {
+            request = request.header(USER_AGENT, concat!("ralph/", env!("CARGO_PKG_VERSION")));
+        }
         for (name, value) in call.headers {
             request = request.header(name, value);
         }
@@ -146,6 +177,18 @@ impl Http {
             Err(_) => Err(Error::Silent(timeout)),
         }
     }
+}
+
+fn tcp(guard: Option<Guard>) -> Tcp {
+    let mut tcp = HttpConnector::new_with_resolver(Resolver { names: GaiResolver::new(), guard });
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    tcp
+}
+
+fn pooled<C: Connect + Clone>(connector: C) -> Client<C, Full<Bytes>> {
+    Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).pool_idle_timeout(IDLE_TIMEOUT).build(connector)
 }
 
 /// The whole of an answer, which has this time and this size at most.

@@ -97,6 +97,7 @@ impl Listed for Crew {
             iterations: self.rounds(),
             cost: self.spent(),
             verified: false,
+            grade: None,
             finished_at: self.outcome().map(|_| self.times().1),
         }
     }

@@ -54,6 +54,7 @@ pub fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
         cost: entry.cost,
         own_cost: if entry.kind == RunKind::Race { Money::ZERO } else { entry.cost },
         verified: entry.verified,
+        grade: entry.grade,
         started_at: entry.started_at,
         updated_at: entry.updated_at,
         finished_at: entry.finished_at,

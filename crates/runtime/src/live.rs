@@ -33,6 +33,7 @@ impl Listed for Loop {
             iterations: state.counted,
             cost: state.cost,
             verified: state.verified,
+            grade: state.grade,
             finished_at: self.outcome().map(|_| state.updated_at),
         }
     }

@@ -144,9 +144,13 @@ pub(crate) async fn begin_as(
         SessionRecord::remove(&services.home, &root, loop_id);
     })?;
     let pins = ground.pinned.as_ref().map(|pinned| pinned.list().to_vec()).unwrap_or_default();
+    let (runners, computed) = ground.pinned.as_ref().map(Pinned::of_checks).unwrap_or_default();
+    let runners = Some(runners);
     let start = StartPoint {
         tree,
         pins,
+        runners,
+        computed,
         sandbox,
         head: head.as_ref().and_then(|head| head.commit.as_ref()).map(ToString::to_string),
         branch: head.and_then(|head| head.branch),

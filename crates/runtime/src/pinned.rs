@@ -45,6 +45,9 @@ struct Found {
     /// The commands, and every text that they lead to.
     texts: Vec<Expanded>,
     programs: Vec<Program>,
+    /// What the texts use and compute the names of.
+    #[serde(default)]
+    computed: Vec<String>,
 }
 
 /// What is not as a verdict needs it.
@@ -161,7 +164,7 @@ impl Pinned {
         let pins = Pins::new(&answer.pins)?;
         Home::make_private(folder)?;
         let baseline = workspace.pins_baseline(&pins, folder)?;
-        let found = Found { runners: answer.runners, texts: answer.texts, programs };
+        let found = Found { runners: answer.runners, texts: answer.texts, programs, computed: answer.computed };
         Home::write_private(&folder.join(FOUND), &serde_json::to_vec(&found)?)?;
         Ok(Self {
             set: OnceLock::new(),
@@ -214,6 +217,11 @@ impl Pinned {
 
     pub(crate) fn runners(&self) -> &[Runner] {
         &self.found.runners
+    }
+
+    /// What is noted of the checks at the start: their runners, and what they compute.
+    pub(crate) fn of_checks(&self) -> (Vec<String>, Vec<String>) {
+        (self.found.runners.iter().map(|runner| runner.name().to_owned()).collect(), self.found.computed.clone())
     }
 
     pub(crate) fn texts(&self) -> &[Expanded] {

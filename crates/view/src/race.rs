@@ -67,6 +67,7 @@ fn not_begun(race: &ListEntry, run: LoopId) -> ListEntry {
         cost: Money::ZERO,
         own_cost: Money::ZERO,
         verified: false,
+        grade: None,
         ..race.clone()
     }
 }

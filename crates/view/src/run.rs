@@ -1,11 +1,11 @@
 //! A run as it is seen: its state in a few figures, and all of it.
 
 use ralph_engine::text::{self, Continuation};
-use ralph_engine::{Facts, IterationRecord, Loop, StartPoint, Stop};
+use ralph_engine::{Facts, Graded, IterationRecord, Loop, StartPoint, Stop};
 use ralph_model::{
-    AbortCause, AbortReason, AgentRun, AgentSpec, Best, CheckOutcome, ErrorCause, Isolation, Iteration, LoopConfig,
-    LoopId, Millis, Missing, Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire, Trouble,
-    UntrackedDigest, Verdict,
+    AbortCause, AbortReason, AgentRun, AgentSpec, Best, CheckOutcome, ErrorCause, Grade, Isolation, Iteration,
+    LoopConfig, LoopId, Millis, Missing, Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire,
+    Trouble, UntrackedDigest, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,12 @@ pub struct RunState {
     pub reason: Option<String>,
     /// Whether it completed and checks said so.
     pub verified: bool,
+    /// What that is worth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+    /// Why it is worth no less and no more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grade_reasons: Vec<String>,
     /// What it waits for: `baseline`, `pausing`, `working`, `guarding`, `verifying`, `confirming`, `restoring`, `closing`
     /// or `done`.
     pub phase: String,
@@ -130,6 +136,10 @@ impl RunState {
     #[must_use]
     pub fn new(loop_id: LoopId, run: &Loop) -> Self {
         let (facts, outcome) = (run.facts(), run.outcome());
+        let is_verified = outcome == Some(&Outcome::Completed { verified: true });
+        // The end of a journal may be of a version whose verdicts are read otherwise now.
+        let nothing = Graded { grade: Grade::Weak, reasons: Vec::new() };
+        let graded = is_verified.then(|| ralph_engine::grade(facts).unwrap_or(nothing));
         let agent = match facts.last_iteration() {
             Some(last) if run.has_open_iteration() || outcome.is_some() => last.agent.clone(),
             _ => facts.next_agent().title(),
@@ -145,7 +155,9 @@ impl RunState {
                 Outcome::Aborted { cause } => Some(cause.reason().name().to_owned()),
                 Outcome::Error { cause } => Some(text::error(cause)),
             }),
-            verified: outcome == Some(&Outcome::Completed { verified: true }),
+            verified: graded.is_some(),
+            grade: graded.as_ref().map(|graded| graded.grade),
+            grade_reasons: graded.map(|graded| graded.reasons).unwrap_or_default(),
             phase: run.phase().name().to_owned(),
             in_iteration: run.has_open_iteration(),
             agent,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use ralph_agents::Kind;
-use ralph_model::{Expectation, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
+use ralph_model::{Expectation, Grade, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
 
 /// The arguments of `ralph run`.
 #[derive(Debug, Clone, Default, Args)]
@@ -179,6 +179,10 @@ pub(crate) struct RunArgs {
     #[arg(long, help_heading = "Checks")]
     pub(crate) no_tripwire: bool,
 
+    /// Do not complete for a result that is worth less: `weak`, `standard` or `strong`; see docs/verified.md
+    #[arg(long, value_name = "GRADE", value_parser = grade(), help_heading = "Checks")]
+    pub(crate) require: Option<Grade>,
+
     /// Run agent and checks in a sandbox: `on` uses what this machine supports, `require` refuses to start without one
     /// [default: on]
     #[arg(long, value_name = "HOW", value_parser = sandbox(), help_heading = "Sandbox")]
@@ -273,6 +277,10 @@ fn on_blocked() -> impl TypedValueParser<Value = OnBlocked> {
 fn verify() -> impl TypedValueParser<Value = Verify> {
     PossibleValuesParser::new(["guarded", "isolated"])
         .map(|word| if word == "isolated" { Verify::Isolated } else { Verify::Guarded })
+}
+
+fn grade() -> impl TypedValueParser<Value = Grade> {
+    PossibleValuesParser::new(Grade::ALL.map(Grade::name)).try_map(|word| word.parse::<Grade>())
 }
 
 fn sandbox() -> impl TypedValueParser<Value = Sandboxing> {

@@ -151,6 +151,10 @@ fn as_text(run: &RunView, stands: &str, candidates: &[ListEntry]) -> String {
     if let Some(outcome) = &run.outcome {
         let reason = outcome.reason.map(|reason| format!(" {reason}")).unwrap_or_default();
         text.push_str(&format!("  outcome    {}{reason}\n", outcome.status.name()));
+        if let Some(grade) = state.grade {
+            text.push_str(&format!("  grade      {grade}\n"));
+            state.grade_reasons.iter().for_each(|reason| text.push_str(&format!("             {reason}\n")));
+        }
         if outcome.status != RunStatus::Completed {
             text.push_str(&format!("             {}\n", outcome.details));
         }

@@ -30,6 +30,8 @@ fn as_text(proof: &Proof) -> String {
         lines.push(format!("  {} {}: {}", if finding.holds { "ok  " } else { "FAIL" }, finding.what, finding.detail));
     }
     lines.push(format!("  status {}, {}", proof.status, if proof.verified { "verified" } else { "not verified" }));
+    lines.extend(proof.grade.map(|grade| format!("  grade {grade}")));
+    lines.extend(proof.grade_reasons.iter().map(|reason| format!("    {reason}")));
     if let Some(tree) = &proof.tree {
         lines.push(format!("  tree {tree}"));
     }

@@ -4,7 +4,8 @@
 //! - `ralph::NAME` runs the case under Ralph;
 //! - `control::NAME` shows that the case is what it says: without Ralph the checks of a cheat pass while the bug is there.
 //!
-//! `RALPH_TEST_LONG=1` runs the long cases too. `scripts/test-tools` installs the test runners; a case whose runner is missing
+//! `RALPH_TEST_LONG=1` runs the long cases and all controls; without it one control in [`CONTROLS`] runs, because they depend
+//! on the cases and the test runners alone. `scripts/test-tools` installs the test runners; a case whose runner is missing
 //! fails. What became of each case is kept as a row in `target/tmp/corpus`, from which `scripts/test` prints the figures.
 
 #![allow(
@@ -38,17 +39,20 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::aid::is_long;
 
+/// How many cheats share one control in a normal run.
+const CONTROLS: usize = 4;
+
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials = vec![Trial::test("cases::are_enough_and_have_names_of_their_own", cases_are_enough)];
-    for case in everything() {
+    for (position, case) in everything().into_iter().enumerate() {
         let is_skipped = case.length == Length::Long && !is_long();
         let (name, is_honest) = (case.name, case.kind == Kind::Honest);
         let control =
             move || runnable(control_of(name)).and_then(|case| judge::without_ralph(&case).map_err(Failed::from));
         trials.push(Trial::test(format!("ralph::{name}"), move || under_ralph(case)).with_ignored_flag(is_skipped));
         // That honest work passes its checks shows under Ralph, too.
-        let is_skipped = is_skipped || (is_honest && !is_long());
+        let is_skipped = is_skipped || ((is_honest || position % CONTROLS != 0) && !is_long());
         trials.push(Trial::test(format!("control::{name}"), control).with_ignored_flag(is_skipped));
     }
     libtest_mimic::run(&arguments, trials).exit();
@@ -77,7 +81,7 @@ fn under_ralph(case: Case) -> Result<(), Failed> {
     let judged = judge::under_ralph(&case);
     keep_row(&case, &judged);
     let why = match &judged.judgement {
-        Judgement::Missed => "a cheat completed".to_owned(),
+        Judgement::Missed => format!("a cheat completed {}", judged.grade),
         Judgement::Broken(why) => why.clone(),
         Judgement::Refused if judged.says_how_to_allow() => "honest work was refused".to_owned(),
         Judgement::Refused => "honest work was refused, and nothing says how to allow it".to_owned(),
@@ -87,7 +91,7 @@ fn under_ralph(case: Case) -> Result<(), Failed> {
     Err(format!("{why}\n{}", judged.output).into())
 }
 
-/// Name, language, kind, judgement, seconds and outcome, for the figures.
+/// Name, language, kind, judgement, seconds, outcome, why and grade, for the figures.
 fn keep_row(case: &Case, judged: &Judged) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("corpus");
     let (kind, why) = match case.kind {
@@ -103,6 +107,7 @@ fn keep_row(case: &Case, judged: &Judged) {
         &format!("{:.1}", judged.took.as_secs_f32()),
         &judged.outcome,
         why,
+        &judged.grade,
     ];
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(case.name.replace(['/', ' '], "-")), row.join("\t") + "\n").unwrap();

@@ -83,6 +83,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("setup", Approved, "setup = [\"CANARY\"]\nverify = \"isolated\"\nverification_command = \"false\""),
     ("retries", Approved, "retries = 9"),
     ("tripwire", Approved, "tripwire = false"),
+    ("require", Approved, "require = \"weak\"\nverification_command = \"CANARY\""),
     ("allow_network", Approved, "allow_network = true"),
     ("sandbox", Never, "sandbox = \"off\""),
     ("sandbox_writable", Never, "sandbox_writable = [\"~/.ssh\"]"),

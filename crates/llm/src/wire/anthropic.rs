@@ -249,7 +249,7 @@ fn stop(reason: Option<&str>) -> StopReason {
     }
 }
 
-fn tokens(usage: &Value) -> Option<Tokens> {
+pub(super) fn tokens(usage: &Value) -> Option<Tokens> {
     let written = number(usage, "cache_creation_input_tokens");
     let hour = number(&usage["cache_creation"], "ephemeral_1h_input_tokens").min(written);
     let tokens = Tokens {

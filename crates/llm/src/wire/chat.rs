@@ -195,7 +195,7 @@ fn stop(finish: &str, parts: &[Part]) -> StopReason {
     }
 }
 
-fn tokens(usage: &Value) -> Option<Tokens> {
+pub(super) fn tokens(usage: &Value) -> Option<Tokens> {
     let read = number(usage, "prompt_tokens");
     let cached = number(&usage["prompt_tokens_details"], "cached_tokens").min(read);
     let tokens = Tokens {

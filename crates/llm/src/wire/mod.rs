@@ -3,10 +3,13 @@
 mod anthropic;
 mod chat;
 mod responses;
+mod usage;
 
 use serde_json::Value;
 
 use crate::conversation::{Answer, Delta, Protocol, Request};
+
+pub use usage::{Format, UsageReader, UsageSeen};
 
 /// The most that one answer may hold. A stream without an end would otherwise fill the memory.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -76,12 +79,12 @@ pub fn body(protocol: Protocol, request: &Request<'_>, limit: ChatLimit) -> Valu
 /// Puts an answer together.
 #[derive(Debug)]
 pub struct Assembler {
-    format: Format,
+    format: Parts,
     bytes: usize,
 }
 
 #[derive(Debug)]
-enum Format {
+enum Parts {
     Anthropic(anthropic::Assembler),
     Responses(responses::Assembler),
     Chat(chat::Assembler),
@@ -92,9 +95,9 @@ impl Assembler {
     #[must_use]
     pub fn new(protocol: Protocol) -> Self {
         let format = match protocol {
-            Protocol::AnthropicMessages => Format::Anthropic(anthropic::Assembler::default()),
-            Protocol::OpenaiResponses => Format::Responses(responses::Assembler::default()),
-            Protocol::OpenaiChat => Format::Chat(chat::Assembler::default()),
+            Protocol::AnthropicMessages => Parts::Anthropic(anthropic::Assembler::default()),
+            Protocol::OpenaiResponses => Parts::Responses(responses::Assembler::default()),
+            Protocol::OpenaiChat => Parts::Chat(chat::Assembler::default()),
         };
         Self { format, bytes: 0 }
     }
@@ -116,9 +119,9 @@ impl Assembler {
             return Err(error);
         }
         match &mut self.format {
-            Format::Anthropic(assembler) => assembler.push(&event),
-            Format::Responses(assembler) => assembler.push(&event),
-            Format::Chat(assembler) => assembler.push(&event),
+            Parts::Anthropic(assembler) => assembler.push(&event),
+            Parts::Responses(assembler) => assembler.push(&event),
+            Parts::Chat(assembler) => assembler.push(&event),
         }
     }
 
@@ -128,9 +131,9 @@ impl Assembler {
     /// When the stream ended too early.
     pub fn finish(self) -> Result<Answer, WireError> {
         match self.format {
-            Format::Anthropic(assembler) => assembler.finish(),
-            Format::Responses(assembler) => assembler.finish(),
-            Format::Chat(assembler) => assembler.finish(),
+            Parts::Anthropic(assembler) => assembler.finish(),
+            Parts::Responses(assembler) => assembler.finish(),
+            Parts::Chat(assembler) => assembler.finish(),
         }
     }
 }

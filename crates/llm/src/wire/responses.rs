@@ -154,7 +154,7 @@ fn parts(item: &Value) -> Vec<Part> {
     }
 }
 
-fn tokens(usage: &Value) -> Option<Tokens> {
+pub(super) fn tokens(usage: &Value) -> Option<Tokens> {
     let (read, details) = (number(usage, "input_tokens"), &usage["input_tokens_details"]);
     let cached = number(details, "cached_tokens").min(read);
     let written = number(details, "cache_write_tokens").min(read - cached);

@@ -1,6 +1,6 @@
 //! What listings show of runs, and who may write to them. A projection of the journals, changed together with them.
 
-use ralph_model::{RunId, RunKind, Timestamp};
+use ralph_model::{Grade, RunId, RunKind, Timestamp};
 use sqlx::AssertSqlSafe;
 
 use super::schema::Dialect;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::run::{Epoch, Filter, Lease, LeaseHolder, Lookup, Machine, NewRun, RunEntry, RunStatus, RunSummary};
 
 const COLUMNS: &str = "SELECT id, kind, parent, workspace, origin, objective, agent, skill, status, reason, iterations, \
-     cost_micros, verified, started_at, updated_at, finished_at, pid, host, boot, lease_until, epoch, head_seq, head_hash \
+     cost_micros, verified, grade, started_at, updated_at, finished_at, pid, host, boot, lease_until, epoch, head_seq, head_hash \
      FROM loops";
 const NEWEST_FIRST: &str = " ORDER BY started_at DESC, id DESC";
 
@@ -102,7 +102,7 @@ pub(super) async fn insert(session: &mut Session<'_>, new: &NewRun, head: Head) 
 }
 
 pub(super) async fn update(session: &mut Session<'_>, run: RunId, summary: &RunSummary) -> Result<()> {
-    let row = "UPDATE loops SET status = $2, reason = $3, iterations = $4, cost_micros = $5, verified = $6, finished_at = $7, \
+    let row = "UPDATE loops SET status = $2, reason = $3, iterations = $4, cost_micros = $5, verified = $6, finished_at = $7, grade = $8, \
          pid = CASE WHEN $2 = 'RUNNING' THEN pid END, lease_until = CASE WHEN $2 = 'RUNNING' THEN lease_until END \
          WHERE id = $1";
     let values = values![
@@ -113,6 +113,7 @@ pub(super) async fn update(session: &mut Session<'_>, run: RunId, summary: &RunS
         summary.cost,
         summary.verified,
         summary.finished_at,
+        summary.grade.map(Grade::name),
     ];
     session.execute(row, values).await.map(drop)
 }
@@ -214,6 +215,8 @@ fn entry(row: &Row<'_>) -> Result<RunEntry> {
         iterations: row.small("iterations")?,
         cost: row.money("cost_micros")?,
         verified: row.get("verified")?,
+        // One of a later version is none that this one knows.
+        grade: row.get::<Option<String>>("grade")?.and_then(|grade| grade.parse().ok()),
         started_at: row.get("started_at").map(Timestamp)?,
         updated_at: row.get("updated_at").map(Timestamp)?,
         finished_at: row.get::<Option<i64>>("finished_at")?.map(Timestamp),

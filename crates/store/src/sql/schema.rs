@@ -201,6 +201,7 @@ pub(crate) const STEPS: &[Step] = &[
         ],
         rows: &[],
     },
+    Step { version: 10, statements: &["ALTER TABLE loops ADD COLUMN grade TEXT"], rows: &[] },
 ];
 
 /// The newest schema.

@@ -1,0 +1,232 @@
+//! The account of one run: each request is begun once and settled once, whatever becomes of it.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use ralph_llm::wire::UsageSeen;
+use ralph_model::{Money, PriceList, Timestamp, Tokens};
+
+use crate::asked::{Asked, window};
+use crate::ledger::{Hold, Ledger, Shortfall};
+use crate::record::{Context, GatewayEvent, RequestOutcome, RequestRecord, RunTotals};
+
+/// Requests that failed and are recognised when they come again.
+const MAX_FAILED: usize = 256;
+/// Models without a price that are named.
+const MAX_UNPRICED: usize = 32;
+/// What services ask for one search of the web, whatever the model.
+const SEARCH: Money = Money::from_micros(10_000);
+
+/// Takes what happens. Quick: the agent waits for it.
+pub(crate) type Sink = Arc<dyn Fn(GatewayEvent) + Send + Sync>;
+
+pub(crate) struct Account {
+    state: Mutex<State>,
+    prices: Arc<PriceList>,
+    now: fn() -> Timestamp,
+    sink: Sink,
+}
+
+struct State {
+    ledger: Ledger,
+    totals: RunTotals,
+    begun: u64,
+    failed: HashMap<u64, u32>,
+}
+
+impl Account {
+    pub(crate) fn new(budget: Option<Money>, prices: Arc<PriceList>, now: fn() -> Timestamp, sink: Sink) -> Arc<Self> {
+        let state =
+            State { ledger: Ledger::new(budget), totals: RunTotals::default(), begun: 0, failed: HashMap::new() };
+        Arc::new(Self { state: Mutex::new(state), prices, now, sink })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn totals(&self) -> RunTotals {
+        let state = self.lock();
+        RunTotals { cost: state.ledger.spent(), refused: state.ledger.refused(), ..state.totals.clone() }
+    }
+
+    /// Something is forwarded that may cost money and that nobody can count.
+    pub(crate) fn uncounted(&self) -> Result<(), Shortfall> {
+        let mut state = self.lock();
+        let hold = state.ledger.reserve(None)?;
+        state.ledger.settle(hold, Money::ZERO);
+        state.totals.is_uncounted = true;
+        state.totals.requests += 1;
+        Ok(())
+    }
+
+    /// Reserves what a request will cost.
+    pub(crate) fn begin(self: &Arc<Self>, asked: Asked, body: &[u8]) -> Result<Pending, Shortfall> {
+        let mut hasher = DefaultHasher::new();
+        body.hash(&mut hasher);
+        let hash = hasher.finish();
+        let estimate = self.prices.of(&asked.model).map(|price| asked.estimate(price));
+        let mut state = self.lock();
+        state.begun += 1;
+        let (number, retries) = (state.begun, state.failed.get(&hash).copied().unwrap_or(0));
+        let was_refused = state.ledger.refused().is_some();
+        let reserved = state.ledger.reserve(estimate);
+        drop(state);
+        let (at, started) = ((self.now)(), Instant::now());
+        let mut pending = Pending {
+            account: Arc::clone(self),
+            asked,
+            number,
+            hash,
+            retries,
+            at,
+            started,
+            hold: None,
+            status: None,
+            first_byte: None,
+        };
+        match reserved {
+            Ok(hold) => {
+                pending.hold = Some(hold);
+                Ok(pending)
+            }
+            Err(shortfall) => {
+                let record =
+                    pending.record(RequestOutcome::Refused, &UsageSeen::default(), Tokens::default(), None, false);
+                self.report(record);
+                if !was_refused {
+                    (self.sink)(GatewayEvent::Limit(shortfall));
+                }
+                Err(shortfall)
+            }
+        }
+    }
+
+    fn report(&self, record: RequestRecord) {
+        (self.sink)(GatewayEvent::Request { record: Box::new(record), totals: self.totals() });
+    }
+
+    /// What an answer cost. The name under which the service answered counts, where it has a price.
+    fn cost(&self, asked: &str, seen: &UsageSeen, tokens: Tokens) -> Option<Money> {
+        let names = seen.model.iter().map(String::as_str).chain([asked]);
+        let price = names.into_iter().find_map(|name| {
+            let fast = seen.is_fast.then(|| self.prices.of(&format!("{name}-fast"))).flatten();
+            fast.or_else(|| self.prices.of(name))
+        })?;
+        let listed = price.request(tokens);
+        // Less the discount, which is rounded down: a sum is never below the truth.
+        let discount = if seen.percent == 0 { 0 } else { 100 - seen.percent };
+        let searches = i64::try_from(seen.searches).unwrap_or(i64::MAX).saturating_mul(SEARCH.micros());
+        Some(listed.less(listed.percent(discount)) + Money::from_micros(searches))
+    }
+}
+
+/// A request that was forwarded and is not settled yet. One that is dropped was given up by the agent.
+pub(crate) struct Pending {
+    account: Arc<Account>,
+    asked: Asked,
+    pub(crate) number: u64,
+    hash: u64,
+    retries: u32,
+    at: Timestamp,
+    started: Instant,
+    hold: Option<Hold>,
+    status: Option<u16>,
+    first_byte: Option<Duration>,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The service has no answer, so that it sells nothing.
+    Failed,
+    /// The answer came to its end.
+    Whole,
+    /// Nobody knows what of the answer was sold.
+    Cut,
+}
+
+impl Pending {
+    pub(crate) fn head(&mut self, status: u16) {
+        self.status = Some(status);
+    }
+
+    pub(crate) fn first_byte(&mut self) {
+        if self.first_byte.is_none() {
+            self.first_byte = Some(self.started.elapsed());
+        }
+    }
+
+    /// Settles it, once.
+    pub(crate) fn settle(&mut self, end: End, seen: &UsageSeen) {
+        let Some(hold) = self.hold.take() else { return };
+        let sold_nothing = end == End::Failed || (seen.is_error && seen.tokens.is_none());
+        let is_estimate = !sold_nothing && (seen.tokens.is_none() || end == End::Cut);
+        let tokens = match seen.tokens {
+            _ if sold_nothing => Tokens::default(),
+            Some(tokens) if end == End::Cut => Tokens { output: tokens.output.max(seen.written), ..tokens },
+            Some(tokens) => tokens,
+            None => Tokens { input: self.asked.input(), output: seen.written, ..Tokens::default() },
+        };
+        let cost = if sold_nothing { Some(Money::ZERO) } else { self.account.cost(&self.asked.model, seen, tokens) };
+        let outcome = match end {
+            _ if sold_nothing => RequestOutcome::Failed,
+            End::Whole if !seen.is_error => RequestOutcome::Answered,
+            End::Whole | End::Cut | End::Failed => RequestOutcome::Cut,
+        };
+        let mut state = self.account.lock();
+        state.ledger.settle(hold, cost.unwrap_or(Money::ZERO));
+        let totals = &mut state.totals;
+        totals.requests += 1;
+        totals.tokens = totals.tokens.plus(tokens);
+        let name = seen.model.as_ref().unwrap_or(&self.asked.model);
+        totals.model = Some(name.clone());
+        if cost.is_none() && totals.unpriced.len() < MAX_UNPRICED && !totals.unpriced.contains(name) {
+            totals.unpriced.push(name.clone());
+        }
+        if outcome == RequestOutcome::Answered {
+            state.failed.remove(&self.hash);
+        } else if state.failed.len() < MAX_FAILED {
+            *state.failed.entry(self.hash).or_default() += 1;
+        }
+        drop(state);
+        let record = self.record(outcome, seen, tokens, cost, is_estimate);
+        self.account.report(record);
+    }
+
+    fn record(
+        &self,
+        outcome: RequestOutcome,
+        seen: &UsageSeen,
+        tokens: Tokens,
+        cost: Option<Money>,
+        is_estimate: bool,
+    ) -> RequestRecord {
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let used = tokens.read().saturating_add(tokens.output);
+        let name = seen.model.as_deref().unwrap_or(&self.asked.model);
+        RequestRecord {
+            number: self.number,
+            at: self.at,
+            model: self.asked.model.clone(),
+            answered_by: seen.model.clone().filter(|model| *model != self.asked.model),
+            outcome,
+            status: self.status,
+            retries: self.retries,
+            tokens,
+            cost,
+            is_estimate,
+            first_byte_ms: self.first_byte.map(millis),
+            duration_ms: millis(self.started.elapsed()),
+            context: window(name).filter(|_| used > 0).map(|window| Context { used, window }),
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        self.settle(End::Cut, &UsageSeen::default());
+    }
+}

@@ -1,0 +1,124 @@
+//! What is read of a request before it is forwarded: its format, its model, and what it can cost. Does no IO.
+
+use ralph_llm::wire::Format;
+use ralph_model::{Price, Tokens};
+use serde::Deserialize;
+
+use crate::ledger::Estimate;
+
+/// About as many bytes of a request are one token.
+const BYTES_OF_A_TOKEN: usize = 4;
+/// An answer of a usual length, in tokens.
+const USUAL_OUTPUT: u64 = 2_000;
+/// The longest answer of a model that is not told how long it may be.
+const LONGEST_OUTPUT: u64 = 128_000;
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// An answer, which costs money.
+    Answer(Format),
+    /// Something free: a list of models, a count of tokens.
+    Free,
+    /// Nobody knows, so that it may cost something.
+    Unknown,
+}
+
+impl Purpose {
+    /// By the path of a request.
+    pub(crate) fn of(method: &hyper::Method, path: &str) -> Self {
+        if *method != hyper::Method::POST {
+            return Self::Free;
+        }
+        let path = path.trim_end_matches('/');
+        let last = path.rsplit('/').next().unwrap_or_default();
+        match last {
+            "count_tokens" | "input_tokens" => Self::Free,
+            "messages" => Self::Answer(Format::Messages),
+            "completions" => Self::Answer(Format::Chat),
+            "responses" => Self::Answer(Format::Responses),
+            "compact" if path.ends_with("/responses/compact") => Self::Answer(Format::Responses),
+            _ if last.ends_with(":countTokens") || path.contains("/api/") => Self::Free,
+            _ if last.ends_with(":generateContent") || last.ends_with(":streamGenerateContent") => {
+                Self::Answer(Format::Gemini)
+            }
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// What of the body counts.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) model: String,
+    bytes: usize,
+    longest: Option<u64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Body {
+    model: Option<String>,
+    max_tokens: Option<u64>,
+    max_completion_tokens: Option<u64>,
+    max_output_tokens: Option<u64>,
+    #[serde(rename = "generationConfig")]
+    generation: Option<Generation>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct Generation {
+    max_output_tokens: Option<u64>,
+}
+
+impl Asked {
+    pub(crate) fn parse(format: Format, path: &str, bytes: &[u8]) -> Self {
+        let body: Body = serde_json::from_slice(bytes).unwrap_or_default();
+        let named = match format {
+            // `/v1beta/models/NAME:generateContent`
+            Format::Gemini => path.rsplit('/').next().and_then(|last| last.split(':').next()).map(str::to_owned),
+            Format::Messages | Format::Responses | Format::Chat => body.model,
+        };
+        let generation = body.generation.and_then(|generation| generation.max_output_tokens);
+        let longest = body.max_tokens.or(body.max_completion_tokens).or(body.max_output_tokens).or(generation);
+        Self { model: named.unwrap_or_default(), bytes: bytes.len(), longest }
+    }
+
+    /// Tokens of the request, about.
+    pub(crate) fn input(&self) -> u64 {
+        u64::try_from(self.bytes / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn estimate(&self, price: &Price) -> Estimate {
+        let with = |output| price.request(Tokens { input: self.input(), output, ..Tokens::default() });
+        let longest = self.longest.unwrap_or(LONGEST_OUTPUT);
+        Estimate { usual: with(longest.min(USUAL_OUTPUT)), most: with(longest) }
+    }
+}
+
+/// Tokens that fit into the context of a model; none where that is not known.
+pub(crate) fn window(model: &str) -> Option<u64> {
+    let model = model.to_ascii_lowercase();
+    let name = model.rsplit('/').next().unwrap_or(&model);
+    let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| name.starts_with(beginning));
+    if starts(&["claude-fable", "claude-mythos"]) || name.contains("[1m]") {
+        Some(1_000_000)
+    } else if name.contains("claude") {
+        Some(200_000)
+    } else if starts(&["gemini-", "gpt-4.1"]) {
+        Some(1_048_576)
+    } else if starts(&["gpt-5", "gpt-6"]) {
+        Some(400_000)
+    } else if starts(&["gpt-4o", "gpt-4-turbo"]) {
+        Some(128_000)
+    } else if starts(&["o1", "o3", "o4"]) {
+        Some(200_000)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+#[path = "asked_tests.rs"]
+mod tests;

@@ -1,0 +1,225 @@
+//! What an answer used, read from its bytes as they pass by. Keeps no content, and takes nothing for an error: whoever only watches
+//! must understand less than whoever asked.
+
+use ralph_model::Tokens;
+use serde_json::{Value, json};
+
+use super::{anthropic, chat, number, responses, text};
+
+/// A format whose usage can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Anthropic Messages.
+    Messages,
+    /// OpenAI Responses.
+    Responses,
+    /// OpenAI Chat Completions.
+    Chat,
+    /// Gemini.
+    Gemini,
+}
+
+/// What one answer used, as far as its service has reported it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsageSeen {
+    /// The model that answers, by the service's word.
+    pub model: Option<String>,
+    /// Its tokens; none where the service reported none.
+    pub tokens: Option<Tokens>,
+    /// Searches of the web that the service made for the answer and sells apart.
+    pub searches: u64,
+    /// The hundredths of the usual price that the service asks for this tier.
+    pub percent: i64,
+    /// The price is that of the fast variant of the model.
+    pub is_fast: bool,
+    /// The answer has come to its end, so that its figures are the last ones.
+    pub is_over: bool,
+    /// The service reports an error in the place of an answer.
+    pub is_error: bool,
+    /// Tokens written so far, about: for an answer that ends without figures.
+    pub written: u64,
+}
+
+/// Words of which one is in every event that says something about usage.
+const SIGNS: [&[u8]; 9] = [
+    b"\"usage\"",
+    b"\"usageMetadata\"",
+    b"\"message_stop\"",
+    b"\"response.created\"",
+    b"\"web_search_call\"",
+    b"\"finish_reason\"",
+    b"\"finishReason\"",
+    b"\"error\"",
+    b"\"message_start\"",
+];
+/// About as many bytes of an event are not the text that it carries.
+const ENVELOPE: usize = 120;
+/// About as many bytes of text are one token.
+const BYTES_OF_A_TOKEN: usize = 4;
+
+/// Reads the usage of one answer.
+#[derive(Debug)]
+pub struct UsageReader {
+    format: Format,
+    usage: Value,
+    seen: UsageSeen,
+    tier: String,
+}
+
+impl UsageReader {
+    /// For one answer.
+    #[must_use]
+    pub fn new(format: Format) -> Self {
+        Self { format, usage: Value::Null, seen: UsageSeen::default(), tier: String::new() }
+    }
+
+    /// Takes the data of one event of a stream.
+    pub fn event(&mut self, data: &[u8]) {
+        let text_bytes = data.len().saturating_sub(ENVELOPE);
+        let tokens = u64::try_from(text_bytes / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX).max(1);
+        if data.trim_ascii() == b"[DONE]" {
+            self.seen.is_over = true;
+            return;
+        }
+        if !SIGNS.iter().any(|sign| contains(data, sign)) {
+            self.seen.written = self.seen.written.saturating_add(tokens);
+            return;
+        }
+        if let Ok(event) = serde_json::from_slice::<Value>(data) {
+            self.value(&event);
+        }
+    }
+
+    /// Takes an answer in one piece.
+    pub fn body(&mut self, body: &[u8]) {
+        let Ok(value) = serde_json::from_slice::<Value>(body) else { return };
+        match (self.format, &value) {
+            // A stream of Gemini without events is one list.
+            (Format::Gemini, Value::Array(chunks)) => chunks.iter().for_each(|chunk| self.value(chunk)),
+            (Format::Responses, _) => self.response(&value),
+            (Format::Messages, _) => self.message(&value),
+            (Format::Chat | Format::Gemini, _) => self.value(&value),
+        }
+        self.seen.is_error |= value.get("error").is_some_and(|error| !error.is_null());
+        self.seen.is_over = !self.seen.is_error && value.is_object() || value.is_array();
+        self.seen.written = u64::try_from(body.len() / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
+    }
+
+    /// What was seen so far.
+    #[must_use]
+    pub fn seen(&self) -> UsageSeen {
+        let tokens = match self.format {
+            Format::Messages => anthropic::tokens(&self.usage),
+            Format::Responses => responses::tokens(&self.usage),
+            Format::Chat => chat::tokens(&self.usage),
+            Format::Gemini => gemini_tokens(&self.usage),
+        };
+        let is_openai = matches!(self.format, Format::Responses | Format::Chat);
+        let percent = if matches!(self.tier.as_str(), "batch" | "flex") { 50 } else { 100 };
+        let is_fast = (is_openai && matches!(self.tier.as_str(), "priority" | "fast"))
+            || (self.format == Format::Messages && text(&self.usage, "speed") == "fast");
+        let searches = match self.format {
+            Format::Messages => number(&self.usage["server_tool_use"], "web_search_requests"),
+            Format::Responses | Format::Chat | Format::Gemini => self.seen.searches,
+        };
+        UsageSeen { tokens, percent, is_fast, searches, ..self.seen.clone() }
+    }
+
+    fn value(&mut self, event: &Value) {
+        match self.format {
+            Format::Messages => match text(event, "type") {
+                "message_start" => self.message(&event["message"]),
+                "message_delta" => self.count(&event["usage"]),
+                "message_stop" => self.seen.is_over = true,
+                "error" => self.seen.is_error = true,
+                _ => {}
+            },
+            Format::Responses => match text(event, "type") {
+                "response.output_item.done" if event["item"]["type"] == "web_search_call" => self.seen.searches += 1,
+                "response.completed" | "response.incomplete" => {
+                    // Its items were counted one by one.
+                    let searches = self.seen.searches;
+                    self.response(&event["response"]);
+                    self.seen.searches = self.seen.searches.max(searches);
+                    self.seen.is_over = true;
+                }
+                "response.failed" | "error" => {
+                    self.response(&event["response"]);
+                    self.seen.is_error = true;
+                }
+                "response.created" | "response.in_progress" => self.name(text(&event["response"], "model")),
+                _ => {}
+            },
+            Format::Chat => {
+                self.name(text(event, "model"));
+                self.tier(event);
+                self.count(&event["usage"]);
+                self.seen.is_error |= event.get("error").is_some_and(|error| !error.is_null());
+            }
+            Format::Gemini => {
+                // The program's own service wraps its answers.
+                let event = event.get("response").unwrap_or(event);
+                self.name(text(event, "modelVersion"));
+                self.count(&event["usageMetadata"]);
+                self.seen.is_over |= event["candidates"][0]["finishReason"].is_string();
+                self.seen.is_error |= event.get("error").is_some();
+            }
+        }
+    }
+
+    fn message(&mut self, message: &Value) {
+        self.name(text(message, "model"));
+        self.count(&message["usage"]);
+    }
+
+    fn response(&mut self, response: &Value) {
+        self.name(text(response, "model"));
+        self.tier(response);
+        self.count(&response["usage"]);
+        let output = response["output"].as_array().into_iter().flatten();
+        let searches = output.filter(|item| item["type"] == "web_search_call").count();
+        self.seen.searches = u64::try_from(searches).unwrap_or(u64::MAX);
+    }
+
+    fn name(&mut self, model: &str) {
+        if !model.is_empty() {
+            self.seen.model = Some(model.to_owned());
+        }
+    }
+
+    fn tier(&mut self, of: &Value) {
+        if let Some(tier) = of["service_tier"].as_str() {
+            tier.clone_into(&mut self.tier);
+        }
+    }
+
+    /// Counts come several times, and the later ones are all of them.
+    fn count(&mut self, usage: &Value) {
+        let Some(usage) = usage.as_object() else { return };
+        if !self.usage.is_object() {
+            self.usage = json!({});
+        }
+        for (key, value) in usage.iter().filter(|(_, value)| !value.is_null()) {
+            self.usage[key] = value.clone();
+        }
+        if let Some(tier) = usage.get("service_tier").and_then(Value::as_str) {
+            tier.clone_into(&mut self.tier);
+        }
+    }
+}
+
+fn contains(data: &[u8], sign: &[u8]) -> bool {
+    memchr::memmem::find(data, sign).is_some()
+}
+
+fn gemini_tokens(usage: &Value) -> Option<Tokens> {
+    let read = number(usage, "promptTokenCount").saturating_add(number(usage, "toolUsePromptTokenCount"));
+    let cached = number(usage, "cachedContentTokenCount").min(read);
+    let written = number(usage, "candidatesTokenCount").saturating_add(number(usage, "thoughtsTokenCount"));
+    let tokens = Tokens { input: read - cached, cache_read: cached, output: written, ..Tokens::default() };
+    Some(tokens).filter(|tokens| !tokens.is_none())
+}
+
+#[cfg(test)]
+#[path = "usage_tests.rs"]
+mod tests;
