@@ -48,7 +48,7 @@ impl Job<'_> {
             person: Some(ask_over(self.worker.client.clone(), self.task().id)),
             loops: false,
         };
-        let local = ralph_host::database::open_with_board(&self.host.dirs).await.map_err(ralph_host::Error::from)?;
+        let local = ralph_host::database::open_with_board(&self.host.dirs).await?;
         // The journal is the server's. What the user of this machine approved, and tasks and schedules of its own, are here.
         let database = Database { store: Arc::clone(&self.store), board: local.board };
         let mut opened = match former {
