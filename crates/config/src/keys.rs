@@ -208,6 +208,13 @@ pub(crate) const NEVER_IN_A_FILE: [(&str, &str); 2] = [
 ];
 
 impl Key {
+    /// Its flag as a key: another name for it in a file. None where the flag takes no value of its own, or has the same name.
+    pub fn alias(self) -> Option<String> {
+        let alias = self.flag()?.trim_start_matches("--").replace('-', "_");
+        let is_other_value = self == Self::Isolation || alias.starts_with("no_");
+        (!is_other_value && alias != self.name()).then_some(alias)
+    }
+
     /// The parts of its name.
     pub fn segments(self) -> impl Iterator<Item = &'static str> {
         self.name().split('.')

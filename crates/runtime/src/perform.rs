@@ -31,7 +31,7 @@ use crate::home::LoopFolder;
 use crate::pinned::Pinned;
 use crate::services::Services;
 pub(crate) use checks::Before;
-pub(crate) use place::remove_tree;
+pub use place::remove_tree;
 pub(crate) use session::{Pass as SessionPass, Turn};
 pub(crate) use tripwire::Claimed;
 

@@ -18,7 +18,13 @@ pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) 
         Some(store) => chosen(&store, &args, around).await?.iter().map(|entry| around.listed(entry)).collect(),
         None => Vec::new(),
     };
-    if args.json {
+    if args.ids {
+        let line = |entry: &ListEntry| {
+            let objective = entry.objective.lines().next().unwrap_or_default();
+            format!("{}\t{} {}", entry.short, entry.state(), shortened(objective, 50).replace('\t', " "))
+        };
+        screen.result(&entries.iter().map(line).collect::<Vec<_>>().join("\n"))?;
+    } else if args.json {
         screen.json(&serde_json::to_value(entries)?)?;
     } else if entries.is_empty() {
         let place = if args.all { "" } else { " in this workspace (`--all` looks everywhere)" };

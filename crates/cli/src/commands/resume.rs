@@ -25,6 +25,9 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         Some(name) => find_loop(&store, name).await?,
         None => newest_unfinished(&store, around).await?,
     };
+    if let Some(text) = &args.answer {
+        super::tell::leave(&store, &entry, text).await?;
+    }
     if entry.kind == RunKind::Crew {
         store.close().await?;
         return super::crew::resume(&args, &entry, around, screen).await;

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::session;
 use crate::args::StopArgs;
 use crate::input::now;
-use crate::journal::find_loop;
+use crate::journal::chosen_running;
 use crate::screen::Screen;
 use ralph_host::{Host, Liveness};
 
@@ -17,7 +17,7 @@ use ralph_host::{Host, Liveness};
 /// When the loop is unknown or does not run.
 pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &args.loop_name).await?;
+    let entry = chosen_running(&store, args.loop_name.as_deref(), around).await?;
     let short = entry.id.short();
     if entry.status != RunStatus::Running {
         anyhow::bail!("loop {short} is over ({})", around.listed(&entry).state());
