@@ -187,6 +187,8 @@ keys! {
         "web.search_url = \"https://search.example.com/search?format=json&q={query}\"", "sets the search service of web tools";
     WebSearchKeyEnv "web.search_key_env", None, UserOnly,
         "web.search_key_env = \"SEARCH_KEY\"", "names the environment variable with the key of the search service";
+    CrewCompactAt "crew.compact_at", None, UserOnly,
+        "crew.compact_at = 100000", "sets from how many tokens on a conversation of the crew is summarised";
     McpCommand "mcp.*.command", None, UserOnly,
         "mcp.files.command = \"npx my-server\"", "runs a command on your computer as a server of tools";
     McpUrl "mcp.*.url", None, UserOnly,

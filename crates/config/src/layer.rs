@@ -80,6 +80,7 @@ pub struct Layer {
     pub caps: CapsTable,
     pub notify: NotifyTable,
     pub web: WebTable,
+    pub crew: CrewTable,
     pub mcp: BTreeMap<String, McpTable>,
     pub database_url: Option<String>,
     pub metrics_path: Option<String>,
@@ -205,6 +206,14 @@ pub struct WebTable {
     pub allow_hosts: Option<Vec<String>>,
     pub search_url: Option<String>,
     pub search_key_env: Option<String>,
+}
+
+/// `[crew]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct CrewTable {
+    pub compact_at: Option<u64>,
 }
 
 /// `[mcp.NAME]`.

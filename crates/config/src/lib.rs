@@ -24,13 +24,13 @@ mod spelling;
 pub mod trust;
 mod user;
 
-pub use choose::Layers;
+pub use choose::{Layers, writable_paths};
 pub use effective::{Effective, effective};
 pub use error::Error;
 pub use keys::{Class, Key, meant};
 pub use layer::{
-    CapsTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable,
-    Span, WebTable, Whose,
+    CapsTable, CrewTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places,
+    PriceTable, Span, WebTable, Whose,
 };
 pub use location::Location;
 pub use parse::{Document, Present, parse};

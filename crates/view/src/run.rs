@@ -21,6 +21,8 @@ pub enum RunStatus {
     Running,
     /// It is not over, and no process works on it. Only whoever can look for the process knows.
     Interrupted,
+    /// It is not over, and continues once a person decided.
+    Waiting,
     /// It ended with success.
     Completed,
     /// A limit or a person ended it.
@@ -36,6 +38,7 @@ impl RunStatus {
         match self {
             Self::Running => "RUNNING",
             Self::Interrupted => "INTERRUPTED",
+            Self::Waiting => "WAITING",
             Self::Completed => "COMPLETED",
             Self::Aborted => "ABORTED",
             Self::Error => "ERROR",

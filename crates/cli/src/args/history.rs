@@ -93,6 +93,8 @@ pub(crate) enum StatusWord {
     Running,
     /// Marked as running, but its process is gone
     Interrupted,
+    /// A crew that waits for an answer or an approval
+    Waiting,
     /// Completed
     Completed,
     /// Ended by a limit or cancelled

@@ -82,7 +82,7 @@ fn race_as_text(race: &RaceRunView) -> String {
     let RaceRunView { entry, winner, budget, candidates } = race;
     let winner = match (winner, entry.status) {
         (Some(winner), _) => winner.short(),
-        (None, RunStatus::Running | RunStatus::Interrupted) => "none yet".to_owned(),
+        (None, RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting) => "none yet".to_owned(),
         (None, RunStatus::Completed | RunStatus::Aborted | RunStatus::Error) => "none".to_owned(),
     };
     let mut rows = vec![["CANDIDATE", "STATE", "ITERATIONS", "COST", "AGENT", "WORKSPACE"].map(str::to_owned)];

@@ -9,7 +9,7 @@ use crate::args::StopArgs;
 use crate::input::now;
 use crate::journal::chosen_running;
 use crate::screen::Screen;
-use ralph_host::Host;
+use ralph_host::{Host, Liveness};
 
 /// Asks a loop to end; does not wait for it.
 ///
@@ -22,8 +22,13 @@ pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) 
     if entry.status != RunStatus::Running {
         anyhow::bail!("loop {short} is over ({})", around.listed(&entry).state());
     }
-    if around.is_interrupted(&entry) {
-        anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");
+    let why = match around.liveness(&entry) {
+        Liveness::Interrupted => Some("its process is gone; to continue it"),
+        Liveness::Waiting => Some("it waits for your answer; to give it"),
+        Liveness::Ended | Liveness::Here | Liveness::Elsewhere { .. } => None,
+    };
+    if let Some(why) = why {
+        anyhow::bail!("loop {short} is not running: {why}: ralph resume {short}");
     }
     if let Some(record) = in_session(&entry, &around.home())
         && !session::is_at_work(&record, around)
