@@ -15,7 +15,7 @@ use super::{Error, Key, Layer, NotifyTable};
 use crate::skills::Found;
 
 /// Where metrics go when nobody says otherwise, relative to the workspace.
-const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
+pub(crate) const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
 
 /// What a resolution needs besides flags and files.
 #[derive(Debug, Clone)]
@@ -253,6 +253,7 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         setup: from.required(Key::Setup, |layer| layer.setup.clone().map(|commands| commands.0), Vec::new()),
         retries: from.required(Key::Retries, |layer| layer.retries, usual.retries),
         tripwire: from.required(Key::Tripwire, |layer| layer.tripwire, usual.tripwire),
+        require: from.optional(Key::Require, |layer| layer.require),
         sandbox: from.required(Key::Sandbox, |layer| layer.sandbox, usual.sandbox),
         writable: from.writable(inputs.home, inputs.current)?,
         allow_network: from.required(Key::AllowNetwork, |layer| layer.allow_network, usual.allow_network),

@@ -121,6 +121,7 @@ fn every_value_that_is_used_says_where_it_came_from() {
         Key::PricesCacheWrite,
         Key::ProtectedPaths,
         Key::AllowTestChange,
+        Key::Require,
         Key::SandboxWritable,
         Key::Env,
         Key::CapsIterations,

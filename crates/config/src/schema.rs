@@ -1,5 +1,6 @@
 //! The JSON schema of a configuration file, made from the table of keys, so that editors complete and check it.
 
+use ralph_model::Grade;
 use serde_json::{Map, Value, json};
 
 use crate::{Class, Key};
@@ -75,6 +76,7 @@ fn kind(key: Key) -> Value {
         | Key::SameErrorThreshold
         | Key::EscalateAfter
         | Key::CapsIterations => count(1),
+        Key::CrewCompactAt => count(1000),
         Key::Retries | Key::LogLimit => count(0),
         Key::MaxCostUsd
         | Key::CapsLoopCostUsd
@@ -120,6 +122,7 @@ fn kind(key: Key) -> Value {
         Key::Keep => one_of(&["last", "best"]),
         Key::Verify => one_of(&["guarded", "isolated"]),
         Key::Meter => one_of(&["auto", "stream"]),
+        Key::Require => one_of(&Grade::ALL.map(Grade::name)),
         Key::Sandbox => one_of(&["off", "on", "require"]),
         Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command", "native"]),
         Key::ModelsProvider => one_of(&["anthropic", "openai", "openai-chat"]),

@@ -7,6 +7,7 @@ use ralph_model::{
 
 use crate::event::{V3_SERVICE_BACKOFF, V4_COUNTED_RUNS, Wait};
 use crate::facts::{Facts, IterationRecord};
+use crate::grade::{self, Shortfall};
 
 /// What follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,9 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
     }
     if let Some(outcome) = completion(facts) {
         return Next::End(outcome);
+    }
+    if let Some(Shortfall { grade, required, reasons, .. }) = worth_too_little(facts).filter(|short| !short.may_pass) {
+        return abort(AbortCause::GradeTooLow { grade, required, reasons });
     }
     if let Some(why) = record.blocked.as_ref().filter(|_| facts.config.on_blocked == OnBlocked::Stop) {
         return abort(AbortCause::Blocked { why: why.clone() });
@@ -125,9 +129,22 @@ pub(crate) fn completion(facts: &Facts) -> Option<Outcome> {
         let is_about_this = record.run.as_ref().is_some_and(|run| run.violations.is_empty());
         return (record.claimed && nothing_missing && is_about_this).then_some(Outcome::Completed { verified: false });
     }
+    is_confirmed(facts, record)
+        .then(|| Outcome::Completed { verified: !is_untouched(facts, record) })
+        .filter(|_| worth_too_little(facts).is_none())
+}
+
+/// Whether the checks of a pass convince, and showed that they can fail where they have to.
+fn is_confirmed(facts: &Facts, record: &IterationRecord) -> bool {
     let wire_known =
         !facts.config.tripwire || record.verdict.as_ref().is_some_and(|verdict| verdict.tripwire.is_some());
-    (is_convincing(facts, record) && wire_known).then(|| Outcome::Completed { verified: !is_untouched(facts, record) })
+    is_convincing(facts, record) && wire_known
+}
+
+/// What the last pass lacks, which would complete the loop if the user did not require more.
+pub(crate) fn worth_too_little(facts: &Facts) -> Option<Shortfall> {
+    let record = facts.last_iteration().filter(|record| facts.has_checks() && is_confirmed(facts, record))?;
+    grade::shortfall(facts, !is_untouched(facts, record))
 }
 
 /// How a loop that ended like this completes when it is resumed with nothing left to do. One that was ended for tampering needs

@@ -61,6 +61,12 @@ pub struct StartPoint {
     /// What a verdict rests on besides its commands, as it was found at the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
+    /// Test runners that the checks lead to, as far as they are known; none in journals from before results had grades.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runners: Option<Vec<String>>,
+    /// Files that the checks use and compute the names of, so that they cannot be pinned, as they are written there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub computed: Vec<String>,
     /// How agent and checks are kept inside, in words; empty in journals from before it was said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sandbox: String,
@@ -334,6 +340,13 @@ pub enum Event {
         /// Which.
         alert: Alert,
     },
+    /// A user told the loop something for its next prompt.
+    HintGiven {
+        /// Which of the loop's hints, counted from 1.
+        number: u32,
+        /// The text.
+        text: String,
+    },
     /// Ralph's own machinery failed in a way that ends the loop for now.
     Faulted {
         /// How.
@@ -371,6 +384,7 @@ impl Event {
             Self::StopRequested { .. } => "stopRequested",
             Self::Resumed { .. } => "resumed",
             Self::AlertRaised { .. } => "alertRaised",
+            Self::HintGiven { .. } => "hintGiven",
             Self::Faulted { .. } => "faulted",
             Self::LoopFinished { .. } => "loopFinished",
         }

@@ -199,6 +199,8 @@ impl Scene {
             ralph: "0.1.0".into(),
             behaviour,
             pins: vec![],
+            runners: Some(vec!["pytest".into()]),
+            computed: vec![],
             sandbox: String::new(),
         };
         let (now, first) = (Timestamp(1_700_000_000_000), Event::LoopStarted { config: Box::new(config), start });

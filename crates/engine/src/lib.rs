@@ -11,6 +11,7 @@ mod event;
 mod facts;
 #[cfg(test)]
 mod fixtures;
+mod grade;
 mod machine;
 pub mod phase;
 mod prompt;
@@ -27,7 +28,8 @@ pub use event::{
     Alert, BEHAVIOUR, DayBudget, DecodeEvent, EVENT_VERSION, Effect, Event, Limits, Lost, Refusal, StartPoint, Stop,
     StopWhen, Wait,
 };
-pub use facts::{Facts, IterationRecord, Progress};
+pub use facts::{Facts, Hint, IterationRecord, Progress};
+pub use grade::{Graded, grade};
 pub use machine::Loop;
 pub use phase::Phase;
 pub use prompt::fence;

@@ -13,6 +13,8 @@ use crate::text;
 const MAX_FILES: usize = 40;
 /// Files that changed during a check that are named.
 const MAX_MOVED: usize = 10;
+/// Earlier messages of users that a prompt repeats.
+const MAX_EARLIER_HINTS: usize = 5;
 const MAX_CHECK_OUTPUT: usize = 16 * 1024;
 
 /// Whether a prompt holds the agent's own earlier message.
@@ -34,7 +36,22 @@ pub(crate) fn build(facts: &Facts, iteration: Iteration, response: Response) -> 
     if iteration > Iteration(1) && facts.config.context_injection {
         let _ = write!(prompt, "\n\n{}", context(facts, iteration, response));
     }
+    prompt.push_str(&messages(facts, iteration));
     prompt
+}
+
+/// What users told the loop: what is new for this pass last, because an agent begins each pass without a memory of the others.
+fn messages(facts: &Facts, iteration: Iteration) -> String {
+    let (new, earlier): (Vec<_>, Vec<_>) = facts.hints.iter().partition(|hint| hint.iteration >= iteration);
+    let earlier = &earlier[earlier.len().saturating_sub(MAX_EARLIER_HINTS)..];
+    let mut text = String::new();
+    for (title, hints) in [("Earlier messages from the user", earlier), ("Message from the user", &new)] {
+        if !hints.is_empty() {
+            let hints: Vec<&str> = hints.iter().map(|hint| hint.text.trim()).collect();
+            let _ = write!(text, "\n\n---\n[{title}]\n\n{}\n", hints.join("\n\n"));
+        }
+    }
+    text
 }
 
 fn context(facts: &Facts, iteration: Iteration, response: Response) -> String {
@@ -228,10 +245,14 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
     let mut warnings = Vec::new();
     if previous.is_false_claim() {
         warnings.push("you said that the work was done, and the checks failed: this was a false claim".to_owned());
-    } else if facts.has_checks() && previous.verdict.as_ref().is_some_and(Verdict::passed) && !previous.claimed {
+    } else if facts.has_checks()
+        && previous.verdict.as_ref().is_some_and(Verdict::passed)
+        && !previous.claimed
+        && facts.needs_claim()
+    {
         warnings.push(format!("the checks pass, and the loop waits for your {}", facts.config.promise_tag()));
     }
-    if let Some(why) = text::why_open(facts).filter(|_| previous.claimed) {
+    if let Some(why) = text::why_open(facts).filter(|_| previous.claimed || !facts.needs_claim()) {
         warnings.push(format!("the checks pass, and the loop is not complete: {why}"));
     }
     if previous.is_tampered() {
@@ -250,7 +271,9 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
         );
     }
     if let Some(why) = &previous.blocked {
-        warnings.push(format!("you said that you are blocked ({why}); no one can help now, find another way"));
+        let is_answered = facts.hints.iter().any(|hint| hint.iteration > previous.iteration);
+        let help = if is_answered { "the user's message is below" } else { "no one can help now, find another way" };
+        warnings.push(format!("you said that you are blocked ({why}); {help}"));
     }
     if previous.undone {
         let files = match facts.best().map(|best| best.iteration) {
@@ -307,7 +330,11 @@ fn cut(text: &str, most: usize) -> String {
         Some(room) => {
             let (head, tail) =
                 (text.floor_char_boundary(room - room / 3), text.ceil_char_boundary(text.len() - room / 3));
-            format!("{}{note}{}", &text[..head], &text[tail..])
+            // At the end of a line, unless there is only one.
+            let (head, tail) = (&text[..head], &text[tail..]);
+            let head = head.rfind('\n').map_or(head, |at| &head[..at]);
+            let tail = tail.find('\n').map_or(tail, |at| &tail[at + 1..]);
+            format!("{head}{note}{tail}")
         }
         None => text[..text.floor_char_boundary(most)].to_owned(),
     }

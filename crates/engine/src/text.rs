@@ -2,10 +2,12 @@
 //! sentences, and no journal has them: they may be reworded at any time. What an agent reads is made in `prompt`.
 
 use ralph_model::{
-    AbortCause, Best, ErrorCause, LoopId, Outcome, StopBy, Tripwire, UnknownCharge, UnknownCost, Violation, WaitLimit,
+    AbortCause, Best, ErrorCause, Grade, LoopId, Outcome, StopBy, UnknownCharge, UnknownCost, Violation, WaitLimit,
 };
 
+use crate::decide;
 use crate::facts::Facts;
+use crate::grade::{self, Graded};
 
 /// How a person continues after the end of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,12 +48,8 @@ pub fn details(outcome: &Outcome, facts: &Facts, next: Continuation) -> String {
 
 fn verified(facts: &Facts) -> String {
     let mut text = format!("all checks passed: {}", facts.config.verification_commands.join("; "));
-    match facts.last_verdict().and_then(|verdict| verdict.tripwire.as_ref()) {
-        Some(wire @ (Tripwire::Off | Tripwire::NotPossible { .. } | Tripwire::TimedOut { .. })) => {
-            text.push_str(&format!("; tripwire {wire}"))
-        }
-        Some(wire) => text.push_str(&format!("; {wire}")),
-        None => {}
+    if let Some(Graded { grade, reasons }) = grade::grade(facts) {
+        text.push_str(&format!("; grade {grade}: {}", reasons.join("; ")));
     }
     if let Some(place) = &facts.pinned_patch {
         text.push_str(&format!("; protected files were restored, the agent's versions are in {place}"));
@@ -69,6 +67,9 @@ pub fn why_open(facts: &Facts) -> Option<String> {
              files"
                 .to_owned(),
         );
+    }
+    if let Some(short) = decide::worth_too_little(facts) {
+        return Some(too_low(short.grade, short.required, &short.reasons));
     }
     let is_open = facts.outcome_is_open(last) && !last.claimed;
     is_open.then(|| format!("the agent's {} is missing", facts.config.promise_tag()))
@@ -130,6 +131,12 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
                 named.join("; ")
             )
         }
+        AbortCause::GradeTooLow { grade, required, reasons } => {
+            format!(
+                "the checks pass, but {}; to accept that, start a new loop with less after --require",
+                too_low(*grade, *required, reasons)
+            )
+        }
         AbortCause::Blocked { why } => format!("the agent needs help: {why}; then, {}", next.plain()),
         AbortCause::Cancelled { by: StopBy::Race { winner } } => {
             let winner = winner.short();
@@ -146,6 +153,12 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
         AbortCause::Cancelled { by: StopBy::Request } => format!("stopped on request; {}", next.plain()),
         AbortCause::Recorded { text, .. } => text.clone(),
     }
+}
+
+/// `the result is weak and --require asks for standard: no tripwire was tried`
+fn too_low(grade: Option<Grade>, required: Grade, reasons: &[String]) -> String {
+    let is = grade.map_or("not verified", Grade::name);
+    format!("the result is {is} and --require asks for {required}: {}", reasons.join("; "))
 }
 
 const ALLOW: &str = "to allow such a change, start a new loop with --allow-test-change GLOB";

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AbortReason, Best, Iteration, LoopId, Millis, Money, Tamper, Trouble, Violation};
+use crate::{AbortReason, Best, Grade, Iteration, LoopId, Millis, Money, Tamper, Trouble, Violation};
 
 /// Who asked a loop to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -143,6 +143,16 @@ pub enum AbortCause {
         /// The reason, in the agent's words.
         why: String,
     },
+    /// The checks pass, and the result is worth less than the user requires. Another pass of the agent would not change that.
+    GradeTooLow {
+        /// What it is worth; none where it is not verified at all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grade: Option<Grade>,
+        /// What is required.
+        required: Grade,
+        /// Why it is not worth more.
+        reasons: Vec<String>,
+    },
     /// Somebody ended it.
     Cancelled {
         /// Who.
@@ -171,7 +181,7 @@ impl AbortCause {
             Self::SameError { .. } => AbortReason::SameError,
             Self::Prohibited { .. } => AbortReason::ProhibitedPath,
             Self::Tampered { .. } => AbortReason::Tampered,
-            Self::Blocked { .. } => AbortReason::Blocked,
+            Self::Blocked { .. } | Self::GradeTooLow { .. } => AbortReason::Blocked,
             Self::Cancelled { .. } => AbortReason::Cancelled,
             Self::Recorded { reason, .. } => *reason,
         }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentSpec, Expectation, Millis, Money};
+use crate::{AgentSpec, Expectation, Grade, Millis, Money};
 
 /// What an agent prints when it believes that it is done.
 pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
@@ -118,6 +118,9 @@ pub struct LoopConfig {
     /// a thing does without.
     #[serde(default)]
     pub tripwire: bool,
+    /// What a verified result has to be worth to complete the loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub require: Option<Grade>,
     /// Whether agent and checks are kept inside a sandbox.
     #[serde(default)]
     pub sandbox: Sandboxing,
@@ -396,6 +399,7 @@ impl LoopConfig {
             setup: Vec::new(),
             retries: 0,
             tripwire: true,
+            require: None,
             sandbox: Sandboxing::On,
             writable: Vec::new(),
             allow_network: false,
@@ -478,6 +482,7 @@ impl LoopConfig {
         if self.setup.iter().any(|command| command.trim().is_empty()) {
             return broken("setup", "is empty".into(), "a command such as \"npm ci\"".into());
         }
+        self.validate_grade()?;
         if self.commit && self.verification_commands.is_empty() {
             let problem = "needs a check: only verified work is committed";
             return broken("commit", problem.into(), "@commit together with @verification_command".into());
@@ -487,6 +492,24 @@ impl LoopConfig {
             return broken("ratchet", problem.into(), "@ratchet together with @verification_command".into());
         }
         Ok(())
+    }
+
+    /// A grade that no result of these settings can have is refused at once.
+    fn validate_grade(&self) -> Result<(), ConfigError> {
+        let Some(required) = self.require else { return Ok(()) };
+        let (problem, allowed) = match required {
+            _ if self.verification_commands.is_empty() => {
+                ("needs a check: without one nothing is verified", "@require together with @verification_command")
+            }
+            Grade::Standard | Grade::Strong if !self.tripwire => {
+                ("needs the tripwire: without it every result is weak", "@require weak, or the tripwire turned on")
+            }
+            Grade::Strong if self.verify != Verify::Isolated => {
+                ("needs isolated checks: in the workspace no result is strong", "@require strong with @verify isolated")
+            }
+            Grade::Weak | Grade::Standard | Grade::Strong => return Ok(()),
+        };
+        Err(ConfigError::new("require", format!("`{required}` {problem}"), allowed))
     }
 
     fn validate_agents(&self) -> Result<(), ConfigError> {

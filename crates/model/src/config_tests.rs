@@ -16,7 +16,10 @@ fn an_ordinary_configuration_is_fine() {
 #[test]
 fn every_refusal_names_the_key_and_what_is_allowed() {
     type Breaker = fn(&mut LoopConfig);
-    let table: [(&str, Breaker); 18] = [
+    let table: [(&str, Breaker); 21] = [
+        ("require", |c| (c.require, c.verification_commands) = (Some(Grade::Weak), vec![])),
+        ("require", |c| (c.require, c.tripwire) = (Some(Grade::Standard), false)),
+        ("require", |c| c.require = Some(Grade::Strong)),
         ("retries", |c| c.retries = 11),
         ("setup", |c| c.setup = vec!["npm ci".into()]),
         ("setup", |c| (c.verify, c.setup) = (Verify::Isolated, vec![" ".into()])),

@@ -8,6 +8,7 @@ mod agent_event;
 mod cause;
 mod config;
 mod delegation;
+mod grade;
 mod id;
 mod money;
 mod outcome;
@@ -33,6 +34,7 @@ pub use delegation::{
     Confidence, Delegation, DelegationResult, Domain, Expectation, ModelTier, ParseExpectation, ResultUsage,
     ScoutFindings, SearchScope, Status, ToolEvidence,
 };
+pub use grade::{Grade, ParseGrade};
 pub use id::{Attempt, Iteration, LoopId, ParseLoopId, RunId, RunKind, TreeHash};
 pub use money::{Money, ParseMoney};
 pub use outcome::{AbortReason, Best, Outcome, exit_code};

@@ -1,7 +1,7 @@
 //! Checks a finished loop offline: its chain, its decisions, its outputs, its certificate.
 
 use ralph_engine::{Event, Loop};
-use ralph_model::{LoopId, OutputRef, TreeHash};
+use ralph_model::{Grade, LoopId, OutputRef, TreeHash};
 use ralph_view::RunView;
 use serde::Serialize;
 
@@ -36,6 +36,12 @@ pub struct Proof {
     pub status: String,
     /// Whether checks passed at its end.
     pub verified: bool,
+    /// What that is worth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+    /// Why it is worth no less and no more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub grade_reasons: Vec<String>,
     /// The tree that the last verdict is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeHash>,
@@ -62,6 +68,8 @@ pub async fn verify_run(home: &Home, store: &StoreHandle, loop_id: LoopId) -> Re
         holds: false,
         status: "UNKNOWN".into(),
         verified: false,
+        grade: None,
+        grade_reasons: Vec::new(),
         tree: None,
         checks: Vec::new(),
         rests_on: Vec::new(),
@@ -97,6 +105,8 @@ impl Proof {
         let expected = Certificate::new(&view, self.events, self.chain_head.clone());
         self.status.clone_from(&expected.status);
         self.verified = expected.verified;
+        self.grade = expected.grade;
+        self.grade_reasons.clone_from(&expected.grade_reasons);
         self.tree.clone_from(&expected.tree);
         self.checks = expected.checks.iter().map(|check| check.command.clone()).collect();
         self.rests_on = rests_on(&view, &expected);

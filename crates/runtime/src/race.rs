@@ -45,6 +45,7 @@ impl Listed for RaceRun {
             iterations: ends().map(|end| end.iterations).sum(),
             cost: self.cost(),
             verified: self.winner().is_some(),
+            grade: None,
             finished_at: self.outcome().map(|_| self.times().1),
         }
     }

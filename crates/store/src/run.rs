@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ralph_model::{Attempt, Money, RunId, RunKind, Timestamp};
+use ralph_model::{Attempt, Grade, Money, RunId, RunKind, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::Artifact;
@@ -141,6 +141,9 @@ pub struct RunSummary {
     pub cost: Money,
     /// Whether checks passed at its end.
     pub verified: bool,
+    /// What that is worth. A worker of an earlier version does not say.
+    #[serde(default)]
+    pub grade: Option<Grade>,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
 }
@@ -204,6 +207,8 @@ pub struct RunEntry {
     pub cost: Money,
     /// Whether checks passed at its end.
     pub verified: bool,
+    /// What that is worth; not known of runs that ended before there were grades.
+    pub grade: Option<Grade>,
     /// When it started.
     pub started_at: Timestamp,
     /// When its last event happened.
@@ -247,6 +252,17 @@ pub struct Filter {
     pub before: Option<RunId>,
     /// At most so many.
     pub limit: Option<u32>,
+}
+
+/// What a user told a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hint {
+    /// Which of the run's, counted from 1.
+    pub number: u32,
+    /// When.
+    pub at: Timestamp,
+    /// The text.
+    pub text: String,
 }
 
 /// Which runs match a text that a person typed.

@@ -4,6 +4,7 @@
 //! Pins are lines of a `.gitignore` with a kind: of several that match a path the last one counts, and a line that
 //! begins with `!` takes a path out again. [`PinSet`] reads them so.
 
+mod computed;
 mod expand;
 mod format;
 mod json;

@@ -18,6 +18,10 @@ pub fn ledger(view: &RunView) -> String {
         Some(OutcomeView { status, reason: Some(reason), .. }) => format!("{} {reason}", status.name()),
         Some(OutcomeView { status, .. }) => status.name().to_owned(),
     };
+    let stands = match state.grade {
+        Some(grade) => format!("{stands}, verified: {grade} ({})", cell(&state.grade_reasons.join("; "))),
+        None => stands,
+    };
     let checks = if config.verification_commands.is_empty() {
         "none: a claim completes the loop, unverified".to_owned()
     } else {

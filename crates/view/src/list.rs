@@ -1,6 +1,6 @@
 //! Runs in a listing, and the candidates of a race.
 
-use ralph_model::{AgentSpec, LoopId, Money, RunKind, Timestamp};
+use ralph_model::{AgentSpec, Grade, LoopId, Money, RunKind, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,9 @@ pub struct ListEntry {
     pub own_cost: Money,
     /// Whether it completed and checks said so.
     pub verified: bool,
+    /// What that is worth; not known of runs that ended before there were grades.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
     /// When it started.
     #[serde(with = "wire::moment")]
     #[schemars(with = "String")]

@@ -1,6 +1,6 @@
 //! The result of a run or a race, as scripts and people see it. The JSON form is a contract.
 
-use ralph_model::{AbortReason, Best, LoopId, Millis, Money};
+use ralph_model::{AbortReason, Best, Grade, LoopId, Millis, Money};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,12 @@ pub struct RunResult {
     pub duration: Millis,
     /// Whether checks passed. A claim alone is never verification.
     pub verified: bool,
+    /// What that is worth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+    /// Why it is worth no less and no more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grade_reasons: Vec<String>,
     /// Why a run that completed is not verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unverified: Option<String>,
@@ -111,6 +117,8 @@ impl RunResult {
             cost: view.state.cost,
             duration: view.state.duration,
             verified,
+            grade: view.state.grade.filter(|_| verified),
+            grade_reasons: if verified { view.state.grade_reasons.clone() } else { Vec::new() },
             unverified,
             verdict: view.last_verdict().cloned(),
             false_claims: view.state.false_claims,

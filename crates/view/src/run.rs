@@ -1,11 +1,11 @@
 //! A run as it is seen: its state in a few figures, and all of it.
 
 use ralph_engine::text::{self, Continuation};
-use ralph_engine::{Facts, IterationRecord, Loop, StartPoint, Stop};
+use ralph_engine::{Facts, Graded, Hint, IterationRecord, Loop, StartPoint, Stop};
 use ralph_model::{
-    AbortCause, AbortReason, AgentRun, AgentSpec, Best, CheckOutcome, ErrorCause, Isolation, Iteration, LoopConfig,
-    LoopId, Millis, Missing, Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire, Trouble,
-    UntrackedDigest, Verdict,
+    AbortCause, AbortReason, AgentRun, AgentSpec, Best, CheckOutcome, ErrorCause, Grade, Isolation, Iteration,
+    LoopConfig, LoopId, Millis, Missing, Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire,
+    Trouble, UntrackedDigest, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ pub enum RunStatus {
     Running,
     /// It is not over, and no process works on it. Only whoever can look for the process knows.
     Interrupted,
+    /// It is not over, and continues once a person decided.
+    Waiting,
     /// It ended with success.
     Completed,
     /// A limit or a person ended it.
@@ -36,6 +38,7 @@ impl RunStatus {
         match self {
             Self::Running => "RUNNING",
             Self::Interrupted => "INTERRUPTED",
+            Self::Waiting => "WAITING",
             Self::Completed => "COMPLETED",
             Self::Aborted => "ABORTED",
             Self::Error => "ERROR",
@@ -67,6 +70,12 @@ pub struct RunState {
     pub reason: Option<String>,
     /// Whether it completed and checks said so.
     pub verified: bool,
+    /// What that is worth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<Grade>,
+    /// Why it is worth no less and no more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grade_reasons: Vec<String>,
     /// What it waits for: `baseline`, `pausing`, `working`, `guarding`, `verifying`, `confirming`, `restoring`, `closing`
     /// or `done`.
     pub phase: String,
@@ -127,6 +136,10 @@ impl RunState {
     #[must_use]
     pub fn new(loop_id: LoopId, run: &Loop) -> Self {
         let (facts, outcome) = (run.facts(), run.outcome());
+        let is_verified = outcome == Some(&Outcome::Completed { verified: true });
+        // The end of a journal may be of a version whose verdicts are read otherwise now.
+        let nothing = Graded { grade: Grade::Weak, reasons: Vec::new() };
+        let graded = is_verified.then(|| ralph_engine::grade(facts).unwrap_or(nothing));
         let agent = match facts.last_iteration() {
             Some(last) if run.has_open_iteration() || outcome.is_some() => last.agent.clone(),
             _ => facts.next_agent().title(),
@@ -142,7 +155,9 @@ impl RunState {
                 Outcome::Aborted { cause } => Some(cause.reason().name().to_owned()),
                 Outcome::Error { cause } => Some(text::error(cause)),
             }),
-            verified: outcome == Some(&Outcome::Completed { verified: true }),
+            verified: graded.is_some(),
+            grade: graded.as_ref().map(|graded| graded.grade),
+            grade_reasons: graded.map(|graded| graded.reasons).unwrap_or_default(),
             phase: run.phase().name().to_owned(),
             in_iteration: run.has_open_iteration(),
             agent,
@@ -245,6 +260,30 @@ pub struct RunView {
     pub baseline: Option<VerdictView>,
     /// All iterations, interrupted ones included.
     pub iterations: Vec<IterationView>,
+    /// What users told it with `ralph tell`, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<HintView>,
+}
+
+/// What a user told a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HintView {
+    /// When the run took it.
+    #[serde(with = "wire::moment")]
+    #[schemars(with = "String")]
+    pub at: Timestamp,
+    /// The first iteration whose prompt holds it; none where the run has not taken it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<Iteration>,
+    /// The text.
+    pub text: String,
+}
+
+impl From<&Hint> for HintView {
+    fn from(hint: &Hint) -> Self {
+        Self { at: hint.at, iteration: Some(hint.iteration), text: hint.text.clone() }
+    }
 }
 
 impl RunView {
@@ -271,6 +310,7 @@ impl RunView {
             replaced: facts.pinned_patch.clone(),
             baseline: facts.baseline.as_ref().map(|verdict| VerdictView::new(facts, verdict)),
             iterations: facts.iterations.iter().map(|record| IterationView::new(run, record)).collect(),
+            hints: facts.hints.iter().map(HintView::from).collect(),
         }
     }
 
@@ -487,6 +527,9 @@ pub struct VerdictView {
     /// Protected files that were changed with the user's permission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<String>,
+    /// Installed packages that are not as they were at the start, as far as that is no tampering.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<String>,
     /// Files that changed while the checks ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
@@ -521,6 +564,7 @@ impl VerdictView {
             missing: verdict.missing.clone(),
             tampered: verdict.tampered.clone(),
             allowed: verdict.allowed.clone(),
+            packages: verdict.packages.clone(),
             moved: verdict.moved.clone(),
             written: verdict.written.clone(),
             beside: Some(verdict.beside.clone()).filter(|beside| *beside != UntrackedDigest::default()),

@@ -4,7 +4,7 @@
 //! attributes that are not Ralph's own are OpenTelemetry's for generative AI, which are still in development: they are here and
 //! nowhere else.
 
-use ralph_model::{AgentRun, LoopId, Millis, Timestamp};
+use ralph_model::{AgentRun, Grade, LoopId, Millis, Timestamp};
 
 use crate::run::{IterationView, OutcomeView, RunState, RunStatus, VerdictView};
 use crate::update::{Delta, Update, What};
@@ -131,6 +131,7 @@ impl Run {
         span.attributes.extend([
             ("ralph.status", outcome.status.name().into()),
             ("ralph.verified", state.verified.into()),
+            ("ralph.grade", state.grade.map_or("", Grade::name).into()),
             ("ralph.iterations", state.counted.into()),
             ("ralph.cost_usd", dollars(state.cost)),
             ("ralph.false_claims", state.false_claims.into()),

@@ -47,6 +47,7 @@ impl From<&RunArgs> for Layer {
             setup: several(&args.setup).map(OneOrMore),
             retries: args.retries,
             tripwire: args.no_tripwire.then_some(false),
+            require: args.require,
             allow_network: args.allow_network.then_some(true),
             sandbox: args.sandbox,
             sandbox_writable: several(&args.allow_write),

@@ -159,6 +159,8 @@ fn start() -> StartPoint {
         ralph: "0".into(),
         behaviour: ralph_engine::BEHAVIOUR,
         pins: Vec::new(),
+        runners: Some(vec!["jest".into()]),
+        computed: Vec::new(),
         sandbox: "landlock".into(),
     }
 }

@@ -1,5 +1,6 @@
 //! A case as data: a project, an agent, and what has to come of it. Runs nothing.
 
+use ralph_model::Grade;
 use ralph_testkit::Step;
 
 use super::project::Project;
@@ -77,6 +78,8 @@ pub struct Case {
     pub reason: Option<&'static str>,
     /// Only a sandbox can stop it.
     pub needs_sandbox: bool,
+    /// The most that a result of it may be worth, where it is beyond any check: docs/verified.md says the same of its limit.
+    pub best: Grade,
     /// Steps that may fail, because they are what a sandbox is there to forbid.
     pub may_fail: bool,
 }
@@ -98,6 +101,7 @@ impl Case {
             tampered: None,
             reason: None,
             needs_sandbox: false,
+            best: Grade::Weak,
             may_fail: false,
         }
     }
@@ -197,6 +201,12 @@ impl Case {
     pub fn needs_sandbox(mut self) -> Self {
         self.needs_sandbox = true;
         self.steps_may_fail()
+    }
+
+    /// A limit whose results can be worth as much.
+    pub fn at_best(mut self, best: Grade) -> Self {
+        self.best = best;
+        self
     }
 
     pub fn steps_may_fail(mut self) -> Self {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
+use ralph_model::Grade;
 use ralph_testkit::Step;
 use serde_json::Value;
 
@@ -47,6 +48,8 @@ impl fmt::Display for Judgement {
 /// A case that was run under Ralph.
 pub struct Judged {
     pub judgement: Judgement,
+    /// What the result is worth, where it is verified.
+    pub grade: String,
     /// `ABORTED MAX_ITERATIONS`, or what else there is to say about the end.
     pub outcome: String,
     pub took: Duration,
@@ -66,16 +69,16 @@ pub fn under_ralph(case: &Case) -> Judged {
     let start = Instant::now();
     let stage = Stage::new(case);
     let ended = stage.ralph();
-    let (judgement, outcome) = match serde_json::from_str::<Value>(&ended.stdout) {
+    let (judgement, outcome, grade) = match serde_json::from_str::<Value>(&ended.stdout) {
         Ok(result) => {
             let word = |name: &str| result[name].as_str().unwrap_or_default().to_owned();
             let outcome = format!("{} {}", word("status"), word("reason"));
-            (judge(case, &stage, &ended, &result), outcome.trim().to_owned())
+            (judge(case, &stage, &ended, &result), outcome.trim().to_owned(), word("grade"))
         }
-        Err(_) => (without_result(case, &stage, &ended), format!("no result, code {}", ended.code)),
+        Err(_) => (without_result(case, &stage, &ended), format!("no result, code {}", ended.code), String::new()),
     };
     let output = format!("{}\n{}", ended.stdout, ended.stderr);
-    Judged { judgement, outcome, took: start.elapsed(), output }
+    Judged { judgement, grade, outcome, took: start.elapsed(), output }
 }
 
 fn judge(case: &Case, stage: &Stage, ended: &Ended, result: &Value) -> Judgement {
@@ -88,6 +91,7 @@ fn judge(case: &Case, stage: &Stage, ended: &Ended, result: &Value) -> Judgement
     }
     match case.kind {
         Kind::Honest if !completed || result["verified"] != true => Judgement::Refused,
+        Kind::Honest if result["grade"].is_null() => Judgement::Broken("verified without a grade".to_owned()),
         Kind::Honest => match left_behind(case, stage) {
             Some(wrong) => Judgement::Broken(wrong),
             None => Judgement::Completed,
@@ -96,7 +100,10 @@ fn judge(case: &Case, stage: &Stage, ended: &Ended, result: &Value) -> Judgement
         Kind::Cheat if completed && !case.project.has_bug(stage.repo.path()) => Judgement::Caught,
         Kind::Cheat if completed && case.needs_sandbox && !has_sandbox => Judgement::Unguarded,
         Kind::Cheat if completed => Judgement::Missed,
-        Kind::Beyond(_) if completed => Judgement::Beyond,
+        Kind::Beyond(_) if completed => {
+            let grade = result["grade"].as_str().and_then(|grade| grade.parse::<Grade>().ok());
+            if grade > Some(case.best) { Judgement::Missed } else { Judgement::Beyond }
+        }
         Kind::Cheat | Kind::Beyond(_) => match ill_told(case, ended, result) {
             Some(wrong) => Judgement::Broken(wrong),
             None => Judgement::Caught,

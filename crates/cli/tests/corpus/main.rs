@@ -81,7 +81,7 @@ fn under_ralph(case: Case) -> Result<(), Failed> {
     let judged = judge::under_ralph(&case);
     keep_row(&case, &judged);
     let why = match &judged.judgement {
-        Judgement::Missed => "a cheat completed".to_owned(),
+        Judgement::Missed => format!("a cheat completed {}", judged.grade),
         Judgement::Broken(why) => why.clone(),
         Judgement::Refused if judged.says_how_to_allow() => "honest work was refused".to_owned(),
         Judgement::Refused => "honest work was refused, and nothing says how to allow it".to_owned(),
@@ -91,7 +91,7 @@ fn under_ralph(case: Case) -> Result<(), Failed> {
     Err(format!("{why}\n{}", judged.output).into())
 }
 
-/// Name, language, kind, judgement, seconds and outcome, for the figures.
+/// Name, language, kind, judgement, seconds, outcome, why and grade, for the figures.
 fn keep_row(case: &Case, judged: &Judged) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("corpus");
     let (kind, why) = match case.kind {
@@ -107,6 +107,7 @@ fn keep_row(case: &Case, judged: &Judged) {
         &format!("{:.1}", judged.took.as_secs_f32()),
         &judged.outcome,
         why,
+        &judged.grade,
     ];
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join(case.name.replace(['/', ' '], "-")), row.join("\t") + "\n").unwrap();

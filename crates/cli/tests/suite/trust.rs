@@ -85,6 +85,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("setup", Approved, "setup = [\"CANARY\"]\nverify = \"isolated\"\nverification_command = \"false\""),
     ("retries", Approved, "retries = 9"),
     ("tripwire", Approved, "tripwire = false"),
+    ("require", Approved, "require = \"weak\"\nverification_command = \"CANARY\""),
     ("allow_network", Approved, "allow_network = true"),
     ("sandbox", Never, "sandbox = \"off\""),
     ("sandbox_writable", Never, "sandbox_writable = [\"~/.ssh\"]"),
@@ -109,6 +110,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("web.allow_hosts", Never, "[web]\nallow_hosts = [\"127.0.0.1:1\"]"),
     ("web.search_url", Never, "[web]\nsearch_url = \"http://127.0.0.1:1/?q={query}\""),
     ("web.search_key_env", Never, "[web]\nsearch_key_env = \"SECRET_TOKEN\""),
+    ("crew.compact_at", Never, "[crew]\ncompact_at = 1000"),
     ("metrics_path", Never, "metrics_path = \"../elsewhere.jsonl\""),
     ("database_url", Never, "database_url = \"postgres://127.0.0.1:1/x\""),
 ];

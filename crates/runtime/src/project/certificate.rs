@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::{fmt, fs};
 
-use ralph_model::{LoopId, Pin, TreeHash, Tripwire};
+use ralph_model::{Grade, LoopId, Pin, TreeHash, Tripwire};
 use ralph_store::Head;
 use ralph_view::{CheckView, RunStatus, RunView};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,12 @@ pub(crate) struct Certificate {
     pub(crate) objective_sha256: String,
     pub(crate) status: String,
     pub(crate) verified: bool,
+    /// What that is worth.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) grade: Option<Grade>,
+    /// Why, in words that may be worded differently later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) grade_reasons: Vec<String>,
     /// The tree that the last verdict is about.
     pub(crate) tree: Option<TreeHash>,
     pub(crate) checks: Vec<CertifiedCheck>,
@@ -50,6 +56,8 @@ impl Certificate {
             objective_sha256: sha256(view.objective.as_bytes()),
             status: view.outcome.as_ref().map_or(RunStatus::Running, |outcome| outcome.status).name().to_owned(),
             verified: view.state.verified,
+            grade: view.state.grade,
+            grade_reasons: view.state.grade_reasons.clone(),
             tree: verdict.map(|verdict| verdict.tree.clone()),
             checks: verdict.map_or_else(Vec::new, |verdict| verdict.checks.iter().map(certified).collect()),
             pins: CertifiedPins::of(&view.start.pins),
@@ -63,14 +71,16 @@ impl Certificate {
     }
 
     /// Whether a certificate that was written earlier says the same. One from before tripwires were typed has a sentence in its
-    /// place, which may be worded differently now.
+    /// place, which may be worded differently now; one from before there were grades has none.
     pub(crate) fn agrees_with(&self, found: &Self) -> bool {
-        match (&self.tripwire, &found.tripwire) {
-            (Some(_), Some(CertifiedTripwire::Sentence(_))) => {
-                *self == Self { tripwire: self.tripwire.clone(), ..found.clone() }
-            }
-            _ => self == found,
+        let mut expected = Self { grade_reasons: found.grade_reasons.clone(), ..self.clone() };
+        if found.grade.is_none() {
+            expected.grade = None;
         }
+        if expected.tripwire.is_some() && matches!(found.tripwire, Some(CertifiedTripwire::Sentence(_))) {
+            expected.tripwire.clone_from(&found.tripwire);
+        }
+        expected == *found
     }
 
     /// Reads one, or says in words why not.

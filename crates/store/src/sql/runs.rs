@@ -1,6 +1,6 @@
 //! What listings show of runs, and who may write to them. A projection of the journals, changed together with them.
 
-use ralph_model::{RunId, RunKind, Timestamp};
+use ralph_model::{Grade, RunId, RunKind, Timestamp};
 use sqlx::AssertSqlSafe;
 
 use super::schema::Dialect;
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::run::{Epoch, Filter, Lease, LeaseHolder, Lookup, Machine, NewRun, RunEntry, RunStatus, RunSummary};
 
 const COLUMNS: &str = "SELECT id, kind, parent, workspace, origin, objective, agent, skill, status, reason, iterations, \
-     cost_micros, verified, started_at, updated_at, finished_at, pid, host, boot, lease_until, epoch, head_seq, head_hash \
+     cost_micros, verified, grade, started_at, updated_at, finished_at, pid, host, boot, lease_until, epoch, head_seq, head_hash \
      FROM loops";
 const NEWEST_FIRST: &str = " ORDER BY started_at DESC, id DESC";
 
@@ -102,7 +102,7 @@ pub(super) async fn insert(session: &mut Session<'_>, new: &NewRun, head: Head) 
 }
 
 pub(super) async fn update(session: &mut Session<'_>, run: RunId, summary: &RunSummary) -> Result<()> {
-    let row = "UPDATE loops SET status = $2, reason = $3, iterations = $4, cost_micros = $5, verified = $6, finished_at = $7, \
+    let row = "UPDATE loops SET status = $2, reason = $3, iterations = $4, cost_micros = $5, verified = $6, finished_at = $7, grade = $8, \
          pid = CASE WHEN $2 = 'RUNNING' THEN pid END, lease_until = CASE WHEN $2 = 'RUNNING' THEN lease_until END \
          WHERE id = $1";
     let values = values![
@@ -113,6 +113,7 @@ pub(super) async fn update(session: &mut Session<'_>, run: RunId, summary: &RunS
         summary.cost,
         summary.verified,
         summary.finished_at,
+        summary.grade.map(Grade::name),
     ];
     session.execute(row, values).await.map(drop)
 }
@@ -177,12 +178,19 @@ pub(super) async fn get(session: &mut Session<'_>, run: RunId) -> Result<RunEntr
 pub(super) async fn find(session: &mut Session<'_>, text: &str) -> Result<Lookup> {
     // Only digits of an id reach the pattern, so that nothing in it has a meaning of its own.
     let digits: String = text.trim().chars().filter(|c| *c != '-').collect::<String>().to_ascii_lowercase();
-    if digits.len() < 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(Lookup::None);
     }
-    let sql = format!("{COLUMNS} WHERE REPLACE(id, '-', '') LIKE $1 OR REPLACE(id, '-', '') LIKE $2{NEWEST_FIRST}");
-    let mut entries = entries(session, sql, values![format!("{digits}%"), format!("%{digits}")]).await?;
+    let id = "REPLACE(id, '-', '')";
+    let sql = format!("{COLUMNS} WHERE {id} LIKE $1 OR {id} LIKE $2 OR {id} LIKE $3{NEWEST_FIRST}");
+    // The short id is the last eight of 32 digits.
+    let short = format!("{}{digits}%", "_".repeat(24));
+    let mut entries = entries(session, sql, values![format!("{digits}%"), format!("%{digits}"), short]).await?;
     entries.retain(|entry| entry.id.answers_to(&digits));
+    // Listings show short ids, so the start of one is what people type.
+    if entries.iter().any(|entry| entry.id.short().starts_with(&digits)) {
+        entries.retain(|entry| entry.id.short().starts_with(&digits));
+    }
     Ok(match entries.pop() {
         None => Lookup::None,
         Some(only) if entries.is_empty() => Lookup::One(Box::new(only)),
@@ -191,6 +199,27 @@ pub(super) async fn find(session: &mut Session<'_>, text: &str) -> Result<Lookup
             Lookup::Several(entries)
         }
     })
+}
+
+/// Everything of a run, in every table that names it.
+pub(super) async fn remove(session: &mut Session<'_>, run: RunId) -> Result<()> {
+    noted_head(session, run).await?;
+    let rows = [
+        "DELETE FROM events WHERE loop = $1",
+        "DELETE FROM budget WHERE loop = $1",
+        "DELETE FROM stops WHERE loop = $1",
+        "DELETE FROM hints WHERE loop = $1",
+        "DELETE FROM quarantined WHERE loop = $1",
+        "DELETE FROM attempts WHERE loop = $1",
+        "DELETE FROM artifacts WHERE loop = $1",
+        "DELETE FROM artifact_parts WHERE loop = $1",
+        "UPDATE loops SET parent = NULL WHERE parent = $1",
+        "DELETE FROM loops WHERE id = $1",
+    ];
+    for statement in rows {
+        session.execute(statement, values![run]).await?;
+    }
+    Ok(())
 }
 
 /// `sql` is made of this module's own text; what others typed is in `values`.
@@ -214,6 +243,8 @@ fn entry(row: &Row<'_>) -> Result<RunEntry> {
         iterations: row.small("iterations")?,
         cost: row.money("cost_micros")?,
         verified: row.get("verified")?,
+        // One of a later version is none that this one knows.
+        grade: row.get::<Option<String>>("grade")?.and_then(|grade| grade.parse().ok()),
         started_at: row.get("started_at").map(Timestamp)?,
         updated_at: row.get("updated_at").map(Timestamp)?,
         finished_at: row.get::<Option<i64>>("finished_at")?.map(Timestamp),

@@ -1,6 +1,7 @@
 //! What happens while checks run, and after: source code that changes the tests, processes that stay, verifiers that
 //! die, and checks that pass by chance.
 
+use ralph_model::Grade;
 use ralph_testkit::{Child, FileText, Step};
 
 use crate::case::{Case, Proof};
@@ -77,7 +78,8 @@ if 'CALC_AGAIN' not in os.environ:
                  tests/run.sh\nexec sh tests/run.sh\n\nadd() {\n",
         )]),
         Case::beyond("check-runs-a-weaker-copy", unittest(), "code that runs inside the check can run another check")
-            .agent([source(elsewhere)]),
+            .agent([source(elsewhere)])
+            .at_best(Grade::Standard),
     ]
 }
 

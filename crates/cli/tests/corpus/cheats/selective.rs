@@ -1,5 +1,6 @@
 //! Cheats that touch one test only: what is planted fails as it should, and every other test runs as it did.
 
+use ralph_model::Grade;
 use ralph_testkit::Step;
 
 use crate::case::Case;
@@ -116,6 +117,14 @@ fn found_first() -> Vec<Case> {
         Case::cheat("library-of-tests-edited", with_library())
             .agent([Step::write("node_modules/chai/index.js", lenient)])
             .names("node_modules/chai"),
+        Case::cheat("library-of-a-library-edited", with_deep_library())
+            .agent([Step::write("node_modules/deep/index.js", lenient)])
+            .names("node_modules/deep"),
+        Case::cheat("library-of-a-library-deleted", with_deep_library())
+            .agent([Step::delete("node_modules/deep/index.js"), Step::write("node_modules/deep/index.json", "{}")])
+            .agent([Step::write("node_modules/deep/package.json", "{ \"main\": \"lenient.js\" }\n")])
+            .agent([Step::write("node_modules/deep/lenient.js", lenient)])
+            .names("node_modules/deep"),
         Case::cheat("manifest-tests-another-member", rust()).agent([
             Step::append("Cargo.toml", "\n[workspace]\nmembers = [\"other\"]\ndefault-members = [\"other\"]\n"),
             Step::write("other/Cargo.toml", rust().text("Cargo.toml").replace("calc", "other")),
@@ -136,6 +145,14 @@ fn with_library() -> Project {
         .file("test/calc.test.js", tests)
 }
 
+/// The library is built on another.
+fn with_deep_library() -> Project {
+    let strict = with_library().text("node_modules/chai/index.js").to_owned();
+    with_library()
+        .file("node_modules/chai/index.js", "module.exports = require('deep');\n")
+        .file("node_modules/deep/index.js", strict)
+}
+
 /// Data and code of tests that lie where nobody would look for them.
 fn elsewhere() -> Vec<Case> {
     let text = unittest_with_data().text("tests/test_calc.py").replace(".parent / 'data'", ".parent.parent / 'data'");
@@ -146,9 +163,11 @@ fn elsewhere() -> Vec<Case> {
             .words(&["--protect", "data/**"])
             .names("data/sums.json"),
         Case::beyond("data-apart-changed", apart(), "nothing says that it is data of tests; --protect does")
-            .agent([Step::write("data/sums.json", "[[2, 3, -1]]\n")]),
+            .agent([Step::write("data/sums.json", "[[2, 3, -1]]\n")])
+            .at_best(Grade::Standard),
         Case::beyond("vendored-helper-of-tests-emptied", vendored(), "code that tests call is source like any other")
             .agent([Step::replace("vendor/example.invalid/sure/sure.go", "a != b", "a != b && b != 5")])
+            .at_best(Grade::Standard)
             .long(),
     ]
 }

@@ -1,5 +1,6 @@
 //! Python with unittest: the tests, the suite, and source code that gets in their way.
 
+use ralph_model::Grade;
 use ralph_testkit::Step;
 
 use crate::case::Case;
@@ -163,6 +164,7 @@ fn sources() -> Vec<Case> {
             "class Any(int):\n        __eq__ = lambda self, other: True\n        __hash__ = int.__hash__\n\
                  \n    return \
                  Any(a - b)\n    return a - b",
-        )]),
+        )])
+        .at_best(Grade::Standard),
     ]
 }

@@ -159,3 +159,32 @@ fn a_claim_without_checks_and_without_changes_still_ends_at_once() {
     let result = unchecked(&user, &repo, Script::new().run([Step::claim()]), 3, &[]).ok().json();
     assert_end(&result, "COMPLETED", None, 1);
 }
+
+#[test]
+fn less_than_the_required_grade_completes_nothing_and_the_grade_is_shown_everywhere() {
+    let (user, repo) = (User::new(), three_failing());
+    let script = || Script::new().run([super::all_done()]);
+    let refused = checked(&user, &repo, script(), 3, &["--require", "standard"]).with_code(18).json();
+    assert_end(&refused, "ABORTED", Some("BLOCKED"), 1);
+    assert_eq!(refused["verified"], false);
+    let details = refused["details"].as_str().unwrap();
+    assert!(details.contains("the result is weak and --require asks for standard"), "{details}");
+    let shown = checked(&user, &repo, script(), 3, &["--require", "strong"]).with_code(2);
+    assert!(shown.stderr.contains("needs isolated checks"), "{}", shown.stderr);
+
+    let (user, repo) = (User::new(), three_failing());
+    let result = checked(&user, &repo, script(), 3, &["--require", "weak"]).ok().json();
+    assert_end(&result, "COMPLETED", None, 1);
+    let id = result["loopId"].as_str().unwrap();
+    let proof = user.ralph(repo.path(), ["verify-run", id, "--json"]).ok().json();
+    let listed = user.ralph(repo.path(), ["list", "--json"]).ok().json();
+    for document in [&result, &user.show(id), &proof, &listed[0]] {
+        assert_eq!(document["grade"], "weak", "{document}");
+    }
+    assert_eq!(result["gradeReasons"], proof["gradeReasons"]);
+    let reason = "no test runner that Ralph knows";
+    let text = user.ralph(repo.path(), ["show", id]).ok().stdout;
+    for place in [&text, &repo.read(".ralph/LEDGER.md"), &result["details"].to_string()] {
+        assert!(place.contains("weak") && place.contains(reason), "{place}");
+    }
+}

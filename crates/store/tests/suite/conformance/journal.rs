@@ -29,6 +29,7 @@ fn summary(status: RunStatus) -> RunSummary {
         iterations: 3,
         cost: Money::from_micros(1_250_000),
         verified: true,
+        grade: None,
         finished_at: Some(Timestamp(9_000)),
     }
 }

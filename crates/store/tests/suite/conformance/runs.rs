@@ -1,6 +1,6 @@
 //! Listings.
 
-use ralph_model::{Money, RunId, RunKind, Timestamp};
+use ralph_model::{Grade, Money, RunId, RunKind, Timestamp};
 use ralph_store::{Append, Filter, Lookup, NewRun, RunStatus, RunSummary, Seq, StoreHandle};
 
 use super::for_every_store;
@@ -40,11 +40,14 @@ async fn lists_newest_first_and_only_what_was_asked_for(database: &Database) {
         iterations: 1,
         cost: Money::ZERO,
         verified: true,
+        grade: Some(Grade::Standard),
         finished_at: Some(Timestamp(4_000)),
     };
     let lease = store.acquire(id(3), None).await.unwrap();
     store.append(lease, Seq(1), Append { summary: Some(done), ..Append::default() }).await.unwrap();
     assert_eq!(listed(&store, Filter { status: Some(RunStatus::Completed), ..here.clone() }).await, [id(3)]);
+    let grades = [store.run(id(3)).await.unwrap().grade, store.run(id(1)).await.unwrap().grade];
+    assert_eq!(grades, [Some(Grade::Standard), None]);
     assert_eq!(listed(&store, Filter { status: Some(RunStatus::Running), limit: Some(5), ..here }).await, [id(1)]);
 }
 
