@@ -44,7 +44,11 @@ impl Scene {
     }
 
     fn run(&self, more: &[&str]) -> Ended {
-        let words = run_words_with(&self.line, 1, &["--criteria", "false", "--env", "ANTHROPIC_API_KEY"]);
+        let words = run_words_with(
+            &self.line,
+            1,
+            &["--criteria", "false", "--env", "ANTHROPIC_API_KEY", "--env", "ANTHROPIC_BASE_URL"],
+        );
         let mut command = self.user.command(self.repo.path(), extended(words, more));
         command.env("ANTHROPIC_API_KEY", KEY).env("ANTHROPIC_BASE_URL", self.model.url());
         Ended::from(command.output().unwrap())
