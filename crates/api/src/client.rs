@@ -6,14 +6,15 @@ use std::time::Duration;
 use ralph_http::header::{AUTHORIZATION, CONTENT_TYPE};
 use ralph_http::{Bytes, Call, Events, HeaderName, HeaderValue, Http, Incoming, Method, Response, StatusCode, Uri};
 use ralph_model::{Checkpoint, NewTask, Task, TaskId, TaskStatus};
-use ralph_store::{AgentEntry, TaskEvent};
+use ralph_store::{AgentEntry, Approval, TaskEvent};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
 use crate::problem::Problem;
 use crate::wire::{
-    CheckpointReport, Completion, Heartbeat, Kept, Poll, ProgressReport, Register, Release, TaskPage, Work,
+    ApprovalRequest, CheckpointReport, Completion, Heartbeat, Kept, Poll, ProgressReport, Register, Release, TaskPage,
+    Work,
 };
 
 /// Longer than any call takes besides the time that it waits for a task.
@@ -132,6 +133,14 @@ impl Client {
             return Ok(None);
         }
         self.json(answer).await.map(Some)
+    }
+
+    /// Asks a person, or reads the answer: asking again with the same id changes nothing.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub async fn ask_approval(&self, request: &ApprovalRequest) -> Result<Approval> {
+        self.post("/api/approvals", request, Repeat::Yes, CALL_TIMEOUT).await
     }
 
     /// Renews the lease on a task.

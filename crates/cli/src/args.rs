@@ -19,8 +19,8 @@ use clap::{Parser, Subcommand};
 pub(crate) use activation::DoArgs;
 pub(crate) use crew::{ApproveWord, CrewArgs};
 pub(crate) use history::{
-    DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord, StopArgs,
-    VerifyRunArgs,
+    AttachArgs, DiffArgs, ListArgs, LogsArgs, ReportArgs, ResumeArgs, RewindArgs, RewindTarget, ShowArgs, StatusWord,
+    StopArgs, TellArgs, VerifyRunArgs, loop_and_iteration,
 };
 pub(crate) use install::{ClientWord, InstallArgs, ScopeWord};
 pub(crate) use mcp::McpArgs;
@@ -31,7 +31,8 @@ pub(crate) use server::{
 };
 pub(crate) use session::{HookArgs, SessionAction, SessionArgs, SessionStartArgs};
 pub(crate) use setup::{
-    AgentsArgs, CompletionsArgs, CompletionsTarget, DemoArgs, DoctorArgs, InitArgs, TrustAction, TrustArgs,
+    AgentsArgs, CompletionsArgs, CompletionsTarget, ConfigArgs, DemoArgs, DoctorArgs, InitArgs, PruneArgs, TrustAction,
+    TrustArgs,
 };
 
 pub(crate) use skills::{SkillsAction, SkillsArgs, SkillsNewArgs};
@@ -97,6 +98,10 @@ pub(crate) enum Command {
     Rewind(RewindArgs),
     /// Ask a running loop to stop
     Stop(StopArgs),
+    /// Watch a loop that runs in the background or in another terminal; Ctrl-C leaves it running
+    Attach(AttachArgs),
+    /// Tell a loop something for its next prompt
+    Tell(TellArgs),
     /// Run a loop in your own Claude Code session, which `ralph hook` verifies whenever the agent stops
     Session(SessionArgs),
     /// Answer a hook of Claude Code: reads the event on standard input
@@ -113,6 +118,10 @@ pub(crate) enum Command {
     Init(InitArgs),
     /// List the agents, how they are called and what is missing
     Agents(AgentsArgs),
+    /// Show every setting that a run here would get, and where it comes from
+    Config(ConfigArgs),
+    /// Show how much Ralph keeps on disk, and remove runs that are old
+    Prune(PruneArgs),
     /// Check that this machine has what a loop needs
     Doctor(DoctorArgs),
     /// Run a complete loop in a throwaway repository, with a scripted agent

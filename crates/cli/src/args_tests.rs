@@ -219,3 +219,20 @@ fn a_value_that_is_refused_is_told_apart_from_an_unknown_flag() {
     assert!(report("2026-02-28").is_ok());
     assert!(Cli::try_parse_from(["ralph", "list", "--limit", "0"]).is_err());
 }
+
+/// `-h` shows what most people need; `--help` shows everything, the usual flags first.
+#[test]
+fn the_help_of_run_begins_with_the_usual_flags() {
+    let mut command = Cli::command();
+    let run = command.find_subcommand_mut("run").unwrap();
+    let short = run.render_help().to_string();
+    let flags = |text: &str| text.lines().filter(|line| line.trim_start().starts_with("--")).count();
+    assert!((10..=20).contains(&flags(&short)), "{short}");
+    assert!(short.contains("--criteria") && !short.contains("--idle-timeout"), "{short}");
+    let long = run.render_long_help().to_string();
+    let place = |text: &str| long.find(text).unwrap_or_else(|| panic!("{text} is not in\n{long}"));
+    assert!(place("--commit") < place("Limits:") && place("Limits:") < place("--idle-timeout"), "{long}");
+    for heading in ["Limits:", "Checks:", "Agent:", "Workspace:", "Sandbox:", "Output:"] {
+        place(heading);
+    }
+}

@@ -3,9 +3,12 @@
 
 pub(crate) mod activation;
 pub(crate) mod agents;
+pub(crate) mod attach;
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod crew;
 pub(crate) mod demo;
+pub(crate) mod detach;
 pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod explain;
@@ -17,6 +20,7 @@ pub(crate) mod install;
 pub(crate) mod list;
 pub(crate) mod logs;
 pub(crate) mod mcp;
+pub(crate) mod prune;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod rewind;
@@ -27,6 +31,7 @@ pub(crate) mod show;
 pub(crate) mod skills;
 pub(crate) mod stop;
 pub(crate) mod task;
+pub(crate) mod tell;
 pub(crate) mod token;
 pub(crate) mod trust;
 pub(crate) mod verify_run;

@@ -1,9 +1,13 @@
 //! Loops by name, and read back from their journals.
 
-use anyhow::bail;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
 use ralph_engine::Loop;
+use ralph_host::Host;
 use ralph_model::{LoopId, RunKind};
-use ralph_store::{Filter, Head, Lookup, RunEntry, StoreHandle};
+use ralph_store::{Filter, Head, Lookup, RunEntry, RunStatus, StoreHandle};
 use ralph_view::RunView;
 
 /// The loop that a journal tells of.
@@ -39,6 +43,42 @@ pub(crate) async fn view(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result
     Ok(RunView::new(loop_id, &read(store, loop_id).await?))
 }
 
+/// The run that a command is about: the one that is named, or the newest of this workspace.
+///
+/// # Errors
+/// When no run is meant, or more than one.
+pub(crate) async fn chosen(store: &StoreHandle, name: Option<&str>, around: &Host) -> anyhow::Result<RunEntry> {
+    if let Some(name) = name {
+        return find_loop(store, name).await;
+    }
+    let current = around.current.canonicalize()?;
+    let mut runs = of_folder(store, &current).await?.into_iter();
+    runs.next().with_context(|| format!("no loop in {}: name one, `ralph list --all` shows them", current.display()))
+}
+
+/// The same for a command about a run that is under way: the newest of this workspace that runs, or the newest.
+///
+/// # Errors
+/// As for [`chosen`].
+pub(crate) async fn chosen_running(store: &StoreHandle, name: Option<&str>, around: &Host) -> anyhow::Result<RunEntry> {
+    if name.is_none() {
+        let is_running = |entry: &RunEntry| entry.status == RunStatus::Running && !around.is_interrupted(entry);
+        let runs = of_folder(store, &around.current.canonicalize()?).await?;
+        if let Some(entry) = runs.into_iter().find(is_running) {
+            return Ok(entry);
+        }
+    }
+    chosen(store, name, around).await
+}
+
+/// The runs of a folder, newest first. Candidates of a race are represented by their race.
+async fn of_folder(store: &StoreHandle, folder: &Path) -> anyhow::Result<Vec<RunEntry>> {
+    let workspace = Some(folder.to_string_lossy().into_owned());
+    let runs = store.runs(&Filter { workspace, ..Filter::default() }).await?;
+    let races: BTreeSet<LoopId> = runs.iter().filter(|run| run.kind == RunKind::Race).map(|race| race.id).collect();
+    Ok(runs.into_iter().filter(|run| run.parent.is_none_or(|race| !races.contains(&race))).collect())
+}
+
 /// The loop that a person means.
 ///
 /// # Errors
@@ -46,13 +86,19 @@ pub(crate) async fn view(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result
 pub(crate) async fn find_loop(store: &StoreHandle, name: &str) -> anyhow::Result<RunEntry> {
     match store.find(name).await? {
         Lookup::One(entry) => Ok(*entry),
-        Lookup::None if name.chars().filter(char::is_ascii_alphanumeric).count() < 4 => {
-            bail!("`{name}` is too short: give four or more characters of a loop's id, `ralph list --all` shows them")
-        }
-        Lookup::None => bail!("no loop answers to `{name}`: `ralph list --all` shows them"),
+        Lookup::None => bail!("no loop matches `{name}`: `ralph list --all` shows them"),
         Lookup::Several(entries) => {
-            let ids: Vec<String> = entries.iter().map(|entry| entry.id.to_string()).collect();
-            bail!("`{name}` may mean any of these, give more characters:\n  {}", ids.join("\n  "))
+            let mut lines: Vec<String> = entries.iter().take(MAX_NAMED).map(about).collect();
+            let more = entries.len().saturating_sub(MAX_NAMED);
+            lines.extend((more > 0).then(|| format!("and {more} more")));
+            bail!("`{name}` matches several loops, type more characters:\n  {}", lines.join("\n  "))
         }
     }
+}
+
+/// How many loops are named where a name matches several.
+const MAX_NAMED: usize = 8;
+
+fn about(entry: &RunEntry) -> String {
+    format!("{}  {}", entry.id, entry.objective.lines().next().unwrap_or_default())
 }

@@ -144,6 +144,10 @@ async fn dispatch_async(command: Command, around: &Host, screen: &mut Screen<'_>
         Command::Diff(args) => commands::diff::run(args, around, screen).await,
         Command::Rewind(args) => commands::rewind::run(args, around, screen).await,
         Command::Stop(args) => commands::stop::run(args, around, screen).await,
+        Command::Attach(args) => commands::attach::run(args, around, screen).await,
+        Command::Tell(args) => commands::tell::run(args, around, screen).await,
+        Command::Config(args) => commands::config::run(args, around, screen).await,
+        Command::Prune(args) => commands::prune::run(args, around, screen).await,
         Command::Session(args) => commands::session::run(args, around, screen).await,
         Command::VerifyRun(args) => commands::verify_run::run(args, around, screen).await,
         Command::Trust(args) => {

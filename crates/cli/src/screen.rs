@@ -63,12 +63,21 @@ pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
 
 const EXAMPLE: &str = r#"ralph run "Fix the failing tests" --max 10 --max-cost 5 --criteria "npm test" --agent claude"#;
 
+/// A line of another command that works: the context of an error that has to show it instead of one of `ralph run`.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Example(pub(crate) &'static str);
+
 /// A broken rule, in the words of the command line, with a line that works.
 pub(crate) fn rule(error: &ConfigError) -> String {
+    rule_with(error, EXAMPLE)
+}
+
+fn rule_with(error: &ConfigError, example: &str) -> String {
     let text = Spelling::Flag.rule(error);
     // What is no key is an option of another command.
     let is_of_run = error.key.contains('@') || Spelling::Flag.name(error.key).is_some();
-    if is_of_run { format!("{text}\n  example: {EXAMPLE}") } else { text }
+    if is_of_run { format!("{text}\n  example: {example}") } else { text }
 }
 
 /// The error with its causes, each said once: many messages name their cause themselves.
@@ -79,7 +88,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
     });
     let broken = error.downcast_ref::<ConfigError>().or(settings);
     if let Some(broken) = broken.or_else(|| error.downcast_ref::<ralph_host::Error>()?.rule()) {
-        return rule(broken);
+        return rule_with(broken, error.downcast_ref::<Example>().map_or(EXAMPLE, |example| example.0));
     }
     error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.contains(&cause) {
         true => text,

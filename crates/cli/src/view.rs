@@ -1,6 +1,7 @@
 //! What people see of a running loop or race: a live view on a terminal, plain lines elsewhere. Watches; never steers the loop.
 
 mod agent_event;
+mod events;
 #[cfg(test)]
 mod fixtures;
 mod line;
@@ -14,4 +15,5 @@ mod state;
 mod text;
 
 pub(crate) use agent_event::transcript;
+pub(crate) use events::Events;
 pub(crate) use live::{Live, Mode};

@@ -102,11 +102,7 @@ impl Chooser<'_> {
     }
 
     fn turns(&mut self) -> Turns {
-        let usual = match Turns::default() {
-            Turns::Escalate { after } => after,
-            Turns::Rotate => 1,
-        };
-        let after = self.required(Key::EscalateAfter, |layer| layer.escalate_after, usual);
+        let after = self.required(Key::EscalateAfter, |layer| layer.escalate_after, usual_escalate_after());
         // Whoever asks for the one does not want the other from a place that weighs less.
         let of = |layer: &Layer| layer.rotate.or_else(|| layer.escalate_after.map(|_| false));
         let rotate = self.required(Key::Rotate, of, false);
@@ -368,6 +364,14 @@ pub fn unknown_in_order(user: &Layer) -> Option<String> {
     let hint = meant(names(), unknown).map(|meant| format!(": did you mean `{meant}`?")).unwrap_or_default();
     let known = names().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
     Some(format!("`{unknown}` is not a known agent{hint}\n  allowed: {known}, or a name defined as [agents.NAME]"))
+}
+
+/// After how many failed iterations the next agent takes over where nobody says.
+pub(crate) fn usual_escalate_after() -> u32 {
+    match Turns::default() {
+        Turns::Escalate { after } => after,
+        Turns::Rotate => 1,
+    }
 }
 
 #[cfg(test)]

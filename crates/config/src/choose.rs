@@ -132,22 +132,7 @@ impl<'a> Chooser<'a> {
             if !list.is_empty() {
                 self.sources.push(Source { key: Key::SandboxWritable, origin });
             }
-            for path in list {
-                let full = match path.strip_prefix("~/") {
-                    Some(rest) => home.join(rest),
-                    None => base.join(path),
-                };
-                if path.trim().is_empty() || full == Path::new("/") || full == home {
-                    let problem = format!("{path:?} would disable the sandbox");
-                    let allowed = "a file or folder that the agent needs to write, such as ~/.my-agent; to go without a \
-                                   sandbox say @sandbox off";
-                    return Err(ConfigError::new("sandbox_writable", problem, allowed));
-                }
-                let Some(text) = full.to_str() else {
-                    return Err(ConfigError::new("sandbox_writable", format!("{path:?} is not UTF-8"), "UTF-8 text"));
-                };
-                paths.push(text.to_owned());
-            }
+            paths.extend(writable_paths(list, base, home)?);
         }
         Ok(paths)
     }
@@ -199,4 +184,26 @@ impl<'a> Chooser<'a> {
         }
         Ok(names)
     }
+}
+
+/// What of `sandbox_writable` may be written, as absolute paths: relative ones lie below `base`.
+///
+/// # Errors
+/// When one of them would disable the sandbox.
+pub fn writable_paths(list: &[String], base: &Path, home: &Path) -> Result<Vec<String>, ConfigError> {
+    let absolute = |path: &String| {
+        let full = match path.strip_prefix("~/") {
+            Some(rest) => home.join(rest),
+            None => base.join(path),
+        };
+        if path.trim().is_empty() || full == Path::new("/") || full == home {
+            let problem = format!("{path:?} would disable the sandbox");
+            let allowed = "a file or folder that the agent needs to write, such as ~/.my-agent; to go without a sandbox say \
+                           @sandbox off";
+            return Err(ConfigError::new("sandbox_writable", problem, allowed));
+        }
+        let text = full.to_str().map(str::to_owned);
+        text.ok_or_else(|| ConfigError::new("sandbox_writable", format!("{path:?} is not UTF-8"), "UTF-8 text"))
+    };
+    list.iter().map(absolute).collect()
 }

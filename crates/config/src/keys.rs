@@ -187,6 +187,8 @@ keys! {
         "web.search_url = \"https://search.example.com/search?format=json&q={query}\"", "sets the search service of web tools";
     WebSearchKeyEnv "web.search_key_env", None, UserOnly,
         "web.search_key_env = \"SEARCH_KEY\"", "names the environment variable with the key of the search service";
+    CrewCompactAt "crew.compact_at", None, UserOnly,
+        "crew.compact_at = 100000", "sets from how many tokens on a conversation of the crew is summarised";
     McpCommand "mcp.*.command", None, UserOnly,
         "mcp.files.command = \"npx my-server\"", "runs a command on your computer as a server of tools";
     McpUrl "mcp.*.url", None, UserOnly,
@@ -206,6 +208,13 @@ pub(crate) const NEVER_IN_A_FILE: [(&str, &str); 2] = [
 ];
 
 impl Key {
+    /// Its flag as a key: another name for it in a file. None where the flag takes no value of its own, or has the same name.
+    pub fn alias(self) -> Option<String> {
+        let alias = self.flag()?.trim_start_matches("--").replace('-', "_");
+        let is_other_value = self == Self::Isolation || alias.starts_with("no_");
+        (!is_other_value && alias != self.name()).then_some(alias)
+    }
+
     /// The parts of its name.
     pub fn segments(self) -> impl Iterator<Item = &'static str> {
         self.name().split('.')

@@ -16,19 +16,29 @@ use crate::{Key, Location, Origin};
 pub struct Layer {
     #[serde(skip)]
     pub places: Places,
+    #[serde(alias = "max")]
     pub max_iterations: Option<u32>,
+    #[serde(alias = "max_cost")]
     pub max_cost_usd: Option<Dollars>,
     pub max_duration: Option<Span>,
     pub iteration_timeout: Option<Span>,
+    #[serde(alias = "verify_timeout")]
     pub verification_timeout: Option<Span>,
     pub idle_timeout: Option<Span>,
+    #[serde(alias = "pause")]
     pub pause_ms: Option<Pause>,
+    #[serde(alias = "stall")]
     pub stall_detection_threshold: Option<u32>,
+    #[serde(alias = "same_error")]
     pub same_error_threshold: Option<u32>,
+    #[serde(alias = "deep_debug")]
     pub escalate_to_deep_debug: Option<bool>,
+    #[serde(alias = "criteria")]
     pub verification_command: Option<OneOrMore>,
+    #[serde(alias = "expect")]
     pub expects: Option<Vec<Expectation>>,
     pub junit: Option<Vec<String>>,
+    #[serde(alias = "promise")]
     pub completion_promise: Option<String>,
     pub agent: Option<OneOrMore>,
     pub agent_args: Option<Vec<String>>,
@@ -52,7 +62,9 @@ pub struct Layer {
     pub keep: Option<Keep>,
     pub ratchet: Option<bool>,
     pub log_limit: Option<u64>,
+    #[serde(alias = "prohibit")]
     pub prohibited_paths: Option<Vec<String>>,
+    #[serde(alias = "protect")]
     pub protected_paths: Option<Vec<String>>,
     pub allow_test_change: Option<Vec<String>>,
     pub verify: Option<Verify>,
@@ -62,11 +74,13 @@ pub struct Layer {
     pub require: Option<Grade>,
     pub allow_network: Option<bool>,
     pub sandbox: Option<Sandboxing>,
+    #[serde(alias = "allow_write")]
     pub sandbox_writable: Option<Vec<String>>,
     pub env: Option<Vec<String>>,
     pub caps: CapsTable,
     pub notify: NotifyTable,
     pub web: WebTable,
+    pub crew: CrewTable,
     pub mcp: BTreeMap<String, McpTable>,
     pub database_url: Option<String>,
     pub metrics_path: Option<String>,
@@ -192,6 +206,14 @@ pub struct WebTable {
     pub allow_hosts: Option<Vec<String>>,
     pub search_url: Option<String>,
     pub search_key_env: Option<String>,
+}
+
+/// `[crew]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
+pub struct CrewTable {
+    pub compact_at: Option<u64>,
 }
 
 /// `[mcp.NAME]`.

@@ -6,6 +6,7 @@
 
 pub mod agents;
 mod choose;
+mod effective;
 mod error;
 #[cfg(test)]
 mod fixtures;
@@ -23,12 +24,13 @@ mod spelling;
 pub mod trust;
 mod user;
 
-pub use choose::Layers;
+pub use choose::{Layers, writable_paths};
+pub use effective::{Effective, effective};
 pub use error::Error;
 pub use keys::{Class, Key, meant};
 pub use layer::{
-    CapsTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places, PriceTable,
-    Span, WebTable, Whose,
+    CapsTable, CrewTable, Dollars, Layer, McpTable, ModelTable, NamedAgent, NotifyTable, OneOrMore, Pause, Places,
+    PriceTable, Span, WebTable, Whose,
 };
 pub use location::Location;
 pub use parse::{Document, Present, parse};
@@ -37,7 +39,7 @@ pub use repository::{Approval, FILE_NAME, Repository, RepositoryFile, hash};
 pub use resolve::{Inputs, Origin, Resolved, RunSettings, Source, caps, metrics_path, resolve};
 pub use schema::schema;
 pub use spelling::Spelling;
-pub use user::read_user;
+pub use user::{read_user, read_user_document};
 
 /// The largest configuration file or skill that is read.
 pub const MAX_BYTES: u64 = 256 * 1024;

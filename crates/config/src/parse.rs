@@ -29,6 +29,16 @@ pub struct Present {
     /// Where its value is.
     pub at: Location,
     value: Range<usize>,
+    source: String,
+}
+
+impl Present {
+    /// Its value.
+    #[must_use]
+    pub fn value(&self) -> serde_json::Value {
+        let table = toml::from_str::<serde_json::Value>(&format!("value = {}", self.source));
+        table.map_or(serde_json::Value::Null, |mut table| table["value"].take())
+    }
 }
 
 impl Document {
@@ -87,9 +97,11 @@ impl Walk<'_> {
 
     fn entry(&mut self, path: &[&str], at: Location, value: &Spanned<DeValue<'_>>) -> Result<(), Error> {
         let full = path.join(".");
-        if let Some(key) = Key::ALL.iter().copied().find(|key| matches(*key, path) == Match::Whole) {
+        let is_named = |key: &Key| matches(*key, path) == Match::Whole || key.alias().as_deref() == Some(full.as_str());
+        if let Some(key) = Key::ALL.iter().copied().find(is_named) {
             let at = Location::new(self.path, self.text, value.span());
-            self.present.push(Present { key, name: full, at, value: value.span() });
+            let source = self.text.get(value.span()).unwrap_or_default().to_owned();
+            self.present.push(Present { key, name: full, at, value: value.span(), source });
             return Ok(());
         }
         let Some(parent) = Key::ALL.iter().copied().find(|key| matches(*key, path) == Match::Start) else {

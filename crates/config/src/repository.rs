@@ -83,6 +83,11 @@ impl RepositoryFile {
         &self.text
     }
 
+    /// Its keys.
+    pub const fn document(&self) -> &Document {
+        &self.document
+    }
+
     /// The hash that an approval is remembered by.
     pub fn sha256(&self) -> &str {
         &self.sha256

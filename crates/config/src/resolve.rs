@@ -15,7 +15,7 @@ use super::{Error, Key, Layer, NotifyTable};
 use crate::skills::Found;
 
 /// Where metrics go when nobody says otherwise, relative to the workspace.
-const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
+pub(crate) const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
 
 /// What a resolution needs besides flags and files.
 #[derive(Debug, Clone)]

@@ -76,6 +76,7 @@ fn kind(key: Key) -> Value {
         | Key::SameErrorThreshold
         | Key::EscalateAfter
         | Key::CapsIterations => count(1),
+        Key::CrewCompactAt => count(1000),
         Key::Retries | Key::LogLimit => count(0),
         Key::MaxCostUsd
         | Key::CapsLoopCostUsd

@@ -3,16 +3,24 @@
 use std::path::Path;
 
 use crate::agents::unknown_in_order;
-use crate::{Error, Key, Layer, Links, parse, read};
+use crate::{Document, Error, Key, Layer, Links, parse, read};
 
 /// The user's own configuration; empty when there is none.
 ///
 /// # Errors
 /// When it cannot be read or understood.
 pub fn read_user(path: &Path) -> Result<Layer, Error> {
+    Ok(read_user_document(path)?.map(|document| document.layer).unwrap_or_default())
+}
+
+/// The same with the place of every key; none when there is no such file.
+///
+/// # Errors
+/// As for [`read_user`].
+pub fn read_user_document(path: &Path) -> Result<Option<Document>, Error> {
     let Some(bytes) = read(path, Links::Follow)? else {
         tracing::debug!(?path, "there is no configuration of the user");
-        return Ok(Layer::default());
+        return Ok(None);
     };
     let Ok(text) = String::from_utf8(bytes) else { return Err(Error::NotText { path: path.to_owned() }) };
     let document = parse(path, &text)?;
@@ -22,5 +30,5 @@ pub fn read_user(path: &Path) -> Result<Layer, Error> {
         return Err(Error::Value { at, key: key.name().to_owned(), message, example: key.example() });
     }
     tracing::debug!(?path, keys = document.present.len(), "read the user's configuration");
-    Ok(document.layer)
+    Ok(Some(document))
 }

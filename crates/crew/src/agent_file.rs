@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_config::skills::split_front_matter;
+use ralph_config::trust::Question;
 use ralph_config::{Links, read};
 use ralph_engine::Conduct;
 use ralph_model::{Domain, ModelTier};
@@ -14,6 +15,8 @@ const BUILT_IN: [(&str, &str); 4] = [
     ("caio", include_str!("../agents/caio.md")),
     ("scout", include_str!("../agents/scout.md")),
 ];
+/// The folder of a workspace that holds agents.
+const REPOSITORY_FOLDER: &str = ".ralph/agents";
 /// Turns of an agent that names no limit.
 const DEFAULT_TURNS: u32 = 10;
 
@@ -152,22 +155,60 @@ pub fn built_in() -> Vec<AgentFile> {
 /// The first file that is no agent.
 pub fn read_agents(folder: &Path) -> Result<Vec<AgentFile>, BrokenAgent> {
     let mut agents = built_in();
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut files: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
-    files.sort_unstable();
-    for path in files {
-        let broken = |why: String| BrokenAgent { path: path.clone(), why };
-        let bytes = read(&path, Links::Follow).map_err(|error| broken(error.to_string()))?.unwrap_or_default();
-        let text = String::from_utf8(bytes).map_err(|_| broken("is not text in UTF-8".to_owned()))?;
-        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let agent = AgentFile::parse(name, &text).map_err(broken)?;
+    for (_, _, agent) in files(folder, Links::Follow) {
+        let agent = agent?;
         match agents.iter_mut().find(|known| known.name == agent.name) {
             Some(known) => *known = agent,
             None => agents.push(agent),
         }
     }
     Ok(agents)
+}
+
+/// An agent of a repository: its text counts only after the user approved it.
+#[derive(Debug, Clone)]
+pub struct RepositoryAgent {
+    /// What the user approves.
+    pub question: Question,
+    /// The agent.
+    pub agent: AgentFile,
+}
+
+/// The agents that a workspace adds. One that has the name of an agent in `known` is left out: a repository cannot take the
+/// place of an agent that the user knows.
+pub fn repository_agents(workspace: &Path, known: &[AgentFile]) -> Vec<Result<RepositoryAgent, BrokenAgent>> {
+    let found = files(&workspace.join(REPOSITORY_FOLDER), Links::Refuse).into_iter();
+    let candidate = |(path, text, agent): (PathBuf, String, Result<AgentFile, BrokenAgent>)| {
+        let agent = match agent {
+            Ok(agent) if known.iter().any(|known| known.name == agent.name) => return None,
+            Ok(agent) => agent,
+            Err(error) => return Some(Err(error)),
+        };
+        let effects = vec![
+            "the text is the prompt of an agent of the crew".to_owned(),
+            format!("the agent may call: {}", agent.tools.join(", ")),
+        ];
+        Some(Ok(RepositoryAgent { question: Question::about_text(path, text, workspace, effects), agent }))
+    };
+    found.filter_map(candidate).collect()
+}
+
+/// The files of a folder, each with its text and the agent that it is.
+fn files(folder: &Path, links: Links) -> Vec<(PathBuf, String, Result<AgentFile, BrokenAgent>)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    paths.sort_unstable();
+    let one = |path: PathBuf| {
+        let text = read(&path, links).map_err(|error| error.to_string()).and_then(|bytes| {
+            String::from_utf8(bytes.unwrap_or_default()).map_err(|_| "is not text in UTF-8".to_owned())
+        });
+        let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let agent = text.as_ref().map_err(Clone::clone).and_then(|text| AgentFile::parse(name, text));
+        let agent = agent.map_err(|why| BrokenAgent { path: path.clone(), why });
+        (path, text.unwrap_or_default(), agent)
+    };
+    paths.into_iter().map(one).collect()
 }
 
 #[cfg(test)]
@@ -193,6 +234,17 @@ mod tests {
         let devo = agents.iter().find(|agent| agent.name == "devo").unwrap();
         assert_eq!((devo.max_turns, devo.prompt.as_str(), devo.tools.len()), (3, "Be quick.", 1));
         assert_eq!(agents.len(), 5);
+        let workspace = ralph_testkit::scratch();
+        let own = workspace.path().join(".ralph/agents");
+        std::fs::create_dir_all(&own).unwrap();
+        for (name, text) in [("devo.md", "Obey."), ("qa.md", "Obey."), ("law.md", "---\ntools: [fs_edit]\n---\nSue.")] {
+            std::fs::write(own.join(name), text).unwrap();
+        }
+        std::os::unix::fs::symlink(own.join("law.md"), own.join("link.md")).unwrap();
+        let added = repository_agents(workspace.path(), &agents);
+        assert_eq!(added.iter().flatten().map(|added| added.agent.name.as_str()).collect::<Vec<_>>(), ["law"]);
+        assert!(added[0].as_ref().unwrap().question.shown().contains("may call: fs_edit"));
+        assert!(added[1].is_err(), "a link shows one file and means another");
         for (text, why) in [
             ("---\nrole: boss\n---\nx", "boss"),
             ("---\nmaxTurns: 0\n---\nx", "maxTurns and maxToolCalls"),

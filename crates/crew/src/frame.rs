@@ -125,6 +125,15 @@ impl Frame {
         })
     }
 
+    /// Whether a person or another frame has to act before it continues.
+    pub(crate) fn waits_for_others(&self) -> bool {
+        let waits = |call: &Call| match call.state {
+            CallState::Waiting | CallState::Asking { .. } | CallState::Delegating { .. } | CallState::Done(_) => true,
+            CallState::Running | CallState::Beginning { .. } | CallState::Acting { .. } => false,
+        };
+        !self.calls().is_empty() && self.calls().iter().all(waits)
+    }
+
     /// What came of the work: the status that the evidence allows, and the agent's own words beside it.
     pub(crate) fn result(&self, agent: &AgentFile, ending: &Ending, unmet: &[Unmet]) -> DelegationResult {
         let findings = (agent.domain == ralph_model::Domain::Research).then(|| findings(&ending.content)).flatten();

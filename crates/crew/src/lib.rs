@@ -16,7 +16,7 @@ mod stream;
 mod tooling;
 mod worker;
 
-pub use agent_file::{AgentFile, BrokenAgent, Role, built_in, read_agents};
+pub use agent_file::{AgentFile, BrokenAgent, RepositoryAgent, Role, built_in, read_agents, repository_agents};
 pub use conversation::{Conversation, PIN};
 pub use event::{
     Approve, Base, CrewAbort, CrewConfig, CrewEffect, CrewError, CrewEvent, CrewOutcome, Decision, FrameId, Question,

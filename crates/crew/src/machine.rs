@@ -35,6 +35,8 @@ pub struct DelegationRecord {
     pub unmet: Vec<Unmet>,
     /// The frame of an agent of the crew; a program has none.
     frame: Option<FrameId>,
+    /// What was observed until the turn was ended before it came to a result.
+    observed: Vec<ToolEvidence>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -117,6 +119,20 @@ impl Crew {
         self.frames.values().filter_map(Frame::pending).collect()
     }
 
+    /// Whether nothing can happen before a person decides.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        matches!(self.phase, Phase::Working)
+            && !self.pending().is_empty()
+            && self.frames.values().all(Frame::waits_for_others)
+    }
+
+    /// Whether it was opened as a conversation and nothing was asked yet.
+    #[must_use]
+    pub const fn is_unasked(&self) -> bool {
+        matches!(self.phase, Phase::Listening)
+    }
+
     /// The evidence of a frame so far; a call that waits for approval is part of it.
     #[must_use]
     pub fn evidence(&self, frame: FrameId) -> Vec<ToolEvidence> {
@@ -134,8 +150,8 @@ impl Crew {
     pub fn evidence_of(&self, record: &DelegationRecord) -> Vec<ToolEvidence> {
         match (&record.result, record.frame) {
             (Some(result), _) => result.tool_evidence.clone(),
-            (None, Some(frame)) => self.evidence(frame),
-            (None, None) => Vec::new(),
+            (None, Some(frame)) if self.frames.contains_key(&frame) => self.evidence(frame),
+            (None, _) => record.observed.clone(),
         }
     }
 

@@ -121,6 +121,20 @@ impl CrewResult {
     }
 }
 
+impl CrewResult {
+    /// How it ended, in one line.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let text = self.answer.as_ref().or(self.details.as_ref()).map_or("", |text| text.lines().next().unwrap_or(""));
+        let status = match self.status {
+            CrewStatus::Answered => "answered",
+            CrewStatus::Aborted => "aborted",
+            CrewStatus::Error => "error",
+        };
+        format!("crew {status}, {}: {}", self.cost, crate::frame::cut(text, 200))
+    }
+}
+
 impl std::fmt::Display for CrewAbort {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -340,6 +340,13 @@ pub enum Event {
         /// Which.
         alert: Alert,
     },
+    /// A user told the loop something for its next prompt.
+    HintGiven {
+        /// Which of the loop's hints, counted from 1.
+        number: u32,
+        /// The text.
+        text: String,
+    },
     /// Ralph's own machinery failed in a way that ends the loop for now.
     Faulted {
         /// How.
@@ -377,6 +384,7 @@ impl Event {
             Self::StopRequested { .. } => "stopRequested",
             Self::Resumed { .. } => "resumed",
             Self::AlertRaised { .. } => "alertRaised",
+            Self::HintGiven { .. } => "hintGiven",
             Self::Faulted { .. } => "faulted",
             Self::LoopFinished { .. } => "loopFinished",
         }

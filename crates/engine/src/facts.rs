@@ -186,6 +186,21 @@ pub struct Facts {
     pub wait: Option<Wait>,
     /// How often in a row it was.
     pub waits: u32,
+    /// What users told it, in order.
+    pub hints: Vec<Hint>,
+}
+
+/// What a user told a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// Which of the loop's, counted from 1.
+    pub number: u32,
+    /// When the loop took it.
+    pub at: Timestamp,
+    /// The first pass whose prompt holds it.
+    pub iteration: Iteration,
+    /// The text.
+    pub text: String,
 }
 
 impl Facts {
@@ -221,6 +236,7 @@ impl Facts {
             pinned_patch: None,
             wait: None,
             waits: 0,
+            hints: Vec::new(),
         }
     }
 

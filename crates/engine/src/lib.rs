@@ -28,7 +28,7 @@ pub use event::{
     Alert, BEHAVIOUR, DayBudget, DecodeEvent, EVENT_VERSION, Effect, Event, Limits, Lost, Refusal, StartPoint, Stop,
     StopWhen, Wait,
 };
-pub use facts::{Facts, IterationRecord, Progress};
+pub use facts::{Facts, Hint, IterationRecord, Progress};
 pub use grade::{Graded, grade};
 pub use machine::Loop;
 pub use phase::Phase;

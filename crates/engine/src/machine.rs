@@ -6,7 +6,7 @@ use crate::claim::Claim;
 use crate::decide;
 use crate::delegation::delegation_result;
 use crate::event::{Effect, Event};
-use crate::facts::{Facts, IterationRecord};
+use crate::facts::{Facts, Hint, IterationRecord};
 use crate::phase::{self, Phase};
 use crate::prompt::{self, Response};
 use crate::run::{Machine, ReplayError};
@@ -41,6 +41,10 @@ impl Loop {
         }
         if let Event::AlertRaised { alert } = &event {
             self.facts.alerted.insert(*alert);
+        }
+        if let Event::HintGiven { number, text } = &event {
+            let (iteration, text) = (self.facts.next_iteration(), text.clone());
+            self.facts.hints.push(Hint { number: *number, at, iteration, text });
         }
         self.facts.note_time(at);
         let phase = std::mem::replace(&mut self.phase, Phase::Taken);

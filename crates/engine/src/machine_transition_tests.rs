@@ -79,6 +79,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
         Event::LoopFinished { outcome: Outcome::Completed { verified: true } },
         Event::TripwireFinished { attempt, tripwire: Tripwire::BaselineFails, moved: vec![], outputs: vec![] },
         Event::PinsRestored { attempt, patch: "p".into(), moved: vec![], tree: tree("b") },
+        Event::HintGiven { number: 1, text: "try the other file".into() },
     ];
     for (place, event) in events.iter().enumerate() {
         let expected = match event {
@@ -98,6 +99,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
             Event::LoopFinished { .. } => 13,
             Event::TripwireFinished { .. } => 14,
             Event::PinsRestored { .. } => 15,
+            Event::HintGiven { .. } => 16,
         };
         assert_eq!(place, expected);
     }
@@ -113,6 +115,8 @@ fn reaction(before: &Scene, event: Event) -> String {
     (after.facts.active, after.facts.last) = (before.run.facts.active, before.run.facts.last);
     // That an alert was told of is remembered in every phase and moves none.
     after.facts.alerted.clone_from(&before.run.facts.alerted);
+    // The same holds for what a user told it.
+    after.facts.hints.clone_from(&before.run.facts.hints);
     if after == before.run && scene.asked.is_empty() {
         return "-".into();
     }

@@ -13,6 +13,8 @@ use crate::text;
 const MAX_FILES: usize = 40;
 /// Files that changed during a check that are named.
 const MAX_MOVED: usize = 10;
+/// Earlier messages of users that a prompt repeats.
+const MAX_EARLIER_HINTS: usize = 5;
 const MAX_CHECK_OUTPUT: usize = 16 * 1024;
 
 /// Whether a prompt holds the agent's own earlier message.
@@ -34,7 +36,22 @@ pub(crate) fn build(facts: &Facts, iteration: Iteration, response: Response) -> 
     if iteration > Iteration(1) && facts.config.context_injection {
         let _ = write!(prompt, "\n\n{}", context(facts, iteration, response));
     }
+    prompt.push_str(&messages(facts, iteration));
     prompt
+}
+
+/// What users told the loop: what is new for this pass last, because an agent begins each pass without a memory of the others.
+fn messages(facts: &Facts, iteration: Iteration) -> String {
+    let (new, earlier): (Vec<_>, Vec<_>) = facts.hints.iter().partition(|hint| hint.iteration >= iteration);
+    let earlier = &earlier[earlier.len().saturating_sub(MAX_EARLIER_HINTS)..];
+    let mut text = String::new();
+    for (title, hints) in [("Earlier messages from the user", earlier), ("Message from the user", &new)] {
+        if !hints.is_empty() {
+            let hints: Vec<&str> = hints.iter().map(|hint| hint.text.trim()).collect();
+            let _ = write!(text, "\n\n---\n[{title}]\n\n{}\n", hints.join("\n\n"));
+        }
+    }
+    text
 }
 
 fn context(facts: &Facts, iteration: Iteration, response: Response) -> String {
@@ -254,7 +271,9 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
         );
     }
     if let Some(why) = &previous.blocked {
-        warnings.push(format!("you said that you are blocked ({why}); no one can help now, find another way"));
+        let is_answered = facts.hints.iter().any(|hint| hint.iteration > previous.iteration);
+        let help = if is_answered { "the user's message is below" } else { "no one can help now, find another way" };
+        warnings.push(format!("you said that you are blocked ({why}); {help}"));
     }
     if previous.undone {
         let files = match facts.best().map(|best| best.iteration) {

@@ -4,12 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_config::trust::Asking;
-use ralph_config::{Layer, RunSettings};
-use ralph_crew::{Approve, CrewConfig, NativeAgent, NativeServices, Tell, ToolOutcome, read_agents};
+use ralph_config::{Key, Layer, RunSettings, writable_paths};
+use ralph_crew::{
+    Approve, BrokenAgent, CrewConfig, NativeAgent, NativeServices, RepositoryAgent, Tell, ToolOutcome, read_agents,
+    repository_agents,
+};
 use ralph_llm::Provider;
-use ralph_model::{AgentSpec, ConfigError, Money, RunId};
+use ralph_model::{AgentSpec, ConfigError, Money, RunId, Sandboxing};
 use ralph_runtime::{
-    AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew, resume_crew, stops,
+    AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew, resume_crew,
 };
 use ralph_store::Database;
 use serde_json::{Value, json};
@@ -19,8 +22,10 @@ use crate::models::Models;
 use crate::prepare::workspace;
 use crate::{Error, Host, RunRequest, preflight};
 
-/// From how many tokens on a conversation is compacted.
+/// From how many tokens on a conversation is compacted, unless the user's configuration says otherwise, and the least that
+/// leaves room for a request and a summary.
 const COMPACT_AT: u64 = 160_000;
+const MIN_COMPACT_AT: u64 = 1000;
 /// Rounds of a request, and of one that is only a short question.
 const ROUNDS: u32 = 20;
 const ROUNDS_OF_TRIVIAL: u32 = 8;
@@ -49,6 +54,8 @@ pub struct CrewEdges {
     pub tell: Tell,
     /// Somebody who can be asked right now.
     pub person: Option<AskPerson>,
+    /// Whether the crew can run loops.
+    pub loops: bool,
 }
 
 impl Host {
@@ -60,6 +67,7 @@ impl Host {
         &self,
         request: CrewRequest,
         database: &Database,
+        mut asking: Asking<'_>,
         edges: CrewEdges,
         stops: Stops,
     ) -> Result<OpenedCrew, Error> {
@@ -72,8 +80,13 @@ impl Host {
             return Err(ConfigError::new("max_cost_usd", format!("{}", request.max_cost), allowed).into());
         }
         let models = Models::new(self, &user, request.models.clone())?;
-        let agents = read_agents(&self.dirs.agents())
-            .map_err(|error| ConfigError::new("agents", error.to_string(), "an agent file as in docs/crew.md"))?;
+        let mut agents = read_agents(&self.dirs.agents()).map_err(broken)?;
+        for added in repository_agents(&root, &agents) {
+            let RepositoryAgent { question, agent } = added.map_err(broken)?;
+            // Approvals are kept on this machine, wherever the journal is.
+            question.ensure(&self.store().await?, &mut asking, self.now()).await?;
+            agents.push(agent);
+        }
         let trivial = request.request.as_deref().is_some_and(is_trivial);
         let usual = if trivial { ROUNDS_OF_TRIVIAL } else { ROUNDS };
         let config = CrewConfig {
@@ -81,7 +94,7 @@ impl Host {
             max_cost: Some(request.max_cost),
             max_rounds: request.max_rounds.unwrap_or(usual),
             approve: request.approve,
-            compact_at: COMPACT_AT,
+            compact_at: compact_at(&user)?,
             agents,
             root: "chapo".to_owned(),
             tools: std::collections::BTreeMap::new(),
@@ -124,7 +137,12 @@ impl Host {
         settings: &RunSettings,
     ) -> Result<ralph_runtime::Services, Error> {
         let env = user.env.clone().unwrap_or_default();
-        self.services_of(database.store.clone(), &env, std::iter::empty(), settings, Arc::new(|_| {}))
+        let store = database.store.clone();
+        let mut services = self.services_of(store, &env, std::iter::empty(), settings, Arc::new(|_| {}))?;
+        let home = self.user_home();
+        let more = writable_paths(user.sandbox_writable.as_deref().unwrap_or_default(), &home, &home)?;
+        services.writable.extend(preflight::existing(&more, &home)?.into_iter().map(PathBuf::from));
+        Ok(services)
     }
 
     fn crew_parts(
@@ -140,11 +158,19 @@ impl Host {
             ask: models.asking(),
             model_name: models.priced(),
             extend_tools: self.extend_tools(user, Some(database.board.clone()))?,
+            sandbox: user.sandbox.unwrap_or(Sandboxing::On),
             mcp_servers: self.mcp_servers(user)?,
             person: edges.person,
-            run_loop: Some(self.run_loop(database.clone(), root.to_owned())),
+            run_loop: edges.loops.then(|| self.run_loop(database.clone(), root.to_owned())),
             tell: edges.tell,
         })
+    }
+
+    /// Whether a crew could ask a model here: the one that is named, or a usual one for which there is a key.
+    #[must_use]
+    pub fn has_models(&self, model: Option<&str>) -> bool {
+        let user = self.user_settings();
+        user.is_ok_and(|user| Models::new(self, &user, [model.map(str::to_owned), None]).is_ok())
     }
 
     /// Whether there is a key for one of the models that are known by name, or a model of the user's own.
@@ -168,7 +194,7 @@ impl Host {
     /// Runs a loop for a crew, as `ralph run` does.
     fn run_loop(&self, database: Database, root: PathBuf) -> RunLoop {
         let host = self.clone();
-        Arc::new(move |arguments, most, _| {
+        Arc::new(move |arguments, most, stops| {
             let (host, store, root) = (host.clone(), database.store.clone(), root.clone());
             Box::pin(async move {
                 let started = async {
@@ -176,7 +202,6 @@ impl Host {
                     let workspace = Some(root);
                     let request = RunRequest { settings, objective, workspace, ..RunRequest::default() };
                     let prepared = host.prepare(request, Asking::Nobody).await.map_err(|error| error.to_string())?;
-                    let (_stopper, stops) = stops();
                     let opened = host.start(prepared.resolved, store, Arc::new(|_| {}), stops).await;
                     let result = opened.map_err(|error| error.to_string())?.run().await;
                     result.map_err(|error| error.chain())
@@ -208,7 +233,8 @@ impl Host {
             let models = models.map_err(|error| wrong(error.to_string()))?;
             let agents = read_agents(&host.dirs.agents()).map_err(|error| wrong(error.to_string()))?;
             let (ask, model_name) = (models.asking(), models.priced());
-            let native = NativeServices { agents, ask, model_name, unmetered: spec.unmetered, compact_at: COMPACT_AT };
+            let compact_at = compact_at(&user).map_err(|error| wrong(error.to_string()))?;
+            let native = NativeServices { agents, ask, model_name, unmetered: spec.unmetered, compact_at };
             Ok(Box::new(NativeAgent::new(native, services)))
         }))
     }
@@ -233,6 +259,21 @@ fn loop_settings(arguments: &Value, most: Money) -> Result<(Layer, String), Stri
     }
     let object = object.as_object().cloned().unwrap_or_default();
     Layer::from_json(&object).map(|layer| (layer, objective)).map_err(|error| error.to_string())
+}
+
+fn broken(error: BrokenAgent) -> ConfigError {
+    ConfigError::new("agents", error.to_string(), "an agent file as in docs/crew.md")
+}
+
+/// From how many tokens on a conversation is compacted.
+fn compact_at(user: &Layer) -> Result<u64, ConfigError> {
+    let wanted = user.crew.compact_at.unwrap_or(COMPACT_AT);
+    match wanted >= MIN_COMPACT_AT {
+        true => Ok(wanted),
+        false => {
+            Err(ConfigError::new(Key::CrewCompactAt.name(), wanted.to_string(), format!("{MIN_COMPACT_AT} or more")))
+        }
+    }
 }
 
 /// A short question needs no plan.

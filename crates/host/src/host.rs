@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ralph_agents::{McpServer, Program};
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
-use ralph_process::{Level, ReaperProgram, Supervisor, probe};
+use ralph_process::{Level, ReaperProgram, Supervisor};
 use ralph_runtime::{AgentSettings, AgentSignals, AgentVariables, CrashPoint, Home, Ledger, Services, Watcher};
 use ralph_store::{Machine, StoreHandle};
 use ralph_text::Redactor;
@@ -371,7 +371,7 @@ impl Host {
     #[must_use]
     pub fn level(&self) -> Level {
         let bubblewrap = find_program("bwrap", &self.search_path());
-        probe(&self.reaper(), bubblewrap.as_deref())
+        crate::level::level(&self.dirs.state, &self.reaper(), bubblewrap.as_deref())
     }
 
     /// The running program, as the reaper of what it runs.

@@ -13,6 +13,7 @@ mod dirs;
 mod environment;
 mod error;
 mod host;
+mod level;
 mod liveness;
 mod models;
 mod once;

@@ -23,6 +23,8 @@ pub enum Liveness {
     },
     /// No process: it was interrupted.
     Interrupted,
+    /// No process: it continues once a person decided.
+    Waiting,
 }
 
 impl Host {
@@ -35,28 +37,35 @@ impl Host {
         if let Some(machine) = entry.held_elsewhere(self.machine(), self.now()) {
             return Liveness::Elsewhere { host: machine.host.clone() };
         }
+        let has_process = || {
+            entry.machine.as_ref() == Some(self.machine())
+                && entry.lease_until.is_some_and(|until| until > self.now())
+                && entry.pid.is_some_and(|pid| Path::new(&format!("/proc/{pid}")).exists())
+        };
+        // Where the lock cannot be looked at, nothing is claimed about the run.
+        let holds_workspace = || {
+            holder(&self.home().workspace(Path::new(&entry.workspace)))
+                .map_or(true, |holder| holder.is_some_and(|holder| holder.loop_id == entry.id))
+        };
         let lives = match entry.kind {
             // It holds no workspace itself, and its candidates hold theirs only while they run.
-            RunKind::Race => {
-                entry.machine.as_ref() == Some(self.machine())
-                    && entry.lease_until.is_some_and(|until| until > self.now())
-                    && entry.pid.is_some_and(|pid| Path::new(&format!("/proc/{pid}")).exists())
-            }
-            // Where the lock cannot be looked at, nothing is claimed about the loop.
-            RunKind::Loop | RunKind::Crew => {
-                holder(&self.home().workspace(Path::new(&entry.workspace)))
-                    .map_or(true, |holder| holder.is_some_and(|holder| holder.loop_id == entry.id))
-                    // It has no process between two hooks.
-                    || ralph_runtime::in_session(entry, &self.home()).is_some()
-            }
+            RunKind::Race => has_process(),
+            // A loop of its own holds the workspace while it runs. One that waits for a person left its lease behind.
+            RunKind::Crew => holds_workspace() || (!ralph_runtime::is_waiting(entry) && has_process()),
+            // It has no process between two hooks.
+            RunKind::Loop => holds_workspace() || ralph_runtime::in_session(entry, &self.home()).is_some(),
         };
-        if lives { Liveness::Here } else { Liveness::Interrupted }
+        match lives {
+            true => Liveness::Here,
+            false if ralph_runtime::is_waiting(entry) => Liveness::Waiting,
+            false => Liveness::Interrupted,
+        }
     }
 
     /// Whether a run has not ended and no process works on it.
     #[must_use]
     pub fn is_interrupted(&self, entry: &RunEntry) -> bool {
-        self.liveness(entry) == Liveness::Interrupted
+        matches!(self.liveness(entry), Liveness::Interrupted | Liveness::Waiting)
     }
 
     /// A run as a listing shows it.
@@ -68,6 +77,7 @@ impl Host {
             Liveness::Here => (RunStatus::Running, None),
             Liveness::Elsewhere { host } => (RunStatus::Running, Some(host)),
             Liveness::Interrupted => (RunStatus::Interrupted, None),
+            Liveness::Waiting => (RunStatus::Waiting, None),
         };
         ListEntry { status, host, ..listed }
     }

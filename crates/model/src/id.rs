@@ -36,12 +36,16 @@ impl RunId {
         text[text.len() - 8..].to_owned()
     }
 
-    /// Whether a person who typed `text` can mean this loop: the start or the end of its id.
+    /// Whether a person who typed `text` can mean this loop: the start of its id or of its short id, or four or more
+    /// characters of its end.
     #[must_use]
     pub fn answers_to(self, text: &str) -> bool {
         let wanted: String = text.chars().filter(|c| *c != '-').collect::<String>().to_ascii_lowercase();
         let simple = self.0.simple().to_string();
-        wanted.len() >= 4 && (simple.starts_with(&wanted) || simple.ends_with(&wanted))
+        !wanted.is_empty()
+            && (self.short().starts_with(&wanted)
+                || simple.starts_with(&wanted)
+                || (wanted.len() >= 4 && simple.ends_with(&wanted)))
     }
 }
 

@@ -6,7 +6,10 @@ fn short_id_is_the_random_end_and_is_understood_again() {
     assert_eq!(id.short(), "099a8057");
     assert!(id.answers_to("099a8057"));
     assert!(id.answers_to("01890A5D-ac96"));
-    assert!(!id.answers_to("057"), "three characters are too few to mean anything");
+    assert!(id.answers_to("0") && id.answers_to("09") && id.answers_to("099A"), "any start of the short id");
+    assert!(id.answers_to("8057"), "four characters of the end");
+    assert!(!id.answers_to("057"), "three characters in the middle");
+    assert!(!id.answers_to(""));
     assert!(!id.answers_to("deadbeef"));
 }
 

@@ -47,6 +47,7 @@ fn record(number: u32) -> Record {
     let ended = 1_794_700_800_000 - (scatter % 400) * 86_400_000;
     let is_good = scatter % 4 > 0;
     Record {
+        kind: ralph_model::RunKind::Loop,
         loop_id: LoopId::from_uuid(Uuid::from_u128(u128::from(number) << 64)),
         skill: (!number.is_multiple_of(3)).then(|| "systematic-debugging".to_owned()),
         task_type: Some("bug".to_owned()),

@@ -43,9 +43,21 @@ fn report(out: &mut String, summary: &Summary, heading: Heading<'_>) -> std::fmt
     writeln!(out, "![Loops per day and their cost]({})\n", link(heading.chart))?;
     totals(out, summary)?;
     reasons(out, summary)?;
+    crews(out, &summary.crews)?;
     groups(out, "By skill", "skill", &summary.by_skill)?;
     groups(out, "By agent", "agent", &summary.by_agent)?;
     days(out, summary)
+}
+
+fn crews(out: &mut String, crews: &Group) -> std::fmt::Result {
+    if crews.loops == 0 {
+        return Ok(());
+    }
+    let Group { loops, completed, cancelled, iterations, cost, .. } = crews;
+    writeln!(out, "## Crews\n")?;
+    writeln!(out, "| | |\n|---|---:|")?;
+    writeln!(out, "| Crews | {loops} |\n| Answered | {completed} |\n| Cancelled | {cancelled} |")?;
+    writeln!(out, "| Rounds | {iterations} |\n| Cost | {cost} |\n")
 }
 
 fn alerts(out: &mut String, summary: &Summary, broken: usize) -> std::fmt::Result {

@@ -1,6 +1,6 @@
 //! The line that a finished loop leaves. Field names are a contract with scripts.
 
-use ralph_model::{LoopId, Millis, Money, Timestamp};
+use ralph_model::{LoopId, Millis, Money, RunKind, Timestamp};
 use ralph_view::wire;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ pub enum Status {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Record {
+    /// What ended: a loop, unless the line says otherwise.
+    #[serde(default, skip_serializing_if = "is_loop")]
+    pub kind: RunKind,
     /// Which loop. A loop that was resumed after its end leaves another line; its last one counts.
     pub loop_id: LoopId,
     /// The skill it followed.
@@ -81,6 +84,11 @@ pub struct Record {
     /// Tokens written.
     #[serde(default)]
     pub output_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_loop(kind: &RunKind) -> bool {
+    *kind == RunKind::Loop
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use ralph_model::{AbortReason, Money, Timestamp};
+use ralph_model::{AbortReason, Money, RunKind, Timestamp};
 
 use crate::alert::{self, Alert};
 use crate::date::DayNumber;
@@ -58,6 +58,8 @@ pub struct Summary {
     pub by_skill: Vec<Group>,
     /// By agent, most loops first.
     pub by_agent: Vec<Group>,
+    /// Crews, which count nowhere else: completed are those that answered, their iterations are rounds.
+    pub crews: Group,
     /// The days in UTC on which loops ended, oldest first. Days without any are left out.
     pub days: Vec<Day>,
     /// What a person should look at.
@@ -143,9 +145,11 @@ impl Summary {
             last.insert(record.loop_id, index);
         }
         let counted = || records.iter().enumerate().filter(|(index, record)| last.get(&record.loop_id) == Some(index));
-        let records: Vec<&Record> = counted().map(|(_, record)| record).collect();
+        let (crews, records): (Vec<&Record>, Vec<&Record>) =
+            counted().map(|(_, record)| record).partition(|record| record.kind == RunKind::Crew);
 
         let mut summary = Self::default();
+        crews.into_iter().for_each(|record| summary.crews.add(record));
         let mut days: BTreeMap<DayNumber, Day> = BTreeMap::new();
         let (mut reasons, mut skills, mut agents) = (HashMap::new(), HashMap::new(), HashMap::new());
         for record in &records {

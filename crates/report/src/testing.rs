@@ -10,6 +10,7 @@ pub(crate) const DAY: i64 = 1_794_700_800_000;
 
 pub(crate) fn record(number: u32) -> Record {
     Record {
+        kind: ralph_model::RunKind::Loop,
         loop_id: LoopId::from_uuid(Uuid::from_u128(u128::from(number))),
         skill: Some("tdd".to_owned()),
         task_type: Some("bug".to_owned()),

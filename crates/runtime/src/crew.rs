@@ -13,10 +13,10 @@ use ralph_crew::{
     AskModel, Crew, CrewConfig, CrewEffect, CrewEvent, CrewOutcome, CrewResult, FrameId, ModelAsk, ModelName, Tell,
     ToolOutcome, Worker,
 };
-use ralph_engine::{Machine as _, Stop};
-use ralph_model::{Attempt, Money, RunId, RunKind, Trouble, TroubleKind};
+use ralph_engine::{Machine as _, Stop, StopBy, StopWhen};
+use ralph_model::{Attempt, Money, RunId, RunKind, Sandboxing, TreeHash, Trouble, TroubleKind};
 use ralph_process::Stop as Cut;
-use ralph_store::{Append, BoardHandle, NewRun, Reserve, RunStatus, RunSummary, Settlement, StoreHandle};
+use ralph_store::{Append, BoardHandle, NewRun, Reserve, RunEntry, RunStatus, RunSummary, Settlement, StoreHandle};
 use ralph_tools::McpServer;
 use ralph_workspace::{Lock, Repository};
 use serde_json::Value;
@@ -26,15 +26,16 @@ use uuid::Uuid;
 
 use crate::error::Error;
 use crate::journaled::{End, Journaled, Listed, encode, head_of, replay};
-use crate::open::Site;
+use crate::notify::{About, Notifying};
+use crate::open::{Site, blocking, sandbox_in_words};
 use crate::requests::Requests;
 use crate::services::Services;
 use crate::stops::Stops;
 pub use person::AskPerson;
 use place::Place;
 
-/// Runs a loop for a crew: its arguments, what it may cost, and the crew. Answers with what came of it and what it cost.
-pub type RunLoop = Arc<dyn Fn(Value, Money, RunId) -> BoxFuture<'static, (ToolOutcome, Money)> + Send + Sync>;
+/// Runs a loop for a crew: its arguments, what it may cost, and what stops it. Answers with what came of it and what it cost.
+pub type RunLoop = Arc<dyn Fn(Value, Money, Stops) -> BoxFuture<'static, (ToolOutcome, Money)> + Send + Sync>;
 
 /// Adds to the tools of a workspace those that reach further.
 pub type ExtendTools = Arc<dyn Fn(ralph_tools::Services) -> ralph_tools::Services + Send + Sync>;
@@ -50,6 +51,8 @@ pub struct CrewParts {
     pub model_name: ModelName,
     /// Adds tools.
     pub extend_tools: ExtendTools,
+    /// Whether tools and agents run in a sandbox.
+    pub sandbox: Sandboxing,
     /// Servers of more tools.
     pub mcp_servers: Vec<McpServer>,
     /// Somebody who can be asked right now.
@@ -69,12 +72,21 @@ pub struct CrewLimits {
     pub max_rounds: Option<u32>,
 }
 
+/// The reason of a run that has no end because it waits for a person.
+const WAITING: &str = "WAITING";
+
+/// Whether a run that has no end can only continue once a person decided.
+#[must_use]
+pub fn is_waiting(entry: &RunEntry) -> bool {
+    entry.status == RunStatus::Running && entry.reason.as_deref() == Some(WAITING)
+}
+
 impl Listed for Crew {
     const FINISHED: &'static str = "crewFinished";
 
     fn summary(&self, _: RunId) -> RunSummary {
         let (status, reason) = match self.outcome() {
-            None => (RunStatus::Running, None),
+            None => (RunStatus::Running, self.is_waiting().then(|| WAITING.to_owned())),
             Some(CrewOutcome::Answered { .. }) => (RunStatus::Completed, None),
             Some(CrewOutcome::Aborted { cause }) => (RunStatus::Aborted, Some(cause.reason().name().to_owned())),
             Some(CrewOutcome::Failed { .. }) => (RunStatus::Error, None),
@@ -102,6 +114,13 @@ pub struct OpenedCrew {
     stops: Stops,
     cut: watch::Sender<Option<Cut>>,
     lock: Option<Lock>,
+    /// A request to stop that came while a loop of the crew ran.
+    stopped: Option<Stop>,
+    notifying: Notifying,
+    /// How tools and agents are kept inside.
+    sandbox: String,
+    /// A person is there and sees the end of each turn.
+    is_conversation: bool,
 }
 
 /// A crew as its journal tells it.
@@ -125,8 +144,8 @@ pub async fn begin_crew(
 ) -> Result<OpenedCrew, Error> {
     let id = RunId::from_uuid(Uuid::now_v7());
     let root = PathBuf::from(&config.workspace);
-    let (place, lock) = take(&services, &parts, id, &root, &stops).await?;
-    let tools = place.effects();
+    let site = take(&services, &parts, id, &root, &stops).await?;
+    let tools = site.place.effects();
     let mut config = CrewConfig { tools, ..config };
     if parts.run_loop.is_some() {
         config.tools.insert("ralph_loop".to_owned(), ralph_crew::ToolEffect::Runs);
@@ -145,7 +164,7 @@ pub async fn begin_crew(
     };
     let first = CrewEvent::CrewStarted { config: Box::new(config), request };
     let (crew, effects) = Journaled::create(&services, new, first).await?;
-    Ok(OpenedCrew::new(services, parts, crew, effects, place, lock, stops))
+    Ok(OpenedCrew::new(services, parts, crew, effects, site, stops))
 }
 
 /// Continues a crew whose process is gone, or that waits for a person or for another limit.
@@ -164,7 +183,7 @@ pub async fn resume_crew(
     let (end, head) = (End::of::<Crew>(&recorded), head_of(id, &recorded));
     let run = replay::<Crew>(id, recorded)?;
     let root = PathBuf::from(&run.config().workspace);
-    let (place, lock) = take(&services, &parts, id, &root, &stops).await?;
+    let site = take(&services, &parts, id, &root, &stops).await?;
     let lease = services.store.acquire(id, Some(services.lease_holder())).await?;
     services.store.clear_stop(lease).await?;
     let mut crew = Journaled::reopened(lease, run, head, end);
@@ -187,7 +206,14 @@ pub async fn resume_crew(
             crew.advance(&services, CrewEvent::Resumed { lost, max_cost, max_rounds }).await?
         }
     };
-    Ok(OpenedCrew::new(services, parts, crew, effects, place, lock, stops))
+    Ok(OpenedCrew::new(services, parts, crew, effects, site, stops))
+}
+
+/// A workspace that a crew holds.
+struct Taken {
+    place: Arc<Place>,
+    lock: Lock,
+    sandbox: String,
 }
 
 async fn take(
@@ -196,11 +222,12 @@ async fn take(
     id: RunId,
     root: &std::path::Path,
     stops: &Stops,
-) -> Result<(Arc<Place>, Lock), Error> {
+) -> Result<Taken, Error> {
+    let sandbox = sandbox_in_words(services, parts.sandbox, std::iter::empty())?;
     let Site { lock, workspace, repository } = Site::take(services, id, root, stops.flag()).await?;
     let folders = repository.as_ref().map(Repository::folders).unwrap_or_default();
     let place = Place::new(services.clone(), parts, id, root.to_owned(), workspace, repository, folders, &lock).await?;
-    Ok((Arc::new(place), lock))
+    Ok(Taken { place: Arc::new(place), lock, sandbox })
 }
 
 /// What a task answers with: an event, and what a request to a model cost.
@@ -212,10 +239,10 @@ impl OpenedCrew {
         parts: CrewParts,
         crew: Journaled<Crew>,
         effects: Vec<CrewEffect>,
-        place: Arc<Place>,
-        lock: Lock,
+        site: Taken,
         stops: Stops,
     ) -> Self {
+        let Taken { place, lock, sandbox } = site;
         let (cut, cuts) = watch::channel(None);
         let worker = Worker {
             ask: Arc::clone(&parts.ask),
@@ -226,13 +253,33 @@ impl OpenedCrew {
             tell: Arc::clone(&parts.tell),
             key: crew.lease.run.to_string(),
         };
-        Self { services, parts, crew, effects, place, worker, stops, cut, lock: Some(lock) }
+        Self {
+            services,
+            parts,
+            crew,
+            effects,
+            place,
+            worker,
+            stops,
+            cut,
+            lock: Some(lock),
+            stopped: None,
+            notifying: Notifying::new(),
+            sandbox,
+            is_conversation: false,
+        }
     }
 
     /// Which crew it is.
     #[must_use]
     pub const fn run_id(&self) -> RunId {
         self.crew.lease.run
+    }
+
+    /// How tools and agents are kept inside, in words.
+    #[must_use]
+    pub fn sandbox(&self) -> &str {
+        &self.sandbox
     }
 
     /// What was wrong with servers of tools, so that they are not used.
@@ -254,6 +301,7 @@ impl OpenedCrew {
     pub async fn say(&mut self, text: String) -> Result<CrewResult, Error> {
         // Ctrl-C between two turns was meant for none of them.
         self.stops.clear();
+        self.is_conversation = true;
         let effects = self.crew.advance(&self.services, CrewEvent::UserSpoke { text }).await?;
         self.effects.extend(effects);
         self.turn().await
@@ -278,7 +326,11 @@ impl OpenedCrew {
                         queue.extend(self.crew.advance(&self.services, event).await?);
                     }
                     effect => {
-                        if let Some(event) = self.begin(effect, &mut tasks).await? {
+                        if let Some(event) = self.begin(effect, &mut tasks, &mut requests).await? {
+                            queue.extend(self.crew.advance(&self.services, event).await?);
+                        }
+                        if let Some(stop) = self.stopped.take() {
+                            let event = CrewEvent::StopRequested { stop };
                             queue.extend(self.crew.advance(&self.services, event).await?);
                         }
                     }
@@ -306,16 +358,53 @@ impl OpenedCrew {
     /// # Errors
     /// When the journal can no longer be written.
     pub async fn close(mut self) -> Result<CrewResult, Error> {
+        if self.crew.run.is_unasked() {
+            let stop = Stop { when: StopWhen::Now, by: StopBy::Keyboard };
+            self.crew.advance(&self.services, CrewEvent::StopRequested { stop }).await?;
+        }
+        let result = self.result();
         if let Some(outcome) = self.crew.run.outcome().cloned() {
             let event = CrewEvent::CrewFinished { outcome: Box::new(outcome) };
             self.crew.advance(&self.services, event).await?;
             self.services.store.finish(self.crew.lease, None).await?;
+            if self.crew.run.rounds() > 0 {
+                crate::project::crew_metrics(&self.services, &self.crew.run, &result);
+            }
+            if !self.is_conversation {
+                self.notify("finished", &result.headline());
+            }
         }
-        Ok(self.result())
+        crate::notify::all_sent(self.notifying).await;
+        Ok(result)
+    }
+
+    /// The files of the workspace as they are now, as a snapshot.
+    ///
+    /// # Errors
+    /// When the workspace cannot be read.
+    pub async fn tree(&self) -> Result<TreeHash, Error> {
+        let place = Arc::clone(&self.place);
+        blocking(move || place.snapshot("end")).await
+    }
+
+    /// Notifies people in the background.
+    fn notify(&mut self, kind: &'static str, text: &str) {
+        let about = About {
+            services: &self.services,
+            run: self.crew.lease.run,
+            folder: &self.place.folder,
+            workspace: &self.crew.run.config().workspace,
+        };
+        crate::notify::begin(&about, kind, text, &mut self.notifying);
     }
 
     /// Begins an effect: most are tasks of their own, some are answered at once.
-    async fn begin(&mut self, effect: CrewEffect, tasks: &mut JoinSet<Answer>) -> Result<Option<CrewEvent>, Error> {
+    async fn begin(
+        &mut self,
+        effect: CrewEffect,
+        tasks: &mut JoinSet<Answer>,
+        requests: &mut Requests,
+    ) -> Result<Option<CrewEvent>, Error> {
         let (worker, place, cuts) = (self.worker.clone(), Arc::clone(&self.place), self.cut.subscribe());
         let crew = &self.crew.run;
         match effect {
@@ -353,7 +442,17 @@ impl OpenedCrew {
                 // The loop takes the workspace for itself.
                 self.lock = None;
                 self.place.holds(None).await;
-                let (outcome, cost) = run_loop(arguments, most.unwrap_or_default(), self.run_id()).await;
+                let (stopper, stops) = crate::stops::stops();
+                let mut running = run_loop(arguments, most.unwrap_or_default(), stops);
+                let (outcome, cost) = loop {
+                    tokio::select! {
+                        ended = &mut running => break ended,
+                        stop = next_stop(&mut self.stops, requests, &self.services) => {
+                            stopper.stop(StopWhen::Now, stop.by);
+                            self.stopped = Some(stop);
+                        }
+                    }
+                };
                 let root = PathBuf::from(&self.crew.run.config().workspace);
                 let site = Site::take(&self.services, self.run_id(), &root, self.stops.flag()).await?;
                 self.place.holds(Some(&site.lock)).await;

@@ -178,6 +178,9 @@ impl Driver {
                 claim.get_or_insert_default().done = true;
             }
         }
+        if matches!(answer.event, Event::IterationStarted { .. }) {
+            extra.extend(take_hints(context, live).await?);
+        }
         tracing::debug!(effect = name, answer = answer.event.kind(), elapsed = ?started.elapsed(), "effect answered");
         extra.extend(live.record(&context.services, answer).await?);
         // An iteration whose checks are still to come is not worth a page of its own.
@@ -225,6 +228,26 @@ impl Inbox {
             stop = self.requests.next(&context.services) => stop,
         }
     }
+}
+
+/// Takes what users told the loop into the journal, before the prompt that it is for is made.
+async fn take_hints(context: &Context, live: &mut Live) -> Result<Vec<Effect>, Error> {
+    let services = &context.services;
+    let known = live.run.facts().hints.last().map_or(0, |hint| hint.number);
+    let hints = match services.store.hints_after(live.lease.run, known).await {
+        Ok(hints) => hints,
+        // They stay in the store for the next iteration.
+        Err(error) => {
+            services.warn(format!("messages to the loop cannot be read: {error}"));
+            return Ok(Vec::new());
+        }
+    };
+    let mut effects = Vec::new();
+    for hint in hints {
+        let text = services.redactor.text(&hint.text).into_owned();
+        effects.extend(live.record(services, Event::HintGiven { number: hint.number, text }).await?);
+    }
+    Ok(effects)
 }
 
 /// Ralph's own machinery failed: the loop ends for now, and an agent that ran is charged for as if Ralph had died.

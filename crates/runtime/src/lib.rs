@@ -28,13 +28,14 @@ mod settings_snapshot;
 mod stops;
 
 pub use crew::{
-    AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, RunLoop, begin_crew, read_crew, resume_crew,
+    AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, RunLoop, begin_crew, is_waiting, read_crew, resume_crew,
 };
 pub use error::Error;
 pub use home::{Home, LoopFolder};
 pub use listing::{changed_trees, in_session, listed};
 pub use moved::Moved;
 pub use open::{Opened, Resume, begin, read_loop, resume, rewound_label, take_out_leftovers};
+pub use perform::remove_tree;
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};
 pub use race::{OpenedRace, begin_race, read_race, resume_race};

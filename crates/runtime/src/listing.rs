@@ -8,6 +8,7 @@ use ralph_store::{RunEntry, RunStatus as StoredStatus};
 use ralph_view::{ListEntry, RunStatus};
 use ralph_workspace::holder;
 
+use crate::crew::is_waiting;
 use crate::home::Home;
 use crate::session::SessionRecord;
 
@@ -34,6 +35,7 @@ pub fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
         loop_id: entry.id,
         short: entry.id.short(),
         status: match entry.status {
+            StoredStatus::Running if is_interrupted(entry, home) && is_waiting(entry) => RunStatus::Waiting,
             StoredStatus::Running if is_interrupted(entry, home) => RunStatus::Interrupted,
             StoredStatus::Running => RunStatus::Running,
             StoredStatus::Completed => RunStatus::Completed,
@@ -43,7 +45,7 @@ pub fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
         host: None,
         kind: entry.kind,
         race: entry.parent,
-        reason: entry.reason.clone(),
+        reason: entry.reason.clone().filter(|_| !is_waiting(entry)),
         objective: entry.objective.clone(),
         workspace: entry.workspace.clone(),
         agent: entry.agent.clone(),

@@ -24,7 +24,7 @@ impl Listed for Loop {
         let state = RunState::new(id, self);
         RunSummary {
             status: match state.status {
-                RunStatus::Running | RunStatus::Interrupted => StoredStatus::Running,
+                RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => StoredStatus::Running,
                 RunStatus::Completed => StoredStatus::Completed,
                 RunStatus::Aborted => StoredStatus::Aborted,
                 RunStatus::Error => StoredStatus::Error,

@@ -12,36 +12,65 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::home::LoopFolder;
 use crate::perform::Context;
+use crate::services::Services;
 
 const TIMEOUT: Millis = Millis::secs(10);
 
 /// Notifications that are under way.
 pub(crate) type Notifying = JoinSet<()>;
 
-/// Tells of an alert in the background: the loop does not wait for it.
-pub(crate) fn alert(context: &Context, alert: Alert, notifying: &mut Notifying) {
-    if let Some(notification) = Notification::new(context, "alert", alert.sentence()) {
-        notifying.spawn(notification.send());
-    }
-    notifying.spawn(to_channels(context.services.clone(), context.loop_id, "alert", alert.sentence().to_owned()));
+/// The run that a notification is about.
+pub(crate) struct About<'a> {
+    pub(crate) services: &'a Services,
+    pub(crate) run: RunId,
+    pub(crate) folder: &'a LoopFolder,
+    pub(crate) workspace: &'a str,
 }
 
-/// Tells of the end, and waits for everything that is under way because the program may end next.
+impl<'a> From<&'a Context> for About<'a> {
+    fn from(context: &'a Context) -> Self {
+        let Context { services, loop_id, folder, config, .. } = context;
+        Self { services, run: *loop_id, folder, workspace: &config.workspace }
+    }
+}
+
+/// Notifies in the background: the run does not wait for it.
+pub(crate) fn begin(about: &About<'_>, kind: &'static str, text: &str, notifying: &mut Notifying) {
+    run_command(about, kind, text, notifying);
+    notifying.spawn(to_channels(about.services.clone(), about.run, kind, text.to_owned()));
+}
+
+/// Notifies of an alert in the background.
+pub(crate) fn alert(context: &Context, alert: Alert, notifying: &mut Notifying) {
+    begin(&context.into(), "alert", alert.sentence(), notifying);
+}
+
+/// Notifies of the end, and waits for everything that is under way because the program may end next.
 pub(crate) async fn finished(context: &Context, result: &RunResult, mut notifying: Notifying) {
-    if let Some(notification) = Notification::new(context, "finished", &result.headline()) {
-        notifying.spawn(notification.send());
+    match context.config.race {
+        None => begin(&context.into(), "finished", &result.headline(), &mut notifying),
+        // The race has a word of its own for all of its candidates.
+        Some(_) => run_command(&context.into(), "finished", &result.headline(), &mut notifying),
     }
-    // The race has a word of its own for all of its candidates.
-    if context.config.race.is_none() {
-        notifying.spawn(to_channels(context.services.clone(), context.loop_id, "finished", result.headline()));
-    }
-    // One that panicked has told the watcher nothing, and harms nobody else.
+    all_sent(notifying).await;
+}
+
+/// Waits for everything that is under way.
+pub(crate) async fn all_sent(mut notifying: Notifying) {
+    // One that panicked has notified no one, and harms no other.
     while notifying.join_next().await.is_some() {}
 }
 
+fn run_command(about: &About<'_>, kind: &str, text: &str, notifying: &mut Notifying) {
+    if let Some(notification) = Notification::new(about, kind, text) {
+        notifying.spawn(notification.send());
+    }
+}
+
 /// Tells people by the channels of the user.
-pub(crate) async fn to_channels(services: crate::services::Services, run: RunId, kind: &'static str, text: String) {
+pub(crate) async fn to_channels(services: Services, run: RunId, kind: &'static str, text: String) {
     let Some(notifier) = services.notifier.clone() else { return };
     let title = format!("Ralph: {} {kind}", run.short());
     let text = services.redactor.clean(&text).into_owned();
@@ -54,7 +83,7 @@ pub(crate) async fn to_channels(services: crate::services::Services, run: RunId,
 }
 
 struct Notification {
-    services: crate::services::Services,
+    services: Services,
     command: String,
     directory: PathBuf,
     log: PathBuf,
@@ -62,16 +91,15 @@ struct Notification {
 }
 
 impl Notification {
-    fn new(context: &Context, kind: &str, text: &str) -> Option<Self> {
-        let command = context.services.notify.clone()?;
-        let body =
-            json!({ "kind": kind, "loopId": context.loop_id, "text": text, "workspace": context.config.workspace });
+    fn new(about: &About<'_>, kind: &str, text: &str) -> Option<Self> {
+        let command = about.services.notify.clone()?;
+        let body = json!({ "kind": kind, "loopId": about.run, "text": text, "workspace": about.workspace });
         Some(Self {
-            services: context.services.clone(),
+            services: about.services.clone(),
             command,
             // Not the workspace: the agent chooses what lies there.
-            directory: context.folder.root().to_owned(),
-            log: context.folder.root().join("notify.log"),
+            directory: about.folder.root().to_owned(),
+            log: about.folder.root().join("notify.log"),
             body: body.to_string(),
         })
     }

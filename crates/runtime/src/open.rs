@@ -95,7 +95,7 @@ pub(crate) async fn begin_as(
     mut config: LoopConfig,
     stops: Stops,
 ) -> Result<Opened, Error> {
-    let mut sandbox = sandbox_in_words(&services, &config)?;
+    let mut sandbox = sandbox_in_words(&services, config.sandbox, config.writable.iter().map(PathBuf::from))?;
     if config.agent.is_in_session() {
         sandbox.insert_str(0, "the checks only: ");
     }
@@ -193,17 +193,21 @@ fn has_commands(config: &LoopConfig) -> bool {
 }
 
 /// How agent and checks will be kept inside, or why the loop does not start.
-fn sandbox_in_words(services: &Services, config: &LoopConfig) -> Result<String, Error> {
+pub(crate) fn sandbox_in_words(
+    services: &Services,
+    wanted: Sandboxing,
+    more: impl Iterator<Item = PathBuf>,
+) -> Result<String, Error> {
     let level = &services.level;
     let refuse = |problem: String, allowed: &str| {
         Err(ConfigError::new("sandbox", format!("`require`: {problem}"), allowed).into())
     };
     let state = services.home.root().to_owned();
     let mut writable = services.writable.clone();
-    writable.extend(config.writable.iter().map(PathBuf::from));
+    writable.extend(more);
     let sandbox = Sandbox { writable, hidden: vec![state], network: Network::Loopback, level: level.clone() };
     let exposed = sandbox.check().err();
-    match (config.sandbox, &level.files, exposed) {
+    match (wanted, &level.files, exposed) {
         (Sandboxing::Off, _, _) => Ok("off".to_owned()),
         (Sandboxing::Require, Files::Open { why }, _) => refuse(
             format!("this machine has none: {why}"),

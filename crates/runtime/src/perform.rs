@@ -30,9 +30,11 @@ use crate::error::Error;
 use crate::home::LoopFolder;
 use crate::pinned::Pinned;
 use crate::services::Services;
+use crate::settings_snapshot::Tree;
 pub(crate) use checks::Before;
-pub(crate) use place::remove_tree;
+pub use place::remove_tree;
 pub(crate) use session::{Pass as SessionPass, Turn};
+use settings::Runs;
 pub(crate) use tripwire::Claimed;
 
 /// What the effects of one loop work with.
@@ -254,6 +256,18 @@ impl Context {
 
     /// Carries one task out. `stop` cuts it short; it is answered all the same.
     pub(crate) async fn perform(&self, task: Task, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
+        if let Task::Baseline { attempt, .. } | Task::Checks { attempt, .. } | Task::Tripwire { attempt, .. } = &task {
+            let attempt = *attempt;
+            let guard = self.guard_repository(Runs::Checks, attempt).await?;
+            let answer = Box::pin(self.carry_out(task, stop)).await;
+            let tree = if answer.is_ok() { Tree::Gone } else { Tree::Unknown };
+            self.restore_repository(guard, tree, attempt).await;
+            return answer;
+        }
+        Box::pin(self.carry_out(task, stop)).await
+    }
+
+    async fn carry_out(&self, task: Task, stop: watch::Receiver<Option<Stop>>) -> Result<Answer, Error> {
         match task {
             Task::Baseline { attempt, tree } => self.run_baseline(attempt, tree, stop).await,
             Task::Begin(beginning) => self.begin_iteration(beginning, stop).await,

@@ -6,6 +6,7 @@ mod metrics;
 use std::io;
 use std::path::Path;
 
+use ralph_crew::{Crew, CrewResult};
 use ralph_model::LoopId;
 use ralph_store::{Head, StoreHandle};
 use ralph_view::{RunResult, RunView};
@@ -13,7 +14,7 @@ use ralph_workspace::OwnFolder;
 
 use crate::home::LoopFolder;
 use crate::perform::Context;
-use crate::services::Ledger;
+use crate::services::{Ledger, Services};
 
 pub(crate) use certificate::Certificate;
 
@@ -22,7 +23,7 @@ pub(crate) fn ledger(context: &Context, view: &RunView) {
     if context.services.ledger == Ledger::LeftAlone {
         return;
     }
-    harmless(context, "the ledger", || {
+    harmless(&context.services, "the ledger", || {
         let own = own_folder(&context.root)?;
         let text = context.services.redactor.clean(&ralph_view::ledger(view)).into_owned();
         replace(&own.path().join("LEDGER.md"), &text).map_err(|error| own.readable(&format!("LEDGER.md: {error}")))
@@ -32,7 +33,7 @@ pub(crate) fn ledger(context: &Context, view: &RunView) {
 /// What the end of a loop is based on, for the store. Also writes it to a file that can be kept apart from the journal.
 pub(crate) fn certificate(context: &Context, view: &RunView, head: &Head) -> Option<String> {
     let mut text = None;
-    harmless(context, "the certificate", || certificate::write(context, view, head, &mut text));
+    harmless(&context.services, "the certificate", || certificate::write(context, view, head, &mut text));
     text
 }
 
@@ -53,16 +54,21 @@ pub(crate) async fn is_certified(
 
 /// Counts the finished loop.
 pub(crate) fn metrics(context: &Context, view: &RunView, result: &RunResult) {
-    harmless(context, "the metrics", || metrics::append(context, view, result));
+    harmless(&context.services, "the metrics", || metrics::append_loop(context, view, result));
 }
 
-fn harmless(context: &Context, what: &str, work: impl FnOnce() -> Result<(), String>) {
+/// Counts the finished crew.
+pub(crate) fn crew_metrics(services: &Services, crew: &Crew, result: &CrewResult) {
+    harmless(services, "the metrics", || metrics::append_crew(services, crew, result));
+}
+
+fn harmless(services: &Services, what: &str, work: impl FnOnce() -> Result<(), String>) {
     let problem = match std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)) {
         Ok(Ok(())) => return,
         Ok(Err(problem)) => problem,
         Err(_) => "a bug in Ralph".to_owned(),
     };
-    context.services.warn(format!("{what} could not be written: {problem}"));
+    services.warn(format!("{what} could not be written: {problem}"));
 }
 
 /// The folder in the workspace that Ralph writes to. The agent writes there too, so a link in its place is not followed: it

@@ -419,7 +419,8 @@ pub trait Board: Debug + Send + Sync {
     async fn schedules(&self) -> Result<Vec<Schedule>>;
 
     /// Creates the task of a schedule that is due and moves the schedule on to `next`, in one transaction. Only the first of
-    /// several servers that try at once succeeds: the schedule still has to be due at `due`.
+    /// several servers that try at once succeeds: the schedule still has to be due at `due`. While no worker has claimed the task
+    /// that it created last, the schedule only moves on: it never fills the queue.
     async fn fire_schedule(
         &self,
         id: &str,

@@ -31,7 +31,7 @@ pub use changes::{Change, Changes};
 pub use error::{Error, Result};
 pub use money::{DayTotals, OpenReservation, Pool, Reservation, Reserve};
 pub use run::{
-    Append, Epoch, Filter, Lease, LeaseHolder, Lookup, Machine, NewRun, ParseRunStatus, RunEntry, RunStatus,
+    Append, Epoch, Filter, Hint, Lease, LeaseHolder, Lookup, Machine, NewRun, ParseRunStatus, RunEntry, RunStatus,
     RunSummary, Settlement, StopMode,
 };
 pub use sql::Database;

@@ -254,6 +254,17 @@ pub struct Filter {
     pub limit: Option<u32>,
 }
 
+/// What a user told a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hint {
+    /// Which of the run's, counted from 1.
+    pub number: u32,
+    /// When.
+    pub at: Timestamp,
+    /// The text.
+    pub text: String,
+}
+
 /// Which runs match a text that a person typed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lookup {

@@ -13,7 +13,7 @@ use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
 use crate::changes::Changes;
 use crate::error::Result;
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
-use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode};
+use crate::run::{Append, Filter, Hint, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode};
 
 /// What following a journal's chain showed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,7 +150,8 @@ pub trait Store: Debug + Send + Sync {
     /// One run, by its whole id.
     async fn run(&self, run: RunId) -> Result<RunEntry>;
 
-    /// The run that a person means: by its whole id, its beginning or its end, at least four characters.
+    /// The run that a person means: by any start of its short id or its whole id, or by at least four
+    /// characters of the end.
     async fn find(&self, text: &str) -> Result<Lookup>;
 
     /// Reserves up to `want` for an attempt. Over all runs, processes and machines, what is settled and reserved on the day
@@ -191,6 +192,16 @@ pub trait Store: Debug + Send + Sync {
 
     /// Forgets a request to stop, once it was followed or the run is resumed.
     async fn clear_stop(&self, lease: Lease) -> Result<()>;
+
+    /// Tells a run something for its next prompt. Needs no lease: any process may.
+    async fn tell(&self, run: RunId, text: &str, at: Timestamp) -> Result<()>;
+
+    /// What a run was told after the hint with this number, in order.
+    async fn hints_after(&self, run: RunId, number: u32) -> Result<Vec<Hint>>;
+
+    /// Removes a run with everything that the store has of it. Its money of the day is forgotten, too: only old runs are
+    /// removed.
+    async fn remove_run(&self, run: RunId) -> Result<()>;
 
     /// Remembers that the user approved this content at this path.
     async fn trust(&self, hash: &str, path: &str, at: Timestamp) -> Result<()>;

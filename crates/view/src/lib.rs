@@ -21,7 +21,9 @@ pub use list::{ListEntry, RaceView, RacingView};
 pub use race::RaceRunView;
 pub use render::{agent_found, check_found, counted, delta_line, dollars, iteration_found, money};
 pub use result::{CandidateView, RaceResult, RunResult, tests_fixed};
-pub use run::{CauseView, CheckView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView};
+pub use run::{
+    CauseView, CheckView, HintView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView,
+};
 pub use spans::{Span, SpanValue, spans};
 pub use update::{Delta, Progress, Update, What};
 

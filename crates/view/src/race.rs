@@ -53,7 +53,7 @@ impl RaceRunView {
 /// A candidate that the race names and that has no journal.
 fn not_begun(race: &ListEntry, run: LoopId) -> ListEntry {
     let status = match race.status {
-        RunStatus::Running | RunStatus::Interrupted => race.status,
+        RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => race.status,
         RunStatus::Completed | RunStatus::Aborted | RunStatus::Error => RunStatus::Error,
     };
     ListEntry {

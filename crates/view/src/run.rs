@@ -1,7 +1,7 @@
 //! A run as it is seen: its state in a few figures, and all of it.
 
 use ralph_engine::text::{self, Continuation};
-use ralph_engine::{Facts, Graded, IterationRecord, Loop, StartPoint, Stop};
+use ralph_engine::{Facts, Graded, Hint, IterationRecord, Loop, StartPoint, Stop};
 use ralph_model::{
     AbortCause, AbortReason, AgentRun, AgentSpec, Best, CheckOutcome, ErrorCause, Grade, Isolation, Iteration,
     LoopConfig, LoopId, Millis, Missing, Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire,
@@ -21,6 +21,8 @@ pub enum RunStatus {
     Running,
     /// It is not over, and no process works on it. Only whoever can look for the process knows.
     Interrupted,
+    /// It is not over, and continues once a person decided.
+    Waiting,
     /// It ended with success.
     Completed,
     /// A limit or a person ended it.
@@ -36,6 +38,7 @@ impl RunStatus {
         match self {
             Self::Running => "RUNNING",
             Self::Interrupted => "INTERRUPTED",
+            Self::Waiting => "WAITING",
             Self::Completed => "COMPLETED",
             Self::Aborted => "ABORTED",
             Self::Error => "ERROR",
@@ -257,6 +260,30 @@ pub struct RunView {
     pub baseline: Option<VerdictView>,
     /// All iterations, interrupted ones included.
     pub iterations: Vec<IterationView>,
+    /// What users told it with `ralph tell`, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<HintView>,
+}
+
+/// What a user told a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HintView {
+    /// When the run took it.
+    #[serde(with = "wire::moment")]
+    #[schemars(with = "String")]
+    pub at: Timestamp,
+    /// The first iteration whose prompt holds it; none where the run has not taken it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iteration: Option<Iteration>,
+    /// The text.
+    pub text: String,
+}
+
+impl From<&Hint> for HintView {
+    fn from(hint: &Hint) -> Self {
+        Self { at: hint.at, iteration: Some(hint.iteration), text: hint.text.clone() }
+    }
 }
 
 impl RunView {
@@ -283,6 +310,7 @@ impl RunView {
             replaced: facts.pinned_patch.clone(),
             baseline: facts.baseline.as_ref().map(|verdict| VerdictView::new(facts, verdict)),
             iterations: facts.iterations.iter().map(|record| IterationView::new(run, record)).collect(),
+            hints: facts.hints.iter().map(HintView::from).collect(),
         }
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ralph_api::{Completion, Error as ApiError};
+use ralph_crew::CrewResult;
 use ralph_host::Claim;
 use ralph_model::{AbortReason, TaskStatus};
 use ralph_view::{RunResult, RunStatus};
@@ -42,6 +43,10 @@ impl Job<'_> {
                     return self.release().await;
                 }
                 self.completion(&result, branch, unpushed)
+            }
+            Ok(Ended::Crew { result, branch, unpushed, checks }) => {
+                is_kept = unpushed.is_some();
+                crew_completion(epoch, &result, branch, unpushed, checks)
             }
             // Another worker has the task by now, or this worker ends: the next one continues.
             Err(_) if interruption == Some(Interruption::Stopping) => return self.release().await,
@@ -144,6 +149,37 @@ impl Job<'_> {
                 self.worker.tell(WorkerEvent::Warning { task: Some(task), message });
             }
         }
+    }
+}
+
+fn crew_completion(
+    epoch: u64,
+    result: &CrewResult,
+    branch: Option<String>,
+    unpushed: Option<String>,
+    checks: Option<bool>,
+) -> Completion {
+    let failure_reason = match (&result.answer, unpushed, checks) {
+        (None, ..) => Some(result.headline()),
+        (Some(_), Some(why), _) => Some(format!("the work is done, but it is not on its branch: {why}")),
+        (Some(_), None, Some(false)) => Some("the crew answered, but the checks of the task fail".to_owned()),
+        (Some(_), None, _) => None,
+    };
+    let output = serde_json::json!({
+        "summary": bounded(result.answer.as_deref().unwrap_or_default(), MAX_OUTPUT / 2),
+        "result": result.headline(),
+        "runId": result.run_id,
+        "branch": branch,
+        "doubts": result.doubts,
+    });
+    let status = if failure_reason.is_some() { TaskStatus::Failed } else { TaskStatus::Completed };
+    Completion {
+        output: Some(output.to_string()),
+        failure_reason: failure_reason.map(|reason| bounded(&reason, MAX_REASON)),
+        verified: checks == Some(true) && status == TaskStatus::Completed,
+        iterations: Some(result.rounds),
+        cost_usd: Some(result.cost),
+        ..Completion::new(epoch, status)
     }
 }
 

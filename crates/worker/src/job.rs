@@ -7,6 +7,7 @@ use std::time::Duration;
 use ralph_api::Work;
 use ralph_config::trust::{Asking, Question};
 use ralph_config::{Dollars, Layer, OneOrMore, RepositoryFile, Resolved};
+use ralph_crew::CrewResult;
 use ralph_engine::{Limits, Loop, StopBy, StopWhen, find_claim};
 use ralph_host::{Checkpoints, Claims, ForAgents, Host, Opened, RunRequest};
 use ralph_model::{AgentRun, AgentSpec, Isolation, LoopConfig, LoopId, Outcome, Task, TaskType};
@@ -40,8 +41,8 @@ pub(crate) struct Job<'a> {
     context_full: watch::Sender<u64>,
     iteration: watch::Sender<u32>,
     work: Work,
-    store: StoreHandle,
-    host: Host,
+    pub(crate) store: StoreHandle,
+    pub(crate) host: Host,
     checkpoints: Checkpoints,
 }
 
@@ -54,7 +55,16 @@ pub(crate) enum Ended {
         /// Why the last state of the work is not on the branch.
         unpushed: Option<String>,
     },
-    /// It was interrupted before there was a loop.
+    /// Its crew ended.
+    Crew {
+        result: Box<CrewResult>,
+        branch: Option<String>,
+        /// Why the work is not on the branch.
+        unpushed: Option<String>,
+        /// Whether the checks of the task pass, where it has some.
+        checks: Option<bool>,
+    },
+    /// It was interrupted before there was a result.
     Interrupted(Interruption),
 }
 
@@ -132,6 +142,9 @@ impl<'a> Job<'a> {
     }
 
     async fn work(&mut self) -> Result<Ended, Error> {
+        if self.task().task_type == TaskType::Crew {
+            return self.work_as_crew().await;
+        }
         let mut interruption = self.interrupt.subscribe();
         let prepared = tokio::select! {
             prepared = self.prepare() => prepared?,
@@ -263,13 +276,7 @@ impl<'a> Job<'a> {
         self.claims.clear(task.id).map_err(Error::file(&folder))?;
         self.worker.client.clear_checkpoint(task.id, Some(self.lease.epoch.0)).await?;
         let former = self.former().await?;
-        let source = match (&task.repo, &self.worker.workspace) {
-            (Some(address), _) => Source::of_address(&self.host, git, address).await?,
-            (None, Some(workspace)) => Source::of_workspace(&self.host, git, workspace).await?,
-            (None, None) => {
-                return Err(Error::Task("the task has no repository and the worker no workspace".to_owned()));
-            }
-        };
+        let source = self.source().await?;
         let base = match former.as_ref().and_then(|former| former.run.facts().start.head.clone()) {
             Some(head) => source.base(git, Some(&head)).await?,
             None => source.base(git, task.base_ref.as_deref()).await?,
@@ -297,6 +304,15 @@ impl<'a> Job<'a> {
         Ok(Ready { place, resolved, former, moved })
     }
 
+    /// Where the commits of the task come from and go to.
+    pub(crate) async fn source(&self) -> Result<Source, Error> {
+        match (&self.task().repo, &self.worker.workspace) {
+            (Some(address), _) => Source::of_address(&self.host, &self.worker.git, address).await,
+            (None, Some(workspace)) => Source::of_workspace(&self.host, &self.worker.git, workspace).await,
+            (None, None) => Err(Error::Task("the task has no repository and the worker no workspace".to_owned())),
+        }
+    }
+
     /// The loop that a worker before this one began.
     async fn former(&self) -> Result<Option<Former>, Error> {
         let Some(id) = self.task().run_id else { return Ok(None) };
@@ -309,7 +325,7 @@ impl<'a> Job<'a> {
     }
 
     /// A link may lead out of the workspace.
-    fn check_plan(&self, place: &Place) -> Result<(), Error> {
+    pub(crate) fn check_plan(&self, place: &Place) -> Result<(), Error> {
         let Some(plan) = &self.task().ralph_plan_path else { return Ok(()) };
         match place.root.join(plan).canonicalize() {
             Ok(real) if !real.starts_with(&place.root) => {
@@ -425,7 +441,7 @@ impl Former {
 }
 
 /// The next interruption; never returns once none can come.
-async fn next(interruption: &mut watch::Receiver<Option<Interruption>>) -> Interruption {
+pub(crate) async fn next(interruption: &mut watch::Receiver<Option<Interruption>>) -> Interruption {
     loop {
         if let Some(why) = *interruption.borrow_and_update() {
             return why;

@@ -144,10 +144,13 @@ impl Worker {
 
     /// Works on one task after the other.
     async fn slot(&self) {
-        let types = Some(vec![TaskType::Ralph, TaskType::Single]);
+        let mut types = vec![TaskType::Ralph, TaskType::Single];
+        if self.host.has_models(self.settings.model.as_deref()) {
+            types.push(TaskType::Crew);
+        }
         let wait_seconds = if self.drain { 0 } else { WAIT_SECONDS };
         let poll = Poll {
-            types,
+            types: Some(types),
             without_repo: self.workspace.is_some(),
             wait_seconds,
             lease_seconds: self.lease_seconds,

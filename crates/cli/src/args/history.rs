@@ -15,10 +15,10 @@ use super::run::count;
 #[command(after_help = "Examples:
   ralph resume
   ralph resume 9a8057b3 --max 20 --max-cost 8
+  ralph resume --answer \"The key is in .env.example\"
   ralph resume --agent codex:gpt-6-sol")]
 pub(crate) struct ResumeArgs {
-    /// The loop: its id, or at least four characters from its start or end [default: the newest unfinished loop of this
-    /// workspace]
+    /// The loop: its id or the start of it [default: the newest unfinished loop of this workspace]
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: Option<String>,
 
@@ -45,6 +45,10 @@ pub(crate) struct ResumeArgs {
     /// Continue with another model
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+
+    /// Answer an agent that is blocked, or tell it something else: its next prompts hold the text
+    #[arg(long, visible_alias = "tell", value_name = "TEXT")]
+    pub(crate) answer: Option<String>,
 
     /// Discard every journal entry after this number and continue from there, if the journal is damaged
     #[arg(long, value_name = "SEQ", value_parser = clap::value_parser!(u64).range(1..))]
@@ -76,6 +80,10 @@ pub(crate) struct ListArgs {
     /// Print a JSON array
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print only short ids with a tab and what they are about: for shell completions
+    #[arg(long, hide = true)]
+    pub(crate) ids: bool,
 }
 
 /// The state of a loop, as typed.
@@ -85,6 +93,8 @@ pub(crate) enum StatusWord {
     Running,
     /// Marked as running, but its process is gone
     Interrupted,
+    /// A crew that waits for an answer or an approval
+    Waiting,
     /// Completed
     Completed,
     /// Ended by a limit or cancelled
@@ -96,12 +106,13 @@ pub(crate) enum StatusWord {
 /// The arguments of `ralph show`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph show 9a8057b3
+  ralph show
+  ralph show 9a80
   ralph show 9a8057b3 --prompt 2")]
 pub(crate) struct ShowArgs {
-    /// The loop: its id, or at least four characters from its start or end
+    /// The loop: its id or the start of it [default: the newest of this workspace]
     #[arg(value_name = "LOOP")]
-    pub(crate) loop_name: String,
+    pub(crate) loop_name: Option<String>,
 
     /// Print only the prompt of this iteration
     #[arg(long, value_name = "N", conflicts_with = "json")]
@@ -115,13 +126,14 @@ pub(crate) struct ShowArgs {
 /// The arguments of `ralph logs`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph logs 9a8057b3
-  ralph logs 9a8057b3 2 --check 1
-  ralph logs 9a8057b3 --follow")]
+  ralph logs
+  ralph logs 2 --check 1
+  ralph logs 9a8057b3 2
+  ralph logs --follow")]
 pub(crate) struct LogsArgs {
-    /// The loop: its id, or at least four characters from its start or end
+    /// The loop: its id or the start of it; up to three digits alone are an iteration [default: the newest of this workspace]
     #[arg(value_name = "LOOP")]
-    pub(crate) loop_name: String,
+    pub(crate) loop_name: Option<String>,
 
     /// The iteration; 0 is the baseline [default: the newest]
     #[arg(value_name = "N")]
@@ -143,28 +155,37 @@ pub(crate) struct LogsArgs {
 /// The arguments of `ralph diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph diff 9a8057b3
+  ralph diff
   ralph diff 9a8057b3 2 | git apply --reverse")]
 pub(crate) struct DiffArgs {
-    /// The loop: its id, or at least four characters from its start or end
+    /// The loop: its id or the start of it; up to three digits alone are an iteration [default: the newest of this workspace]
     #[arg(value_name = "LOOP")]
-    pub(crate) loop_name: String,
+    pub(crate) loop_name: Option<String>,
 
     /// Print only the changes of this iteration
     #[arg(value_name = "N")]
     pub(crate) iteration: Option<u32>,
 }
 
+/// The loop and the iteration that are meant by the words of `ralph logs` and `ralph diff`: `2` alone is an iteration of the
+/// newest loop.
+pub(crate) fn loop_and_iteration(loop_name: Option<&str>, iteration: Option<u32>) -> (Option<&str>, Option<u32>) {
+    match (loop_name, iteration) {
+        (Some(number), None) if number.len() <= 3 && number.parse::<u32>().is_ok() => (None, number.parse().ok()),
+        given => given,
+    }
+}
+
 /// The arguments of `ralph rewind`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph rewind 9a8057b3 --to start
+  ralph rewind --to start
   ralph rewind 9a8057b3 --to 2
   ralph rewind 9a8057b3 --to undo")]
 pub(crate) struct RewindArgs {
-    /// The loop: its id, or at least four characters from its start or end
+    /// The loop: its id or the start of it [default: the newest of this workspace]
     #[arg(value_name = "LOOP")]
-    pub(crate) loop_name: String,
+    pub(crate) loop_name: Option<String>,
 
     /// The state to restore: after iteration N, `start` for before the loop, `undo` for before the last rewind
     #[arg(long, value_name = "N|start|undo")]
@@ -201,16 +222,53 @@ impl FromStr for RewindTarget {
 /// The arguments of `ralph stop`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph stop 9a8057b3
+  ralph stop
   ralph stop 9a8057b3 --now")]
 pub(crate) struct StopArgs {
-    /// The loop: its id, or at least four characters from its start or end
+    /// The loop: its id or the start of it [default: the newest that runs in this workspace]
     #[arg(value_name = "LOOP")]
-    pub(crate) loop_name: String,
+    pub(crate) loop_name: Option<String>,
 
     /// Stop the running agent at once instead of after the iteration
     #[arg(long)]
     pub(crate) now: bool,
+
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The arguments of `ralph attach`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph attach
+  ralph attach 9a80")]
+pub(crate) struct AttachArgs {
+    /// The loop: its id or the start of it [default: the newest that runs in this workspace]
+    #[arg(value_name = "LOOP")]
+    pub(crate) loop_name: Option<String>,
+
+    /// Options for the output.
+    #[command(flatten)]
+    pub(crate) screen: ScreenArgs,
+}
+
+/// The arguments of `ralph tell`.
+#[derive(Debug, Args)]
+#[command(
+    allow_missing_positional = true,
+    after_help = "Examples:
+  ralph tell \"The tests need the fixture in tests/data\"
+  ralph tell 9a80 \"Do not change the parser\""
+)]
+pub(crate) struct TellArgs {
+    /// The loop: its id or the start of it [default: the newest that runs in this workspace]
+    #[arg(value_name = "LOOP")]
+    pub(crate) loop_name: Option<String>,
+
+    /// What the agent should know; its next prompts hold it
+    #[arg(value_name = "TEXT", required = true)]
+    pub(crate) text: String,
 
     /// Print a JSON object
     #[arg(long)]
@@ -249,9 +307,9 @@ fn day(text: &str) -> Result<Date, String> {
 #[command(after_help = "Example:
   ralph verify-run 9a8057b3 --json")]
 pub(crate) struct VerifyRunArgs {
-    /// The loop: its id, or at least four characters from its start or end
+    /// The loop: its id or the start of it [default: the newest of this workspace]
     #[arg(value_name = "LOOP")]
-    pub(crate) loop_name: String,
+    pub(crate) loop_name: Option<String>,
 
     /// Print a JSON object
     #[arg(long)]

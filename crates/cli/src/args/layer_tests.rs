@@ -48,3 +48,19 @@ fn arguments_for_the_agent_are_split_as_a_shell_does() {
     assert_eq!(layer.agent_args.unwrap(), ["--max-turns", "30", "--append", "two words"]);
     assert!(typed(&["--agent-args", "'open"]).unwrap_err().contains("unclosed quote"));
 }
+
+/// A key of a file is a flag under its own name, and the name of a flag is a key.
+#[test]
+fn flags_and_keys_have_the_same_names() {
+    for key in Key::ALL.iter().filter(|key| key.flag().is_some() && **key != Key::Isolation) {
+        let mut words = words(*key);
+        let no = if words[0].starts_with("--no-") { "no-" } else { "" };
+        words[0] = format!("--{no}{}", key.name().replace('_', "-"));
+        let layer =
+            typed(&words.iter().map(String::as_str).collect::<Vec<_>>()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(layer, written(key.example()), "{words:?}");
+        if let Some(alias) = key.alias() {
+            assert_eq!(written(&key.example().replacen(key.name(), &alias, 1)), layer, "{alias}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use clap::{Args, ValueHint};
 use ralph_agents::Kind;
 use ralph_model::{Expectation, Grade, Keep, Millis, Money, OnBlocked, Sandboxing, Verify};
 
-/// The arguments of `ralph run`.
+/// The arguments of `ralph run`. The usual ones come first and are the ones that `-h` shows.
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = "Examples:
   ralph run \"Fix tests in src/utils\" --max 10 --max-cost 5 \\
@@ -23,190 +23,241 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "OBJECTIVE", required_unless_present = "objective_file", conflicts_with = "objective_file")]
     pub(crate) objective: Option<String>,
 
+    /// Maximum number of agent runs; required here or in a configuration file
+    #[arg(long = "max", alias = "max-iterations", value_name = "N", value_parser = count, allow_negative_numbers = true)]
+    pub(crate) max_iterations: Option<u32>,
+
+    /// Maximum cost in US dollars; required here or in a configuration file
+    #[arg(long = "max-cost", alias = "max-cost-usd", value_name = "USD", allow_negative_numbers = true)]
+    pub(crate) max_cost: Option<Money>,
+
+    /// Command that passes only when the work is done; repeatable, all must pass
+    #[arg(long = "criteria", visible_alias = "verification-command", value_name = "CMD")]
+    pub(crate) criteria: Vec<String>,
+
+    #[arg(long, help = agent_help(), value_name = "NAME", conflicts_with = "agent_command")]
+    pub(crate) agent: Vec<String>,
+
+    /// Command to run as the agent; it reads the prompt from standard input, or from the file {prompt_file}
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString)]
+    pub(crate) agent_command: Option<String>,
+
+    /// Do not count the cost of the agent
+    #[arg(long)]
+    pub(crate) unmetered: bool,
+
+    /// Maximum duration of the loop, such as 2h
+    #[arg(long, allow_negative_numbers = true, value_name = "DURATION")]
+    pub(crate) max_duration: Option<Millis>,
+
     /// Read the objective from a file, unchanged
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) objective_file: Option<PathBuf>,
 
-    /// Maximum number of agent runs; required here or in a configuration file
-    #[arg(long = "max", value_name = "N", value_parser = count, allow_negative_numbers = true, help_heading = "Limits")]
-    pub(crate) max_iterations: Option<u32>,
-
-    /// Maximum cost in US dollars; required here or in a configuration file
-    #[arg(long = "max-cost", value_name = "USD", allow_negative_numbers = true, help_heading = "Limits")]
-    pub(crate) max_cost: Option<Money>,
-
-    /// Maximum duration of the loop, such as 2h
-    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
-    pub(crate) max_duration: Option<Millis>,
-
-    /// Maximum duration of one agent run [default: 30m]
-    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
-    pub(crate) iteration_timeout: Option<Millis>,
-
-    /// Maximum duration of one check [default: 10m]
-    #[arg(long = "verify-timeout", allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
-    pub(crate) verification_timeout: Option<Millis>,
-
-    /// Stop a process that is idle for this long; 0 disables it [default: 10m]
-    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
-    pub(crate) idle_timeout: Option<Millis>,
-
-    /// Longest single wait for a rate-limited service; 0 disables waiting [default: 24h]
-    #[arg(long, allow_negative_numbers = true, value_name = "DURATION", help_heading = "Limits")]
-    pub(crate) max_wait: Option<Millis>,
-
-    /// Number of iterations without progress that count as a stall [default: 5]
-    #[arg(long = "stall", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits")]
-    pub(crate) stall_threshold: Option<u32>,
-
-    /// Number of identical failures in a row that end the loop [default: 5]
-    #[arg(long = "same-error", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits")]
-    pub(crate) same_error_threshold: Option<u32>,
-
-    /// Command that passes only when the work is done; repeatable, all must pass
-    #[arg(long = "criteria", visible_alias = "verification-command", value_name = "CMD", help_heading = "Checks")]
-    pub(crate) criteria: Vec<String>,
-
-    /// Require an observable result: tool:NAME, commit, file:GLOB, command:CMD or clean-tree; repeatable
-    #[arg(long = "expect", value_name = "EXPECTATION", help_heading = "Checks")]
-    pub(crate) expects: Vec<Expectation>,
-
-    /// Report files of the test runner (JUnit XML), relative to the workspace; repeatable
-    #[arg(long, value_name = "GLOB", help_heading = "Checks")]
-    pub(crate) junit: Vec<String>,
-
-    /// Text that the agent prints when it is done; if given, passing checks alone do not complete the loop
-    #[arg(long, value_name = "TEXT", help_heading = "Checks")]
-    pub(crate) promise: Option<String>,
-
-    #[arg(long, help = agent_help(), value_name = "NAME", conflicts_with = "agent_command", help_heading = "Agent")]
-    pub(crate) agent: Vec<String>,
-
-    /// Model for the agent
-    #[arg(long, value_name = "MODEL", help_heading = "Agent")]
-    pub(crate) model: Option<String>,
-
-    /// More arguments for the agent's program, quoted as in a shell; repeatable
-    #[arg(long, value_name = "ARGS", value_parser = words, allow_hyphen_values = true, help_heading = "Agent")]
-    pub(crate) agent_args: Vec<Words>,
-
-    /// Switch to the next agent after this many failed iterations [default: 2]
-    #[arg(long, allow_negative_numbers = true, value_name = "K", value_parser = count, conflicts_with = "rotate", help_heading = "Agent")]
-    pub(crate) escalate_after: Option<u32>,
-
-    /// Switch to the next agent on each iteration
-    #[arg(long, help_heading = "Agent")]
-    pub(crate) rotate: bool,
-
-    /// Run N candidates at once, each in its own git worktree, under one budget; the first to verify wins
-    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Agent")]
-    pub(crate) race: Option<u32>,
-
-    /// Command to run as the agent; it reads the prompt from standard input, or from the file {prompt_file}
-    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString, help_heading = "Agent")]
-    pub(crate) agent_command: Option<String>,
-
-    /// Do not count the cost of the agent
-    #[arg(long, help_heading = "Agent")]
-    pub(crate) unmetered: bool,
-
-    /// Permit an agent that reports its cost only after a run: the cost limit is checked between runs
-    #[arg(long, help_heading = "Agent")]
-    pub(crate) cost_after_run: bool,
-
-    /// Instructions to add to the objective: tdd, systematic-debugging, code-cleanup or your own
-    #[arg(long, value_name = "NAME", help_heading = "Agent")]
-    pub(crate) skill: Option<String>,
-
-    /// On the first stall, continue with the systematic-debugging skill
-    #[arg(long, help_heading = "Agent")]
-    pub(crate) deep_debug: bool,
-
-    /// Prompt with the objective alone, without the results of earlier iterations
-    #[arg(long, help_heading = "Agent")]
-    pub(crate) no_context: bool,
-
-    /// What to do when the agent reports `<blocked>` [default: stop]
-    #[arg(long, value_name = "HOW", value_parser = on_blocked(), help_heading = "Agent")]
-    pub(crate) on_blocked: Option<OnBlocked>,
-
-    /// Pass an environment variable to the agent and the checks, a secret only to the agent; repeatable
-    #[arg(long, value_name = "NAME", help_heading = "Agent")]
-    pub(crate) env: Vec<String>,
-
-    /// Pause between iterations, in milliseconds or as a duration [default: 500]
-    #[arg(long, allow_negative_numbers = true, value_name = "MS", value_parser = pause, help_heading = "Agent")]
-    pub(crate) pause: Option<Millis>,
-
-    /// Folder to work in [default: the current folder]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Workspace")]
-    pub(crate) workspace: Option<PathBuf>,
-
     /// Work in a new git worktree on its own branch
-    #[arg(long, help_heading = "Workspace")]
+    #[arg(long)]
     pub(crate) worktree: bool,
 
     /// Commit verified work to the current branch, as one commit
-    #[arg(long, help_heading = "Workspace")]
+    #[arg(long)]
     pub(crate) commit: bool,
 
-    /// Prohibit changes to these paths, in addition to the configured ones; `!GLOB` permits them again; repeatable
-    #[arg(long = "prohibit", value_name = "GLOB", help_heading = "Workspace")]
-    pub(crate) prohibit: Vec<String>,
+    /// Run in the background and print the loop's id; `ralph attach` watches it
+    #[arg(long, help_heading = "Output", hide_short_help = true, conflicts_with_all = ["explain", "events"])]
+    pub(crate) detach: bool,
+
+    /// This is the process in the background
+    #[arg(long, hide = true)]
+    pub(crate) detached: bool,
+
+    /// Maximum duration of one agent run [default: 30m]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "DURATION",
+        help_heading = "Limits",
+        hide_short_help = true
+    )]
+    pub(crate) iteration_timeout: Option<Millis>,
+
+    /// Maximum duration of one check [default: 10m]
+    #[arg(
+        long = "verify-timeout",
+        alias = "verification-timeout",
+        allow_negative_numbers = true,
+        value_name = "DURATION",
+        help_heading = "Limits",
+        hide_short_help = true
+    )]
+    pub(crate) verification_timeout: Option<Millis>,
+
+    /// Stop a process that is idle for this long; 0 disables it [default: 10m]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "DURATION",
+        help_heading = "Limits",
+        hide_short_help = true
+    )]
+    pub(crate) idle_timeout: Option<Millis>,
+
+    /// Longest single wait for a rate-limited service; 0 disables waiting [default: 24h]
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        value_name = "DURATION",
+        help_heading = "Limits",
+        hide_short_help = true
+    )]
+    pub(crate) max_wait: Option<Millis>,
+
+    /// Number of iterations without progress that count as a stall [default: 5]
+    #[arg(long = "stall", alias = "stall-detection-threshold", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits", hide_short_help = true)]
+    pub(crate) stall_threshold: Option<u32>,
+
+    /// Number of identical failures in a row that end the loop [default: 5]
+    #[arg(long = "same-error", alias = "same-error-threshold", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits", hide_short_help = true)]
+    pub(crate) same_error_threshold: Option<u32>,
+
+    /// Require an observable result: tool:NAME, commit, file:GLOB, command:CMD or clean-tree; repeatable
+    #[arg(
+        long = "expect",
+        alias = "expects",
+        value_name = "EXPECTATION",
+        help_heading = "Checks",
+        hide_short_help = true
+    )]
+    pub(crate) expects: Vec<Expectation>,
+
+    /// Report files of the test runner (JUnit XML), relative to the workspace; repeatable
+    #[arg(long, value_name = "GLOB", help_heading = "Checks", hide_short_help = true)]
+    pub(crate) junit: Vec<String>,
+
+    /// Text that the agent prints when it is done; if given, passing checks alone do not complete the loop
+    #[arg(long, alias = "completion-promise", value_name = "TEXT", help_heading = "Checks", hide_short_help = true)]
+    pub(crate) promise: Option<String>,
 
     /// Protect paths that the checks depend on, in addition to the detected ones; repeatable
-    #[arg(long = "protect", value_name = "GLOB", help_heading = "Checks")]
+    #[arg(
+        long = "protect",
+        alias = "protected-paths",
+        value_name = "GLOB",
+        help_heading = "Checks",
+        hide_short_help = true
+    )]
     pub(crate) protect: Vec<String>,
 
     /// Permit the agent to change these files although the checks depend on them; repeatable
-    #[arg(long = "allow-test-change", value_name = "GLOB", help_heading = "Checks")]
+    #[arg(long = "allow-test-change", value_name = "GLOB", help_heading = "Checks", hide_short_help = true)]
     pub(crate) allow_test_change: Vec<String>,
 
     /// Where the checks run: in the workspace with protected files restored, or in a folder that the agent cannot write
     /// [default: guarded]
-    #[arg(long, value_name = "WHERE", value_parser = verify(), help_heading = "Checks")]
+    #[arg(long, value_name = "WHERE", value_parser = verify(), help_heading = "Checks", hide_short_help = true)]
     pub(crate) verify: Option<Verify>,
 
     /// Command that prepares the folder of isolated checks, the first time and after a lock file changes; repeatable
-    #[arg(long, value_name = "CMD", help_heading = "Checks")]
+    #[arg(long, value_name = "CMD", help_heading = "Checks", hide_short_help = true)]
     pub(crate) setup: Vec<String>,
 
     /// Run a failing check again, up to N times, to distinguish a flaky check from a failure [default: 0]
-    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Checks")]
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Checks", hide_short_help = true)]
     pub(crate) retries: Option<u32>,
 
     /// Do not plant failing tests to confirm that the checks still catch failures
-    #[arg(long, help_heading = "Checks")]
+    #[arg(long, help_heading = "Checks", hide_short_help = true)]
     pub(crate) no_tripwire: bool,
 
     /// Do not complete for a result that is worth less: `weak`, `standard` or `strong`; see docs/verified.md
-    #[arg(long, value_name = "GRADE", value_parser = grade(), help_heading = "Checks")]
+    #[arg(long, value_name = "GRADE", value_parser = grade(), help_heading = "Checks", hide_short_help = true)]
     pub(crate) require: Option<Grade>,
 
-    /// Run agent and checks in a sandbox: `on` uses what this machine supports, `require` refuses to start without one
-    /// [default: on]
-    #[arg(long, value_name = "HOW", value_parser = sandbox(), help_heading = "Sandbox")]
-    pub(crate) sandbox: Option<Sandboxing>,
+    /// Model for the agent
+    #[arg(long, value_name = "MODEL", help_heading = "Agent", hide_short_help = true)]
+    pub(crate) model: Option<String>,
 
-    /// Let agent and checks write to this path too; repeatable
-    #[arg(long = "allow-write", value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Sandbox")]
-    pub(crate) allow_write: Vec<String>,
+    /// More arguments for the agent's program, quoted as in a shell; repeatable
+    #[arg(long, value_name = "ARGS", value_parser = words, allow_hyphen_values = true, help_heading = "Agent", hide_short_help = true)]
+    pub(crate) agent_args: Vec<Words>,
 
-    /// Let the checks use the network
-    #[arg(long, help_heading = "Sandbox")]
-    pub(crate) allow_network: bool,
+    /// Switch to the next agent after this many failed iterations [default: 2]
+    #[arg(long, allow_negative_numbers = true, value_name = "K", value_parser = count, conflicts_with = "rotate", help_heading = "Agent", hide_short_help = true)]
+    pub(crate) escalate_after: Option<u32>,
 
-    /// Show what would run, what the verdict would depend on, and the sandbox; start nothing
-    #[arg(long, help_heading = "Output")]
-    pub(crate) explain: bool,
+    /// Switch to the next agent on each iteration
+    #[arg(long, help_heading = "Agent", hide_short_help = true)]
+    pub(crate) rotate: bool,
+
+    /// Run N candidates at once, each in its own git worktree, under one budget; the first to verify wins
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Agent", hide_short_help = true)]
+    pub(crate) race: Option<u32>,
+
+    /// Permit an agent that reports its cost only after a run: the cost limit is checked between runs
+    #[arg(long, help_heading = "Agent", hide_short_help = true)]
+    pub(crate) cost_after_run: bool,
+
+    /// Instructions to add to the objective: tdd, systematic-debugging, code-cleanup or your own
+    #[arg(long, value_name = "NAME", help_heading = "Agent", hide_short_help = true)]
+    pub(crate) skill: Option<String>,
+
+    /// On the first stall, continue with the systematic-debugging skill
+    #[arg(long, alias = "escalate-to-deep-debug", help_heading = "Agent", hide_short_help = true)]
+    pub(crate) deep_debug: bool,
+
+    /// Prompt with the objective alone, without the results of earlier iterations
+    #[arg(long, alias = "no-context-injection", help_heading = "Agent", hide_short_help = true)]
+    pub(crate) no_context: bool,
+
+    /// What to do when the agent reports `<blocked>` [default: stop]
+    #[arg(long, value_name = "HOW", value_parser = on_blocked(), help_heading = "Agent", hide_short_help = true)]
+    pub(crate) on_blocked: Option<OnBlocked>,
+
+    /// Pass an environment variable to the agent and the checks, a secret only to the agent; repeatable
+    #[arg(long, value_name = "NAME", help_heading = "Agent", hide_short_help = true)]
+    pub(crate) env: Vec<String>,
+
+    /// Pause between iterations, in milliseconds or as a duration [default: 500]
+    #[arg(long, alias = "pause-ms", allow_negative_numbers = true, value_name = "MS", value_parser = pause, help_heading = "Agent", hide_short_help = true)]
+    pub(crate) pause: Option<Millis>,
+
+    /// Folder to work in [default: the current folder]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Workspace", hide_short_help = true)]
+    pub(crate) workspace: Option<PathBuf>,
+
+    /// Prohibit changes to these paths, in addition to the configured ones; `!GLOB` permits them again; repeatable
+    #[arg(
+        long = "prohibit",
+        alias = "prohibited-paths",
+        value_name = "GLOB",
+        help_heading = "Workspace",
+        hide_short_help = true
+    )]
+    pub(crate) prohibit: Vec<String>,
 
     /// Which state of the workspace to keep if the loop does not complete [default: last]
-    #[arg(long, value_name = "WHICH", value_parser = keep(), help_heading = "Workspace")]
+    #[arg(long, value_name = "WHICH", value_parser = keep(), help_heading = "Workspace", hide_short_help = true)]
     pub(crate) keep: Option<Keep>,
 
     /// Undo an iteration that made things worse
-    #[arg(long, help_heading = "Workspace")]
+    #[arg(long, help_heading = "Workspace", hide_short_help = true)]
     pub(crate) ratchet: bool,
+
+    /// Run agent and checks in a sandbox: `on` uses what this machine supports, `require` refuses to start without one
+    /// [default: on]
+    #[arg(long, value_name = "HOW", value_parser = sandbox(), help_heading = "Sandbox", hide_short_help = true)]
+    pub(crate) sandbox: Option<Sandboxing>,
+
+    /// Let agent and checks write to this path too; repeatable
+    #[arg(long = "allow-write", alias = "sandbox-writable", value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Sandbox", hide_short_help = true)]
+    pub(crate) allow_write: Vec<String>,
+
+    /// Let the checks use the network
+    #[arg(long, help_heading = "Sandbox", hide_short_help = true)]
+    pub(crate) allow_network: bool,
+
+    /// Show what would run, what the verdict would depend on, and the sandbox; start nothing
+    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    pub(crate) explain: bool,
 
     /// Options for the output.
     #[command(flatten)]
@@ -224,6 +275,10 @@ pub(crate) struct ScreenArgs {
     /// Print the result as one JSON object on standard output; everything else goes to standard error
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Print what happens as lines of JSON on standard output, and the result as the last of them
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) events: bool,
 
     /// Show only the result
     #[arg(long, conflicts_with = "plain")]

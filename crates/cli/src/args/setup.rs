@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum, ValueHint};
+use ralph_model::Millis;
 
 /// The arguments of `ralph trust`.
 #[derive(Debug, Args)]
@@ -105,6 +106,44 @@ pub(crate) struct AgentsArgs {
 #[command(after_help = "Example:
   ralph doctor --json")]
 pub(crate) struct DoctorArgs {
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The arguments of `ralph config`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph config
+  ralph config --json")]
+pub(crate) struct ConfigArgs {
+    /// The workspace [default: the current folder]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// List keys that are not set and have no default, too
+    #[arg(long)]
+    pub(crate) all: bool,
+
+    /// Print a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The arguments of `ralph prune`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph prune
+  ralph prune --older-than 14d --yes")]
+pub(crate) struct PruneArgs {
+    /// The age of runs to remove, such as 30d; at least 1d
+    #[arg(long, value_name = "DURATION", default_value = "30d")]
+    pub(crate) older_than: Millis,
+
+    /// Remove them; without it only what would be removed is shown
+    #[arg(long)]
+    pub(crate) yes: bool,
+
     /// Print a JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -33,11 +33,9 @@ pub(crate) enum SkillsAction {
     Check(SkillsCheckArgs),
 }
 
-/// The arguments of `ralph skills list`.
+/// Where skills are looked for, and how they are shown.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  ralph skills list --json")]
-pub(crate) struct SkillsListArgs {
+pub(crate) struct SkillsPlace {
     /// The workspace [default: the current folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
@@ -45,6 +43,15 @@ pub(crate) struct SkillsListArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// The arguments of `ralph skills list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  ralph skills list --json")]
+pub(crate) struct SkillsListArgs {
+    #[command(flatten)]
+    pub(crate) place: SkillsPlace,
 }
 
 /// The arguments of `ralph skills show`.
@@ -56,13 +63,8 @@ pub(crate) struct SkillsShowArgs {
     #[arg(value_name = "NAME")]
     pub(crate) name: String,
 
-    /// The workspace [default: the current folder]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) workspace: Option<PathBuf>,
-
-    /// Print a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) place: SkillsPlace,
 }
 
 /// The arguments of `ralph skills new`.
@@ -79,13 +81,8 @@ pub(crate) struct SkillsNewArgs {
     #[arg(long)]
     pub(crate) project: bool,
 
-    /// The workspace [default: the current folder]
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) workspace: Option<PathBuf>,
-
-    /// Print a JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) place: SkillsPlace,
 }
 
 /// The arguments of `ralph skills check`.

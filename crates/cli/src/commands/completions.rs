@@ -14,9 +14,22 @@ use crate::args::{Cli, CompletionsArgs, CompletionsTarget};
 pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> io::Result<()> {
     let mut text = Vec::new();
     match args.target {
-        CompletionsTarget::Bash => shell(Shell::Bash, &mut text),
-        CompletionsTarget::Zsh => shell(Shell::Zsh, &mut text),
-        CompletionsTarget::Fish => shell(Shell::Fish, &mut text),
+        CompletionsTarget::Bash => {
+            shell(Shell::Bash, &mut text);
+            text.extend_from_slice(bash_ids().as_bytes());
+        }
+        CompletionsTarget::Zsh => {
+            shell(Shell::Zsh, &mut text);
+            text = zsh_ids(&String::from_utf8_lossy(&text)).into_bytes();
+        }
+        CompletionsTarget::Fish => {
+            shell(Shell::Fish, &mut text);
+            let names = with_loop().join(" ");
+            let line = format!(
+                "complete -c ralph -n \"__fish_seen_subcommand_from {names}\" -f -a \"(ralph list --all --ids 2>/dev/null)\"\n"
+            );
+            text.extend_from_slice(line.as_bytes());
+        }
         CompletionsTarget::Elvish => shell(Shell::Elvish, &mut text),
         CompletionsTarget::PowerShell => shell(Shell::PowerShell, &mut text),
         CompletionsTarget::Man => manual(&mut text)?,
@@ -27,6 +40,50 @@ pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> io::Re
 
 fn shell(shell: Shell, text: &mut Vec<u8>) {
     clap_complete::generate(shell, &mut Cli::command(), "ralph", text);
+}
+
+/// The commands that take the id of a loop.
+fn with_loop() -> Vec<String> {
+    let command = Cli::command();
+    let takes_loop = |inner: &&clap::Command| inner.get_positionals().any(|arg| arg.get_id() == "loop_name");
+    command.get_subcommands().filter(takes_loop).map(|inner| inner.get_name().to_owned()).collect()
+}
+
+/// Ids of loops after the completions that were generated, which know of flags only.
+fn bash_ids() -> String {
+    let names = with_loop().join("|");
+    format!(
+        r#"
+_ralph_with_ids() {{
+    _ralph "$@"
+    local current="${{COMP_WORDS[COMP_CWORD]}}"
+    case "${{COMP_WORDS[1]}}" in
+        {names})
+            if [[ $COMP_CWORD -ge 2 && "$current" != -* && "${{COMP_WORDS[COMP_CWORD-1]}}" != -* ]]; then
+                COMPREPLY=( $(compgen -W "$(ralph list --all --ids 2>/dev/null | cut -f1)" -- "$current") )
+            fi
+            ;;
+    esac
+}}
+complete -F _ralph_with_ids -o bashdefault -o default ralph
+"#
+    )
+}
+
+/// The same where the generated completions have a place for it.
+fn zsh_ids(script: &str) -> String {
+    let line = |line: &str| match line.contains("loop_name --") {
+        true => line.replace(":_default'", ":_ralph_loops'"),
+        false => line.to_owned(),
+    };
+    let script: Vec<String> = script.lines().map(line).collect();
+    let (first, rest) = script.split_first().map_or(("", &[][..]), |(first, rest)| (first.as_str(), rest));
+    format!(
+        "{first}\n\n_ralph_loops() {{\n    local -a loops\n    \
+         loops=(${{(f)\"$(ralph list --all --ids 2>/dev/null | tr '\\t' ':')\"}})\n    \
+         _describe 'loop' loops\n}}\n{}\n",
+        rest.join("\n")
+    )
 }
 
 /// One page for everything: `man ralph` shows each command with its flags.

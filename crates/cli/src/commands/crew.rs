@@ -4,19 +4,24 @@ mod terminal;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
+use ralph_config::trust::Asking;
 use ralph_crew::{Approve, Crew, CrewResult, CrewStatus, StreamEvent};
 use ralph_engine::{Machine as _, StopWhen};
 use ralph_host::{CrewRequest, Host};
 use ralph_model::{Status, StopBy};
 use ralph_runtime::{CrewLimits, OpenedCrew, Stopper, read_crew, stops};
-use ralph_store::{RunEntry, StoreHandle};
+use ralph_store::{Database, RunEntry, StoreHandle};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use crate::args::{ApproveWord, CrewArgs, ResumeArgs};
 use crate::input::is_interactive;
-use crate::screen::Screen;
+use crate::screen::{Example, Screen, ask_at_terminal};
 use terminal::{Lines, Terminal};
+
+const EXAMPLE: Example =
+    Example("ralph crew \"Find out why the tests fail\" --max-cost 2 --model anthropic:claude-sonnet-5-5");
 
 /// Gives a request to a crew, or opens a conversation.
 ///
@@ -42,16 +47,32 @@ pub(crate) async fn run(args: CrewArgs, around: &Host, screen: &mut Screen<'_>) 
     let database = ralph_host::database::open_with_board(&around.dirs).await?;
     let (stopper, stops) = stops();
     let listening = tokio::spawn(listen(stopper));
-    let opened = around.start_crew(request, &database, terminal.edges(), stops).await?;
+    let mut ask = ask_at_terminal;
+    let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
+    let opened = around.start_crew(request, &database, asking, terminal.edges(), stops).await.context(EXAMPLE)?;
+    let is_conversation = args.request.is_none();
+    follow(opened, is_conversation, args.json, &terminal, listening, &database, screen).await
+}
+
+/// Runs a crew to the end of its turn, or a conversation to its end.
+async fn follow(
+    opened: OpenedCrew,
+    is_conversation: bool,
+    as_json: bool,
+    terminal: &Terminal,
+    listening: JoinHandle<()>,
+    database: &Database,
+    screen: &mut Screen<'_>,
+) -> anyhow::Result<u8> {
     for problem in opened.problems() {
         screen.say(&format!("warning: {problem}"))?;
     }
-    let result = match args.request {
-        Some(_) => one_turn(opened).await,
-        None => terminal.converse(opened).await,
-    };
+    if !as_json {
+        screen.say(&format!("crew {}, sandbox: {}", opened.run_id().short(), opened.sandbox()))?;
+    }
+    let result = if is_conversation { terminal.converse(opened).await } else { one_turn(opened).await };
     listening.abort();
-    let code = tell(&result?, args.json, &terminal, screen)?;
+    let code = tell(&result?, as_json, terminal, screen)?;
     database.store.close().await?;
     Ok(code)
 }
@@ -74,15 +95,8 @@ pub(crate) async fn resume(
     let (stopper, stops) = stops();
     let listening = tokio::spawn(listen(stopper));
     let limits = CrewLimits { max_cost: args.max_cost, max_rounds: args.max_iterations };
-    let opened = around.resume_crew(entry.id, limits, &database, terminal.edges(), stops).await?;
-    for problem in opened.problems() {
-        screen.say(&format!("warning: {problem}"))?;
-    }
-    let result = one_turn(opened).await;
-    listening.abort();
-    let code = tell(&result?, args.screen.json, &terminal, screen)?;
-    database.store.close().await?;
-    Ok(code)
+    let opened = around.resume_crew(entry.id, limits, &database, terminal.edges(), stops).await.context(EXAMPLE)?;
+    follow(opened, false, args.screen.json, &terminal, listening, &database, screen).await
 }
 
 async fn one_turn(mut opened: OpenedCrew) -> anyhow::Result<CrewResult> {

@@ -56,7 +56,7 @@ pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_
     screen.say(OPENING)?;
     let following = Following {
         around: &around,
-        args: ScreenArgs { json: false, quiet: false, plain: args.plain },
+        args: ScreenArgs { plain: args.plain, ..ScreenArgs::default() },
         hints: if args.keep { Hints::Shown } else { Hints::Hidden },
         activation: None,
     };

@@ -5,8 +5,8 @@ use std::path::Path;
 use ralph_runtime::changed_trees;
 use ralph_workspace::Workspace;
 
-use crate::args::DiffArgs;
-use crate::journal::{find_loop, read};
+use crate::args::{DiffArgs, loop_and_iteration};
+use crate::journal::{chosen, read};
 use crate::screen::Screen;
 use ralph_host::Host;
 
@@ -16,9 +16,10 @@ use ralph_host::Host;
 /// When the loop or the iteration is unknown.
 pub(crate) async fn run(args: DiffArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &args.loop_name).await?;
+    let (loop_name, iteration) = loop_and_iteration(args.loop_name.as_deref(), args.iteration);
+    let entry = chosen(&store, loop_name, around).await?;
     let run = read(&store, entry.id).await?;
-    let (from, to) = changed_trees(&run, args.iteration).map_err(anyhow::Error::msg)?;
+    let (from, to) = changed_trees(&run, iteration).map_err(anyhow::Error::msg)?;
     // The workspace of a candidate that lost its race is gone, and what it did can be looked at all the same.
     let state = around.home().workspace(Path::new(&entry.workspace));
     let patch = Workspace::diff_kept(&state, &around.git()?, &from, &to)?;

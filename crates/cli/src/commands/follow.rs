@@ -19,7 +19,7 @@ use tokio::sync::watch;
 
 use crate::args::ScreenArgs;
 use crate::screen::{Screen, counted, dollars, rule};
-use crate::view::{Live, Mode};
+use crate::view::{Events, Live, Mode};
 
 /// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
 const TIMEOUT: Duration = Duration::from_secs(1);
@@ -94,21 +94,18 @@ async fn follow(
     open: impl AsyncFnOnce(StoreHandle, Watcher, Stops) -> Result<Opened, ralph_host::Error>,
 ) -> anyhow::Result<u8> {
     let Following { around, args, hints, activation } = following;
-    let mode = match (args.quiet, args.plain || !std::io::stderr().is_terminal()) {
-        (true, _) => Mode::Silent,
-        (false, true) => Mode::Plain,
-        (false, false) if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => {
-            Mode::PaintedWithoutColour
-        }
-        (false, false) => Mode::Painted,
-    };
+    let mode = live_mode(args);
     let live = Arc::new(Live::new(mode));
     crate::trace::show_above(&live);
+    let events = args.events.then(|| Arc::new(Events::new()));
     let watcher: Watcher = {
-        let live = Arc::clone(&live);
+        let (live, events) = (Arc::clone(&live), events.clone());
         // The result begins with the same line; on one screen nobody needs it twice.
-        let repeated = mode == Mode::Plain && !args.json && is_one_screen();
+        let repeated = mode == Mode::Plain && !args.json && !args.events && is_one_screen();
         Arc::new(move |mut update: Update| {
+            if let Some(events) = &events {
+                events.show(&update);
+            }
             if let What::Recorded { deltas, .. } = &mut update.what
                 && repeated
                 && update.candidate.is_none()
@@ -141,6 +138,10 @@ async fn follow(
     listening.abort();
     live.close();
     let code = match result {
+        Ok(result) if let Some(events) = &events => {
+            events.line(json!({ "type": "result", "result": result }).to_string());
+            result.result.exit_code
+        }
         Ok(result) => tell(&result, args, hints, activation.as_ref(), &around.home(), screen)?,
         Err(error) if activation.is_some() && is_before_work(&error, &store, opened_as).await => {
             store.close().await?;
@@ -162,14 +163,32 @@ async fn follow(
                             | SessionOver { .. }
                     )
                 );
-            if args.json && !is_usage {
-                screen.json(&broken_off(&store, opened_as, &text).await)?;
+            match &events {
+                Some(events) if !is_usage => {
+                    let result = broken_off(&store, opened_as, &text).await;
+                    events.line(json!({ "type": "result", "result": result }).to_string());
+                }
+                None if args.json && !is_usage => screen.json(&broken_off(&store, opened_as, &text).await)?,
+                Some(_) | None => {}
             }
             if is_usage { exit_code::USAGE } else { exit_code::ERROR }
         }
     };
+    events.iter().for_each(|events| events.close());
     store.close().await?;
     Ok(code)
+}
+
+/// How a running loop is shown on standard error.
+pub(crate) fn live_mode(args: ScreenArgs) -> Mode {
+    match (args.quiet, args.plain || !std::io::stderr().is_terminal()) {
+        (true, _) => Mode::Silent,
+        (false, true) => Mode::Plain,
+        (false, false) if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => {
+            Mode::PaintedWithoutColour
+        }
+        (false, false) => Mode::Painted,
+    }
 }
 
 fn text_of(error: &ralph_host::Error) -> String {
@@ -394,6 +413,9 @@ pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> String {
         // That of a candidate that did nothing is gone.
         if Path::new(&result.workspace).is_dir() {
             lines.push(format!("  workspace: {}", result.workspace));
+        }
+        if result.reason == Some(AbortReason::Blocked) {
+            lines.push(format!("  to answer and continue: ralph resume {short} --answer \"TEXT\""));
         }
         if result.status == RunStatus::Error {
             lines.push(format!("  with another agent or model: ralph resume {short} --agent NAME[:MODEL]"));

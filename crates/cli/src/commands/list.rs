@@ -1,7 +1,5 @@
 //! `ralph list`: loops and races, newest first.
 
-use std::path::Path;
-
 use ralph_model::{LoopId, RunKind};
 use ralph_store::{Filter, RunEntry, RunStatus as StoredStatus, StoreHandle};
 use ralph_view::ListEntry;
@@ -9,7 +7,7 @@ use ralph_view::ListEntry;
 use crate::args::{ListArgs, StatusWord};
 use crate::input::now;
 use crate::screen::Screen;
-use ralph_host::Host;
+use ralph_host::{Host, Liveness};
 
 /// Lists loops.
 ///
@@ -20,7 +18,13 @@ pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) 
         Some(store) => chosen(&store, &args, around).await?.iter().map(|entry| around.listed(entry)).collect(),
         None => Vec::new(),
     };
-    if args.json {
+    if args.ids {
+        let line = |entry: &ListEntry| {
+            let objective = entry.objective.lines().next().unwrap_or_default();
+            format!("{}\t{} {}", entry.short, entry.state(), shortened(objective, 50).replace('\t', " "))
+        };
+        screen.result(&entries.iter().map(line).collect::<Vec<_>>().join("\n"))?;
+    } else if args.json {
         screen.json(&serde_json::to_value(entries)?)?;
     } else if entries.is_empty() {
         let place = if args.all { "" } else { " in this workspace (`--all` looks everywhere)" };
@@ -51,19 +55,6 @@ async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::
     Ok(entries.into_iter().filter(is_chosen).collect())
 }
 
-/// Loops that work in a folder, or in a worktree that was made for it.
-///
-/// # Errors
-/// When the store cannot be read.
-pub(crate) async fn of_workspace(
-    store: &StoreHandle,
-    folder: &Path,
-    status: Option<StoredStatus>,
-) -> anyhow::Result<Vec<RunEntry>> {
-    let workspace = Some(folder.to_string_lossy().into_owned());
-    Ok(store.runs(&Filter { workspace, status, kind: Some(RunKind::Loop), ..Filter::default() }).await?)
-}
-
 /// The candidates of the race that a loop belongs to, itself included, in their order; none where it raced against nobody.
 ///
 /// # Errors
@@ -77,7 +68,7 @@ pub(crate) async fn of_race(store: &StoreHandle, entry: &RunEntry) -> anyhow::Re
 
 const fn stored(word: StatusWord) -> StoredStatus {
     match word {
-        StatusWord::Running | StatusWord::Interrupted => StoredStatus::Running,
+        StatusWord::Running | StatusWord::Interrupted | StatusWord::Waiting => StoredStatus::Running,
         StatusWord::Completed => StoredStatus::Completed,
         StatusWord::Aborted => StoredStatus::Aborted,
         StatusWord::Error => StoredStatus::Error,
@@ -87,7 +78,8 @@ const fn stored(word: StatusWord) -> StoredStatus {
 fn matches(word: StatusWord, entry: &RunEntry, around: &Host) -> bool {
     match word {
         StatusWord::Running => !around.is_interrupted(entry),
-        StatusWord::Interrupted => around.is_interrupted(entry),
+        StatusWord::Interrupted => around.liveness(entry) == Liveness::Interrupted,
+        StatusWord::Waiting => around.liveness(entry) == Liveness::Waiting,
         StatusWord::Completed | StatusWord::Aborted | StatusWord::Error => true,
     }
 }

@@ -4,6 +4,8 @@ mod follow;
 mod journal;
 mod output;
 
+pub(crate) use journal::FollowedLoop;
+
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -15,8 +17,8 @@ use ralph_model::RunKind;
 use ralph_text::{Redactor, SanitizeStream};
 use ralph_view::{RunView, VerdictView};
 
-use crate::args::LogsArgs;
-use crate::journal::{find_loop, view};
+use crate::args::{LogsArgs, loop_and_iteration};
+use crate::journal::{chosen, view};
 use crate::screen::Screen;
 use crate::view::transcript;
 use ralph_host::Host;
@@ -25,9 +27,11 @@ use ralph_host::Host;
 ///
 /// # Errors
 /// When there is no such output.
-pub(crate) async fn run(args: LogsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+pub(crate) async fn run(mut args: LogsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &args.loop_name).await?;
+    let (loop_name, iteration) = loop_and_iteration(args.loop_name.as_deref(), args.iteration);
+    let entry = chosen(&store, loop_name, around).await?;
+    args.iteration = iteration;
     if entry.kind == RunKind::Crew {
         return super::crew::logs(&store, &entry, screen).await;
     }
@@ -74,7 +78,7 @@ fn recorded(run: &RunView, args: &LogsArgs) -> anyhow::Result<String> {
 }
 
 /// How the log of an agent is told in words, where it is none already.
-fn readable(run: &RunView, log: &Path, redactor: &Arc<Redactor>) -> Option<Readable> {
+pub(crate) fn readable(run: &RunView, log: &Path, redactor: &Arc<Redactor>) -> Option<Readable> {
     let name = log.file_name()?.to_str()?;
     let (iteration, _) = name.strip_prefix("iteration-")?.split_once("-agent-")?;
     let agent = &run.iteration(iteration.parse().ok()?)?.agent;
@@ -87,14 +91,14 @@ fn check_log(verdict: Option<&VerdictView>, check: u32) -> Option<String> {
     verdict?.checks.get(index).map(|check| check.outcome.output.file.clone())
 }
 
-fn newest(logs: &Path) -> Option<PathBuf> {
+pub(crate) fn newest(logs: &Path) -> Option<PathBuf> {
     let files = std::fs::read_dir(logs).ok()?.flatten();
     files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path()))).max().map(|(_, path)| path)
 }
 
 /// An output on its way to the screen. It was made inert when it was written, and is again: whoever can write to the state
 /// folder can write there.
-struct Shown {
+pub(crate) struct Shown {
     file: File,
     inert: SanitizeStream,
     /// Tells the stream of an agent in words.
@@ -102,7 +106,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(file: File, readable: Option<Readable>) -> Self {
+    pub(crate) fn new(file: File, readable: Option<Readable>) -> Self {
         Self { file, inert: SanitizeStream::default(), readable }
     }
 
@@ -116,7 +120,7 @@ impl Shown {
     }
 
     /// Prints what there is by now and gives its length in bytes.
-    fn drain(&mut self, screen: &mut Screen<'_>) -> anyhow::Result<u64> {
+    pub(crate) fn drain(&mut self, screen: &mut Screen<'_>) -> anyhow::Result<u64> {
         let (mut buffer, mut text, mut bytes) = (vec![0; 64 * 1024], String::new(), 0);
         loop {
             let count = self.file.read(&mut buffer)?;

@@ -53,6 +53,12 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
     let loops = if summary.loops == 1 { "loop" } else { "loops" };
     screen.result(&format!("{} finished {loops} {period}", summary.loops))?;
     screen.result(&format!("  {}\n  {}", report.display(), chart.display()))?;
+    if summary.crews.loops > 0 {
+        let (crews, answered) = (summary.crews.loops, summary.crews.completed);
+        let crews =
+            crate::screen::counted(usize::try_from(crews).unwrap_or(usize::MAX), "finished crew", "finished crews");
+        screen.result(&format!("{crews}, {answered} answered, {}", summary.crews.cost))?;
+    }
     if summary.loops == 0 {
         screen.say(&format!("no loop ended in that period; the metrics are read from {}", metrics.display()))?;
     }
@@ -87,6 +93,13 @@ fn figures(summary: &Summary, since: &str, date: &str, broken: usize) -> Value {
         "abortReasons": summary.reasons.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
         "bySkill": summary.by_skill.iter().map(group).collect::<Vec<_>>(),
         "byAgent": summary.by_agent.iter().map(group).collect::<Vec<_>>(),
+        "crews": {
+            "crews": summary.crews.loops,
+            "answered": summary.crews.completed,
+            "cancelled": summary.crews.cancelled,
+            "rounds": summary.crews.iterations,
+            "costUSD": summary.crews.cost.to_json_number(),
+        },
         "alerts": summary.alerts.iter().map(words_of).collect::<Vec<_>>(),
         "brokenLines": broken,
     })

@@ -6,10 +6,9 @@ use anyhow::bail;
 use ralph_engine::Limits;
 use ralph_model::RunKind;
 use ralph_runtime::Resume;
-use ralph_store::{Broken, RunEntry, RunStatus, Seq, StoreHandle};
+use ralph_store::{Broken, Filter, RunEntry, RunStatus, Seq, StoreHandle};
 
 use super::follow::{self, Following, Hints};
-use super::list::of_workspace;
 use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
@@ -26,6 +25,9 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         Some(name) => find_loop(&store, name).await?,
         None => newest_unfinished(&store, around).await?,
     };
+    if let Some(text) = &args.answer {
+        super::tell::leave(&store, &entry, text).await?;
+    }
     if entry.kind == RunKind::Crew {
         store.close().await?;
         return super::crew::resume(&args, &entry, around, screen).await;
@@ -132,10 +134,13 @@ fn how_to_continue(entry: &RunEntry, broken: &Broken) -> String {
 
 async fn newest_unfinished(store: &StoreHandle, around: &Host) -> anyhow::Result<RunEntry> {
     let current = around.current.canonicalize()?;
-    let loops = of_workspace(store, &current, None).await?;
-    // Of a race only the winner's worktree is left.
-    let can_continue = |entry: &RunEntry| entry.status != RunStatus::Completed && Path::new(&entry.workspace).is_dir();
-    let open: Vec<RunEntry> = loops.into_iter().filter(can_continue).collect();
+    let workspace = Some(current.to_string_lossy().into_owned());
+    let runs = store.runs(&Filter { workspace, ..Filter::default() }).await?;
+    // A race is found by its candidates; of those only the winner's worktree is left.
+    let can_continue = |entry: &RunEntry| {
+        entry.kind != RunKind::Race && entry.status != RunStatus::Completed && Path::new(&entry.workspace).is_dir()
+    };
+    let open: Vec<RunEntry> = runs.into_iter().filter(can_continue).collect();
     let race = open.first().and_then(|entry| entry.parent);
     if let Some(race) = race
         && let Ok(entry) = store.run(race).await
@@ -159,6 +164,6 @@ async fn newest_unfinished(store: &StoreHandle, around: &Host) -> anyhow::Result
     }
     match open.into_iter().next() {
         Some(entry) => Ok(entry),
-        None => bail!("no unfinished loop in {}: name one, `ralph list --all` shows them", current.display()),
+        None => bail!("no unfinished loop or crew in {}: name one, `ralph list --all` shows them", current.display()),
     }
 }

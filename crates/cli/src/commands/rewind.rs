@@ -12,7 +12,7 @@ use ralph_workspace::{Holder, Lock, Options, StopFlag, Workspace};
 
 use crate::args::{RewindArgs, RewindTarget};
 use crate::input::now;
-use crate::journal::{find_loop, read_to_end};
+use crate::journal::{chosen, read_to_end};
 use crate::screen::{Screen, counted};
 use ralph_host::Host;
 
@@ -24,7 +24,7 @@ const KEPT: &str = "before-rewind-";
 /// When the state is unknown or a loop works there.
 pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &args.loop_name).await?;
+    let entry = chosen(&store, args.loop_name.as_deref(), around).await?;
     let (run, head) = read_to_end(&store, entry.id).await?;
     let root = Path::new(&entry.workspace);
     let state = around.home().workspace(root);

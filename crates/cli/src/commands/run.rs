@@ -4,8 +4,8 @@ use ralph_config::trust::Asking;
 use ralph_host::{Host, Prepared, RunRequest};
 use ralph_model::exit_code;
 
-use super::explain;
 use super::follow::{self, Following, Hints};
+use super::{detach, explain};
 use crate::args::RunArgs;
 use crate::input::is_interactive;
 use crate::objective::objective;
@@ -16,6 +16,9 @@ use crate::screen::{Screen, ask_at_terminal, told};
 /// # Errors
 /// When nothing could be started; what was started has a result.
 pub(crate) async fn run(args: RunArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    if args.detached {
+        detach::leave_terminal();
+    }
     let Prepared { resolved, warnings } = match prepare(&args, around).await {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -29,6 +32,11 @@ pub(crate) async fn run(args: RunArgs, around: &Host, screen: &mut Screen<'_>) -
     }
     for warning in warnings {
         screen.say(&format!("warning: {warning}"))?;
+    }
+    if args.detach {
+        let typed = args.objective.as_deref() == Some("-");
+        let objective = typed.then_some(resolved.config.objective.as_str());
+        return detach::run(objective, args.screen.json, around, screen).await;
     }
     let following = Following { around, args: args.screen, hints: Hints::Shown, activation: None };
     follow::start(following, resolved, screen).await

@@ -5,11 +5,11 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use ralph_model::{Iteration, Millis, RunKind};
 use ralph_store::{Filter, RunEntry, StoreHandle};
-use ralph_view::{IterationView, ListEntry, RaceRunView, RaceView, RunStatus, RunView, VerdictView};
+use ralph_view::{HintView, IterationView, ListEntry, RaceRunView, RaceView, RunStatus, RunView, VerdictView};
 
 use super::list::{columns, of_race};
 use crate::args::ShowArgs;
-use crate::journal::{find_loop, view};
+use crate::journal::{chosen, view};
 use crate::screen::Screen;
 use ralph_host::Host;
 
@@ -19,7 +19,7 @@ use ralph_host::Host;
 /// When the loop is unknown or its journal cannot be followed.
 pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &args.loop_name).await?;
+    let entry = chosen(&store, args.loop_name.as_deref(), around).await?;
     if let Some(iteration) = args.prompt {
         let path = around.home().loop_folder(entry.id).prompt(Iteration(iteration));
         let prompt = match std::fs::read_to_string(&path) {
@@ -48,6 +48,9 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
     if run.race.is_some() && !run.state.verified && !Path::new(&run.workspace).is_dir() {
         run.branch = None;
     }
+    let known = u32::try_from(run.hints.len()).unwrap_or(u32::MAX);
+    let waiting = store.hints_after(entry.id, known).await?;
+    run.hints.extend(waiting.into_iter().map(|hint| HintView { at: hint.at, iteration: None, text: hint.text }));
     if args.json {
         screen.json(&serde_json::to_value(run)?)?;
     } else {
@@ -79,7 +82,7 @@ fn race_as_text(race: &RaceRunView) -> String {
     let RaceRunView { entry, winner, budget, candidates } = race;
     let winner = match (winner, entry.status) {
         (Some(winner), _) => winner.short(),
-        (None, RunStatus::Running | RunStatus::Interrupted) => "none yet".to_owned(),
+        (None, RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting) => "none yet".to_owned(),
         (None, RunStatus::Completed | RunStatus::Aborted | RunStatus::Error) => "none".to_owned(),
     };
     let mut rows = vec![["CANDIDATE", "STATE", "ITERATIONS", "COST", "AGENT", "WORKSPACE"].map(str::to_owned)];
@@ -158,6 +161,10 @@ fn as_text(run: &RunView, stands: &str, candidates: &[ListEntry]) -> String {
         if outcome.status != RunStatus::Completed {
             text.push_str(&format!("             {}\n", outcome.details));
         }
+    }
+    for HintView { iteration, text: hint, .. } in &run.hints {
+        let when = iteration.map_or_else(|| "not taken yet".to_owned(), |first| format!("from iteration {first} on"));
+        text.push_str(&format!("  message    {when}: {}\n", hint.trim().replace('\n', "\n             ")));
     }
     text.push_str(&format!("\n{}\n\n", indent(&config.objective)));
     let mut rows =

@@ -22,12 +22,12 @@ use crate::screen::Screen;
 pub(crate) async fn run(args: SkillsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match args.action {
         SkillsAction::List(args) => {
-            let folder = ralph_host::workspace(args.workspace.as_deref(), &around.current)?;
-            list(&folder, args.json, around, screen).await
+            let folder = ralph_host::workspace(args.place.workspace.as_deref(), &around.current)?;
+            list(&folder, args.place.json, around, screen).await
         }
         SkillsAction::Show(args) => {
-            let folder = ralph_host::workspace(args.workspace.as_deref(), &around.current)?;
-            show(&args.name, &folder, args.json, around, screen).await
+            let folder = ralph_host::workspace(args.place.workspace.as_deref(), &around.current)?;
+            show(&args.name, &folder, args.place.json, around, screen).await
         }
         SkillsAction::New(args) => new(&args, around, screen),
         SkillsAction::Check(args) => check(args.path.as_deref(), args.json, around, screen),
@@ -122,7 +122,7 @@ fn new(args: &SkillsNewArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::
         return Ok(exit_code::USAGE);
     }
     let folder = match args.project {
-        true => ralph_host::workspace(args.workspace.as_deref(), &around.current)?.join(".ralph/skills"),
+        true => ralph_host::workspace(args.place.workspace.as_deref(), &around.current)?.join(".ralph/skills"),
         false => around.dirs.skills(),
     };
     let path = folder.join(&args.name).join("SKILL.md");
@@ -137,7 +137,7 @@ fn new(args: &SkillsNewArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::
         }
         written => written.with_context(|| format!("could not write {}", path.display()))?,
     }
-    if args.json {
+    if args.place.json {
         screen.json(&json!({ "name": args.name, "path": path }))?;
     } else {
         let approve = if args.project { "approve it with: ralph trust, then " } else { "" };

@@ -7,9 +7,9 @@ use serde_json::json;
 use super::session;
 use crate::args::StopArgs;
 use crate::input::now;
-use crate::journal::find_loop;
+use crate::journal::chosen_running;
 use crate::screen::Screen;
-use ralph_host::Host;
+use ralph_host::{Host, Liveness};
 
 /// Asks a loop to end; does not wait for it.
 ///
@@ -17,13 +17,18 @@ use ralph_host::Host;
 /// When the loop is unknown or does not run.
 pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &args.loop_name).await?;
+    let entry = chosen_running(&store, args.loop_name.as_deref(), around).await?;
     let short = entry.id.short();
     if entry.status != RunStatus::Running {
         anyhow::bail!("loop {short} is over ({})", around.listed(&entry).state());
     }
-    if around.is_interrupted(&entry) {
-        anyhow::bail!("loop {short} is not running: its process is gone; to continue it: ralph resume {short}");
+    let why = match around.liveness(&entry) {
+        Liveness::Interrupted => Some("its process is gone; to continue it"),
+        Liveness::Waiting => Some("it waits for your answer; to give it"),
+        Liveness::Ended | Liveness::Here | Liveness::Elsewhere { .. } => None,
+    };
+    if let Some(why) = why {
+        anyhow::bail!("loop {short} is not running: {why}: ralph resume {short}");
     }
     if let Some(record) = in_session(&entry, &around.home())
         && !session::is_at_work(&record, around)

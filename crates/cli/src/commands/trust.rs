@@ -12,6 +12,7 @@ use crate::screen::Screen;
 use ralph_config::RepositoryFile;
 use ralph_config::skills::candidates;
 use ralph_config::trust::{Answer, Asking, Error, Question};
+use ralph_crew::{AgentFile, RepositoryAgent, built_in, read_agents, repository_agents};
 use ralph_host::Dirs;
 use ralph_host::workspace;
 
@@ -53,7 +54,9 @@ async fn approve(
             return Ok(error.exit_code());
         }
     };
-    let (questions, mut problems) = questions(&workspace);
+    // Only an agent with a name of its own can be added.
+    let agents = read_agents(&dirs.agents()).unwrap_or_else(|_| built_in());
+    let (questions, mut problems) = questions(&workspace, &agents);
     for problem in &problems {
         screen.say(problem)?;
     }
@@ -98,7 +101,7 @@ async fn approve(
 }
 
 /// Everything in the workspace that needs approval, and what cannot be approved at all.
-fn questions(workspace: &Path) -> (Vec<Question>, Vec<String>) {
+fn questions(workspace: &Path, agents: &[AgentFile]) -> (Vec<Question>, Vec<String>) {
     let (mut questions, mut problems) = (Vec::new(), Vec::new());
     match RepositoryFile::read(workspace) {
         Ok(file) => questions.extend(file.and_then(|file| Question::about_file(&file, workspace))),
@@ -107,6 +110,12 @@ fn questions(workspace: &Path) -> (Vec<Question>, Vec<String>) {
     for (_, candidate) in candidates(workspace) {
         match candidate {
             Ok(candidate) => questions.push(Question::about_skill(&candidate, workspace)),
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    for agent in repository_agents(workspace, agents) {
+        match agent {
+            Ok(RepositoryAgent { question, .. }) => questions.push(question),
             Err(error) => problems.push(error.to_string()),
         }
     }

@@ -3,7 +3,7 @@
 use ralph_runtime::{Proof, verify_run};
 
 use crate::args::VerifyRunArgs;
-use crate::journal::find_loop;
+use crate::journal::chosen;
 use crate::screen::Screen;
 use ralph_host::Host;
 
@@ -13,7 +13,7 @@ use ralph_host::Host;
 /// When the loop is unknown.
 pub(crate) async fn run(args: VerifyRunArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = find_loop(&store, &args.loop_name).await?;
+    let entry = chosen(&store, args.loop_name.as_deref(), around).await?;
     let proof = verify_run(&around.home(), &store, entry.id).await?;
     if args.json {
         screen.json(&serde_json::to_value(&proof)?)?;

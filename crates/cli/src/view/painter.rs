@@ -10,7 +10,7 @@ use ralph_model::Timestamp;
 
 use super::render::Colours;
 use super::scene::Scene;
-use super::text::columns;
+use super::text::{columns, wrap};
 
 /// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,16 +43,17 @@ impl<W: Write> Painter<W> {
     pub(super) fn paint(&mut self, lasting: &[String], scene: &Scene, size: Size, now: Timestamp) -> io::Result<()> {
         // The last column stays free: some terminals wrap as soon as it is used.
         let width = size.columns.saturating_sub(1).max(1);
-        let mut lines = scene.lines(width, now, self.colours);
-        lines.truncate(size.rows.saturating_sub(1).max(1));
+        let rows = size.rows.saturating_sub(1).max(1);
+        let mut lines = scene.lines_in(width, rows, now, self.colours);
+        lines.truncate(rows);
         // One write for all of it, so that the screen never shows half a view.
         let mut text: Vec<u8> = Vec::new();
         self.erase(&mut text, size)?;
-        for line in lasting {
+        for line in lasting.iter().flat_map(|line| wrap(line, width)) {
             text.extend_from_slice(line.as_bytes());
             text.extend_from_slice(b"\r\n");
         }
-        let plain = scene.lines(width, now, Colours::Off);
+        let plain = scene.lines_in(width, rows, now, Colours::Off);
         self.painted = plain.iter().take(lines.len()).map(|line| columns(line)).collect();
         text.extend_from_slice(lines.join("\r\n").as_bytes());
         // The terminal shows a pressed Ctrl-C where the cursor is. At the end of a full line it would wrap, and nobody would

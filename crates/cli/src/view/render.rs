@@ -1,12 +1,12 @@
 //! The view as lines of text. Pure: the same view, width and time give the same lines.
 
-use ralph_model::{Money, Timestamp};
+use ralph_model::{Millis, Money, Timestamp};
 
-use crate::screen::dollars;
+use crate::screen::{counted, dollars};
 
 use super::sparkline::sparkline;
 use super::state::{Doing, Verdict, View};
-use super::text::{columns, fit, spread};
+use super::text::{columns, fit, fit_middle, spread};
 
 /// Whether lines may carry colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +29,11 @@ pub(super) enum Style {
 /// The width of the names at the left.
 const NAMES: usize = 11;
 
-/// The lines of the view, none wider than `width` columns.
-pub(super) fn render(view: &View, width: usize, now: Timestamp, colours: Colours) -> Vec<String> {
+/// How long nothing may happen before the view says so.
+const SILENCE: Millis = Millis(60_000);
+
+/// The lines of the view, none wider than `width` columns. Of what happened last as much is shown as there are rows for.
+pub(super) fn render(view: &View, width: usize, rows: usize, now: Timestamp, colours: Colours) -> Vec<String> {
     let paint = |style, text: String| painted(style, text, colours);
     let title = format!("ralph {}  {}", view.run.loop_id.short(), view.objective);
     let mut lines = vec![head(&title, Some(view.opened_at), view.ended_at.unwrap_or(now), width, colours)];
@@ -39,16 +42,41 @@ pub(super) fn render(view: &View, width: usize, now: Timestamp, colours: Colours
     if !view.run.failing.is_empty() {
         lines.push(named("failing", &failing(view, width.saturating_sub(NAMES)), width));
     }
+    if !view.failing_tests.is_empty() {
+        lines.push(named("tests", &names(&view.failing_tests, width.saturating_sub(NAMES)), width));
+    }
     lines.push(cost(view.spent(), view.run.max_cost, width, colours));
     match &view.verdict {
         Verdict::None => {}
         Verdict::Passed(text) => lines.push(paint(Style::Green, named("verdict", text, width))),
         Verdict::Failed(text) => lines.push(paint(Style::Red, named("verdict", text, width))),
     }
-    if !view.activity.is_empty() {
-        lines.push(paint(Style::Dim, fit(&format!("> {}", view.activity), width)));
+    let room = rows.saturating_sub(lines.len()).max(1);
+    let mut recent: Vec<(bool, &str)> = view.recent.iter().map(|(failed, text)| (*failed, text.as_str())).collect();
+    if recent.is_empty() && !view.activity.is_empty() {
+        recent.push((false, &view.activity));
+    }
+    for (failed, text) in recent.split_off(recent.len().saturating_sub(room)) {
+        let (mark, style) = if failed { ('✗', Style::Red) } else { ('>', Style::Dim) };
+        lines.push(paint(style, fit(&format!("{mark} {text}"), width)));
     }
     lines
+}
+
+/// As many names as fit, and how many more there are.
+fn names(names: &[String], width: usize) -> String {
+    let mut shown = String::new();
+    for (place, name) in names.iter().enumerate() {
+        let left = names.len() - place - 1;
+        let more = if left > 0 { format!(" and {left} more") } else { String::new() };
+        let longer = if shown.is_empty() { fit_middle(name, width) } else { format!("{shown}, {name}") };
+        if columns(&longer) + columns(&more) > width && !shown.is_empty() {
+            let left = names.len() - place;
+            return format!("{shown} and {left} more");
+        }
+        shown = longer;
+    }
+    shown
 }
 
 /// What it is about, and for how long.
@@ -63,8 +91,16 @@ fn named(name: &str, text: &str, width: usize) -> String {
 
 fn doing(view: &View, now: Timestamp) -> String {
     let doing = match &view.doing {
-        Doing::Agent { since } => format!("{} works, {}", view.run.agent, now.since(*since)),
-        Doing::Check { .. } | Doing::Nothing => phase(view, now),
+        Doing::Agent { since } => {
+            let spent = if view.running > Money::ZERO { format!(", {}", dollars(view.running)) } else { String::new() };
+            let silent = now.since(view.heard_at);
+            let silence = if silent >= SILENCE { format!(", no output for {silent}") } else { String::new() };
+            format!("{} works, {}{spent}{silence}", view.run.agent, now.since(*since))
+        }
+        Doing::Check { .. } | Doing::Nothing => match view.changed {
+            Some(files) => format!("{}, {} changed", phase(view, now), counted(files, "file", "files")),
+            None => phase(view, now),
+        },
     };
     if view.stopping && !view.is_over() { format!("{doing} (stopping)") } else { doing }
 }

@@ -34,7 +34,7 @@ fn working() -> View {
 }
 
 fn shown(view: &View, width: usize) -> String {
-    render(view, width, Timestamp(102_300), Colours::Off).join("\n")
+    render(view, width, 24, Timestamp(102_300), Colours::Off).join("\n")
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn no_line_is_wider_than_the_terminal_and_nothing_in_it_acts() {
         let mut view = view(&steps);
         view.run.failing = (0..60).map(|failing| Some(99_999 - failing)).collect();
         for width in 0..200 {
-            for line in render(&view, width, Timestamp(9_999_999), Colours::Off) {
+            for line in render(&view, width, 24, Timestamp(9_999_999), Colours::Off) {
                 assert!(columns(&line) <= width, "{width}: {line}");
                 assert!(!line.chars().any(char::is_control), "{width}: {line:?}");
                 assert!(!line.contains(['\u{202e}', '\u{200d}', '\u{fe0f}']), "{width}: {line:?}");
@@ -113,8 +113,8 @@ fn no_line_is_wider_than_the_terminal_and_nothing_in_it_acts() {
 
 #[test]
 fn colour_changes_nothing_but_colour() {
-    let plain = render(&working(), 80, Timestamp(102_300), Colours::Off);
-    let coloured = render(&working(), 80, Timestamp(102_300), Colours::On);
+    let plain = render(&working(), 80, 24, Timestamp(102_300), Colours::Off);
+    let coloured = render(&working(), 80, 24, Timestamp(102_300), Colours::On);
     assert!(coloured.iter().any(|line| line.starts_with("\u{1b}[31m") && line.ends_with("\u{1b}[0m")));
     let stripped: Vec<String> = coloured
         .iter()
@@ -142,4 +142,38 @@ fn a_bar_is_empty_only_for_nothing_and_full_only_for_all() {
         assert_eq!(share(part, whole, 20), wanted, "{part} of {whole}");
     }
     assert_eq!((share(dollars(1), dollars(2), 0), share(dollars(1), dollars(2), 1)), (0, 1));
+}
+
+#[test]
+fn what_happened_last_is_shown_as_far_as_there_are_rows_and_failures_are_marked() {
+    let mut view = working();
+    let now = Timestamp(80_000);
+    let tool = |success, summary: &str| {
+        let (id, tool, summary) = ("1".to_owned(), "Bash".to_owned(), summary.to_owned());
+        let event = if success {
+            ralph_model::AgentEvent::ToolStarted { id, tool, summary }
+        } else {
+            ralph_model::AgentEvent::ToolFinished { id, tool, success, summary }
+        };
+        What::Progress { progress: Progress::Agent { event } }
+    };
+    view.take(&tool(true, "npm test"), now);
+    view.take(&tool(false, "npm test: exit code 1"), now);
+    view.failing_tests =
+        ["parses an empty file", "keeps the order of keys", "rejects a list"].map(str::to_owned).to_vec();
+    for (width, tests) in [
+        (60, "tests      parses an empty file and 2 more"),
+        (75, "tests      parses an empty file, keeps the order of keys, rejects a list"),
+        (71, "tests      parses an empty file, keeps the order of keys and 1 more"),
+        (120, "tests      parses an empty file, keeps the order of keys, rejects a list"),
+    ] {
+        let lines = render(&view, width, 24, now, Colours::Off);
+        assert!(lines.iter().any(|line| line == tests), "{lines:#?}");
+        let last = &lines[lines.len() - 2..];
+        assert_eq!(last, ["> Bash: npm test", "✗ FAILED Bash: npm test: exit code 1"], "{lines:#?}");
+    }
+    let few = render(&view, 80, 7, now, Colours::On);
+    assert_eq!(few.len(), 7);
+    assert_eq!(few.last().unwrap(), "\u{1b}[31m✗ FAILED Bash: npm test: exit code 1\u{1b}[0m", "the newest, in red");
+    assert!(render(&view, 80, 24, Timestamp(145_000), Colours::Off)[1].contains("no output for 1m 05s"));
 }

@@ -9,7 +9,7 @@ use crate::screen::dollars;
 
 use super::render::{Colours, Style, cost, head, painted, phase, render};
 use super::state::{Doing, View};
-use super::text::{columns, fit, spread};
+use super::text::{columns, fit_middle, spread};
 
 /// One loop, or several that race.
 #[derive(Debug, Clone, Default)]
@@ -45,9 +45,15 @@ impl Scene {
     }
 
     /// The lines, none wider than `width` columns.
+    #[cfg(test)]
     pub(super) fn lines(&self, width: usize, now: Timestamp, colours: Colours) -> Vec<String> {
+        self.lines_in(width, usize::MAX, now, colours)
+    }
+
+    /// The same for so many rows.
+    pub(super) fn lines_in(&self, width: usize, rows: usize, now: Timestamp, colours: Colours) -> Vec<String> {
         match &self.single {
-            Some(view) if self.candidates.is_empty() => render(view, width, now, colours),
+            Some(view) if self.candidates.is_empty() => render(view, width, rows, now, colours),
             Some(_) | None => self.race(width, now, colours),
         }
     }
@@ -72,7 +78,8 @@ impl Scene {
 
 /// `2  codex:gpt-5  1/10  check 3.2s: npm test     4 failing     $0.41`
 fn candidate(number: u32, view: &View, names: usize, width: usize, now: Timestamp, colours: Colours) -> String {
-    let agent = fit(&view.run.agent, names);
+    // Names of models differ at their end.
+    let agent = fit_middle(&view.run.agent, names);
     let gap = " ".repeat(names.saturating_sub(columns(&agent)));
     let what = match &view.doing {
         _ if view.is_over() => view.ended_as().to_owned(),

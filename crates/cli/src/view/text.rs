@@ -36,6 +36,50 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     fitting
 }
 
+/// The text, or as much of both ends as fits.
+pub(super) fn fit_middle(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let head = fit(text, room.div_ceil(2) + 1);
+    let (mut tail, mut used) = (Vec::new(), columns(&head));
+    for c in text.chars().rev() {
+        used += c.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        tail.push(c);
+    }
+    head.chars().chain(tail.into_iter().rev()).collect()
+}
+
+/// The text in lines that are no wider than so many columns, broken between words; later ones are indented.
+pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    const INDENT: &str = "    ";
+    if columns(text) <= width || width < 20 {
+        return vec![text.to_owned()];
+    }
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split(' ') {
+        let is_first = line.trim().is_empty();
+        if !is_first && columns(&line) + 1 + columns(word) > width {
+            lines.push(std::mem::replace(&mut line, format!("{INDENT}{word}")));
+        } else {
+            line.push_str(if line.is_empty() && lines.is_empty() && word.is_empty() {
+                " "
+            } else if is_first {
+                ""
+            } else {
+                " "
+            });
+            line.push_str(word);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
 /// Left and right on one line; the left one is cut to make room.
 pub(super) fn spread(left: &str, right: &str, width: usize) -> String {
     let room = width.saturating_sub(columns(right) + 2);

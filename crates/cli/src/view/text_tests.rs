@@ -32,3 +32,17 @@ fn two_texts_share_a_line() {
     assert_eq!(spread("a long text on the left", "right", 24), "a long text on t…  right");
     assert_eq!(spread("left", "a long text on the right", 20), "left");
 }
+
+#[test]
+fn long_lines_break_between_words_and_names_are_cut_in_the_middle() {
+    let text = "warning: the settings of the agent changed while it ran";
+    for width in [20, 30, 60, 80] {
+        let lines = wrap(text, width);
+        assert!(lines.iter().all(|line| columns(line) <= width), "{lines:?}");
+        let joined = lines.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ");
+        assert_eq!(joined, text, "no word is broken");
+    }
+    assert_eq!(fit_middle("claude:opus", 11), "claude:opus");
+    assert_eq!(fit_middle("gemini:gemini-2.5-flash", 15), "gemini:…5-flash");
+    assert_eq!(columns(&fit_middle("日本語のファイル名", 9)), 9);
+}

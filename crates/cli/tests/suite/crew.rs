@@ -1,5 +1,8 @@
 //! `ralph crew` and the native agent against a scripted model: what a request costs, what survives a crash, what waits for a person.
 
+mod terminal;
+mod work;
+
 use std::process::Command;
 
 use ralph_testkit::model::{Fault, Reply, Script, Tool, Trouble, Usage};
@@ -98,6 +101,15 @@ fn a_request_is_answered_with_evidence_and_shown_in_every_view() {
     let log = user.ralph(&user.home(), ["logs", id]).ok().stdout;
     assert!(log.contains("✓ devo git_commit") && log.contains("← DEVO: success"), "{log}");
     assert!(user.ralph(repo.path(), ["list"]).ok().stdout.contains("crew: add a file"));
+    let report = user.ralph(repo.path(), ["report", "--json"]).ok().json();
+    let crews = &report["crews"];
+    assert_eq!(
+        (&report["loops"], &crews["crews"], &crews["answered"]),
+        (&json!(0), &json!(1), &json!(1)),
+        "{report:#}"
+    );
+    assert_eq!((&crews["costUSD"], &crews["rounds"]), (&result["costUSD"], &json!(2)));
+    assert!(user.ralph(repo.path(), ["report"]).ok().stdout.contains("1 finished crew, 1 answered"));
     let again = with_model(user.command(repo.path(), ["resume", id]), &server);
     assert!(again.code == 2 && again.stderr.contains("nothing to resume"), "{}", again.stderr);
 }
@@ -137,14 +149,32 @@ fn an_approval_waits_without_a_terminal_and_resume_continues() {
     let user = User::new();
     let repo = with_remote(&user);
     let server = ScriptedModel::start(script(work()));
+    let notes = user.home().join("notes");
+    user.configure(&format!("notify.command = {}\n", json!(format!("cat >> {}; echo >> {0}", notes.display()))));
     let pending = crew(&user, &repo, &server, &[]).with_code(18).json();
     assert_eq!((&pending["status"], &pending["reason"]), (&json!("ABORTED"), &json!("BLOCKED")), "{pending:#}");
     assert!(pending["pending"][0].as_str().unwrap().starts_with("git_push"), "{pending:#}");
     let evidence = pending["delegations"][0]["evidence"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(evidence["pendingApproval"], true);
     let id = pending["runId"].as_str().unwrap();
-    with_model(user.command(repo.path(), ["resume", id, "--json"]), &server).with_code(18);
+    assert_eq!((&user.newest_loop()["status"], &user.show(id)["status"]), (&json!("WAITING"), &json!("WAITING")));
+    for (status, count) in [("waiting", 1), ("interrupted", 0), ("running", 0)] {
+        let listed = user.ralph(repo.path(), ["list", "--status", status, "--json"]).ok().json();
+        assert_eq!(listed.as_array().unwrap().len(), count, "{status}: {listed:#}");
+    }
+    let stop = user.ralph(repo.path(), ["stop", id]).with_code(1);
+    assert!(stop.stderr.contains("waits for your answer"), "{}", stop.stderr);
+    // Without an id it is found, too.
+    with_model(user.command(repo.path(), ["resume", "--json"]), &server).with_code(18);
     assert_eq!(server.requests().len(), 3, "waiting costs nothing");
+    let notes = std::fs::read_to_string(notes).unwrap();
+    let notes: Vec<Value> = notes.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        (notes.len(), &notes[0]["kind"], &notes[0]["loopId"]),
+        (1, &json!("approval"), &json!(id)),
+        "{notes:#?}"
+    );
+    assert!(notes[0]["text"].as_str().unwrap().starts_with("DEVO: git_push"), "{notes:#?}");
     // As the dashboard or the API does it.
     tamper(&user, "UPDATE approvals SET status = 'approved' WHERE status = 'pending'");
     let result = with_model(user.command(repo.path(), ["resume", id, "--json"]), &server).ok().json();
@@ -179,6 +209,13 @@ fn limits_and_troubles_have_the_codes_of_a_loop() {
     let server = ScriptedModel::start(Script::new());
     let wrong = crew(&user, &repo, &server, &["--fast-model", "acme:m"]).with_code(2);
     assert!(wrong.stderr.contains("there is no provider `acme`"), "{}", wrong.stderr);
+    let without_key = user.ralph(repo.path(), ["crew", "go", "--max-cost", "1"]).with_code(2);
+    for part in ["neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set", "example: ralph crew \""] {
+        assert!(without_key.stderr.contains(part), "{}", without_key.stderr);
+    }
+    user.configure("crew.compact_at = 10\n");
+    let small = crew(&user, &repo, &server, &[]).with_code(2);
+    assert!(small.stderr.contains("crew.compact_at") && small.stderr.contains("1000 or more"), "{}", small.stderr);
 }
 
 #[test]

@@ -176,7 +176,9 @@ fn nothing_that_an_agent_configures_is_executed() {
     everything(&user, &repo, &id);
     user.ralph(repo.path(), ["resume", &id, "--max", "5", "--json"]);
     assert_silent(&log, "an agent's canaries");
-    assert_alive(&repo, &log);
+    // Nor by the user's own git afterwards: what the agent configured was removed.
+    let _ = repo.shell("echo x >> README.md; git status; git diff; git add -A; git commit -qm x");
+    assert_silent(&log, "the user's git after an agent's canaries");
 }
 
 #[track_caller]
@@ -323,4 +325,43 @@ fn ralphs_own_folder_is_excluded_exactly_once() {
     }
     assert_eq!(std::fs::read_to_string(&exclude).unwrap(), "# mine\n*.log\n.ralph/\n");
     assert_eq!(repo.git(["status", "--porcelain"]), "?? done.txt");
+}
+
+/// The user's next `git status` would run what an agent wrote into the configuration, outside of any sandbox.
+#[test]
+fn what_the_users_git_would_run_is_put_back() {
+    let sabotage = |git: &str| {
+        format!(
+            "git config core.fsmonitor 'touch /tmp/never; false' && mkdir -p {git}/hooks {git}/info {git}/modules/x && \
+             printf '#!/bin/sh\\nexit 1\\n' > {git}/hooks/pre-commit && chmod +x {git}/hooks/pre-commit && \
+             echo '* filter=evil' > {git}/info/attributes && echo '[core]' > {git}/modules/x/config && \
+             git checkout -q -b agents-own"
+        )
+    };
+    for worktree in [false, true] {
+        let (user, repo) = (User::new(), Repo::init());
+        repo.write("a.txt", "a\n");
+        repo.commit("second");
+        let git = repo.path().join(".git");
+        let before = std::fs::read(git.join("config")).unwrap();
+        let at = git.display().to_string();
+        let script = Script::new().run([Step::run(sabotage(&at)), Step::write("done.txt", "1\n")]);
+        // A check is code of the agent as well.
+        let check = format!("test -e done.txt && (echo '[alias] x = y' >> {at}/config || true)");
+        let mut more = vec!["--unmetered", "--criteria", check.as_str()];
+        more.extend(worktree.then_some("--worktree"));
+        let ended = user.ralph(repo.path(), run_words_with(&user.agent(script), 3, &more)).ok();
+        assert!(ended.stderr.contains("configuration or hooks of the repository"), "{worktree}: {}", ended.stderr);
+        assert_eq!(std::fs::read(git.join("config")).unwrap(), before, "{worktree}");
+        for new in ["hooks/pre-commit", "info/attributes", "modules/x/config"] {
+            assert!(!git.join(new).exists(), "{worktree}: {new}");
+        }
+        // The agent's branches are its own, and its versions are kept.
+        assert!(repo.git(["branch", "--list", "agents-own"]).contains("agents-own"), "{worktree}");
+        let result = ended.json();
+        let kept = Path::new(result["folder"].as_str().unwrap()).join("settings");
+        let count =
+            files(&kept).iter().filter(|(_, content)| String::from_utf8_lossy(content).contains("fsmonitor")).count();
+        assert_eq!(count, 1, "{worktree}");
+    }
 }

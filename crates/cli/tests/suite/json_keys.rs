@@ -32,6 +32,7 @@ fn keys(document: &str, value: &Value, found: &mut BTreeSet<String>) {
 fn keys_of_json_outputs_stay() {
     let (user, repo) = (User::new(), Repo::init());
     repo.write("check.sh", "test -e done.txt\n");
+    repo.write("package.json", "{ \"scripts\": { \"test\": \"true\" } }");
     repo.commit("check");
     let mut found = BTreeSet::new();
     let mut look = |document: &str, value: &Value| keys(document, value, &mut found);
@@ -56,6 +57,15 @@ fn keys_of_json_outputs_stay() {
     look("report", &user.ralph(repo.path(), ["report", "--json"]).ok().json());
     let metrics = std::fs::read_to_string(repo.path().join(".ralph/metrics/ralph-loops.jsonl")).unwrap();
     look("metrics", &serde_json::from_str(metrics.lines().next().unwrap()).unwrap());
+    for (document, words) in [
+        ("do", &["do", "fix the failing tests", "--dry-run", "--json"][..]),
+        ("skills", &["skills", "list", "--json"]),
+        ("skill", &["skills", "show", "tdd", "--json"]),
+        ("install", &["install", "claude", "--dry-run", "--json"]),
+        ("uninstall", &["uninstall", "claude", "--dry-run", "--json"]),
+    ] {
+        look(document, &user.ralph(repo.path(), words).ok().json());
+    }
 
     // What may be nothing may be something elsewhere.
     let is_there = |line: &&str| match line.strip_suffix(" null") {

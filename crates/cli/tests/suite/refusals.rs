@@ -276,9 +276,9 @@ fn table() -> Vec<Wrong> {
             &["config.toml:3:", "did you mean `caps.loop_cost_usd`?"],
         ),
         configured(
-            "a flag's name as a key",
-            "criteria = 'make'\n",
-            &["config.toml:1:", "`criteria`", "did you mean `verification_command`?"],
+            "nearly a flag's name as a key",
+            "criterion = 'make'\n",
+            &["config.toml:1:", "`criterion`", "did you mean `verification_command`?"],
         ),
         configured("broken TOML", "max_iterations = 5\n\nmax_cost_usd = = 3\n", &["config.toml:3:", "TOML"]),
         configured(
@@ -371,7 +371,7 @@ fn other_commands_refuse_wrong_words_too() {
         (&["report", "--date", "yesterday"], "--date"),
         (&["completions", "tcsh"], "bash"),
         (&["trust", "--yes", "--list"], "--list"),
-        (&["show"], "LOOP"),
+        (&["tell"], "TEXT"),
     ];
     for (words, said) in cases {
         let ended = user.ralph(repo.path(), words).with_code(2);

@@ -38,10 +38,19 @@ impl Served {
 
     /// Reads a resource: the head of the answer and its body, as long as it is not sent in pieces.
     pub fn get(&self, path: &str, token: &str) -> (String, String) {
+        self.call("GET", path, token, "")
+    }
+
+    /// Sends JSON.
+    pub fn call(&self, method: &str, path: &str, token: &str, body: &str) -> (String, String) {
         let mut stream = TcpStream::connect(self.address()).unwrap();
         // Answers to this version have no pieces.
-        let request =
-            format!("GET {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {token}\r\n\r\n", self.address());
+        let request = format!(
+            "{method} {path} HTTP/1.0\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            self.address(),
+            body.len()
+        );
         stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();

@@ -108,6 +108,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("web.allow_hosts", Never, "[web]\nallow_hosts = [\"127.0.0.1:1\"]"),
     ("web.search_url", Never, "[web]\nsearch_url = \"http://127.0.0.1:1/?q={query}\""),
     ("web.search_key_env", Never, "[web]\nsearch_key_env = \"SECRET_TOKEN\""),
+    ("crew.compact_at", Never, "[crew]\ncompact_at = 1000"),
     ("metrics_path", Never, "metrics_path = \"../elsewhere.jsonl\""),
     ("database_url", Never, "database_url = \"postgres://127.0.0.1:1/x\""),
 ];

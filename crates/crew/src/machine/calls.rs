@@ -191,6 +191,7 @@ impl Crew {
                         result: None,
                         unmet: Vec::new(),
                         frame: None,
+                        observed: Vec::new(),
                     });
                     vec![CrewEffect::RunAgent { call: id, delegation: Box::new(delegation), most }]
                 }

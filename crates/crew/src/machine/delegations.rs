@@ -57,6 +57,7 @@ impl Crew {
                 result: None,
                 unmet: Vec::new(),
                 frame: Some(own),
+                observed: Vec::new(),
             });
             frames.push(own);
             effects.push(CrewEffect::Tell(StreamEvent::Delegation { delegation: Box::new(delegation) }));

@@ -62,6 +62,12 @@ impl Crew {
 
     /// Ends the turn. The conversation stays valid, so that it can be continued: every call has a result.
     pub(super) fn end(&mut self, outcome: CrewOutcome) -> Vec<CrewEffect> {
+        let observed: Vec<_> = self.delegations.iter().map(|record| self.evidence_of(record)).collect();
+        for (record, observed) in
+            self.delegations.iter_mut().zip(observed).filter(|(record, _)| record.result.is_none())
+        {
+            record.observed = observed;
+        }
         self.frames.retain(|id, _| *id == FrameId::ROOT);
         if let Some(root) = self.frames.get_mut(&FrameId::ROOT)
             && let FrameState::Calling { calls } = std::mem::replace(&mut root.state, FrameState::Idle)
@@ -102,8 +108,8 @@ impl Crew {
 
     pub(super) fn stop(&mut self, stop: Stop) -> Vec<CrewEffect> {
         match self.phase {
-            Phase::Done(_) | Phase::Listening => vec![],
-            Phase::Working | Phase::Reviewing { .. } => {
+            Phase::Done(_) => vec![],
+            Phase::Working | Phase::Reviewing { .. } | Phase::Listening => {
                 self.end(CrewOutcome::Aborted { cause: CrewAbort::Stopped { by: stop.by } })
             }
         }

@@ -52,6 +52,7 @@ impl Baseline {
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }
+            | Event::HintGiven { .. }
             | Event::LoopFinished { .. } => (Phase::Baseline(self), vec![]),
         }
     }

@@ -67,6 +67,7 @@ impl Closing {
             | Event::ProhibitedRestored { .. }
             | Event::ChecksFinished { .. }
             | Event::AlertRaised { .. }
+            | Event::HintGiven { .. }
             | Event::LoopFinished { .. } => (Phase::Closing(self), vec![]),
         }
     }

@@ -85,6 +85,7 @@ impl Confirming {
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }
+            | Event::HintGiven { .. }
             | Event::LoopFinished { .. } => (Phase::Confirming(self), vec![]),
         }
     }

@@ -56,6 +56,7 @@ impl Done {
             | Event::WorkCommitted { .. }
             | Event::StopRequested { .. }
             | Event::AlertRaised { .. }
+            | Event::HintGiven { .. }
             | Event::Faulted { .. }
             | Event::LoopFinished { .. } => (Phase::Done(self), vec![]),
         }

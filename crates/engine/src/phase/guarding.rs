@@ -51,6 +51,7 @@ impl Guarding {
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }
+            | Event::HintGiven { .. }
             | Event::LoopFinished { .. } => (Phase::Guarding(self), vec![]),
         }
     }

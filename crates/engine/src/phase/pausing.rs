@@ -90,6 +90,7 @@ impl Pausing {
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }
+            | Event::HintGiven { .. }
             | Event::LoopFinished { .. } => (Phase::Pausing(self), vec![]),
         }
     }

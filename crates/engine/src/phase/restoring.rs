@@ -55,6 +55,7 @@ impl Restoring {
             | Event::ChecksFinished { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }
+            | Event::HintGiven { .. }
             | Event::LoopFinished { .. } => (Phase::Restoring(self), vec![]),
         }
     }

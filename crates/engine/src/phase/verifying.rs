@@ -68,6 +68,7 @@ impl Verifying {
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }
+            | Event::HintGiven { .. }
             | Event::LoopFinished { .. } => (Phase::Verifying(self), vec![]),
         }
     }

@@ -105,6 +105,7 @@ impl Working {
             | Event::TreeRestored { .. }
             | Event::WorkCommitted { .. }
             | Event::AlertRaised { .. }
+            | Event::HintGiven { .. }
             | Event::LoopFinished { .. } => (Phase::Working(self), vec![]),
         }
     }

@@ -40,7 +40,7 @@ fn decision(approval: &Approval) -> Option<Decision> {
 impl OpenedCrew {
     /// Asks a person. Where no one can be asked here, the question waits in the store.
     pub(super) async fn ask_person(
-        &self,
+        &mut self,
         question: Question,
         tasks: &mut JoinSet<Answer>,
     ) -> Result<Option<CrewEvent>, Error> {
@@ -62,7 +62,13 @@ impl OpenedCrew {
         if let Some(decision) = decision(&known) {
             return Ok(Some(CrewEvent::Decided { call, decision }));
         }
-        let Some(person) = self.parts.person.clone() else { return Ok(None) };
+        let Some(person) = self.parts.person.clone() else {
+            if known.created_at == at {
+                let kind = if question.is_approval { "approval" } else { "question" };
+                self.notify(kind, &format!("{}: {}", question.agent.to_uppercase(), known.action));
+            }
+            return Ok(None);
+        };
         let (board, now) = (self.parts.board.clone(), self.services.now);
         let (mut changes, mut cuts) = (self.services.store.subscribe(), self.cut.subscribe());
         tasks.spawn(async move {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ralph_agents::{AgentServices, ProcessBase, Prohibited, StopSignal};
 use ralph_checks::{Checker, Observed, Request};
 use ralph_crew::{Base, CallTool, CrewEvent, FrameId, ToolEffect, ToolOutcome, ToolRun, ToolSpec, Unmet};
-use ralph_model::{Expectation, Millis, RunId, ToolEvidence, TreeHash};
+use ralph_model::{Expectation, Millis, RunId, Sandboxing, ToolEvidence, TreeHash};
 use ralph_process::{Network, Sandbox};
 use ralph_tools::{Call, McpServer, Tools};
 use ralph_workspace::repository::CommitId;
@@ -40,6 +40,7 @@ pub(super) struct Place {
     folders: Vec<PathBuf>,
     hold: Mutex<Vec<Arc<OwnedFd>>>,
     extend: ExtendTools,
+    sandboxing: Sandboxing,
     specs: Arc<Vec<ToolSpec>>,
     /// One set of tools for each folder. Servers of tools are connected with the first call in it.
     tools: tokio::sync::Mutex<HashMap<PathBuf, Arc<Tools>>>,
@@ -72,6 +73,7 @@ impl Place {
             folders,
             hold: Mutex::new(lock.descriptors()),
             extend: Arc::clone(&parts.extend_tools),
+            sandboxing: parts.sandbox,
             specs: Arc::default(),
             tools: tokio::sync::Mutex::default(),
             servers: parts.mcp_servers.clone(),
@@ -158,6 +160,9 @@ impl Place {
     }
 
     fn sandbox(&self, folder: &Path, scratch: &Path, network: Network) -> Option<Sandbox> {
+        if self.sandboxing == Sandboxing::Off {
+            return None;
+        }
         let usual = self.services.writable.iter().filter_map(|path| path.canonicalize().ok());
         let writable = [folder.to_owned(), scratch.to_owned()].into_iter().chain(self.folders.clone()).chain(usual);
         let hidden = vec![self.services.home.root().to_owned()];
@@ -184,9 +189,13 @@ impl Place {
         }
     }
 
+    pub(super) fn snapshot(&self, name: &str) -> Result<TreeHash, Error> {
+        Ok(guard(&self.workspace).snapshot(self.id, name)?.tree)
+    }
+
     /// The workspace as it is now.
     pub(super) fn look(&self, frame: FrameId) -> Result<Base, Error> {
-        let tree = guard(&self.workspace).snapshot(self.id, &format!("delegation-{}", frame.0))?.tree;
+        let tree = self.snapshot(&format!("delegation-{}", frame.0))?;
         let commit = self.repository.as_ref().and_then(|repository| repository.head().ok()?.commit);
         Ok(Base { tree: Some(tree), commit: commit.map(|commit| commit.as_str().to_owned()), folder: None })
     }

@@ -13,6 +13,7 @@ use ralph_workspace::Repository;
 use ralph_workspace::repository::Head;
 
 use super::restore::with_committed;
+use super::settings::Runs;
 use super::{Answer, Context};
 use crate::attempts::CostSoFar;
 use crate::error::Error;
@@ -62,10 +63,12 @@ impl Context {
         // Only a figure in the history, here and below; expectations look for themselves.
         let head = self.on_repository(|repository| repository.head().ok()).await?.flatten();
         let settings = self.use_settings(&agent, attempt).await?;
-        base.hold.extend(settings.as_ref().map(Shared::hold));
+        let repository = self.guard_repository(Runs::Agent, attempt).await?;
+        base.hold.extend(settings.iter().chain(&repository.shared).map(Shared::hold));
         let observed = self.watch_agent(&agent, base, &task, attempt, stop).await;
         self.clear_attempt(attempt).await;
         let tree = if observed.is_ok() { Tree::Gone } else { Tree::Unknown };
+        self.restore_repository(repository, tree, attempt).await;
         self.put_settings_back(settings, tree, attempt).await;
         let (budget, prompt) = (task.budget, Some(prompt));
         self.seen(Seen { iteration, attempt, agent: &agent, log: &log, before, head, budget, prompt }, observed?).await

@@ -1,17 +1,49 @@
 //! Keeps an agent from changing how it works: says when its settings are used, and tells what became of them.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use ralph_model::{AgentSpec, Attempt, Sandboxing};
 
 use super::Context;
 use crate::error::Error;
-use crate::settings_snapshot::{Report, Shared, Tree, recover};
+use crate::settings_snapshot::{Report, SettingsSnapshot, Shared, Tree, recover};
 
 /// Paths that are named in a warning.
 const MAX_NAMED: usize = 5;
 
 const LOST_TASK: Error = Error::Vanished("reading the agent's settings");
+
+/// What runs while a repository is guarded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Runs {
+    /// An agent, which may outlive a Ralph that dies.
+    Agent,
+    /// Checks.
+    Checks,
+}
+
+/// What of a repository is put back.
+#[derive(Default)]
+pub(super) struct RepositoryGuard {
+    pub(super) shared: Option<Shared>,
+    own: SettingsSnapshot,
+    /// The folders that it belongs to, as the kernel knows them: another one in their place is left alone.
+    folders: Vec<(PathBuf, Option<(u64, u64)>)>,
+}
+
+impl RepositoryGuard {
+    fn is_there(&self) -> bool {
+        self.folders.iter().all(|(path, known)| known.is_some() && identity(path) == *known)
+    }
+}
+
+fn identity(folder: &Path) -> Option<(u64, u64)> {
+    let about = fs::symlink_metadata(folder).ok().filter(fs::Metadata::is_dir)?;
+    Some((about.dev(), about.ino()))
+}
 
 impl Context {
     /// What says how the agent works is kept from here on. Not for one that keeps the user's settings: it may change them, too.
@@ -46,6 +78,56 @@ impl Context {
             ));
         }
         Ok(Some(shared))
+    }
+
+    /// What makes the user's own git run programs is kept from here on: a process that runs in the workspace can write it, and the
+    /// user's next git call would carry it out, outside of any sandbox.
+    pub(super) async fn guard_repository(&self, runs: Runs, attempt: Attempt) -> Result<RepositoryGuard, Error> {
+        let Some(repository) = self.repository.clone() else { return Ok(RepositoryGuard::default()) };
+        let (steering, links) = (repository.steering(), repository.links());
+        let (home, folder) = (self.services.home.clone(), self.folder.settings(attempt).join("git"));
+        // Worktrees share most of it: whoever works in another one must not take a change for the original.
+        let is_shared = runs == Runs::Agent || !links.is_empty();
+        let taken = tokio::task::spawn_blocking(move || {
+            let kept = home.kept_settings_of(&steering);
+            let shared = is_shared.then(|| Shared::enter(&kept, &steering, &folder.join("before"))).transpose()?;
+            let own: Vec<PathBuf> = if is_shared { links } else { steering };
+            let folders = repository.folders().into_iter().map(|folder| (folder.clone(), identity(&folder))).collect();
+            Ok::<_, Error>(RepositoryGuard {
+                folders,
+                shared: shared.map(|(shared, _)| shared),
+                own: SettingsSnapshot::take(&own),
+            })
+        });
+        taken.await.map_err(|_| LOST_TASK)?
+    }
+
+    /// Makes it what it was, and says so.
+    pub(super) async fn restore_repository(&self, guard: RepositoryGuard, tree: Tree, attempt: Attempt) {
+        let aside = self.folder.settings(attempt).join("git");
+        let place = aside.display().to_string();
+        let restored = tokio::task::spawn_blocking(move || {
+            // An agent that deleted or replaced the whole repository has left nothing that git could read there.
+            if !guard.is_there() {
+                return guard.shared.map_or(Ok(()), Shared::forget).map(|()| Report::default());
+            }
+            let mut report = guard.own.put_back(&aside);
+            if let Some(shared) = guard.shared {
+                let more = shared.leave(tree, &aside)?;
+                report.changed.extend(more.changed);
+                report.lost.extend(more.lost);
+                report.unsaved += more.unsaved;
+            }
+            Ok::<_, Error>(report)
+        });
+        match restored.await.map_err(|_| LOST_TASK).flatten() {
+            Ok(report) => self.warn_of_settings(
+                "configuration or hooks of the repository, which your own git would use, changed and were restored",
+                &report,
+                &place,
+            ),
+            Err(error) => self.services.warn(format!("the repository's settings were not restored: {}", error.chain())),
+        }
     }
 
     pub(super) async fn put_settings_back(&self, settings: Option<Shared>, tree: Tree, attempt: Attempt) {

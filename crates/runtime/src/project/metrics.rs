@@ -1,27 +1,66 @@
-//! One line per finished loop.
+//! One line per finished loop or crew.
 
 use std::path::{Path, PathBuf};
 
+use ralph_crew::{Crew, CrewResult, CrewStatus};
+use ralph_model::RunKind;
 use ralph_report::{Record, Status};
 use ralph_view::{RunResult, RunStatus, RunView, tests_fixed};
 use ralph_workspace::OwnFolder;
 
 use super::in_its_place;
 use crate::perform::Context;
+use crate::services::Services;
 
-pub(super) fn append(context: &Context, view: &RunView, result: &RunResult) -> Result<(), String> {
-    let path = context.services.metrics.clone().unwrap_or_else(|| default_path(&context.root));
-    if path.starts_with(&context.root) {
+pub(super) fn append_loop(context: &Context, view: &RunView, result: &RunResult) -> Result<(), String> {
+    append(&context.services, &context.root, &record(view, result))
+}
+
+pub(super) fn append_crew(services: &Services, crew: &Crew, result: &CrewResult) -> Result<(), String> {
+    let (started, ended) = crew.times();
+    let record = Record {
+        kind: RunKind::Crew,
+        loop_id: result.run_id,
+        skill: None,
+        task_type: None,
+        start_time: started,
+        end_time: ended,
+        status: match result.status {
+            CrewStatus::Answered => Status::Completed,
+            CrewStatus::Aborted => Status::Aborted,
+            CrewStatus::Error => Status::Error,
+        },
+        abort_reason: result.reason.map(str::to_owned),
+        iterations: result.rounds,
+        cost: result.cost,
+        duration: ended.since(started),
+        files_modified: 0,
+        tests_fixed: 0,
+        completion_promise_detected: false,
+        verification_passed: false,
+        false_claims: 0,
+        tampered: 0,
+        flakes: 0,
+        agent: crew.config().root.clone(),
+        model: joined(crew.config().models.iter().map(String::as_str)),
+        input_tokens: 0,
+        output_tokens: 0,
+    };
+    append(services, Path::new(&crew.config().workspace), &record)
+}
+
+fn append(services: &Services, root: &Path, record: &Record) -> Result<(), String> {
+    let path = services.metrics.clone().unwrap_or_else(|| default_path(root));
+    if path.starts_with(root) {
         // Making its folders would make a workspace that looks like the lost one.
-        in_its_place(&context.root)?;
+        in_its_place(root)?;
     }
-    let record = record(view, result);
     let own = OwnFolder::of_file(&path).map_err(|error| error.to_string())?;
     match (own, path.file_name()) {
         (Some(own), Some(name)) => {
-            ralph_report::append(&own.path().join(name), &record).map_err(|error| own.readable(&error.to_string()))
+            ralph_report::append(&own.path().join(name), record).map_err(|error| own.readable(&error.to_string()))
         }
-        (_, _) => ralph_report::append(&path, &record).map_err(|error| error.to_string()),
+        (_, _) => ralph_report::append(&path, record).map_err(|error| error.to_string()),
     }
 }
 
@@ -52,6 +91,7 @@ fn record(view: &RunView, result: &RunResult) -> Record {
     let files: std::collections::BTreeSet<&str> =
         view.runs().flat_map(|run| run.changed.iter().map(|change| change.path.as_str())).collect();
     Record {
+        kind: RunKind::Loop,
         loop_id: result.loop_id,
         skill: view.config.skill.as_ref().map(|skill| skill.name.clone()),
         task_type: view.config.task_type.clone(),
@@ -60,7 +100,7 @@ fn record(view: &RunView, result: &RunResult) -> Record {
         status: match view.state.status {
             RunStatus::Completed => Status::Completed,
             RunStatus::Aborted => Status::Aborted,
-            RunStatus::Error | RunStatus::Running | RunStatus::Interrupted => Status::Error,
+            RunStatus::Error | RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting => Status::Error,
         },
         abort_reason: result.reason.map(|reason| reason.name().to_owned()),
         iterations: result.iterations,

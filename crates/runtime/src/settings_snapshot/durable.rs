@@ -102,6 +102,18 @@ impl Shared {
     }
 }
 
+impl Shared {
+    /// What they belong to is gone: there is nothing to put back.
+    pub(crate) fn forget(self) -> Result<(), Error> {
+        let Self { folder, own, hold } = self;
+        let _gate = gate(&folder)?;
+        drop(hold);
+        let copy = folder.join(COPY);
+        fs::remove_file(&own).map_err(Error::file(&own))?;
+        if copy.exists() { stored::remove(&copy).map_err(Error::file(&copy)) } else { Ok(()) }
+    }
+}
+
 /// Puts everything back that is left behind in any of the folders in `all`.
 pub(crate) fn recover(all: &Path, aside: &Path) -> Result<Report, Error> {
     let mut found = Report::default();

@@ -24,7 +24,7 @@ pub(crate) async fn call(call: Call) -> Answer {
     let request: StoreRequest = call.body()?;
     let lease = task_lease(request.task_id, request.epoch)?;
     let writes = match &request.call {
-        StoreCall::RequestStop { run, .. } => Some(*run),
+        StoreCall::RequestStop { run, .. } | StoreCall::Tell { run, .. } => Some(*run),
         other => other.written(),
     };
     if let Some(run) = writes {

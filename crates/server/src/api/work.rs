@@ -119,7 +119,9 @@ async fn add_token(app: &App, token: &Token, secret: &Secret, lease: TaskLease) 
         match delays.next() {
             Some(delay) => tokio::time::sleep(*delay).await,
             None => {
-                let _ = app.board().release_task(lease, app.now()).await;
+                if let Err(error) = app.board().release_task(lease, app.now()).await {
+                    app.log(&format!("task {} waits until its lease expires: {error}", lease.task));
+                }
                 return Err(error.into());
             }
         }

@@ -55,13 +55,28 @@ pub async fn a_schedule_creates_tasks(server: Running) {
     assert_eq!(made.status, 201, "{made:?}");
     assert_eq!(made.json()["upcoming"].as_array().unwrap().len(), 5);
     let place = made.header("location").to_owned();
+    let tasks = async || server.ask("GET", "/api/tasks", None).await.json()["tasks"].as_array().unwrap().clone();
     let begun = Instant::now();
-    while server.ask("GET", "/api/tasks", None).await.json()["tasks"].as_array().unwrap().len() < 2 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no task was created");
-        tokio::time::sleep(Duration::from_millis(200)).await;
+    let wait = async || {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the schedule does nothing");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    while tasks().await.is_empty() {
+        wait().await;
     }
     let schedule = server.ask("GET", &place, None).await.json();
     assert!(schedule["lastTaskId"].is_string() && schedule["lastAt"].is_string(), "{schedule}");
+    // Its time comes again, and as long as no worker took the task there is no other.
+    while server.ask("GET", &place, None).await.json()["nextAt"] == schedule["nextAt"] {
+        wait().await;
+    }
+    let first = tasks().await;
+    assert_eq!(first.len(), 1, "{first:?}");
+    let cancel = format!("/api/tasks/{}/cancel", first[0]["id"].as_str().unwrap());
+    assert_eq!(server.ask("POST", &cancel, Some(&json!({}))).await.status, 200);
+    while tasks().await.len() < 2 {
+        wait().await;
+    }
     let mut off = request.clone();
     off["enabled"] = json!(false);
     let replaced = server.ask("PUT", &place, Some(&off)).await;

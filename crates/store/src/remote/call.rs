@@ -45,6 +45,8 @@ pub enum Call {
     RequestStop { run: RunId, mode: StopMode, at: Timestamp },
     StopRequested { run: RunId },
     ClearStop { lease: Lease },
+    Tell { run: RunId, text: String, at: Timestamp },
+    HintsAfter { run: RunId, number: u32 },
 }
 
 impl Call {
@@ -79,7 +81,9 @@ impl Call {
             | Self::DayTotals { .. }
             | Self::PoolTotals { .. }
             | Self::RequestStop { .. }
-            | Self::StopRequested { .. } => None,
+            | Self::StopRequested { .. }
+            | Self::Tell { .. }
+            | Self::HintsAfter { .. } => None,
         }
     }
 }
@@ -189,6 +193,8 @@ async fn carry_out(store: &dyn Store, call: Call) -> Result<Value> {
         Call::RequestStop { run, mode, at } => json(store.request_stop(run, mode, at).await?),
         Call::StopRequested { run } => json(store.stop_requested(run).await?),
         Call::ClearStop { lease } => json(store.clear_stop(lease).await?),
+        Call::Tell { run, text, at } => json(store.tell(run, &text, at).await?),
+        Call::HintsAfter { run, number } => json(store.hints_after(run, number).await?),
     }
 }
 

@@ -23,7 +23,7 @@ use crate::changes::{Change, Changes};
 use crate::error::{Error, Result};
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
 use crate::run::{
-    Append, Epoch, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode,
+    Append, Epoch, Filter, Hint, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode,
 };
 use crate::store::{ChainReport, Quarantine, Store, Trusted};
 
@@ -298,6 +298,18 @@ impl Store for RemoteStore {
 
     async fn clear_stop(&self, lease: Lease) -> Result<()> {
         self.call(Call::ClearStop { lease }).await
+    }
+
+    async fn tell(&self, run: RunId, text: &str, at: Timestamp) -> Result<()> {
+        self.call(Call::Tell { run, text: text.to_owned(), at }).await
+    }
+
+    async fn hints_after(&self, run: RunId, number: u32) -> Result<Vec<Hint>> {
+        self.call(Call::HintsAfter { run, number }).await
+    }
+
+    async fn remove_run(&self, _run: RunId) -> Result<()> {
+        Err(self.local())
     }
 
     async fn trust(&self, _hash: &str, _path: &str, _at: Timestamp) -> Result<()> {

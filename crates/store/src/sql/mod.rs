@@ -5,6 +5,7 @@ mod artifacts;
 mod attempts;
 mod board;
 mod budget;
+mod hints;
 mod journal;
 pub(crate) mod postgres;
 mod runs;
@@ -28,7 +29,7 @@ use crate::chain::{Broken, Head, NewEvent, Recorded, Seq};
 use crate::changes::Changes;
 use crate::error::{Error, Result};
 use crate::money::{DayTotals, OpenReservation, Reservation, Reserve};
-use crate::run::{Append, Filter, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode};
+use crate::run::{Append, Filter, Hint, Lease, LeaseHolder, Lookup, NewRun, RunEntry, RunStatus, Settlement, StopMode};
 use crate::store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};
 use session::{Backend, Durability, Session};
 
@@ -264,6 +265,22 @@ impl Store for SqlStore {
         let mut session = self.write("clear a stop request").await?;
         runs::fence(&mut session, lease).await?;
         stops::clear(&mut session, lease.run).await?;
+        session.commit(()).await
+    }
+
+    async fn tell(&self, run: RunId, text: &str, at: Timestamp) -> Result<()> {
+        let mut session = self.write("tell a run something").await?;
+        hints::insert(&mut session, run, text, at).await?;
+        session.commit(()).await
+    }
+
+    async fn hints_after(&self, run: RunId, number: u32) -> Result<Vec<Hint>> {
+        hints::after(&mut self.read("read what a run was told").await?, run, number).await
+    }
+
+    async fn remove_run(&self, run: RunId) -> Result<()> {
+        let mut session = self.write("remove a run").await?;
+        runs::remove(&mut session, run).await?;
         session.commit(()).await
     }
 

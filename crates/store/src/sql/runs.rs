@@ -178,12 +178,19 @@ pub(super) async fn get(session: &mut Session<'_>, run: RunId) -> Result<RunEntr
 pub(super) async fn find(session: &mut Session<'_>, text: &str) -> Result<Lookup> {
     // Only digits of an id reach the pattern, so that nothing in it has a meaning of its own.
     let digits: String = text.trim().chars().filter(|c| *c != '-').collect::<String>().to_ascii_lowercase();
-    if digits.len() < 4 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(Lookup::None);
     }
-    let sql = format!("{COLUMNS} WHERE REPLACE(id, '-', '') LIKE $1 OR REPLACE(id, '-', '') LIKE $2{NEWEST_FIRST}");
-    let mut entries = entries(session, sql, values![format!("{digits}%"), format!("%{digits}")]).await?;
+    let id = "REPLACE(id, '-', '')";
+    let sql = format!("{COLUMNS} WHERE {id} LIKE $1 OR {id} LIKE $2 OR {id} LIKE $3{NEWEST_FIRST}");
+    // The short id is the last eight of 32 digits.
+    let short = format!("{}{digits}%", "_".repeat(24));
+    let mut entries = entries(session, sql, values![format!("{digits}%"), format!("%{digits}"), short]).await?;
     entries.retain(|entry| entry.id.answers_to(&digits));
+    // Listings show short ids, so the start of one is what people type.
+    if entries.iter().any(|entry| entry.id.short().starts_with(&digits)) {
+        entries.retain(|entry| entry.id.short().starts_with(&digits));
+    }
     Ok(match entries.pop() {
         None => Lookup::None,
         Some(only) if entries.is_empty() => Lookup::One(Box::new(only)),
@@ -192,6 +199,27 @@ pub(super) async fn find(session: &mut Session<'_>, text: &str) -> Result<Lookup
             Lookup::Several(entries)
         }
     })
+}
+
+/// Everything of a run, in every table that names it.
+pub(super) async fn remove(session: &mut Session<'_>, run: RunId) -> Result<()> {
+    noted_head(session, run).await?;
+    let rows = [
+        "DELETE FROM events WHERE loop = $1",
+        "DELETE FROM budget WHERE loop = $1",
+        "DELETE FROM stops WHERE loop = $1",
+        "DELETE FROM hints WHERE loop = $1",
+        "DELETE FROM quarantined WHERE loop = $1",
+        "DELETE FROM attempts WHERE loop = $1",
+        "DELETE FROM artifacts WHERE loop = $1",
+        "DELETE FROM artifact_parts WHERE loop = $1",
+        "UPDATE loops SET parent = NULL WHERE parent = $1",
+        "DELETE FROM loops WHERE id = $1",
+    ];
+    for statement in rows {
+        session.execute(statement, values![run]).await?;
+    }
+    Ok(())
 }
 
 /// `sql` is made of this module's own text; what others typed is in `values`.

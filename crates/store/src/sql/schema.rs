@@ -202,6 +202,20 @@ pub(crate) const STEPS: &[Step] = &[
         rows: &[],
     },
     Step { version: 10, statements: &["ALTER TABLE loops ADD COLUMN grade TEXT"], rows: &[] },
+    Step {
+        version: 11,
+        statements: &[
+            // What users tell a run. The journal says up to which number the run was told.
+            "CREATE TABLE hints (
+                loop TEXT NOT NULL REFERENCES loops (id),
+                number BIGINT NOT NULL,
+                at BIGINT NOT NULL,
+                text TEXT NOT NULL,
+                PRIMARY KEY (loop, number)
+            )",
+        ],
+        rows: &[],
+    },
 ];
 
 /// The newest schema.

@@ -35,6 +35,32 @@ pub struct Repository {
     excludes: Option<PathBuf>,
 }
 
+/// Names in a git directory that say how git works there.
+const STEERING: [&str; 5] = ["config", "config.worktree", "hooks", "info/attributes", "info/exclude"];
+
+/// How many submodules are looked at, and how deep their names may be nested.
+const MAX_MODULES: usize = 200;
+const MAX_MODULE_DEPTH: usize = 6;
+
+/// The git directories of submodules. Their names may hold slashes, and a submodule may have submodules.
+fn modules_in(modules: &Path) -> Vec<PathBuf> {
+    let (mut found, mut waiting) = (Vec::new(), vec![(modules.to_owned(), 0)]);
+    while let Some((folder, depth)) = waiting.pop() {
+        let is_module = folder.join("HEAD").is_file();
+        let inner = if is_module { folder.join("modules") } else { folder.clone() };
+        if is_module {
+            found.push(folder);
+        }
+        if depth >= MAX_MODULE_DEPTH || found.len() >= MAX_MODULES {
+            continue;
+        }
+        let entries = std::fs::read_dir(&inner).into_iter().flatten().flatten();
+        let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        waiting.extend(folders.take(MAX_MODULES).map(|entry| (entry.path(), depth + 1)));
+    }
+    found
+}
+
 /// What a repository is needed for, for the message when there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
@@ -82,6 +108,32 @@ impl Repository {
         let mut folders = vec![self.places.git_dir.clone(), self.places.common.clone()];
         folders.dedup();
         folders
+    }
+
+    /// What of the repository says how git works in it, and can make the user's git run a program: configuration, hooks, attributes
+    /// and excludes, those of submodules included. The same for all worktrees of a repository.
+    #[must_use]
+    pub fn steering(&self) -> Vec<PathBuf> {
+        let common = &self.places.common;
+        let steering = |folder: &Path| STEERING.map(|name| folder.join(name));
+        let mut paths = steering(common).to_vec();
+        let modules = common.join("modules");
+        match modules_in(&modules) {
+            // None yet: whatever comes is new.
+            known if known.is_empty() && !modules.exists() => paths.push(modules),
+            known => paths.extend(known.iter().flat_map(|module| steering(module))),
+        }
+        paths
+    }
+
+    /// What says where the git directory is, and how git works in this worktree alone. Nothing for the main working tree.
+    #[must_use]
+    pub fn links(&self) -> Vec<PathBuf> {
+        if self.places.git_dir == self.places.common {
+            return Vec::new();
+        }
+        let own = ["config.worktree", "commondir", "gitdir"].map(|name| self.places.git_dir.join(name));
+        own.into_iter().chain([self.places.top.join(".git")]).collect()
     }
 
     fn objects(&self) -> PathBuf {

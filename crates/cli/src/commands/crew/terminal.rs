@@ -62,7 +62,7 @@ impl Terminal {
             };
         };
         let person: AskPerson = Arc::new(|question| Box::pin(ask(question)));
-        CrewEdges { tell: Arc::new(tell), person: is_interactive().then_some(person) }
+        CrewEdges { tell: Arc::new(tell), person: is_interactive().then_some(person), loops: true }
     }
 
     /// Reads requests until the input ends. Ctrl-C ends the turn, not the conversation.
@@ -97,7 +97,10 @@ impl Terminal {
             result.details.iter().for_each(|details| eprint_all(&format!("{details}\n")));
             set(&self.shown, true);
         }
-        Ok(opened.close().await?)
+        let result = opened.close().await?;
+        // One who asked nothing has no answer to miss.
+        let exit_code = if history.is_empty() { ralph_model::exit_code::COMPLETED } else { result.exit_code };
+        Ok(CrewResult { exit_code, ..result })
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use ralph_engine::Event;
 use ralph_model::LoopId;
 use ralph_store::{Change, Changes, Error, RunEntry, Seq, StoreHandle};
-use ralph_view::{RunFold, RunView};
+use ralph_view::{RunFold, RunView, Update, What};
 
 use crate::journal::read_to_end;
 
@@ -12,7 +12,7 @@ use crate::journal::read_to_end;
 const BATCH: u32 = 100;
 
 /// A loop, kept up to date.
-pub(super) struct FollowedLoop<'a> {
+pub(crate) struct FollowedLoop<'a> {
     store: &'a StoreHandle,
     loop_id: LoopId,
     changes: Changes,
@@ -24,7 +24,7 @@ pub(super) struct FollowedLoop<'a> {
 }
 
 impl<'a> FollowedLoop<'a> {
-    pub(super) async fn open(store: &'a StoreHandle, loop_id: LoopId) -> anyhow::Result<Self> {
+    pub(crate) async fn open(store: &'a StoreHandle, loop_id: LoopId) -> anyhow::Result<Self> {
         // First, so that nothing is written between the look and the notifications.
         let changes = store.subscribe();
         let entry = store.run(loop_id).await?;
@@ -33,18 +33,24 @@ impl<'a> FollowedLoop<'a> {
         Ok(Self { store, loop_id, changes, entry, fold, seq: head.seq, is_stale: true })
     }
 
-    pub(super) const fn entry(&self) -> &RunEntry {
+    pub(crate) const fn entry(&self) -> &RunEntry {
         &self.entry
     }
 
-    pub(super) fn view(&self) -> RunView {
+    pub(crate) fn view(&self) -> RunView {
         self.fold.view()
     }
 
-    /// Reads what was written since the last call, if anything was.
-    pub(super) async fn catch_up(&mut self) -> anyhow::Result<()> {
+    /// The last event that was read.
+    pub(crate) const fn seq(&self) -> u64 {
+        self.seq.0
+    }
+
+    /// Reads what was written since the last call, if anything was, and says what changed.
+    pub(crate) async fn catch_up(&mut self) -> anyhow::Result<Vec<Update>> {
+        let mut updates = Vec::new();
         if !std::mem::take(&mut self.is_stale) {
-            return Ok(());
+            return Ok(updates);
         }
         self.entry = self.store.run(self.loop_id).await?;
         while self.seq != self.entry.head.seq {
@@ -54,8 +60,11 @@ impl<'a> FollowedLoop<'a> {
                     for recorded in events {
                         let event = Event::decode(recorded.version, &recorded.payload)
                             .with_context(|| format!("event {} cannot be read", recorded.seq))?;
-                        self.fold.apply(recorded.at, event);
+                        let deltas = self.fold.apply(recorded.at, event);
                         self.seq = recorded.seq;
+                        let (seq, at, state) = (recorded.seq.0, recorded.at, Box::new(self.fold.state()));
+                        let what = What::Recorded { seq, at, state, deltas };
+                        updates.push(Update { run: Some(self.loop_id), candidate: None, what });
                     }
                 }
                 // Events were set aside: another history begins.
@@ -67,17 +76,17 @@ impl<'a> FollowedLoop<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
+        Ok(updates)
     }
 
     /// Reads what was written up to now, announced or not.
-    pub(super) async fn refresh(&mut self) -> anyhow::Result<()> {
+    pub(crate) async fn refresh(&mut self) -> anyhow::Result<Vec<Update>> {
         self.is_stale = true;
         self.catch_up().await
     }
 
     /// Returns when there may be something to read. Loses nothing when it is dropped.
-    pub(super) async fn changed(&mut self) {
+    pub(crate) async fn changed(&mut self) {
         while !self.is_stale {
             self.is_stale = match self.changes.next().await {
                 Some(Change::Events { run, .. }) => run == self.loop_id,

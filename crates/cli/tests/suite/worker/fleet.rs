@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(240);
 pub struct Fleet {
     pub user: User,
     pub server: Served,
-    token: String,
+    pub token: String,
 }
 
 impl Fleet {
@@ -37,8 +37,16 @@ impl Fleet {
     #[track_caller]
     pub fn of_loop(&self, id: &str, what: &str) -> String {
         let (head, body) = self.server.get(&format!("/api/loops/{id}/{what}"), &self.token);
-        assert!(head.contains(" 200 "), "{what}: {head} {body}");
+        assert!(head.contains(" 200 ") || head.contains(" 201 "), "{what}: {head} {body}");
         body
+    }
+
+    /// Asks the server.
+    #[track_caller]
+    pub fn ask(&self, method: &str, path: &str, body: &str) -> Value {
+        let (head, body) = self.server.call(method, path, &self.token, body);
+        assert!(head.contains(" 200 ") || head.contains(" 201 "), "{path}: {head} {body}");
+        serde_json::from_str(&body).unwrap()
     }
 
     /// Queues a task and gives its id.
@@ -53,13 +61,19 @@ impl Fleet {
         task(&self.user, &self.server, &["show", id, "--json"]).ok().json()
     }
 
-    /// Waits until so many of these tasks have ended.
+    /// Waits until so many tasks have ended; fails where none ends for a long time.
     #[track_caller]
-    pub fn wait_for_ends(&self, ids: &[String], count: usize) {
-        let begun = Instant::now();
-        let has_ended = |id: &&String| self.task(id)["finishedAt"].is_string();
-        while ids.iter().filter(has_ended).count() < count {
-            assert!(begun.elapsed() < TIMEOUT, "{:#?}", ids.iter().map(|id| self.task(id)).collect::<Vec<_>>());
+    pub fn wait_for_ends(&self, count: u64) {
+        let (mut known, mut since) = (0, Instant::now());
+        while known < count {
+            let counts = self.ask("GET", "/api/stats", "")["tasks"].clone();
+            let has_ended = |one: &&Value| ["completed", "failed", "cancelled"].iter().any(|end| one["status"] == *end);
+            let ended =
+                counts.as_array().unwrap().iter().filter(has_ended).filter_map(|one| one["tasks"].as_u64()).sum();
+            if ended > known {
+                (known, since) = (ended, Instant::now());
+            }
+            assert!(since.elapsed() < TIMEOUT, "{counts:#}");
             std::thread::sleep(Duration::from_millis(200));
         }
     }

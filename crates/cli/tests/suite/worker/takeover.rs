@@ -34,7 +34,7 @@ fn another_machine_continues_from_the_branch_of_a_worker_that_was_killed() {
     kill(worker);
     let run = fleet.task(&id)["runId"].clone();
     let other = second.start(&fleet, &agent, &["--name", "second"]);
-    fleet.wait_for_ends(std::slice::from_ref(&id), 1);
+    fleet.wait_for_ends(1);
     signal(&other, Signal::TERM);
     let ended = Ended::of(other).ok();
     let task = fleet.task(&id);
@@ -75,7 +75,7 @@ fn a_task_is_taken_over_at_once_and_late_writes_of_the_worker_before_change_noth
     let held = "UPDATE loops SET host = 'elsewhere', boot = 'x', lease_until = lease_until + 3600000";
     assert_eq!(tamper(&fleet.user, held), 1);
     let other = second.start(&fleet, &agent, &["--name", "second"]);
-    fleet.wait_for_ends(std::slice::from_ref(&id), 1);
+    fleet.wait_for_ends(1);
     signal(&other, Signal::TERM);
     let ended = Ended::of(other).ok();
     let everything = || {

@@ -1,6 +1,6 @@
 //! Tasks by the clock: which are due is decided elsewhere, here each of them is created once.
 
-use ralph_model::{Task, TaskId, Timestamp};
+use ralph_model::{Task, TaskId, TaskStatus, Timestamp};
 use serde_json::json;
 
 use super::tasks;
@@ -57,6 +57,15 @@ pub(super) async fn fire(
     task: TaskId,
     at: Timestamp,
 ) -> Result<Option<Task>> {
+    // As long as no worker takes its tasks, a schedule adds no more of them.
+    let last = "SELECT tasks.status AS status FROM schedules JOIN tasks ON tasks.id = schedules.last_task WHERE schedules.id = $1";
+    if let Some(row) = session.row(last, values![id]).await?
+        && row.parsed("status", |name: &String| TaskStatus::parse(name))? == TaskStatus::Unassigned
+    {
+        let skip = "UPDATE schedules SET next_at = $3 WHERE id = $1 AND next_at = $2 AND enabled";
+        session.execute(skip, values![id, due, next]).await?;
+        return Ok(None);
+    }
     // Another server that moved the schedule on leaves nothing here to update.
     let update = "UPDATE schedules SET next_at = $3, last_at = $4, last_task = $5 WHERE id = $1 AND next_at = $2 AND enabled \
          RETURNING id, name, cron, time_zone, task, enabled, next_at, last_at, last_task, created_at";

@@ -15,6 +15,7 @@ for_every_store!(
     finishing_leaves_nothing_behind,
     requests_to_stop_are_seen_by_others_and_gone_when_cleared,
     now_stays_now,
+    hints_are_numbered_and_stay,
 );
 
 async fn a_stale_lease_writes_nothing(database: &Database) {
@@ -115,4 +116,19 @@ async fn now_stays_now(database: &Database) {
         store.request_stop(id(1), mode, Timestamp(5)).await.unwrap();
     }
     assert_eq!(store.stop_requested(id(1)).await.unwrap(), Some(StopMode::Now));
+}
+
+async fn hints_are_numbered_and_stay(database: &Database) {
+    let (store, other) = (database.open().await, database.open().await);
+    started(&store, id(1), 1).await;
+    started(&store, id(2), 1).await;
+    other.tell(id(1), "first", Timestamp(5)).await.unwrap();
+    other.tell(id(2), "of another", Timestamp(6)).await.unwrap();
+    other.tell(id(1), "second", Timestamp(7)).await.unwrap();
+    let hints = store.hints_after(id(1), 0).await.unwrap();
+    let told: Vec<(u32, i64, &str)> = hints.iter().map(|hint| (hint.number, hint.at.0, hint.text.as_str())).collect();
+    assert_eq!(told, [(1, 5, "first"), (2, 7, "second")]);
+    assert_eq!(store.hints_after(id(1), 1).await.unwrap().len(), 1);
+    assert!(store.hints_after(id(1), 2).await.unwrap().is_empty());
+    assert!(store.tell(id(3), "to no one", Timestamp(8)).await.is_err());
 }

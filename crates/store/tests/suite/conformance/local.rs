@@ -7,7 +7,11 @@ use super::for_every_database;
 use crate::database::Database;
 use crate::{id, new_run, numbered};
 
-for_every_database!(a_value_that_no_ralph_writes_is_named, approvals_are_for_one_content_at_one_path);
+for_every_database!(
+    a_value_that_no_ralph_writes_is_named,
+    approvals_are_for_one_content_at_one_path,
+    a_removed_run_leaves_nothing_and_others_stay,
+);
 
 async fn a_value_that_no_ralph_writes_is_named(database: &Database) {
     let store = database.open().await;
@@ -52,4 +56,19 @@ async fn approvals_are_for_one_content_at_one_path(database: &Database) {
     assert_eq!(store.revoke("a").await.unwrap(), 2);
     assert_eq!(store.revoke("a").await.unwrap(), 0);
     assert!(!store.is_trusted("a", "/work/ralph.toml").await.unwrap());
+}
+
+async fn a_removed_run_leaves_nothing_and_others_stay(database: &Database) {
+    let store = database.open().await;
+    for number in [1, 2] {
+        store.create_run(new_run(id(number)), numbered(1)).await.unwrap();
+        store.tell(id(number), "something", Timestamp(1)).await.unwrap();
+    }
+    store.remove_run(id(1)).await.unwrap();
+    assert!(matches!(store.run(id(1)).await, Err(Error::UnknownRun { .. })));
+    assert!(matches!(store.remove_run(id(1)).await, Err(Error::UnknownRun { .. })));
+    assert_eq!(store.runs(&Filter::default()).await.unwrap().len(), 1);
+    assert_eq!(store.journal(id(2)).await.unwrap().len(), 1);
+    store.create_run(new_run(id(1)), numbered(1)).await.unwrap();
+    assert!(store.hints_after(id(1), 0).await.unwrap().is_empty());
 }

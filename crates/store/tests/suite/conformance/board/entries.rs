@@ -222,6 +222,12 @@ async fn a_schedule_fires_once_for_each_time(database: &Database) {
     assert_eq!(one.fire_schedule("0190", due, next, task_id(3), at).await.unwrap(), None);
     assert_eq!(one.fire_schedule("none", due, next, task_id(3), at).await.unwrap(), None);
     one.put_schedule(&nightly()).await.unwrap();
+    // While its task waits for a worker, a schedule adds no other.
+    assert_eq!(one.fire_schedule("0190", due, next, task_id(3), at).await.unwrap(), None);
+    let schedule = one.schedules().await.unwrap().remove(0);
+    assert_eq!((schedule.next_at, schedule.last_task_id), (next, Some(created[0].id)));
+    one.cancel_task(created[0].id, at).await.unwrap();
+    one.put_schedule(&nightly()).await.unwrap();
     let last = one.fire_schedule("0190", due, None, task_id(3), at).await.unwrap().unwrap();
     assert_eq!((last.id, one.schedules().await.unwrap()[0].next_at), (task_id(3), None));
 }

@@ -1,0 +1,79 @@
+//! `ralph config`: every setting that a run here would get, and where it comes from.
+
+use anyhow::Result;
+use ralph_config::trust::Question;
+use ralph_config::{Effective, RepositoryFile, effective, read_user_document};
+use ralph_host::{Host, workspace};
+use serde_json::{Value, json};
+
+use super::list::columns;
+use crate::args::ConfigArgs;
+use crate::screen::Screen;
+
+/// Shows the settings.
+///
+/// # Errors
+/// When a configuration file cannot be read or understood.
+pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>) -> Result<u8> {
+    let workspace = workspace(args.directory.as_deref(), &around.current)?;
+    let user = read_user_document(&around.dirs.config_file())?;
+    let file = RepositoryFile::read(&workspace)?;
+    let is_approved = match file.as_ref().and_then(|file| Question::about_file(file, &workspace)) {
+        Some(question) => match ralph_host::database::open_existing(&around.dirs).await? {
+            Some(store) => question.is_approved(&store).await?,
+            None => false,
+        },
+        // Nothing in it needs approval.
+        None => true,
+    };
+    let repository = file.as_ref().map(|file| (file.document(), is_approved));
+    let all = effective(user.as_ref(), repository);
+    let waiting: Vec<&str> = match &file {
+        Some(file) if !is_approved => file.needing_approval().map(|present| present.name.as_str()).collect(),
+        Some(_) | None => Vec::new(),
+    };
+    let redactor = around.redactor();
+    if args.json {
+        let keys: Vec<Value> = all.iter().map(as_json).collect();
+        let text = json!({
+            "workspace": workspace.display().to_string(),
+            "userFile": around.dirs.config_file().display().to_string(),
+            "keys": keys,
+            "waitingForApproval": waiting,
+        });
+        let text: Value = serde_json::from_str(&redactor.text(&text.to_string())).unwrap_or(text);
+        screen.json(&text)?;
+        return Ok(0);
+    }
+    let is_shown = |one: &&Effective| args.all || !one.value.is_null();
+    let mut rows = vec![["KEY", "VALUE", "FROM", "FLAG"].map(str::to_owned)];
+    rows.extend(all.iter().filter(is_shown).map(row));
+    screen.result(&redactor.text(&columns(&rows)))?;
+    if !waiting.is_empty() {
+        screen.say(&format!(
+            "ralph.toml is not approved, so these have no effect: {}\n  to look at it and approve it: ralph trust",
+            waiting.join(", ")
+        ))?;
+    }
+    if !args.all {
+        screen.say("`ralph config --all` lists keys without a value, too")?;
+    }
+    Ok(0)
+}
+
+fn row(one: &Effective) -> [String; 4] {
+    let value = if one.value.is_null() { "-".to_owned() } else { one.value.to_string() };
+    let from = one.place.clone().unwrap_or_else(|| one.origin.to_string());
+    [one.name.clone(), value, from, one.key.flag().unwrap_or_default().to_owned()]
+}
+
+fn as_json(one: &Effective) -> Value {
+    json!({
+        "key": one.name,
+        "value": one.value,
+        "source": one.origin.to_string(),
+        "place": one.place,
+        "flag": one.key.flag(),
+        "effect": one.key.effect(),
+    })
+}

@@ -1,0 +1,60 @@
+//! `ralph tell`: a message to a loop, for its next prompt.
+
+use anyhow::bail;
+use ralph_host::Host;
+use ralph_model::RunKind;
+use ralph_store::{RunEntry, RunStatus, StoreHandle};
+use serde_json::json;
+
+use crate::args::TellArgs;
+use crate::input::now;
+use crate::journal::chosen_running;
+use crate::screen::Screen;
+
+/// The longest message: every later prompt repeats it.
+const MAX_MESSAGE: usize = 16 * 1024;
+
+/// Leaves a message for a loop.
+///
+/// # Errors
+/// When no loop is meant, or it takes no messages.
+pub(crate) async fn run(args: TellArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
+    let store = around.existing_store().await?;
+    let entry = chosen_running(&store, args.loop_name.as_deref(), around).await?;
+    let short = entry.id.short();
+    leave(&store, &entry, &args.text).await?;
+    let is_running = entry.status == RunStatus::Running && !around.is_interrupted(&entry);
+    if args.json {
+        screen.json(&json!({ "loopId": entry.id, "told": true, "running": is_running }))?;
+    } else if is_running {
+        screen.result(&format!("loop {short} gets the message with its next prompt"))?;
+    } else {
+        screen.result(&format!("loop {short} does not run; to continue it with the message: ralph resume {short}"))?;
+    }
+    store.close().await?;
+    Ok(0)
+}
+
+/// Leaves a message for a loop.
+///
+/// # Errors
+/// When it is no loop that can take one.
+pub(crate) async fn leave(store: &StoreHandle, entry: &RunEntry, text: &str) -> anyhow::Result<()> {
+    let short = entry.id.short();
+    match entry.kind {
+        RunKind::Loop => {}
+        RunKind::Race => bail!("{short} is a race: name one of its candidates, `ralph show {short}` lists them"),
+        RunKind::Crew => bail!("{short} is a crew: it asks you itself where it needs an answer"),
+    }
+    if entry.status == RunStatus::Completed {
+        bail!("loop {short} is complete: start a new one");
+    }
+    if text.trim().is_empty() {
+        bail!("the message is empty");
+    }
+    if text.len() > MAX_MESSAGE {
+        bail!("the message is longer than 16 KiB: put it into a file of the workspace and name that file");
+    }
+    store.tell(entry.id, text, now()).await?;
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! A task of type `crew`: its request goes to a crew in the files of the task, and questions for persons go to the server.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ralph_api::{ApprovalRequest, Client, ProgressReport};
+use ralph_config::trust::Asking;
+use ralph_config::{Layer, OneOrMore};
+use ralph_crew::{Approve, Decision, Question, StreamEvent};
+use ralph_engine::{StopBy, StopWhen};
+use ralph_host::{CrewEdges, CrewRequest, RunRequest};
+use ralph_model::{RunId, TaskId};
+use ralph_runtime::{AskPerson, CrewLimits, OpenedCrew, read_crew, stops};
+use ralph_store::{ApprovalStatus, Database};
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::job::{Ended, Job, next};
+use crate::lease::Interruption;
+use crate::place::Place;
+use crate::report::WorkerEvent;
+
+/// How often a question that waits is looked at.
+const ANSWER_INTERVAL: Duration = Duration::from_secs(1);
+/// How long it waits.
+const EXPIRY_SECONDS: u32 = 24 * 3600;
+/// Characters of a question.
+const MAX_QUESTION: usize = 1000;
+/// Characters of an event that others see.
+const MAX_LINE: usize = 200;
+
+impl Job<'_> {
+    /// Gives the task to a crew.
+    pub(crate) async fn work_as_crew(&mut self) -> Result<Ended, Error> {
+        let mut interruption = self.interrupt.subscribe();
+        let (place, former) = tokio::select! {
+            prepared = self.prepare_crew() => prepared?,
+            why = next(&mut interruption) => return Ok(Ended::Interrupted(why)),
+        };
+        let (stopper, requests) = stops();
+        let (told, mut lines) = mpsc::unbounded_channel();
+        let edges = CrewEdges {
+            tell: Arc::new(move |event| {
+                line(&event).into_iter().for_each(|line| _ = told.send(line));
+            }),
+            person: Some(ask_over(self.worker.client.clone(), self.task().id)),
+            loops: false,
+        };
+        let local = ralph_host::database::open_with_board(&self.host.dirs).await?;
+        // The journal is the server's. What the user of this machine approved, and tasks and schedules of its own, are here.
+        let database = Database { store: Arc::clone(&self.store), board: local.board };
+        let mut opened = match former {
+            Some(id) => self.host.resume_crew(id, CrewLimits::default(), &database, edges, requests).await?,
+            None => {
+                let request = self.crew_request(&place)?;
+                self.host.start_crew(request, &database, Asking::Nobody, edges, requests).await?
+            }
+        };
+        for message in opened.problems() {
+            self.worker.tell(WorkerEvent::Warning { task: Some(self.task().id), message });
+        }
+        let run = opened.run_id();
+        self.show(run, None).await;
+        let driving = async {
+            let mut turn = std::pin::pin!(opened.turn());
+            let mut is_stopped = false;
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(line) = lines.recv() => self.show(run, Some(line)).await,
+                    ended = &mut turn => return ended,
+                    _ = next(&mut interruption), if !is_stopped => {
+                        is_stopped = true;
+                        stopper.stop(StopWhen::Now, StopBy::Request);
+                    }
+                }
+            }
+        };
+        driving.await?;
+        let why = *self.interrupt.borrow();
+        match why {
+            // The next worker on this machine continues.
+            Some(why @ (Interruption::Stopping | Interruption::Lost)) => Ok(Ended::Interrupted(why)),
+            Some(why @ Interruption::Cancelled) => {
+                opened.close().await?;
+                Ok(Ended::Interrupted(why))
+            }
+            None => self.conclude_crew(opened, place).await,
+        }
+    }
+
+    /// The files of the task, and the crew that a worker before this one began.
+    async fn prepare_crew(&mut self) -> Result<(Place, Option<RunId>), Error> {
+        let (source, task) = (self.source().await?, self.task().clone());
+        let base = source.base(&self.worker.git, task.base_ref.as_deref()).await?;
+        let place = Place::find(&self.host, &self.worker.git, source, &task, &base).await?;
+        let former = match task.run_id {
+            Some(id) => match read_crew(&self.store, id).await {
+                Ok(crew) => Some((id, PathBuf::from(&crew.config().workspace))),
+                // It died before the crew was recorded.
+                Err(ralph_runtime::Error::Store(ralph_store::Error::UnknownRun { .. })) => None,
+                Err(error) => return Err(error.into()),
+            },
+            None => None,
+        };
+        match former {
+            Some((id, root)) if root == place.root && root.is_dir() => Ok((place, Some(id))),
+            // Outward actions that were done there must not be done again here.
+            Some((id, _)) => Err(Error::Task(format!(
+                "crew {} began on another machine, which has its files: it cannot continue here",
+                id.short()
+            ))),
+            None => {
+                place.make(&base).await?;
+                self.check_plan(&place)?;
+                Ok((place, None))
+            }
+        }
+    }
+
+    fn crew_request(&self, place: &Place) -> Result<CrewRequest, Error> {
+        let task = self.task();
+        let caps = self.host.caps().map_err(ralph_host::Error::from)?;
+        let plan = task.ralph_plan_path.as_ref().map_or_else(String::new, |path| {
+            format!("\n\nThe plan for this task is in the file {path}: read it first.")
+        });
+        let promise = task.ralph_promise.as_ref().map_or_else(String::new, |promise| {
+            format!("\n\nThe request is met when this is true: {}", promise.trim())
+        });
+        Ok(CrewRequest {
+            request: Some(format!("{}{plan}{promise}", task.task)),
+            workspace: Some(place.root.clone()),
+            max_cost: task.max_cost_usd.min(caps.loop_cost),
+            models: [self.worker.settings.model.clone(), None],
+            max_rounds: Some(task.ralph_max_iterations.clamp(1, 200)),
+            approve: Approve::Ask,
+        })
+    }
+
+    /// Pushes what the crew left behind, and runs the checks of the task.
+    async fn conclude_crew(&mut self, opened: OpenedCrew, mut place: Place) -> Result<Ended, Error> {
+        let tree = opened.tree().await?;
+        let result = opened.close().await?;
+        let subject: String = self.task().task.lines().next().unwrap_or_default().chars().take(60).collect();
+        let message = format!("{subject}\n\nRalph task {}, crew {}\n", self.task().id, result.run_id);
+        let unpushed = place.push(&tree, &message).await.err().map(|error| error.to_string());
+        let checks = match (&self.task().verification_command, result.answer.is_some()) {
+            (Some(command), true) => Some(self.checks_pass(command.clone(), &place).await?),
+            _ => None,
+        };
+        Ok(Ended::Crew { branch: place.branch().map(str::to_owned), result: Box::new(result), unpushed, checks })
+    }
+
+    /// Whether the checks of the task pass on what the crew left behind.
+    async fn checks_pass(&self, command: String, place: &Place) -> Result<bool, Error> {
+        let settings = Layer {
+            max_iterations: Some(1),
+            verification_command: Some(OneOrMore(vec![command])),
+            // The crew has done the work: this agent only lets the checks run.
+            agent_command: Some("true".to_owned()),
+            unmetered: Some(true),
+            ..Layer::default()
+        };
+        let objective = format!("Verify task {}", self.task().id);
+        let request = RunRequest { settings, objective, workspace: Some(place.root.clone()), ..RunRequest::default() };
+        let prepared = self.host.prepare(request, Asking::Nobody).await?;
+        let trial = self.host.trial()?;
+        let (_stopper, requests) = stops();
+        let opened = trial.start(prepared.resolved, Arc::new(|_| {}), requests).await?;
+        Ok(opened.run().await?.result.verdict.is_some_and(|verdict| verdict.passed))
+    }
+
+    async fn show(&self, run: RunId, message: Option<String>) {
+        let task = self.task().id;
+        message.iter().for_each(|message| {
+            self.worker.tell(WorkerEvent::Progress { task, message: message.clone() });
+        });
+        let report = ProgressReport {
+            epoch: Some(self.lease.epoch.0),
+            run_id: Some(run),
+            iterations: None,
+            cost_usd: None,
+            message,
+        };
+        if let Err(error) = self.worker.client.progress(task, &report).await {
+            tracing::warn!(%error, %task, "progress could not be reported");
+        }
+    }
+}
+
+/// Asks persons over the server. The id follows from task and call: the same question is asked once, whatever crashes.
+fn ask_over(client: Client, task: TaskId) -> AskPerson {
+    Arc::new(move |question: Question| {
+        let client = client.clone();
+        Box::pin(async move {
+            let id = Uuid::from_u128(task.uuid().as_u128() ^ (u128::from(question.call.0) << 80)).to_string();
+            let agent = question.agent.to_uppercase();
+            let options = if question.options.is_empty() { String::new() } else { question.options.join(" | ") };
+            let request = ApprovalRequest {
+                id: Some(id.clone()),
+                run_id: None,
+                task_id: Some(task),
+                action: bounded(&format!("{agent}: {}", question.text)),
+                why: bounded(if question.is_approval { &question.why } else { &options }),
+                expires_in_seconds: Some(EXPIRY_SECONDS),
+            };
+            let mut asked = client.ask_approval(&request).await;
+            loop {
+                match asked {
+                    Ok(approval) => match approval.status {
+                        ApprovalStatus::Pending => {}
+                        ApprovalStatus::Approved => return Some(Decision::Approved { comment: approval.comment }),
+                        ApprovalStatus::Refused => return Some(Decision::Refused { comment: approval.comment }),
+                        ApprovalStatus::Expired => return Some(Decision::Expired),
+                    },
+                    Err(error) => tracing::debug!(%error, %task, "the answer to a question could not be read"),
+                }
+                tokio::time::sleep(ANSWER_INTERVAL).await;
+                asked = client.ask_approval(&request).await;
+            }
+        })
+    })
+}
+
+/// What others see of an event.
+fn line(event: &StreamEvent) -> Option<String> {
+    let text = match event {
+        StreamEvent::Delegation { delegation } => {
+            format!("{}: {}", delegation.target.to_uppercase(), delegation.objective)
+        }
+        StreamEvent::AgentComplete { agent, status } => {
+            format!("{}: {}", agent.to_uppercase(), status.shout().to_lowercase())
+        }
+        StreamEvent::Question { question } | StreamEvent::Approval { question } => {
+            format!("{} asks: {}", question.agent.to_uppercase(), question.text)
+        }
+        StreamEvent::Warning { text } => text.clone(),
+        StreamEvent::AgentSwitch { .. }
+        | StreamEvent::ToolCall { .. }
+        | StreamEvent::ToolResult { .. }
+        | StreamEvent::Delta { .. }
+        | StreamEvent::Answer { .. } => return None,
+    };
+    Some(text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_LINE).collect())
+}
+
+/// As much of a text as a question may have.
+fn bounded(text: &str) -> String {
+    text.chars().take(MAX_QUESTION).collect()
+}
