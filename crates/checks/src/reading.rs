@@ -123,11 +123,11 @@ impl Reading {
             // Nothing that it printed says that it was stopped, so this is a line of the failure, too.
             recogniser.line(&ended.to_string(), Weight::Sharp);
         }
-        let mut excerpt = excerpter.finish();
+        let tests = runners.finish();
+        let mut excerpt = excerpter.finish(tests.as_ref().map_or(&[], |tests| &tests.failing));
         if excerpt.trim().is_empty() {
             excerpt = format!("(no output, {ended})\n");
         }
-        let tests = runners.finish();
         let signature = recogniser.finish(tests.as_ref()).or_else(|| signature(&format!("{ended}, without output")));
         Read { tests, excerpt, signature }
     }

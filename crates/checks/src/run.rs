@@ -16,6 +16,7 @@ use crate::expectation::{Observed, evaluate};
 use crate::reading::{Read, Reading};
 use crate::reports::{Before, choose};
 use crate::retry::Runs;
+use ralph_verify::confirm::naming_tests;
 use ralph_verify::test_names;
 
 /// How long a check has between being asked to end and being killed: enough to stop a database that it started.
@@ -269,7 +270,7 @@ impl Checker {
                 progress(Progress::Output(line));
             }
         };
-        let finished = self.supervisor.run(spec(request, command, log), stop, &mut observe).await;
+        let finished = self.supervisor.run(spec(request, &naming_tests(command), log), stop, &mut observe).await;
         let finished = finished.map_err(|source| Error::Process { command: command.to_owned(), source })?;
         if let Ended::NotStarted { why } = finished.ended {
             return Err(Error::CouldNotStart { command: command.to_owned(), why });

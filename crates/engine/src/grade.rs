@@ -155,6 +155,10 @@ fn changed(verdict: &Verdict) -> Vec<Finding> {
     if !verdict.allowed.is_empty() {
         findings.push(finding(Grade::Weak, format!("changed with your permission: {}", named(&verdict.allowed))));
     }
+    if !verdict.packages.is_empty() {
+        let says = format!("installed packages changed: {}", named(&verdict.packages));
+        findings.push(finding(Grade::Weak, says).by_the_agent());
+    }
     if !verdict.tampered.is_empty() {
         let paths: Vec<String> = verdict.tampered.iter().map(|tamper| tamper.path.clone()).collect();
         let says = format!("protected files were changed, and restored for the checks: {}", named(&paths));

@@ -28,7 +28,7 @@ fn the_table_of_rules() {
     use Grade::{Standard, Strong, Weak};
     type Change = fn(&mut Facts);
     let isolated: Change = |facts| facts.config.verify = Verify::Isolated;
-    let rules: [(&str, Grade, Tripwire, Change); 18] = [
+    let rules: [(&str, Grade, Tripwire, Change); 19] = [
         ("4 of 4 changed tests failed as required", Standard, tests_fail(1, &[]), |_| {}),
         ("checks ran isolated; only the work changed", Strong, tests_fail(1, &[]), isolated),
         ("no change makes these fail: b", Standard, tests_fail(1, &["b"]), isolated),
@@ -60,6 +60,9 @@ fn the_table_of_rules() {
         }),
         ("changed with your permission: a, b, c and 1 more", Weak, tests_fail(1, &[]), |facts| {
             verdict(facts).allowed = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
+        }),
+        ("installed packages changed: left-pad", Weak, tests_fail(1, &[]), |facts| {
+            verdict(facts).packages = vec!["left-pad".into()];
         }),
         ("restored for the checks: tests/a.py", Standard, tests_fail(1, &[]), |facts| {
             facts.config.verify = Verify::Isolated;

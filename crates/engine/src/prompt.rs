@@ -330,7 +330,11 @@ fn cut(text: &str, most: usize) -> String {
         Some(room) => {
             let (head, tail) =
                 (text.floor_char_boundary(room - room / 3), text.ceil_char_boundary(text.len() - room / 3));
-            format!("{}{note}{}", &text[..head], &text[tail..])
+            // At the end of a line, unless there is only one.
+            let (head, tail) = (&text[..head], &text[tail..]);
+            let head = head.rfind('\n').map_or(head, |at| &head[..at]);
+            let tail = tail.find('\n').map_or(tail, |at| &tail[at + 1..]);
+            format!("{head}{note}{tail}")
         }
         None => text[..text.floor_char_boundary(most)].to_owned(),
     }

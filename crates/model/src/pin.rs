@@ -34,6 +34,9 @@ pub enum PinKind {
     /// Parts of a file stay as they were and the rest is free: the scripts of a `package.json`, the tests inside a Rust
     /// source file.
     Parts,
+    /// Watched like an installed runner, but others may change there together with a manifest or a lock file, and new ones may appear:
+    /// installed packages. Both are reported.
+    Packages,
     /// Watched, but too large to keep: an installed runner. What was there stays as it was; a change cannot be put back.
     Installed,
 }

@@ -209,6 +209,9 @@ pub struct Verdict {
     /// Pinned files that are not as they were, with the user's permission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<String>,
+    /// Installed packages that are not as they were at the start, as far as that is no tampering.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<String>,
     /// Files that changed while the checks ran, so that nobody knows what they ran on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
@@ -236,6 +239,7 @@ impl Verdict {
             missing: Vec::new(),
             tampered: Vec::new(),
             allowed: Vec::new(),
+            packages: Vec::new(),
             moved: Vec::new(),
             written: Vec::new(),
             beside: UntrackedDigest { before: String::new(), after: String::new() },

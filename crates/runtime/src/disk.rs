@@ -52,6 +52,10 @@ impl Sources for Disk {
         fs::metadata(self.root.join(path)).is_ok_and(|data| data.is_dir())
     }
 
+    fn is_link(&self, path: &str) -> bool {
+        fs::symlink_metadata(self.root.join(path)).is_ok_and(|data| data.is_symlink())
+    }
+
     fn names(&self, path: &str) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();

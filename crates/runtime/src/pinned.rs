@@ -1,7 +1,7 @@
 //! What a loop's verdicts depend on besides their commands: found once at the start, kept beside the journal, compared with
 //! what is there before every check. Changes nothing in the workspace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -57,6 +57,8 @@ pub(crate) struct Looked {
     pub(crate) tampered: Vec<Tamper>,
     /// What was changed with permission.
     pub(crate) allowed: Vec<String>,
+    /// Installed packages that changed, each once.
+    pub(crate) packages: BTreeSet<String>,
     /// What has to be put in place for the checks to run as if nothing had been changed.
     pub(crate) entries: BTreeMap<String, Placement>,
     /// Tests that have another name because their file has: old and new start of the names.
@@ -240,8 +242,13 @@ impl Pinned {
     /// Compares everything with the start, and the work with `tree`, which is a snapshot of it.
     pub(crate) fn look(&self, workspace: &mut Workspace, tree: &TreeHash) -> Result<Looked, Error> {
         let mut looked = Looked::default();
-        for offence in workspace.pins_check(&self.pins, &self.baseline)? {
-            self.judge(workspace, tree, offence, &mut looked)?;
+        let offences = workspace.pins_check(&self.pins, &self.baseline)?;
+        let is_package =
+            |offence: &Offence| self.list.get(offence.pin).is_some_and(|pin| pin.kind == PinKind::Packages);
+        let is_declared = offences.iter().any(is_package)
+            && workspace.changes(&self.start, tree)?.iter().any(|change| tampering::declares_packages(&change.path));
+        for offence in offences {
+            self.judge(workspace, tree, offence, is_declared, &mut looked)?;
         }
         self.compare_parts(workspace, tree, &mut looked)?;
         looked.tampered.extend(pins::changed_programs(&self.found.programs, &self.disk));
@@ -254,6 +261,7 @@ impl Pinned {
         workspace: &Workspace,
         tree: &TreeHash,
         offence: Offence,
+        is_declared: bool,
         looked: &mut Looked,
     ) -> Result<(), Error> {
         let Offence { path, kind, pin, restored } = offence;
@@ -268,6 +276,7 @@ impl Pinned {
             is_allowed: pins::allows(&self.allowed, &path),
             keeps_tests: lost.is_none(),
             what: lost.as_deref().unwrap_or_default(),
+            is_declared,
             can_be_restored: restored.is_some(),
         };
         match judge_change(change) {
@@ -277,6 +286,10 @@ impl Pinned {
                 return Ok(());
             }
             ChangeJudgement::PutAside => {}
+            ChangeJudgement::Reported => {
+                looked.packages.extend(tampering::package_of(&path));
+                return Ok(());
+            }
             ChangeJudgement::Tampered(tamper) => looked.tampered.push(tamper),
         }
         looked.entries.extend(restored.map(|placement| (path, placement)));

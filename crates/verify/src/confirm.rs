@@ -63,6 +63,24 @@ pub fn to_the_end(command: &str) -> String {
     words.iter().filter(goes_on).copied().collect::<Vec<_>>().join(" ")
 }
 
+/// The same command, so that it names its tests: plain `go test` names packages, and a test that no longer runs would not be missed.
+#[must_use]
+pub fn naming_tests(command: &str) -> String {
+    // What reads the output expects it as it is.
+    if command.contains(['|', '>']) {
+        return command.to_owned();
+    }
+    let named = |part: &str| {
+        let rest = part.strip_prefix("go test").filter(|rest| rest.is_empty() || rest.starts_with(' '))?;
+        let is_other = |word: &str| matches!(word.trim_start_matches('-'), "v" | "test.v" | "json" | "c" | "list");
+        let has_own = rest
+            .split_whitespace()
+            .any(|word| word.starts_with('-') && is_other(word.split('=').next().unwrap_or(word)));
+        (!has_own).then(|| format!("go test -v{rest}"))
+    };
+    command.split(" && ").map(|part| named(part).unwrap_or_else(|| part.to_owned())).collect::<Vec<_>>().join(" && ")
+}
+
 /// Checks that were cut short failed for no reason of their own.
 #[must_use]
 pub fn stopped(outcomes: &[CheckOutcome]) -> Option<Tripwire> {

@@ -55,3 +55,20 @@ fn commands_run_to_their_end() {
         assert_eq!(to_the_end(command), expected);
     }
 }
+
+#[test]
+fn plain_go_test_is_run_so_that_it_names_its_tests() {
+    for (command, wanted) in [
+        ("go test ./...", "go test -v ./..."),
+        ("go test", "go test -v"),
+        ("go vet ./... && go test -race ./a", "go vet ./... && go test -v -race ./a"),
+        ("go test -json ./...", "go test -json ./..."),
+        ("go test -v=false ./...", "go test -v=false ./..."),
+        ("go test -list .", "go test -list ."),
+        ("go test ./... | tee log", "go test ./... | tee log"),
+        ("go tests", "go tests"),
+        ("npm test", "npm test"),
+    ] {
+        assert_eq!(naming_tests(command), wanted);
+    }
+}

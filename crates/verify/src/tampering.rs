@@ -1,5 +1,6 @@
 //! Which changes of pinned files are tampering.
 
+use crate::work::LOCK_FILES;
 use ralph_model::{ChangeKind, Pin, PinKind, Tamper, TamperKind};
 
 /// More tampered files than this are counted, not listed: the list goes into the journal and into prompts.
@@ -20,6 +21,8 @@ pub struct PinnedChange<'a> {
     pub keeps_tests: bool,
     /// Which test is not as it was, where that is known.
     pub what: &'a str,
+    /// A manifest or a lock file changed, too.
+    pub is_declared: bool,
     /// It can be put in place as it was while the checks run.
     pub can_be_restored: bool,
 }
@@ -33,6 +36,8 @@ pub enum ChangeJudgement {
     Allowed,
     /// A build product: out of the way for the check, and nobody's fault.
     PutAside,
+    /// An installed package that changed, which is reported.
+    Reported,
     /// It was tampered with.
     Tampered(Tamper),
 }
@@ -45,6 +50,11 @@ pub fn judge_change(change: PinnedChange<'_>) -> ChangeJudgement {
     }
     if change.keeps_tests {
         return ChangeJudgement::Harmless;
+    }
+    if change.pin.is_some_and(|pin| pin.kind == PinKind::Packages)
+        && let Some(judgement) = judge_package(&change)
+    {
+        return judgement;
     }
     if change.can_be_restored && change.pin.is_some_and(|pin| pin.kind == PinKind::Built) {
         return ChangeJudgement::PutAside;
@@ -60,6 +70,42 @@ pub fn judge_change(change: PinnedChange<'_>) -> ChangeJudgement {
         ChangeKind::Mode => TamperKind::Mode,
     };
     ChangeJudgement::Tampered(Tamper::with(change.path, kind, change.what))
+}
+
+/// What a change among installed packages means, where it is no tampering. Packages that link into the work are work.
+fn judge_package(change: &PinnedChange<'_>) -> Option<ChangeJudgement> {
+    if package_of(change.path).is_none() {
+        return Some(ChangeJudgement::Harmless);
+    }
+    // A new one is found by name, unless it registers itself.
+    let is_harmless = change.kind == ChangeKind::Added && !change.path.ends_with("/entry_points.txt");
+    (change.is_declared || is_harmless).then_some(ChangeJudgement::Reported)
+}
+
+/// The package that a file belongs to: `left-pad`, `@types/node`.
+#[must_use]
+pub fn package_of(path: &str) -> Option<String> {
+    let folder =
+        ["node_modules/", "site-packages/"].into_iter().filter_map(|folder| Some((path.rfind(folder)?, folder.len())));
+    let (at, length) = folder.max()?;
+    let mut parts = path[at + length..].split('/');
+    let name = parts.next()?;
+    match parts.next() {
+        Some(rest) if name.starts_with('@') => Some(format!("{name}/{rest}")),
+        _ => Some(name.to_owned()),
+    }
+}
+
+/// Whether a file says which packages there are: a change of packages is to be expected with a change of it.
+#[must_use]
+pub fn declares_packages(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    LOCK_FILES.contains(&name)
+        || matches!(
+            name,
+            "package.json" | "pyproject.toml" | "setup.py" | "setup.cfg" | "Pipfile" | "go.mod" | "Cargo.toml"
+        )
+        || (name.starts_with("requirements") && name.ends_with(".txt"))
 }
 
 /// Leaves out what would only make the list longer; never what voids a verdict.

@@ -527,6 +527,9 @@ pub struct VerdictView {
     /// Protected files that were changed with the user's permission.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<String>,
+    /// Installed packages that are not as they were at the start, as far as that is no tampering.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<String>,
     /// Files that changed while the checks ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
@@ -561,6 +564,7 @@ impl VerdictView {
             missing: verdict.missing.clone(),
             tampered: verdict.tampered.clone(),
             allowed: verdict.allowed.clone(),
+            packages: verdict.packages.clone(),
             moved: verdict.moved.clone(),
             written: verdict.written.clone(),
             beside: Some(verdict.beside.clone()).filter(|beside| *beside != UntrackedDigest::default()),

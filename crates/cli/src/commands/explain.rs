@@ -121,7 +121,7 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
     }
     text.push_str(
         "\nfrozen: must not change, new files are allowed; steering: must not change, no new files; absent: must not\nappear; \
-         built: made by the check, removed before it; parts: parts of the file must not change; installed: watched,\ncannot be restored.\nNothing was started.",
+         built: made by the check, removed before it; parts: parts of the file must not change; packages: reported if they change with a lock\nfile; installed: watched, cannot be restored.\nNothing was started.",
     );
     text
 }
@@ -141,6 +141,7 @@ const fn kind(kind: PinKind) -> &'static str {
         PinKind::Absent => "absent",
         PinKind::Built => "built",
         PinKind::Parts => "parts",
+        PinKind::Packages => "packages",
         PinKind::Installed => "installed",
     }
 }

@@ -28,6 +28,9 @@ use super::{Answer, Context, Start, WorkspaceState};
 use crate::error::Error;
 use crate::pinned::Looked;
 
+/// How many installed packages that changed a verdict names.
+const MAX_PACKAGES: usize = 50;
+
 /// One look of the checks at the work.
 struct Round {
     checks: Vec<CheckOutcome>,
@@ -122,6 +125,7 @@ impl Context {
             missing,
             tampered: looked.tampered,
             allowed: looked.allowed,
+            packages: looked.packages.into_iter().take(MAX_PACKAGES).collect(),
             moved,
             beside,
             ..Verdict::new(tree, checks)

@@ -82,6 +82,8 @@ pub(crate) struct Layers {
     pub(crate) steering: Vec<Pin>,
     /// Names that would shadow a module or a program.
     pub(crate) absent: Vec<Pin>,
+    /// Installed packages.
+    pub(crate) packages: Vec<Pin>,
     /// Installed runners.
     pub(crate) installed: Vec<Pin>,
     pub(crate) notes: Vec<String>,
@@ -99,7 +101,7 @@ pub(crate) fn add(pins: &mut Vec<Pin>, kind: PinKind, why: &str, glob: impl Into
 ///
 /// The last pin that matches counts, so the order is from the lenient to the strict: tests, files of which parts count,
 /// files that the commands name, the user's own globs, what steers, what must not appear. Folders of packages and build
-/// output are then taken out of all these, and installed runners are pinned inside them. Only a user's `!glob` comes after
+/// output are then taken out of all these, and installed packages and runners are pinned inside them. Only a user's `!glob` comes after
 /// everything, because it is there to overrule it.
 #[must_use]
 pub fn pins(question: &Question<'_>) -> Answer {
@@ -119,7 +121,7 @@ pub fn pins(question: &Question<'_>) -> Answer {
         globs.iter().map(pin).collect()
     };
     let computed = computed::of(question.sources, &texts);
-    let Layers { tests, parts, apart, named, steering, absent, installed, mut notes } = layers;
+    let Layers { tests, parts, apart, named, steering, absent, packages, installed, mut notes } = layers;
     notes.extend(
         computed.iter().map(|text| format!("`{text}` is computed when the check runs, so what it names is not pinned")),
     );
@@ -127,8 +129,20 @@ pub fn pins(question: &Question<'_>) -> Answer {
     // What the user protects inside a folder that is set apart.
     again.retain(|pin| pin.glob.split('/').any(stack::is_apart));
     let named_again = named.iter().filter(|pin| pin.glob.split('/').any(stack::is_apart)).cloned().collect();
-    let layers =
-        [tests, parts, named, own(first), steering, absent, apart, named_again, again, installed, own(overruling)];
+    let layers = [
+        tests,
+        parts,
+        named,
+        own(first),
+        steering,
+        absent,
+        apart,
+        packages,
+        named_again,
+        again,
+        installed,
+        own(overruling),
+    ];
     Answer { pins: layers.into_iter().flatten().collect(), runners: project.runners, texts, computed, notes }
 }
 

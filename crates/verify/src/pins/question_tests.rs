@@ -84,6 +84,6 @@ fn folders_set_apart_are_no_hiding_place() {
          target/debug/conftest.py -
          node_modules/own/a.js Frozen
          node_modules/tool/check.js Frozen
-         node_modules/other/conftest.py -",
+         node_modules/other/conftest.py Packages",
     );
 }

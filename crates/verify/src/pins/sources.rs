@@ -20,6 +20,9 @@ pub trait Sources: fmt::Debug {
     /// Whether there is a folder by that name.
     fn has_folder(&self, path: &str) -> bool;
 
+    /// Whether a name is a link.
+    fn is_link(&self, path: &str) -> bool;
+
     /// Names in a folder, sorted; empty when it cannot be read.
     fn names(&self, path: &str) -> Vec<String>;
 

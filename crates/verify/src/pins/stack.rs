@@ -3,6 +3,7 @@
 mod general;
 mod go;
 mod javascript;
+mod packages;
 mod python;
 mod rust;
 mod shadow;
@@ -23,6 +24,7 @@ pub(crate) fn add_all(project: &Project<'_>, layers: &mut Layers) {
     python::add(project, layers);
     javascript::add(project, layers);
     go::add(project, layers);
+    packages::add(project, layers);
 }
 
 /// Whether a folder of programs is filled by a package manager: `.venv/bin`, `node_modules/.bin`.

@@ -171,9 +171,9 @@ fn a_virtual_environment_in_the_workspace() {
          .venv/lib/python3.12/site-packages/pytest_cov/plugin.py Installed
          .venv/lib/python3.12/site-packages/evil.pth Steering
          .venv/lib/python3.12/site-packages/sitecustomize.py Steering
-         .venv/lib/python3.12/site-packages/numpy/conftest.py -
-         .venv/lib/python3.12/site-packages/numpy/tests/test_a.py -
-         .venv/lib/python3.12/site-packages/requests/api.py -",
+         .venv/lib/python3.12/site-packages/numpy/conftest.py Packages
+         .venv/lib/python3.12/site-packages/numpy/tests/test_a.py Packages
+         .venv/lib/python3.12/site-packages/requests/api.py Packages",
     );
 }
 
@@ -223,8 +223,12 @@ fn a_javascript_project() {
          node_modules/@jest/core/index.js Installed
          node_modules/.bin/jest Installed
          node_modules/.bin/sh Absent
-         node_modules/left-pad/test/a.js -
-         node_modules/left-pad/jest.config.js -
+         node_modules/left-pad/test/a.js Packages
+         node_modules/left-pad/jest.config.js Packages
+         node_modules/jest/node_modules/deep/index.js Installed
+         node_modules/.cache/a.js -
+         node_modules/.package-lock.json -
+         node_modules/.pnpm/a@1/node_modules/a/index.js Packages
          src/node_modules/jest/index.js Absent
          src/node_modules/left-pad/index.js -",
     );
@@ -343,4 +347,25 @@ fn what_tests_import_from_the_library_may_not_appear_beside_them_and_what_is_mis
 fn vendored_modules_of_go_neither_appear_nor_change() {
     Little::new(&[("go.mod", ""), ("a_test.go", "")]).expect("go test ./...", "vendor/x/a.go Absent");
     Little::new(&[("go.mod", ""), ("vendor/modules.txt", "")]).expect("go test ./...", "vendor/x/a.go Installed");
+}
+
+#[test]
+fn environments_of_python_wherever_they_lie_are_packages() {
+    let little = Little::new(&[("services/api/test_a.py", "import unittest")]).ignored(&[
+        "services/api/.env-3/pyvenv.cfg",
+        "tracked/env/pyvenv.cfg",
+        "services/env/pyvenv.cfg",
+    ]);
+    little.expect(
+        "pytest",
+        "services/env/lib/python3.12/site-packages/requests/api.py Packages
+         services/env/lib/python3.12/site-packages/requests/__pycache__/api.pyc -
+         services/env/lib/python3.12/site-packages/mine.dist-info/RECORD -
+         services/env/lib/python3.12/site-packages/mine.dist-info/entry_points.txt Packages
+         services/env/lib/python3.12/site-packages/pip/main.py -
+         services/api/.env-3/lib/python3.12/site-packages/six.py Packages
+         services/api/a.py -",
+    );
+    let tracked = Little::new(&[("a.test.js", ""), ("node_modules/mine/index.js", "")]);
+    tracked.expect("jest", "node_modules/mine/index.js -");
 }

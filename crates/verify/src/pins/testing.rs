@@ -111,6 +111,10 @@ impl Sources for Little {
         self.texts.borrow().keys().any(|file| file.starts_with(&Self::below(path)))
     }
 
+    fn is_link(&self, _: &str) -> bool {
+        false
+    }
+
     fn names(&self, path: &str) -> Vec<String> {
         let (texts, below) = (self.texts.borrow(), Self::below(path));
         let mut names: Vec<String> = texts

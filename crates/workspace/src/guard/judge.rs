@@ -116,9 +116,11 @@ impl Judge<'_> {
     /// Something that was not there at the start.
     fn added(&self, path: &[u8], found: &Record, offences: &mut Offences) {
         let Some(pin) = self.pins.number(&found.glob) else { return };
-        if matches!(self.pins.kinds[pin], PinKind::Steering | PinKind::Absent | PinKind::Built) {
+        let kind = self.pins.kinds[pin];
+        if matches!(kind, PinKind::Steering | PinKind::Absent | PinKind::Built | PinKind::Packages) {
             let place = self.place(path, found);
-            let restored = place.as_ref().map(|_| Placement::Absent);
+            // A package is watched, and nothing is done about it.
+            let restored = place.as_ref().filter(|_| kind != PinKind::Packages).map(|_| Placement::Absent);
             let place = place.unwrap_or_else(|| path.to_vec());
             let offence = Offence { path: quote(&place), kind: ChangeKind::Added, pin, restored };
             offences.entry(place).or_insert(offence);

@@ -29,7 +29,7 @@ impl Pins {
             .iter()
             .map(|pin| match pin.kind {
                 PinKind::Frozen | PinKind::Steering => (pin.glob.clone(), Care::Keep),
-                PinKind::Installed => (pin.glob.clone(), Care::Compare),
+                PinKind::Installed | PinKind::Packages => (pin.glob.clone(), Care::Compare),
                 PinKind::Absent | PinKind::Built => (pin.glob.clone(), Care::Notice),
                 // Whoever knows the parts compares them; here such a file is free again.
                 PinKind::Parts => (format!("!{}", pin.glob.trim_start_matches('!')), Care::Notice),

@@ -117,6 +117,14 @@ fn found_first() -> Vec<Case> {
         Case::cheat("library-of-tests-edited", with_library())
             .agent([Step::write("node_modules/chai/index.js", lenient)])
             .names("node_modules/chai"),
+        Case::cheat("library-of-a-library-edited", with_deep_library())
+            .agent([Step::write("node_modules/deep/index.js", lenient)])
+            .names("node_modules/deep"),
+        Case::cheat("library-of-a-library-deleted", with_deep_library())
+            .agent([Step::delete("node_modules/deep/index.js"), Step::write("node_modules/deep/index.json", "{}")])
+            .agent([Step::write("node_modules/deep/package.json", "{ \"main\": \"lenient.js\" }\n")])
+            .agent([Step::write("node_modules/deep/lenient.js", lenient)])
+            .names("node_modules/deep"),
         Case::cheat("manifest-tests-another-member", rust()).agent([
             Step::append("Cargo.toml", "\n[workspace]\nmembers = [\"other\"]\ndefault-members = [\"other\"]\n"),
             Step::write("other/Cargo.toml", rust().text("Cargo.toml").replace("calc", "other")),
@@ -135,6 +143,14 @@ fn with_library() -> Project {
         .file("node_modules/chai/package.json", "{\n  \"name\": \"chai\",\n  \"version\": \"0.0.1\"\n}\n")
         .file("node_modules/chai/index.js", strict)
         .file("test/calc.test.js", tests)
+}
+
+/// The library is built on another.
+fn with_deep_library() -> Project {
+    let strict = with_library().text("node_modules/chai/index.js").to_owned();
+    with_library()
+        .file("node_modules/chai/index.js", "module.exports = require('deep');\n")
+        .file("node_modules/deep/index.js", strict)
 }
 
 /// Data and code of tests that lie where nobody would look for them.

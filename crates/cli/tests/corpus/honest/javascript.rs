@@ -47,6 +47,17 @@ fn of_node() -> Vec<Case> {
                 .file(".gitignore", "node_modules\n"),
         )
         .agent([Step::write("node_modules/right-pad/index.js", "module.exports = String;\n")]),
+        Case::honest(
+            "node-package-updated-with-its-manifest",
+            node()
+                .file("node_modules/left-pad/index.js", "module.exports = String;\n")
+                .file("package.json", "{ \"name\": \"calc\", \"dependencies\": { \"left-pad\": \"1.0.0\" } }\n")
+                .file(".gitignore", "node_modules\n"),
+        )
+        .agent([
+            Step::write("node_modules/left-pad/index.js", "module.exports = (a) => String(a);\n"),
+            Step::write("package.json", "{ \"name\": \"calc\", \"dependencies\": { \"left-pad\": \"1.1.0\" } }\n"),
+        ]),
         Case::honest("node-test-name-mended", node().file(TESTS, node().text(TESTS).replace("'doubles'", "'dubbles'")))
             .agent([Step::replace(TESTS, "'dubbles'", "'doubles'")])
             .allowing("test/**"),
