@@ -199,3 +199,22 @@ fn a_test_that_says_more_when_it_fails_is_the_same_test() {
     assert_eq!(compare(&before, Some(&tally(&["adds", "doubles"], &[])), &[], &[]), None);
     assert!(compare(&before, Some(&tally(&["doubles", "other"], &[])), &[], &[]).is_some());
 }
+
+#[test]
+fn a_parameter_more_loses_no_case() {
+    let before = tally(1, 1, &["t.py::test_add[1-2]", "t.py::test_add[3-4]"]);
+    assert_eq!(check(&before, &tally(2, 0, &["t.py::test_add[1-2-None]", "t.py::test_add[3-4-None]"])), None);
+    let missing = vec!["t.py::test_add[1-2]".to_owned(), "t.py::test_add[3-4]".to_owned()];
+    let shrunk = Shrunk { before: 2, now: 2, missing };
+    assert_eq!(check(&before, &tally(2, 0, &["t.py::test_add[1-2-None]", "t.py::test_b"])), Some(shrunk));
+}
+
+#[test]
+fn a_file_that_could_not_be_loaded_is_no_test() {
+    let mut before = tally(0, 1, &["test/calc.test.js"]);
+    before.failing = vec!["test/calc.test.js".to_owned()];
+    assert_eq!(check(&before, &tally(2, 0, &["adds", "doubles"])), None);
+    // Where files are named, it has to be among them.
+    assert!(check(&before, &tally(2, 0, &["test/other.test.js"])).is_some());
+    assert!(check(&before, &tally(0, 0, &["adds"])).is_some());
+}

@@ -98,6 +98,13 @@ fn tripwire(facts: &Facts, verdict: &Verdict) -> Vec<Finding> {
         Tripwire::TestsFail { failed_before, unproven, .. } => {
             let allows = if unproven.is_empty() { Grade::Strong } else { Grade::Standard };
             let mut findings = vec![finding(allows, said)];
+            let failed = |name: &String| {
+                failed_at_start().any(|tests| tests.failing.iter().any(|failing| failing.contains(name)))
+            };
+            if let Some(name) = unproven.iter().find(|name| failed(name)) {
+                let says = format!("`{name}` failed at the start and could not be made to fail again");
+                findings.push(finding(Grade::Weak, says));
+            }
             if *failed_before == 0 && failed_at_start().any(|tests| !tests.failing.is_empty()) {
                 let says = "none of the tests that failed at the start could be changed so that they must fail";
                 findings.push(finding(Grade::Weak, says));

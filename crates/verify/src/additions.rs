@@ -374,10 +374,12 @@ impl<'s> Pair<'s> {
         let new = self.new;
         new.marked(at, marks::DEFINED).filter(move |name| {
             let owner = new.nodes[*name].parent;
-            !new.ancestors(owner)
-                .skip(1)
-                .take_while(|up| *up != new.nodes[at].parent)
-                .any(|up| new.has(up, marks::FUNCTION | marks::SUITE))
+            *name == at
+                || !new
+                    .ancestors(owner)
+                    .skip(1)
+                    .take_while(|up| *up != new.nodes[at].parent)
+                    .any(|up| new.has(up, marks::FUNCTION | marks::SUITE))
         })
     }
 

@@ -446,6 +446,7 @@ fn javascript_new_tests_and_what_they_need_are_welcome() {
     NODE.welcome(&[
         NODE.end("const { readFile } = require('fs').promises;\nconst os = require('os');\ntest('b', () => {});\n"),
         NODE.swap("{ add }", "{ add, subtract: minus }"),
+        NODE.swap("{ add }", "{ double, add }"),
     ]);
 }
 

@@ -1,27 +1,37 @@
 //! Changes tests in place, under their own names and in their own form, so that what they expect no longer holds. Runs nothing.
 //!
-//! Each test has several changes, the one that a runner could tell from the original last: an expected literal, the rows of a
-//! table, an operator, another assertion function.
+//! Each assertion is changed by itself, in several ways, the one that a runner could tell from the original last: an expected
+//! literal, the rows of a table, an operator, what is given to the code, another exception or assertion function.
 
 use crate::syntax::{Source, marks, readable};
 
 /// Words in the head of a test that does not run, or that has to fail.
 const NOT_PLAIN: [&str; 12] = [
-    "skip",
     "xfail",
     "todo",
+    "fixme",
     "fails",
     "failing",
     "ignore",
-    "Ignore",
-    "Disabled",
+    "ignored",
+    "disabled",
     "should_panic",
-    "expectedFailure",
-    "expected",
+    "expectedfailure",
     "xit",
+    "xtest",
+];
+/// Functions of Python that expect an exception or a warning, and classes that stand for another one.
+const RAISES: [(&str, [&str; 2]); 7] = [
+    ("raises", ["BufferError", "EOFError"]),
+    ("assertRaises", ["BufferError", "EOFError"]),
+    ("assertRaisesRegex", ["BufferError", "EOFError"]),
+    ("warns", ["ImportWarning", "BytesWarning"]),
+    ("deprecated_call", ["ImportWarning", "BytesWarning"]),
+    ("assertWarns", ["ImportWarning", "BytesWarning"]),
+    ("assertWarnsRegex", ["ImportWarning", "BytesWarning"]),
 ];
 /// Assertion functions, and what is asserted when their names are exchanged.
-const OPPOSITES: [(&str, &str); 28] = [
+const OPPOSITES: [(&str, &str); 30] = [
     ("assertEqual", "assertNotEqual"),
     ("assertEquals", "assertNotEquals"),
     ("assertSame", "assertNotSame"),
@@ -47,6 +57,8 @@ const OPPOSITES: [(&str, &str); 28] = [
     ("Error", "NoError"),
     ("Contains", "NotContains"),
     ("Empty", "NotEmpty"),
+    ("throws", "doesNotThrow"),
+    ("rejects", "doesNotReject"),
     ("equal", "notEqual"),
     ("strictEqual", "notStrictEqual"),
     ("deepStrictEqual", "notDeepStrictEqual"),
@@ -62,11 +74,18 @@ const OPERATORS: [(&str, &str); 8] = [
     ("&&", "&& !"),
 ];
 
-/// A test that can be changed.
+/// A test of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeableTest {
     /// Its name in the source.
     pub name: String,
+    /// Where it can be changed so that it must fail; nowhere, at times.
+    pub places: Vec<Place>,
+}
+
+/// An assertion that can be changed, each in ways of its own: a test may be made to pass at one of them only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
     /// Whether the first change leaves no doubt: it is the other side of an equality.
     pub(crate) is_sure: bool,
     /// Edits for each way to change it, the best way first.
@@ -80,7 +99,7 @@ struct Edit {
     text: String,
 }
 
-impl ChangeableTest {
+impl Place {
     /// In how many ways it can be changed.
     #[must_use]
     pub fn ways(&self) -> usize {
@@ -88,31 +107,32 @@ impl ChangeableTest {
     }
 }
 
-/// The tests of a file that can be changed so that they must fail; none where the file cannot be parsed.
+/// The tests of a file that run and have to pass; none where the file cannot be parsed. Only assertions that `original`
+/// has are changed, where there is one.
 #[must_use]
-pub fn changeable_tests(path: &str, content: &[u8], seed: u64) -> Vec<ChangeableTest> {
+pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, seed: u64) -> Vec<ChangeableTest> {
     let Some(text) = readable(content) else { return Vec::new() };
     // Most sources of Rust hold no tests: they need not be parsed.
     if path.ends_with(".rs") && !text.contains("test]") && !text.contains("test(") {
         return Vec::new();
     }
     let Some(source) = Source::parse(path, &text) else { return Vec::new() };
-    let mut tests: Vec<ChangeableTest> = Vec::new();
-    for (at, name) in source.tests().into_iter().filter(|(at, _)| runs(&source, *at)) {
-        let whole = with_decorators(&source, at);
-        let ways: Vec<Vec<Edit>> = ways(&source, whole, seed).into_iter().filter(|edits| !edits.is_empty()).collect();
-        if !ways.is_empty() && !tests.iter().any(|test| test.name == name) {
-            tests.push(ChangeableTest { name, is_sure: is_sure(&source, whole), ways });
-        }
-    }
+    let original = original.and_then(readable);
+    let is_original = |at: usize| original.as_ref().is_none_or(|original| original.contains(source.raw(at)));
+    let tests = source.tests().into_iter().filter(|(at, _)| runs(&source, *at));
     tests
+        .map(|(at, name)| {
+            let places = places(&source, with_decorators(&source, at), seed, &is_original);
+            ChangeableTest { name, places }
+        })
+        .collect()
 }
 
-/// A file with tests changed, each in one of its ways.
+/// A file with tests changed, each at one place in one of its ways.
 #[must_use]
-pub fn change(content: &[u8], tests: &[(&ChangeableTest, usize)]) -> Option<Vec<u8>> {
+pub fn change(content: &[u8], places: &[(&Place, usize)]) -> Option<Vec<u8>> {
     let mut text = readable(content)?;
-    let mut edits: Vec<&Edit> = tests.iter().filter_map(|(test, way)| test.ways.get(*way)).flatten().collect();
+    let mut edits: Vec<&Edit> = places.iter().filter_map(|(place, way)| place.ways.get(*way)).flatten().collect();
     edits.sort_by_key(|edit| (edit.start, edit.end));
     edits.dedup();
     for edit in edits.into_iter().rev() {
@@ -122,18 +142,32 @@ pub fn change(content: &[u8], tests: &[(&ChangeableTest, usize)]) -> Option<Vec<
     Some(text.into_bytes())
 }
 
-/// Whether a test runs and has to pass, as far as its head says.
+/// Whether a test runs and has to pass, as far as its head says. Names of parameters and texts say nothing.
 fn runs(source: &Source<'_>, at: usize) -> bool {
     let whole = with_decorators(source, at);
     let body = source.marked(at, marks::BODY).next().map_or(source.nodes[at].end, |body| source.nodes[body].start);
-    let first = attributes(source, at).first().map_or(source.nodes[whole].start, |first| source.nodes[*first].start);
-    let name = source.marked(at, marks::TEST_NAME).next().map_or(body..body, |name| {
-        let node = &source.nodes[name];
-        node.start..node.end
-    });
-    let head = format!("{}{}", &source.text[first..name.start.max(first)], &source.text[name.end.min(body)..body]);
+    let name = source.marked(at, marks::TEST_NAME).next();
+    let attributes = attributes(source, at);
+    let says_otherwise = |leaf: usize| {
+        let node = &source.nodes[leaf];
+        let is_silent =
+            |up: usize| source.nodes[up].kind.contains("parameters") || source.nodes[up].kind.contains("string");
+        let is_head = node.end <= body
+            && Some(leaf) != name
+            && !source.ancestors(leaf).take_while(|up| *up != whole).any(is_silent);
+        let word = source.raw(leaf).trim_start_matches(':').to_ascii_lowercase();
+        // `@Test(expected = …)` of JUnit.
+        let is_expected = word == "expected" && source.nodes[node.parent].kind == "element_value_pair";
+        is_head && (word.starts_with("skip") || NOT_PLAIN.contains(&word.as_str()) || is_expected)
+    };
+    let leaves = |at: usize| source.walk(at).filter(|node| source.is_leaf(*node));
     let is_rust = source.nodes[at].kind == "function_item";
-    !NOT_PLAIN.iter().any(|word| head.contains(word)) && (!is_rust || head.contains("test]") || head.contains("test("))
+    let is_test = |attribute: &usize| {
+        let text = source.raw(*attribute);
+        text.contains("test]") || text.contains("test(")
+    };
+    (!is_rust || attributes.iter().any(is_test))
+        && !attributes.iter().flat_map(|attribute| leaves(*attribute)).chain(leaves(whole)).any(says_otherwise)
 }
 
 /// Attributes before a function of Rust.
@@ -155,40 +189,120 @@ fn with_decorators(source: &Source<'_>, at: usize) -> usize {
     if source.nodes[parent].kind == "decorated_definition" { parent } else { at }
 }
 
-/// Edits for each way to change a test: an expected literal, table rows, an operator, another function.
-fn ways(source: &Source<'_>, test: usize, seed: u64) -> [Vec<Edit>; 4] {
-    let asserts: Vec<usize> = source
+/// The places of a test that can be changed: its assertions that are reached in any case; all at once where there is none.
+fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usize) -> bool) -> Vec<Place> {
+    let inside = |at: usize| source.ancestors(at).skip(1).take_while(|up| *up != test).collect::<Vec<usize>>();
+    let is_sub_test = |at: usize| source.nodes[at].kind == "with_statement" && source.raw(at).contains("subTest(");
+    let hides = |up: &usize| source.has(*up, marks::ASSERT) && !is_sub_test(*up);
+    let is_conditional = |up: &usize| {
+        let kind = source.nodes[*up].kind;
+        kind.starts_with("if")
+            || ["else", "elif", "except", "catch", "rescue", "match_arm", "case"].iter().any(|word| kind.contains(word))
+    };
+    let all = source
         .marked(test, marks::ASSERT)
-        .filter(|at| {
-            !source.ancestors(*at).skip(1).take_while(|up| *up != test).any(|up| source.has(up, marks::ASSERT))
-        })
-        .collect();
-    let mut ways: [Vec<Edit>; 4] = Default::default();
-    for at in &asserts {
-        let judged = judged(source, *at);
-        let literals = judged.iter().flat_map(|part| source.marked(*part, marks::LITERAL));
-        let literal = literals.filter(|at| !is_inside_string(source, *at)).last();
-        ways[0].extend(literal.and_then(|literal| changed_literal(source, literal, seed)));
-        let operator = judged
-            .iter()
-            .flat_map(|part| source.marked(*part, marks::OPERATOR))
-            .min_by_key(|at| source.ancestors(*at).count());
-        ways[2].extend(operator.and_then(|operator| swapped(source, operator, &OPERATORS)));
-        ways[3].extend(negated(source, *at, &judged));
-    }
-    let tables =
-        source.marked(test, marks::TABLE | marks::LOOP).filter(|table| !source.is_leaf(*table) && !asserts.is_empty());
-    for table in tables {
-        for row in source.nodes[table].children.iter().filter(|row| source.nodes[**row].is_named) {
-            let literal = source.marked(*row, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last();
-            ways[1].extend(literal.and_then(|literal| changed_literal(source, literal, seed)));
+        .filter(|at| is_original(*at) && !is_sub_test(*at) && !inside(*at).iter().any(hides));
+    let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(|at| inside(*at).iter().any(is_conditional));
+    let rows = rows(source, test, seed);
+    let place = |asserts: &[usize]| {
+        let mut ways: [Vec<Edit>; 5] = Default::default();
+        for at in asserts {
+            let judged = judged(source, *at);
+            let (input, expected) = literals(source, &judged);
+            ways[0].extend(expected.and_then(|literal| changed_literal(source, literal, seed)));
+            let operators = judged.iter().flat_map(|part| source.marked(*part, marks::OPERATOR));
+            let operator = operators.min_by_key(|at| source.ancestors(*at).count());
+            ways[2].extend(operator.and_then(|operator| swapped(source, operator, &OPERATORS)));
+            ways[3].extend(input.and_then(|literal| changed_literal(source, literal, seed)));
+            ways[4].extend(other_exception(source, *at).or_else(|| negated(source, *at, &judged)));
         }
-    }
-    ways
+        // What is compared with a literal is not in the table.
+        if ways[0].is_empty() {
+            ways[1].clone_from(&rows);
+        }
+        // The code may give the same for another input.
+        if ways[..3].iter().any(|edits| !edits.is_empty()) {
+            ways[3].clear();
+        }
+        let is_sure = asserts.iter().any(|at| is_sure(source, *at));
+        Place { is_sure, ways: ways.into_iter().filter(|edits| !edits.is_empty()).collect() }
+    };
+    let places: Vec<Place> = match always.is_empty() {
+        false => always.iter().map(|at| place(&[*at])).collect(),
+        true => vec![place(&maybe)],
+    };
+    places.into_iter().filter(|place| !place.ways.is_empty()).collect()
 }
 
-/// Whether a test compares something with a literal for equality.
-fn is_sure(source: &Source<'_>, test: usize) -> bool {
+/// Changes the last value in every row of the tables of a test.
+fn rows(source: &Source<'_>, test: usize, seed: u64) -> Vec<Edit> {
+    let tables = source.marked(test, marks::TABLE | marks::LOOP).filter(|table| !source.is_leaf(*table));
+    let rows = tables.flat_map(|table| &source.nodes[table].children).filter(|row| source.nodes[**row].is_named);
+    rows.filter_map(|row| {
+        let literal = source.marked(*row, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last();
+        literal.and_then(|literal| changed_literal(source, literal, seed))
+    })
+    .collect()
+}
+
+/// The last literal of an assertion that is given to what is tested, and the last one that is expected of it.
+fn literals(source: &Source<'_>, judged: &[usize]) -> (Option<usize>, Option<usize>) {
+    let (mut input, mut expected) = (None, None);
+    for part in judged {
+        for literal in source.marked(*part, marks::LITERAL).filter(|at| !is_inside_string(source, *at)) {
+            let around = source.ancestors(literal).take_while(|up| !judged.contains(up)).chain([*part]);
+            if around.into_iter().any(|up| is_call(source, up)) {
+                input = Some(literal)
+            } else {
+                expected = Some(literal)
+            }
+        }
+    }
+    (input, expected)
+}
+
+/// Whether a node is a call, or the arguments of one, that computes something: what starts with a capital makes a value.
+fn is_call(source: &Source<'_>, at: usize) -> bool {
+    let node = &source.nodes[at];
+    let callee = match node.kind {
+        "call" | "call_expression" | "method_invocation" | "function_call_expression" | "member_call_expression" => {
+            source.raw(at)
+        }
+        // In a macro of Rust: a name and what is in parentheses after it.
+        "token_tree" => {
+            let siblings = &source.nodes[node.parent].children;
+            let place = siblings.iter().position(|sibling| *sibling == at).unwrap_or(0);
+            match place.checked_sub(1).and_then(|before| siblings.get(before)) {
+                Some(before) if source.nodes[*before].kind == "identifier" => source.raw(*before),
+                _ => return false,
+            }
+        }
+        _ => return false,
+    };
+    let name = callee.split(['(', '[']).next().unwrap_or_default().trim_end();
+    let name = name.rsplit(['.', ':', '>', ' ']).next().unwrap_or_default();
+    !name.starts_with(|first: char| first.is_uppercase())
+}
+
+/// Expects another exception, where an assertion of Python expects one.
+fn other_exception(source: &Source<'_>, at: usize) -> Option<Edit> {
+    let head = |up: &usize| source.nodes[*up].kind == "call";
+    let call = match source.nodes[at].kind {
+        "with_statement" => source.walk(at).find(head)?,
+        "call" => at,
+        _ => return None,
+    };
+    let callee = source.raw(call).split('(').next()?.rsplit('.').next()?.trim();
+    let (_, others) = RAISES.iter().find(|(name, _)| *name == callee)?;
+    let list = outer_arguments(source, call, &["argument_list"])?;
+    let class = *source.nodes[list].children.iter().find(|child| source.nodes[**child].is_named)?;
+    let node = &source.nodes[class];
+    let other = others.iter().find(|other| **other != source.raw(class))?;
+    Some(Edit { start: node.start, end: node.end, text: (*other).to_owned() })
+}
+
+/// Whether an assertion compares something with a literal for equality.
+fn is_sure(source: &Source<'_>, at: usize) -> bool {
     const EQUAL: [&str; 15] = [
         "toBe(",
         "toEqual(",
@@ -207,16 +321,18 @@ fn is_sure(source: &Source<'_>, test: usize) -> bool {
         " eq(",
     ];
     const NEARLY: [&str; 5] = ["Almost", "approx", "Close", "Delta", "not"];
-    let lists = ["argument_list", "arguments", "token_tree", "comparison_operator", "binary_expression"];
-    source.marked(test, marks::ASSERT).any(|at| {
-        let text = source.raw(at);
-        let literals = judged(source, at).into_iter().flat_map(|part| source.marked(part, marks::LITERAL));
-        let last = literals.filter(|at| !is_inside_string(source, *at)).last();
-        let is_direct = |at: usize| lists.contains(&source.nodes[source.nodes[at].parent].kind);
-        EQUAL.iter().any(|name| text.contains(name))
-            && !NEARLY.iter().any(|name| text.contains(name))
-            && last.is_some_and(is_direct)
-    })
+    let text = source.raw(at);
+    let judged = judged(source, at);
+    let (_, expected) = literals(source, &judged);
+    let is_direct = |at: usize| {
+        let parent = source.nodes[at].parent;
+        judged.contains(&at)
+            || judged.contains(&parent)
+                && ["comparison_operator", "binary_expression"].contains(&source.nodes[parent].kind)
+    };
+    EQUAL.iter().any(|name| text.contains(name))
+        && !NEARLY.iter().any(|name| text.contains(name))
+        && expected.is_some_and(is_direct)
 }
 
 /// The parts of an assertion that decide, without a message.
@@ -316,14 +432,17 @@ fn changed_literal(source: &Source<'_>, at: usize, seed: u64) -> Option<Edit> {
         "false" => "true".to_owned(),
         "True" => "False".to_owned(),
         "False" => "True".to_owned(),
+        // Go would not compile it.
+        "nil" if source.language.extensions.contains(&"go") => return None,
         "None" | "nil" | "undefined" => "0".to_owned(),
         "null" if node.kind == "null" => "0".to_owned(),
         _ if text.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {
             let skip =
                 if text.get(1..2).is_some_and(|mark| "xXbBoO".contains(mark)) && text.starts_with('0') { 2 } else { 0 };
             let first = text[skip..].find(|c: char| c.is_ascii_digit())? + skip;
-            let length = text[first..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - first);
-            let last = first + length - 1;
+            let is_digit = |c: char| c.is_ascii_digit() || c == '_';
+            let length = text[first..].find(|c: char| !is_digit(c)).unwrap_or(text.len() - first);
+            let last = text[..first + length].rfind(|c: char| c.is_ascii_digit())?;
             let digit = match text.as_bytes().get(last)? {
                 b'0' => '1',
                 digit => char::from(digit - 1),

@@ -16,6 +16,50 @@ fn tests_are_changed_so_that_they_must_fail() {
         ),
         (
             "a.py",
+            "class T:\n    def test_a(self):\n        self.assertEqual(6, add(1, 5))\n",
+            &["self.assertEqual(5, add(1, 5))", "self.assertNotEqual(6, add(1, 5))"],
+        ),
+        (
+            "a.py",
+            "@pytest.mark.parametrize('a, expected', [(1, 10), (2, 20)])\ndef test_a(a, expected):\n    assert f(a) == expected\n",
+            &[
+                "@pytest.mark.parametrize('a, expected', [(1, 11), (2, 21)])",
+                "assert f(a) != expected",
+                "assert not (f(a) == expected)",
+            ],
+        ),
+        (
+            "a.py",
+            "def test_a(skip):\n    with pytest.raises(ValueError, match='a'):\n        f()\n",
+            &["with pytest.raises(BufferError, match='a'):"],
+        ),
+        (
+            "a.py",
+            "class T:\n    def test_a(self):\n        self.assertRaises(BufferError, f)\n",
+            &["self.assertRaises(EOFError, f)"],
+        ),
+        (
+            "a.py",
+            "class T:\n    def test_a(self):\n        with self.subTest():\n            self.assertTrue(f())\n",
+            &["self.assertFalse(f())"],
+        ),
+        (
+            "a.rs",
+            "#[test]\nfn a() {\n    assert_eq!(Some(4), f(3));\n}\n",
+            &["assert_eq!(Some(3), f(3));", "assert_ne!(Some(4), f(3));"],
+        ),
+        (
+            "a_test.go",
+            "package a\nfunc TestA(t *testing.T) {\n\tif err := F(); err != nil { t.Fatal(err) }\n}\n",
+            &["if err := F(); err == nil { t.Fatal(err) }"],
+        ),
+        (
+            "A.java",
+            "class A {\n  @Test void a(int expected) {\n    assertEquals(expected, add(x));\n  }\n}\n",
+            &["assertNotEquals(expected, add(x));"],
+        ),
+        (
+            "a.py",
             "class T:\n    def test_a(self):\n        self.assertTrue(ok(), 'why')\n",
             &["self.assertFalse(ok(), 'why')"],
         ),
@@ -28,6 +72,11 @@ fn tests_are_changed_so_that_they_must_fail() {
             "a.ts",
             "it('a', () => {\n  expect(add(1, 2)).toBe(3)\n})\n",
             &["expect(add(1, 2)).toBe(2)", "expect(add(1, 2)).not.toBe(3)"],
+        ),
+        (
+            "a.ts",
+            "it('a', () => {\n  expect(f()).toBe(1_000)\n})\n",
+            &["expect(f()).toBe(1_001)", "expect(f()).not.toBe(1_000)"],
         ),
         ("a.ts", "it('a', () => {\n  expect(a).not.toBeNull()\n})\n", &["expect(a).toBeNull()"]),
         (
@@ -77,11 +126,12 @@ fn tests_are_changed_so_that_they_must_fail() {
             &["assert(add(x) != y);", "assert(!(add(x) == y));"],
         ),
     ] {
-        let tests = changeable_tests(path, text.as_bytes(), 0);
-        assert_eq!(tests.len(), 1, "{path} {text}");
-        let lines: Vec<String> = (0..tests[0].ways())
+        let tests = changeable_tests(path, text.as_bytes(), None, 0);
+        assert_eq!((tests.len(), tests[0].places.len()), (1, 1), "{path} {text}");
+        let place = &tests[0].places[0];
+        let lines: Vec<String> = (0..place.ways())
             .map(|way| {
-                let changed = String::from_utf8(change(text.as_bytes(), &[(&tests[0], way)]).unwrap()).unwrap();
+                let changed = String::from_utf8(change(text.as_bytes(), &[(place, way)]).unwrap()).unwrap();
                 let line = changed.lines().find(|line| !text.lines().any(|old| old == *line)).unwrap_or_default();
                 line.trim().replace("  ", " ")
             })
@@ -96,8 +146,8 @@ fn strings_change_inside_their_quotes() {
         [("'abc'", "'abc"), ("\"\"", "\""), ("'''a\nb'''", "'''a\nb"), ("f'a'", "f'a"), ("b'x'", "b'x")]
     {
         let file = format!("def test_a():\n    assert f() == {text}\n");
-        let tests = changeable_tests("a.py", file.as_bytes(), 7);
-        let changed = String::from_utf8(change(file.as_bytes(), &[(&tests[0], 0)]).unwrap()).unwrap();
+        let tests = changeable_tests("a.py", file.as_bytes(), None, 7);
+        let changed = String::from_utf8(change(file.as_bytes(), &[(&tests[0].places[0], 0)]).unwrap()).unwrap();
         let literal = changed.split(" == ").nth(1).unwrap().trim_end();
         assert!(literal.starts_with(start) && literal.len() == text.len() + 1, "{literal}");
         assert!(literal.ends_with(&text[text.len() - 1..]));
@@ -109,7 +159,7 @@ fn tests_that_do_not_run_or_have_to_fail_are_left_alone() {
     for (path, text) in [
         ("a.py", "@pytest.mark.skip\ndef test_a():\n    assert f() == 1\n"),
         ("a.py", "@unittest.expectedFailure\ndef test_a():\n    assert f() == 1\n"),
-        ("a.py", "def test_a():\n    f()\n"),
+        ("A.java", "class A {\n  @Test(expected = E.class) public void a() { assertEquals(1, f()); }\n}\n"),
         ("a.py", "def helper():\n    assert f() == 1\n"),
         ("a.ts", "it.skip('a', () => { expect(f()).toBe(1) })"),
         ("a.rs", "#[test]\n#[ignore]\nfn a() { assert_eq!(f(), 1); }"),
@@ -117,6 +167,49 @@ fn tests_that_do_not_run_or_have_to_fail_are_left_alone() {
         ("a.rs", "fn a() { assert_eq!(f(), 1); }"),
         ("a.py", "def test_a(:\n"),
     ] {
-        assert_eq!(changeable_tests(path, text.as_bytes(), 0), [], "{path} {text}");
+        assert_eq!(changeable_tests(path, text.as_bytes(), None, 0), [], "{path} {text}");
+    }
+}
+
+/// How many places each test of a file has.
+#[test]
+fn assertions_are_changed_one_by_one_where_they_are_reached() {
+    for (path, text, original, expected) in [
+        ("a.py", "def test_a():\n    assert f() == 1\n    assert g() == 2\n", None, &[2][..]),
+        ("a.py", "def test_a():\n    f()\n", None, &[0]),
+        ("a.py", "def test_a():\n    if x:\n        assert f() == 1\n    assert g() == 2\n", None, &[1]),
+        ("a.py", "def test_a():\n    if x:\n        assert f() == 1\n    else:\n        assert g() == 2\n", None, &[1]),
+        (
+            "a.py",
+            "def test_a():\n    assert f() == 1\n    assert True\n",
+            Some("def test_a():\n    assert f() == 1\n"),
+            &[1],
+        ),
+        (
+            "a.py",
+            "class A:\n    def test_a(self):\n        assert f() == 1\nclass B:\n    def test_a(self):\n        assert f() == 2\n",
+            None,
+            &[1, 1],
+        ),
+        ("a.rs", "#[test]\nfn a() {\n    assert_eq!(f(), 1);\n    assert!(g());\n}\n", None, &[2]),
+    ] {
+        let tests = changeable_tests(path, text.as_bytes(), original.map(str::as_bytes), 0);
+        let places: Vec<usize> = tests.iter().map(|test| test.places.len()).collect();
+        assert_eq!(places, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_given_to_the_code_is_no_sure_change() {
+    for (text, is_sure) in [
+        ("assert f(1) == 2", true),
+        ("assert 2 == f(1)", true),
+        ("assert f(1) == CLEAN", false),
+        ("self.assertEqual(2, f(10))", true),
+        ("self.assertEqual(two, f(10))", false),
+        ("assert f() == [1, 2]", false),
+    ] {
+        let file = format!("def test_a(self):\n    {text}\n");
+        assert_eq!(changeable_tests("a.py", file.as_bytes(), None, 0)[0].places[0].is_sure, is_sure, "{text}");
     }
 }

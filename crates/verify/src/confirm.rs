@@ -34,16 +34,33 @@ pub fn judge_original(outcomes: &[CheckOutcome]) -> Tripwire {
     }
 }
 
-/// The same command without the habit of `cargo test` to stop at the first test program that fails: every one has to show
-/// its changed tests.
+/// The same command without stopping at the first failure: every test program has to show its changed tests.
 #[must_use]
 pub fn to_the_end(command: &str) -> String {
-    match command.strip_prefix("cargo test") {
-        Some(rest) if (rest.is_empty() || rest.starts_with(' ')) && !rest.contains("--no-fail-fast") => {
-            format!("cargo test --no-fail-fast{rest}")
-        }
-        _ => command.to_owned(),
+    const STOPS: [(&str, &[&str]); 6] = [
+        ("pytest", &["-x", "--exitfirst", "--maxfail"]),
+        ("unittest", &["-f", "--failfast"]),
+        ("jest", &["--bail", "-b"]),
+        ("vitest", &["--bail"]),
+        ("mocha", &["--bail", "-b"]),
+        ("test", &["-failfast"]),
+    ];
+    if let Some(rest) = command.strip_prefix("cargo test")
+        && (rest.is_empty() || rest.starts_with(' '))
+        && !rest.contains("--no-fail-fast")
+    {
+        return format!("cargo test --no-fail-fast{rest}");
     }
+    let words: Vec<&str> = command.split(' ').collect();
+    let is_plain = !command.contains(['|', '&', ';', '\'', '"', '`', '$', '\n']);
+    let runner = STOPS.iter().find(|(runner, _)| words.iter().any(|word| word.rsplit('/').next() == Some(runner)));
+    let Some((_, stops)) = runner.filter(|_| is_plain) else { return command.to_owned() };
+    let goes_on = |word: &&&str| {
+        let name = word.split('=').next().unwrap_or(word);
+        // `--maxfail 1` has its number in the next word.
+        !stops.contains(&name) || (!word.contains('=') && name == "--maxfail")
+    };
+    words.iter().filter(goes_on).copied().collect::<Vec<_>>().join(" ")
 }
 
 /// The same command, so that it names its tests: plain `go test` names packages, and a test that no longer runs would not be missed.

@@ -38,6 +38,25 @@ fn checks_that_failed_on_the_original_code_have_to_fail_there_again() {
 }
 
 #[test]
+fn commands_run_to_their_end() {
+    for (command, expected) in [
+        ("cargo test", "cargo test --no-fail-fast"),
+        ("cargo test -q", "cargo test --no-fail-fast -q"),
+        ("pytest -x -q", "pytest -q"),
+        ("python3 -m pytest --maxfail=1 tests", "python3 -m pytest tests"),
+        ("pytest --maxfail 1", "pytest --maxfail 1"),
+        ("python -m unittest -f", "python -m unittest"),
+        ("npx jest --bail=1", "npx jest"),
+        ("go test -failfast ./...", "go test ./..."),
+        ("sh -c 'pytest -x'", "sh -c 'pytest -x'"),
+        ("curl -f x | pytest -x", "curl -f x | pytest -x"),
+        ("make -x", "make -x"),
+    ] {
+        assert_eq!(to_the_end(command), expected);
+    }
+}
+
+#[test]
 fn plain_go_test_is_run_so_that_it_names_its_tests() {
     for (command, wanted) in [
         ("go test ./...", "go test -v ./..."),

@@ -89,7 +89,7 @@ pub(crate) mod marks {
 
 /// A language that can be read.
 pub(crate) struct Language {
-    extensions: &'static [&'static str],
+    pub(crate) extensions: &'static [&'static str],
     grammar: fn() -> tree_sitter::Language,
     query: &'static str,
     /// Texts that are one token, as long as no code is inside of them.

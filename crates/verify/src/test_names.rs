@@ -10,7 +10,7 @@
 //! its file is named as a whole and no test of it is. And some name a whole only when it fails as one, such as a file that
 //! cannot be loaded: a whole is not missed where parts of it are named.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ralph_model::{CheckOutcome, Shrunk, TestTally};
@@ -139,13 +139,45 @@ fn missing<'a>(before: &'a TestTally, now: &TestTally, moved: &[(String, String)
             || file(name).is_some_and(|file| named.contains(file) && !has_parts(file))
             || moved.iter().any(|(old, new)| runs_elsewhere(name, old, new, &named))
     };
+    // A parameter more changes the names of all cases of a test: `test_add[1-2]` is `test_add[1-2-None]` now.
+    let (cases_before, cases_now) = (cases(&before.names), cases(&now.names));
+    let has_cases = |name: &str| {
+        let test = case_of(name);
+        test.is_some_and(|test| cases_now.get(test).is_some_and(|now| *now >= cases_before[test]))
+    };
+    // A file that could not be loaded is no test: where tests are named without their files, its own are among them.
+    let was_not_loaded = |name: &str| {
+        is_file(name)
+            && before.failing.iter().any(|failing| failing == name)
+            && !now.names.iter().any(|name| is_whole(name) || file(name).is_some())
+            && tests(now) >= tests(before)
+    };
     // Some scripts say more about a test when it fails: `adds: -1 instead of 5`.
     let says_more = |name: &str| {
         let starts = [": ", " - ", " (", ", "].into_iter().filter_map(|mark| name.find(mark)).map(|end| &name[..end]);
         before.failing.iter().any(|failing| failing == name)
             && starts.into_iter().any(|start| !is_file(start) && named.contains(start))
     };
-    before.names.iter().map(String::as_str).filter(|name| !is_there(name) && !says_more(name)).collect()
+    before
+        .names
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !is_there(name) && !says_more(name) && !has_cases(name) && !was_not_loaded(name))
+        .collect()
+}
+
+/// The test of pytest of which a name is one case.
+fn case_of(name: &str) -> Option<&str> {
+    name.split_once('[').filter(|(test, rest)| test.contains("::") && rest.ends_with(']')).map(|(test, _)| test)
+}
+
+/// How many cases each test has.
+fn cases(names: &[String]) -> BTreeMap<&str, usize> {
+    let mut cases = BTreeMap::new();
+    for test in names.iter().filter_map(|name| case_of(name)) {
+        *cases.entry(test).or_default() += 1;
+    }
+    cases
 }
 
 /// Whether a test ran under a name that starts otherwise.

@@ -1,15 +1,18 @@
 //! Asks checks to fail: chooses tests to change so that they must fail, and judges whether the checks reported them. Runs nothing.
 //!
-//! Tests that failed at the start come first, then a random sample of the others. Half of them are changed in a first run and
-//! the other half in a second, so that each is seen to fail when it is changed and to pass when it is not. What was not reported
-//! gets another change in the next run. A test that failed at the start and cannot be made to fail again voids the verdict, as do
-//! several others; one alone only proves nothing.
+//! Tests that did not pass at the start come first, then a random sample of the others. A test is changed at one of its
+//! assertions at a time, and one that failed at two of them in different runs: whatever makes one of them void does not show as
+//! long as another one fails. In one run each test stays as it is and has to pass. What was not reported gets another change in
+//! a last run. A test that did not pass at the start and cannot be made to fail again voids the verdict, as do several others;
+//! one alone only proves nothing.
 
 mod mention;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ralph_model::{CheckOutcome, Ended, TestTally, Tripwire, Verdict};
 
-use crate::changes::{ChangeableTest, change, changeable_tests};
+use crate::changes::{Place, change, changeable_tests};
 use crate::test_names::is_whole;
 pub use mention::mentions;
 
@@ -17,18 +20,33 @@ pub use mention::mentions;
 const MAX_FAILED: usize = 40;
 /// How many of the others.
 const MAX_SAMPLE: usize = 12;
-/// How many runs there are at most: one for each half, and one more for what was not reported.
-const MAX_RUNS: usize = 3;
+/// At how many places a test that failed at the start is changed.
+const MAX_PLACES: usize = 2;
 
 /// Tests that are changed, and what became of them.
 #[derive(Debug, Default)]
 pub struct Plan {
     files: Vec<PlannedFile>,
+    /// Tests that did not pass at the start and that cannot be changed.
+    untouched: Vec<String>,
+    /// How many runs it takes to change each once.
+    base: usize,
     runs: usize,
     /// A run failed without reporting any of them.
     broke: bool,
     /// Other tests that failed.
     others: Vec<String>,
+}
+
+/// A file with tests.
+#[derive(Debug, Clone)]
+pub struct TestFile {
+    /// Its path.
+    pub path: String,
+    /// What the checks run.
+    pub content: Vec<u8>,
+    /// What it was at the start; none for a new file.
+    pub original: Option<Vec<u8>>,
 }
 
 #[derive(Debug)]
@@ -38,9 +56,11 @@ struct PlannedFile {
     tests: Vec<PlannedTest>,
 }
 
+/// A test, and one place at which it is changed.
 #[derive(Debug)]
 struct PlannedTest {
-    test: ChangeableTest,
+    name: String,
+    place: Place,
     failed_before: bool,
     /// The run in which it is changed first.
     turn: usize,
@@ -58,6 +78,8 @@ enum State {
     Reported,
     /// It ran and was not reported as failing.
     Passes,
+    /// It ran at the start, and not when it was changed.
+    Missing,
 }
 
 /// A run of the checks with tests changed.
@@ -78,53 +100,69 @@ pub struct ChangedRun<'a> {
 impl Plan {
     /// Chooses tests of these files; only such as ran before the first iteration, where that is known.
     #[must_use]
-    pub fn new(files: &[(String, Vec<u8>)], baseline: Option<&Verdict>, seed: u64) -> Self {
-        let names = |pick: fn(&TestTally) -> &Vec<String>| -> Vec<&str> {
-            let tallies =
-                baseline.into_iter().flat_map(|verdict| &verdict.checks).filter_map(|check| check.tests.as_ref());
-            tallies.flat_map(pick).map(String::as_str).collect()
-        };
-        let (ran, failed) = (names(|tally| &tally.names), names(|tally| &tally.failing));
-        let mut chosen: Vec<(usize, PlannedTest)> = Vec::new();
-        for (file, (path, content)) in files.iter().enumerate() {
-            for test in changeable_tests(path, content, seed) {
-                let is_known = ran.is_empty()
-                    || ran
-                        .iter()
-                        .any(|name| is_reported_as(name, &test.name) || (is_whole(name) && mentions_file(path, name)));
-                if is_known {
-                    let failed_before = failed.iter().any(|name| is_reported_as(name, &test.name));
-                    chosen.push((
-                        file,
-                        PlannedTest { test, failed_before, turn: 0, tried: 0, is_changed: false, state: State::Unseen },
-                    ));
-                }
-            }
-        }
+    pub fn new(files: &[TestFile], baseline: Option<&Verdict>, verdict: &Verdict, seed: u64) -> Self {
+        let before = Before::new(baseline, verdict);
         // A random order that needs no generator: the seed is random.
         let order =
             |at: usize| (seed ^ u64::try_from(at).unwrap_or(0)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        let mut numbered: Vec<(usize, (usize, PlannedTest))> = chosen.into_iter().enumerate().collect();
-        numbered.sort_by_key(|(at, (_, planned))| (!planned.failed_before, order(*at)));
+        let mut plan = Self { base: 2, ..Self::default() };
+        // Tests of one name cannot be told apart in a report, so that they are changed in different runs.
+        let mut groups: BTreeMap<String, Vec<(usize, PlannedTest)>> = BTreeMap::new();
+        let mut count = 0;
+        for (at, file) in files.iter().enumerate() {
+            for test in changeable_tests(&file.path, &file.content, file.original.as_deref(), seed) {
+                if !before.knows(&file.path, &test.name) {
+                    continue;
+                }
+                let failed_before = !before.passed(&file.path, &test.name);
+                let is_old = file
+                    .original
+                    .as_ref()
+                    .is_none_or(|original| is_word_of(&test.name, &String::from_utf8_lossy(original)));
+                if test.places.is_empty() && failed_before && is_old {
+                    plan.untouched.push(test.name.clone());
+                }
+                for place in test.places {
+                    let (name, state) = (test.name.clone(), State::Unseen);
+                    let planned =
+                        PlannedTest { name, place, failed_before, turn: 0, tried: 0, is_changed: false, state };
+                    count += 1;
+                    groups.entry(test.name.clone()).or_default().push((at + files.len() * count, planned));
+                }
+            }
+        }
+        let mut groups: Vec<Vec<(usize, PlannedTest)>> = groups.into_values().collect();
+        for group in &mut groups {
+            group.sort_by_key(|(number, planned)| (!planned.failed_before, order(*number)));
+            let most = if group.first().is_some_and(|(_, planned)| planned.failed_before) { MAX_PLACES } else { 1 };
+            group.truncate(most);
+        }
+        let number = |group: &Vec<(usize, PlannedTest)>| {
+            group.first().map_or((true, 0), |(number, planned)| (!planned.failed_before, order(*number)))
+        };
+        groups.sort_by_key(number);
         let mut left = [MAX_SAMPLE, MAX_FAILED];
-        numbered.retain(|(_, (_, planned))| {
-            let left = &mut left[usize::from(planned.failed_before)];
+        groups.retain(|group| {
+            let left = &mut left[usize::from(group.iter().any(|(_, planned)| planned.failed_before))];
             let fits = *left > 0;
             *left = left.saturating_sub(1);
             fits
         });
-        for (at, (_, (_, planned))) in numbered.iter_mut().enumerate() {
-            planned.turn = at % 2;
-        }
-        let mut plan = Self::default();
-        for (at, (path, content)) in files.iter().enumerate() {
-            let (own, rest): (Vec<_>, Vec<_>) = numbered.into_iter().partition(|(_, (file, _))| *file == at);
-            numbered = rest;
-            if !own.is_empty() {
-                let tests = own.into_iter().map(|(_, (_, test))| test).collect();
-                plan.files.push(PlannedFile { path: path.clone(), content: content.clone(), tests });
+        plan.base = if groups.iter().any(|group| group.len() > 1) { MAX_PLACES + 1 } else { 2 };
+        let mut chosen: BTreeMap<usize, Vec<PlannedTest>> = BTreeMap::new();
+        for (at, group) in groups.into_iter().enumerate() {
+            for (place, (number, mut planned)) in group.into_iter().enumerate() {
+                planned.turn = (at + place) % plan.base;
+                chosen.entry(number % files.len()).or_default().push(planned);
             }
         }
+        plan.files = chosen
+            .into_iter()
+            .filter_map(|(at, tests)| {
+                let TestFile { path, content, .. } = files.get(at)?.clone();
+                Some(PlannedFile { path, content, tests })
+            })
+            .collect();
         plan
     }
 
@@ -137,7 +175,7 @@ impl Plan {
     /// Names of the tests that are changed.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
-        self.tests().map(|planned| planned.test.name.as_str()).collect()
+        self.tests().map(|planned| planned.name.as_str()).collect()
     }
 
     fn tests(&self) -> impl Iterator<Item = &PlannedTest> {
@@ -146,35 +184,35 @@ impl Plan {
 
     /// The files for the next run with tests changed, which may be none; nothing when no run is needed.
     pub fn next_files(&mut self) -> Option<Vec<(String, Vec<u8>)>> {
-        let runs = self.runs;
-        let broke = self.broke;
-        let mut any = false;
+        let (runs, broke) = (self.runs, self.broke);
+        let is_last = runs >= self.base;
+        let mut named = BTreeSet::new();
         for planned in self.files.iter_mut().flat_map(|file| &mut file.tests) {
-            let again =
-                planned.tried > 0 && (planned.state == State::Passes || (planned.state == State::Unseen && broke));
-            let is_first = planned.tried == 0 && (planned.turn == runs || broke);
+            let again = match planned.state {
+                State::Reported => false,
+                State::Passes | State::Missing => is_last || broke,
+                State::Unseen => broke || (is_last && planned.failed_before),
+            };
+            let is_due = if planned.tried == 0 { planned.turn == runs || broke || is_last } else { again };
             // Another function is no better witness against one that let a wrong value pass.
-            let most = if planned.test.is_sure && !broke { 1 } else { 2 };
-            planned.is_changed = planned.tried < planned.test.ways().min(most) && (is_first || again);
-            any |= planned.is_changed;
+            let most = if planned.place.is_sure && planned.state == State::Passes { 1 } else { 2 };
+            let can_be = planned.tried < planned.place.ways().min(most)
+                || (planned.tried == 1 && planned.state == State::Missing);
+            planned.is_changed = is_due && can_be && named.insert(planned.name.clone());
         }
-        let is_needed = match runs {
-            0 => any,
-            // The tests that were changed have to pass as they are.
-            1 => true,
-            _ => any,
-        };
-        if !is_needed || runs >= MAX_RUNS || !self.others.is_empty() {
+        let any = !named.is_empty();
+        // In the second run the tests that were changed have to pass as they are.
+        if (runs != 1 && !any) || runs > self.base || !self.others.is_empty() {
             return None;
         }
         let mut files = Vec::new();
         for file in &mut self.files {
-            let way = |planned: &PlannedTest| if planned.tried == 0 { 0 } else { planned.test.ways() - 1 };
-            let open: Vec<(&ChangeableTest, usize)> = file
+            let way = |planned: &PlannedTest| if planned.tried == 0 { 0 } else { planned.place.ways() - 1 };
+            let open: Vec<(&Place, usize)> = file
                 .tests
                 .iter()
                 .filter(|planned| planned.is_changed)
-                .map(|planned| (&planned.test, way(planned)))
+                .map(|planned| (&planned.place, way(planned)))
                 .collect();
             files.extend(
                 change(&file.content, &open).filter(|_| !open.is_empty()).map(|content| (file.path.clone(), content)),
@@ -186,47 +224,50 @@ impl Plan {
 
     /// Notes what a run with the files of [`Self::next_files`] showed.
     pub fn note(&mut self, run: &ChangedRun<'_>) {
-        let all = |pick: fn(&TestTally) -> &Vec<String>| -> Vec<String> {
-            run.outcomes.iter().filter_map(|outcome| outcome.tests.as_ref()).flat_map(pick).cloned().collect()
-        };
-        let (failing, ran) = (all(|tally| &tally.failing), all(|tally| &tally.names));
+        let (failing, ran) = (names(run.outcomes, |tally| &tally.failing), names(run.outcomes, |tally| &tally.names));
         let passed = run.outcomes.iter().all(|outcome| outcome.passed);
         let is_counted = run.outcomes.iter().any(|outcome| outcome.tests.is_some());
         let is_cut = failing.len() >= TestTally::MAX_NAMES;
+        let is_whole_run = is_counted && !run.stops_early && !is_cut;
+        // Where as many tests ran as for the verdict, each of them did.
+        let all_ran = is_whole_run && !failing.is_empty() && total(run.outcomes) >= total(&run.verdict.checks);
+        let before = Before::new(run.baseline, run.verdict);
         self.runs += 1;
-        let names: Vec<String> = self.tests().filter(|one| one.is_changed).map(|one| one.test.name.clone()).collect();
+        let changed: Vec<String> = self.tests().filter(|one| one.is_changed).map(|one| one.name.clone()).collect();
         for file in &mut self.files {
+            let names_file = |names: &[&str]| names.iter().any(|name| is_whole_of(name, &file.path));
+            let file_fails = names_file(&failing);
+            let file_ran = names_file(&ran) && !run.stops_early;
             for planned in
                 file.tests.iter_mut().filter(|planned| planned.is_changed && planned.state != State::Reported)
             {
-                let name = &planned.test.name;
-                let named = failing.iter().any(|failing| is_reported_as(failing, name));
+                let name = &planned.name;
+                let is_among = |names: &[&str]| names.iter().any(|reported| is_reported_as(reported, name));
+                let named = is_among(&failing);
                 // Where no runner is known the name in the output has to do.
                 let shown = !is_counted && !passed && is_word_of(name, run.output);
-                let whole = ran.iter().any(|ran| is_whole(ran) && mentions_file(&file.path, ran)) && !run.stops_early;
-                let did_run = whole || ran.iter().any(|ran| is_reported_as(ran, name)) || (passed && ran.is_empty());
+                // A file that a change broke as a whole shows nothing of its tests.
+                let did_run = !file_fails && (file_ran || all_ran || is_among(&ran) || (passed && ran.is_empty()));
+                let is_missing = is_whole_run && !ran.is_empty() && !file_fails && is_among(&before.ran);
                 planned.state = match () {
                     () if named || shown => State::Reported,
                     () if did_run && !is_cut => State::Passes,
+                    () if is_missing => State::Missing,
                     () => planned.state,
                 };
             }
         }
+        let names = changed;
         let is_changed = |failing: &str| names.iter().any(|name| is_reported_as(failing, name));
         let suites =
-            |name: &str| failing.iter().any(|other| other != name && other.starts_with(name) && is_changed(other));
-        let known: Vec<&String> = run
-            .baseline
-            .into_iter()
-            .flat_map(|verdict| &verdict.checks)
-            .filter_map(|check| check.tests.as_ref())
-            .flat_map(|tests| tests.names.iter().chain(&tests.failing))
-            .collect();
-        let is_known = |name: &String| {
-            known.contains(&name) || self.tests().any(|planned| is_reported_as(name, &planned.test.name))
+            |name: &str| failing.iter().any(|other| *other != name && other.starts_with(name) && is_changed(other));
+        let is_known = |name: &str| {
+            before.ran.contains(&name)
+                || before.failing.contains(&name)
+                || self.tests().any(|planned| is_reported_as(name, &planned.name))
         };
-        let is_other = |name: &&String| is_known(name) && !is_whole(name) && !is_changed(name) && !suites(name);
-        let mut others: Vec<String> = failing.iter().filter(is_other).take(20).cloned().collect();
+        let is_other = |name: &&&str| is_known(name) && !is_whole(name) && !is_changed(name) && !suites(name);
+        let mut others: Vec<String> = failing.iter().filter(is_other).take(20).map(|name| (*name).to_owned()).collect();
         if names.is_empty() && !passed && others.is_empty() {
             others.push("the checks fail as a whole".to_owned());
         }
@@ -241,26 +282,102 @@ impl Plan {
         if !self.others.is_empty() {
             return Some(Tripwire::OthersFail { failing: self.others.clone() });
         }
-        let count = |wanted: fn(&PlannedTest) -> bool| self.tests().filter(|planned| wanted(planned)).count();
-        let reported = count(|planned| planned.state == State::Reported);
-        let passes: Vec<&PlannedTest> = self.tests().filter(|planned| planned.state == State::Passes).collect();
-        let names = || passes.iter().take(20).map(|planned| planned.test.name.clone()).collect();
-        let is_void = passes.iter().any(|planned| planned.failed_before)
-            || (passes.len() >= 2 && passes.len() * 4 > passes.len() + reported)
-            || (reported == 0 && !passes.is_empty());
+        let with = |wanted: &dyn Fn(&PlannedTest) -> bool| -> BTreeSet<&str> {
+            self.tests().filter(|planned| wanted(planned)).map(|planned| planned.name.as_str()).collect()
+        };
+        let reported = with(&|planned| planned.state == State::Reported);
+        let passes: Vec<&PlannedTest> = self
+            .tests()
+            .filter(|planned| match planned.state {
+                State::Passes => true,
+                State::Missing => planned.failed_before,
+                State::Unseen | State::Reported => false,
+            })
+            .collect();
+        // An assertion that a test does not reach cannot fail; one that lets a wrong value pass is void.
+        let is_void = |planned: &&PlannedTest| {
+            planned.failed_before && (planned.place.is_sure || !reported.contains(planned.name.as_str()))
+        };
+        let unproven: BTreeSet<&str> = passes.iter().map(|planned| planned.name.as_str()).collect();
+        let names = |names: &BTreeSet<&str>| names.iter().take(20).map(|name| (*name).to_owned()).collect();
+        let is_void = passes.iter().any(is_void)
+            || (unproven.len() >= 2 && unproven.len() * 4 > unproven.len() + reported.len())
+            || (reported.is_empty() && !passes.is_empty());
         if is_void {
-            return Some(Tripwire::TestsPass { tests: names() });
+            return Some(Tripwire::TestsPass { tests: names(&unproven) });
         }
-        if reported == 0 {
+        if reported.is_empty() {
             // Checks that counted tests a moment ago do not come as far now: whatever broke them, they confirm nothing.
             let counted = |check: &CheckOutcome| check.tests.as_ref().is_some_and(|tests| tests.passed > 0);
             let planted = self.files.iter().map(|file| file.path.clone()).collect();
             return verdict.checks.iter().any(counted).then_some(Tripwire::Broken { planted });
         }
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let failed_before = count(|planned| planned.state == State::Reported && planned.failed_before);
-        Some(Tripwire::TestsFail { changed: number(reported), failed_before: number(failed_before), unproven: names() })
+        let number = |names: &BTreeSet<&str>| u32::try_from(names.difference(&unproven).count()).unwrap_or(u32::MAX);
+        let failed_before = with(&|planned| planned.state == State::Reported && planned.failed_before);
+        let (changed, failed_before) = (number(&reported), number(&failed_before));
+        let unseen = with(&|planned| planned.failed_before && planned.state == State::Unseen);
+        let unproven: BTreeSet<&str> = unproven
+            .union(&unseen)
+            .copied()
+            .filter(|name| !reported.contains(name) || unproven.contains(name))
+            .collect();
+        let unproven = unproven.union(&self.untouched.iter().map(String::as_str).collect()).copied().collect();
+        Some(Tripwire::TestsFail { changed, failed_before, unproven: names(&unproven) })
     }
+}
+
+/// What the checks said of tests before the first iteration.
+struct Before<'a> {
+    ran: Vec<&'a str>,
+    failing: Vec<&'a str>,
+    /// Every check that counts tests names them.
+    names_tell: bool,
+    /// No test passed, as far as the runners count them, and a check failed.
+    nothing_passed: bool,
+}
+
+impl<'a> Before<'a> {
+    fn new(baseline: Option<&'a Verdict>, now: &Verdict) -> Self {
+        let checks = baseline.map_or(&[][..], |verdict| &verdict.checks);
+        let passed = |check: &CheckOutcome| check.tests.as_ref().map_or(0, |tests| tests.passed);
+        // A start that did not compile shows no runner.
+        let is_counted = |check: &CheckOutcome| check.tests.is_some();
+        let nothing_passed = checks.iter().any(|check| !check.passed)
+            && checks.iter().chain(&now.checks).any(is_counted)
+            && checks.iter().all(|check| passed(check) == 0);
+        let is_named = |check: &CheckOutcome| check.tests.as_ref().is_none_or(|tests| !tests.names.is_empty());
+        let (ran, failing) = (names(checks, |tally| &tally.names), names(checks, |tally| &tally.failing));
+        Self { names_tell: !ran.is_empty() && checks.iter().all(is_named), ran, failing, nothing_passed }
+    }
+
+    /// Whether a test ran, or could not be loaded, as far as it is known.
+    fn knows(&self, path: &str, name: &str) -> bool {
+        let mut reported = self.ran.iter().chain(&self.failing);
+        !self.names_tell || reported.any(|ran| is_reported_as(ran, name) || is_whole_of(ran, path))
+    }
+
+    /// Whether a test passed, as far as it is known. One that the runners do not name did not run, where they name others.
+    fn passed(&self, path: &str, name: &str) -> bool {
+        let is_among = |names: &[&str]| names.iter().any(|reported| is_reported_as(reported, name));
+        let is_file = |names: &[&str]| names.iter().any(|reported| is_whole_of(reported, path));
+        if is_among(&self.failing) || is_file(&self.failing) || self.nothing_passed {
+            return false;
+        }
+        !self.names_tell || is_among(&self.ran) || is_file(&self.ran)
+    }
+}
+
+fn names(checks: &[CheckOutcome], pick: fn(&TestTally) -> &Vec<String>) -> Vec<&str> {
+    checks.iter().filter_map(|check| check.tests.as_ref()).flat_map(pick).map(String::as_str).collect()
+}
+
+fn total(checks: &[CheckOutcome]) -> u32 {
+    checks.iter().filter_map(|check| check.tests.as_ref()).map(|tests| tests.passed.saturating_add(tests.failed)).sum()
+}
+
+/// Whether a name is that of a whole file or package, and a file is, or is in, it.
+fn is_whole_of(name: &str, path: &str) -> bool {
+    is_whole(name) && mentions_file(path, name)
 }
 
 /// Whether a run ended because its time was up.
@@ -273,13 +390,13 @@ pub fn timed_out(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
     late.map(|after| Tripwire::TimedOut { after })
 }
 
-/// Whether commands give up at the first failure.
+/// Whether commands give up at the first failure: those of the user, and what they lead to.
 #[must_use]
-pub fn stops_early(texts: &[String]) -> bool {
+pub fn stops_early(commands: usize, texts: &[String]) -> bool {
     const WORDS: [&str; 9] =
         ["-x", "--exitfirst", "--maxfail", "--bail", "-b", "--failfast", "-f", "-failfast", "--fail-fast"];
     let stops = |word: &str| WORDS.contains(&word.split('=').next().unwrap_or(word));
-    texts.len() > 1 || texts.iter().any(|text| text.contains("&&") || text.split_whitespace().any(stops))
+    commands > 1 || texts.iter().any(|text| text.contains("&&") || text.split_whitespace().any(stops))
 }
 
 /// Whether a name that a runner prints is that of a test in a source.

@@ -23,6 +23,10 @@ fn check(passed: bool, failing: &[&str], names: &[&str]) -> CheckOutcome {
     }
 }
 
+fn file(content: &[u8]) -> TestFile {
+    TestFile { path: "t.py".into(), content: content.to_vec(), original: Some(content.to_vec()) }
+}
+
 fn verdict(check: CheckOutcome) -> Verdict {
     Verdict::new(TreeHash::default(), vec![check])
 }
@@ -31,14 +35,14 @@ fn verdict(check: CheckOutcome) -> Verdict {
 fn judged(failed_before: &[&str], fails: fn(&str, usize) -> bool, broken: &[&str]) -> (usize, Option<Tripwire>) {
     let all = ["t.py::test_a", "t.py::test_b", "t.py::test_c"];
     let baseline = verdict(check(failed_before.is_empty(), failed_before, &all));
-    let mut plan = Plan::new(&[("t.py".into(), FILE.as_bytes().to_vec())], Some(&baseline), 7);
+    let mut plan = Plan::new(&[file(FILE.as_bytes())], Some(&baseline), &verdict(check(true, &[], &[])), 7);
     let mut runs = 0;
     while plan.next_files().is_some() {
         runs += 1;
         let failing: Vec<String> = plan
             .tests()
-            .filter(|planned| planned.is_changed && fails(&planned.test.name, planned.tried))
-            .map(|planned| format!("t.py::{}", planned.test.name))
+            .filter(|planned| planned.is_changed && fails(&planned.name, planned.tried))
+            .map(|planned| format!("t.py::{}", planned.name))
             .collect();
         let failing: Vec<&str> = failing.iter().map(String::as_str).chain(broken.iter().copied()).collect();
         let outcomes = [check(failing.is_empty(), &failing, &all)];
@@ -78,12 +82,12 @@ fn every_changed_test_has_to_be_reported_and_every_other_to_pass() {
 fn what_one_change_does_not_show_another_does() {
     let names = ["t.py::test_a", "t.py::test_b"];
     let baseline = verdict(check(false, &names, &names));
-    let file = b"def test_a():\n    assert a(1) in b\n\n\ndef test_b():\n    assert a(2) in b\n".to_vec();
-    let mut plan = Plan::new(&[("t.py".into(), file)], Some(&baseline), 7);
+    let file = b"def test_a():\n    assert a(1) in b\n\n\ndef test_b():\n    assert a(2) in b\n";
+    let mut plan = Plan::new(&[self::file(file)], Some(&baseline), &verdict(check(true, &[], &[])), 7);
     let mut runs = 0;
     while plan.next_files().is_some() {
         runs += 1;
-        let failing = plan.tests().filter(|one| one.is_changed && one.tried == 2).map(|one| one.test.name.as_str());
+        let failing = plan.tests().filter(|one| one.is_changed && one.tried == 2).map(|one| one.name.as_str());
         let failing: Vec<String> = failing.map(|name| format!("t.py::{name}")).collect();
         let failing: Vec<&str> = failing.iter().map(String::as_str).collect();
         let outcomes = [check(failing.is_empty(), &failing, &names)];
@@ -97,12 +101,12 @@ fn what_one_change_does_not_show_another_does() {
 #[test]
 fn a_test_alone_has_to_pass_as_it_is() {
     let baseline = verdict(check(false, &["t.py::test_a"], &["t.py::test_a"]));
-    let file = ("t.py".to_owned(), b"def test_a():\n    assert a() == 1\n".to_vec());
+    let file = file(b"def test_a():\n    assert a() == 1\n");
     for (passes, tripwire) in [
         (true, Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] }),
         (false, Tripwire::OthersFail { failing: vec!["t.py::test_a".into()] }),
     ] {
-        let mut plan = Plan::new(std::slice::from_ref(&file), Some(&baseline), 7);
+        let mut plan = Plan::new(std::slice::from_ref(&file), Some(&baseline), &verdict(check(true, &[], &[])), 7);
         let mut changed = Vec::new();
         while let Some(files) = plan.next_files() {
             changed.push(files.len());
@@ -126,7 +130,7 @@ fn a_test_alone_has_to_pass_as_it_is() {
 #[test]
 fn a_run_that_breaks_is_tried_with_other_changes() {
     let baseline = verdict(check(true, &[], &["t.py::test_a"]));
-    let mut plan = Plan::new(&[("t.py".into(), FILE.as_bytes().to_vec())], Some(&baseline), 7);
+    let mut plan = Plan::new(&[file(FILE.as_bytes())], Some(&baseline), &verdict(check(true, &[], &[])), 7);
     let broken = [CheckOutcome { tests: None, ..check(false, &[], &[]) }];
     let mut runs = 0;
     while plan.next_files().is_some() {
@@ -158,4 +162,98 @@ fn names_of_runners_are_those_of_tests() {
     for (reported, name) in [("t.py::test_ab", "test_a"), ("cart > adds two", "adds"), ("TestSummary", "TestSum")] {
         assert!(!is_reported_as(reported, name), "{reported} {name}");
     }
+}
+
+/// Runs a plan over one file whose checks behave as `fails` says for the changed content; gives the judgement.
+fn told(content: &str, (baseline, now): (&Verdict, &Verdict), run: impl Fn(&str) -> CheckOutcome) -> Option<Tripwire> {
+    let mut plan = Plan::new(&[file(content.as_bytes())], Some(baseline), now, 7);
+    while let Some(files) = plan.next_files() {
+        let changed =
+            files.first().map_or(content.to_owned(), |(_, content)| String::from_utf8(content.clone()).unwrap());
+        let outcomes = [run(&changed)];
+        plan.note(&ChangedRun {
+            outcomes: &outcomes,
+            output: "",
+            verdict: now,
+            baseline: Some(baseline),
+            stops_early: false,
+        });
+    }
+    plan.judge(now)
+}
+
+#[test]
+fn an_assertion_that_is_void_shows_although_another_one_fails() {
+    let names = ["t.py::test_a", "t.py::test_b"];
+    let baseline = verdict(check(false, &["t.py::test_a"], &names));
+    let now = verdict(check(true, &[], &names));
+    let text = "def test_a():\n    assert a() == 1\n    assert b() == 2\n\n\ndef test_b():\n    assert c() == 3\n";
+    let run = |first_only: bool| {
+        move |changed: &str| {
+            let fails = !changed.contains("a() == 1") || (!first_only && !changed.contains("b() == 2"));
+            let mut failing = if fails { vec!["t.py::test_a"] } else { vec![] };
+            failing.extend((!changed.contains("c() == 3")).then_some("t.py::test_b"));
+            check(failing.is_empty(), &failing, &names)
+        }
+    };
+    assert_eq!(told(text, (&baseline, &now), run(true)), Some(Tripwire::TestsPass { tests: vec!["test_a".into()] }));
+    let fails = Tripwire::TestsFail { changed: 2, failed_before: 1, unproven: vec![] };
+    assert_eq!(told(text, (&baseline, &now), run(false)), Some(fails));
+}
+
+#[test]
+fn tests_of_one_name_have_to_be_reported_each() {
+    let names = ["t.py::A::test_a", "t.py::B::test_a"];
+    let baseline = verdict(check(false, &["t.py::B::test_a"], &names));
+    let now = verdict(check(true, &[], &names));
+    let text = "class A:\n    def test_a(self):\n        assert a() == 1\n\n\nclass B:\n    def test_a(self):\n        assert b() == 2\n";
+    let judged = told(text, (&baseline, &now), |changed| {
+        let failing: &[&str] = if changed.contains("a() == 1") { &[] } else { &["t.py::A::test_a"] };
+        check(failing.is_empty(), failing, &names)
+    });
+    assert_eq!(judged, Some(Tripwire::TestsPass { tests: vec!["test_a".into()] }));
+}
+
+#[test]
+fn a_test_that_does_not_run_when_it_is_changed_was_not_reported() {
+    let names = ["t.py::test_a", "t.py::test_b", "t.py::test_c"];
+    let baseline = verdict(check(false, &["t.py::test_a"], &names));
+    let now = verdict(check(true, &[], &names));
+    let drops = |changed: &str| {
+        let others = [("b() == 2", names[1]), ("c() == 3", names[2])];
+        let failing: Vec<&str> =
+            others.iter().filter(|(text, _)| !changed.contains(text)).map(|(_, name)| *name).collect();
+        if changed.contains("a() == 1") {
+            check(failing.is_empty(), &failing, &names)
+        } else {
+            check(false, &failing, &names[1..])
+        }
+    };
+    assert_eq!(told(FILE, (&baseline, &now), drops), Some(Tripwire::TestsPass { tests: vec!["test_a".into()] }));
+    // Nothing could be loaded at the start, and a runner without names counts as many tests as for the verdict.
+    let baseline = verdict(CheckOutcome {
+        tests: Some(TestTally { failed: 1, ..TestTally::default() }),
+        ..check(false, &[], &[])
+    });
+    let now = verdict(check(true, &[], &[]));
+    let forced = |changed: &str| {
+        let others = [("b() == 2", "test_b (t.T.test_b)"), ("c() == 3", "test_c (t.T.test_c)")];
+        let failing: Vec<&str> =
+            others.iter().filter(|(text, _)| !changed.contains(text)).map(|(_, name)| *name).collect();
+        check(failing.is_empty() && changed.contains("a() == 1"), &failing, &[])
+    };
+    assert_eq!(told(FILE, (&baseline, &now), forced), Some(Tripwire::TestsPass { tests: vec!["test_a".into()] }));
+}
+
+#[test]
+fn a_test_that_failed_and_cannot_be_changed_proves_nothing() {
+    let names = ["t.py::test_a", "t.py::test_b"];
+    let baseline = verdict(check(false, &["t.py::test_a"], &names));
+    let now = verdict(check(true, &[], &names));
+    let text = "def test_a():\n    a()\n\n\ndef test_b():\n    assert b() == 2\n";
+    let judged = told(text, (&baseline, &now), |changed| {
+        let failing: &[&str] = if changed.contains("b() == 2") { &[] } else { &["t.py::test_b"] };
+        check(failing.is_empty(), failing, &names)
+    });
+    assert_eq!(judged, Some(Tripwire::TestsFail { changed: 1, failed_before: 0, unproven: vec!["test_a".into()] }));
 }

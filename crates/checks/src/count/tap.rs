@@ -183,7 +183,7 @@ impl<'a> Point<'a> {
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let (number, rest) = rest.split_at(digits);
         let dashed = rest.trim_start().strip_prefix("- ");
-        if (number.is_empty() && dashed.is_none()) || !(rest.is_empty() || rest.starts_with(' ')) {
+        if (number.is_empty() && dashed.is_none()) || !(number.is_empty() || rest.is_empty() || rest.starts_with(' ')) {
             return None;
         }
         let rest = dashed.unwrap_or(rest).trim();

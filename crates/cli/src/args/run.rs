@@ -164,7 +164,7 @@ pub(crate) struct RunArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Checks", hide_short_help = true)]
     pub(crate) retries: Option<u32>,
 
-    /// Do not plant failing tests to confirm that the checks still catch failures
+    /// Do not change tests to confirm that the checks still catch failures
     #[arg(long, help_heading = "Checks", hide_short_help = true)]
     pub(crate) no_tripwire: bool,
 

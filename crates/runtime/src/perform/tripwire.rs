@@ -12,7 +12,7 @@ use ralph_process::Stop;
 use ralph_verify::confirm::{
     Fallback, fallback, holds_tests, is_code, is_rust_test, judge_original, stopped, to_the_end,
 };
-use ralph_verify::tripwire::{ChangedRun, Plan, stops_early, timed_out};
+use ralph_verify::tripwire::{ChangedRun, Plan, TestFile, stops_early, timed_out};
 use ralph_verify::work::moved_work;
 use ralph_workspace::Placement;
 use tokio::sync::watch;
@@ -63,11 +63,13 @@ impl Context {
         if !looked.allowed.iter().any(|path| is_code(path)) {
             // What is new among the tests may help the old ones to pass: they have to do so by themselves.
             let now = claimed.now.clone();
-            let new = self.with_workspace(move |ground| ground.new_among_tests(&now)).await?;
-            entries.extend(new.into_iter().map(|path| (path, Placement::Absent)));
+            let added = self.with_workspace(move |ground| ground.without_additions(&now)).await?;
+            for (path, placement) in added {
+                entries.entry(path).or_insert(placement);
+            }
         }
-        let (pinned, baseline) = (entries.clone(), claimed.baseline.clone());
-        let plan = self.with_workspace(move |ground| ground.plan(&now, &pinned, baseline.as_ref()));
+        let (pinned, judged) = (entries.clone(), claimed.clone());
+        let plan = self.with_workspace(move |ground| ground.plan(&now, &pinned, &judged));
         let (mut plan, stops_early) = plan.await?;
         let mut moved = Vec::new();
         let mut run = 0;
@@ -195,7 +197,7 @@ impl WorkspaceState {
         &self,
         now: &TreeHash,
         entries: &BTreeMap<String, Placement>,
-        baseline: Option<&Verdict>,
+        claimed: &Claimed,
     ) -> Result<(Plan, bool), Error> {
         let Some(pinned) = &self.pinned else { return Ok((Plan::default(), false)) };
         let is_test = |path: &String| holds_tests(path, pinned.pin(path));
@@ -206,37 +208,43 @@ impl WorkspaceState {
                 Some(Placement::Absent | Placement::Link { .. }) => None,
                 None => self.workspace.file_at(now, &path)?,
             };
-            tests.extend(content.filter(|content| content.len() <= MAX_SIZE).map(|content| (path, content)));
+            let Some(content) = content.filter(|content| content.len() <= MAX_SIZE) else { continue };
+            let original = self.workspace.file_at(pinned.start(), &path)?;
+            tests.push(TestFile { path, content, original });
         }
         // Files that the agent deleted are back for the check.
         for (path, placement) in entries {
             if let (Placement::File { content, .. }, true) = (placement, is_test(path))
-                && !tests.iter().any(|(known, _)| known == path)
+                && !tests.iter().any(|known| known.path == *path)
             {
-                tests.push((path.clone(), content.clone()));
+                tests.push(TestFile { path: path.clone(), content: content.clone(), original: Some(content.clone()) });
             }
         }
         let texts: Vec<String> = pinned.texts().iter().map(|expanded| to_the_end(&expanded.text)).collect();
-        Ok((Plan::new(&tests, baseline, seed()), stops_early(&texts)))
+        let commands = pinned.texts().iter().filter(|expanded| expanded.from.is_none()).count();
+        Ok((Plan::new(&tests, claimed.baseline.as_ref(), &claimed.verdict, seed()), stops_early(commands, &texts)))
     }
 
-    /// Files among the tests that were not there at the start, unless all tests are new.
-    fn new_among_tests(&self, now: &TreeHash) -> Result<Vec<String>, Error> {
-        let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
-        let is_test = |path: &String| {
-            let frozen = pinned.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
-            is_code(path) && (frozen || is_rust_test(path))
-        };
+    /// The tests as they were at the start, without new files and without what was added to old ones, unless all tests are new.
+    fn without_additions(&self, now: &TreeHash) -> Result<BTreeMap<String, Placement>, Error> {
+        let Some(pinned) = &self.pinned else { return Ok(BTreeMap::new()) };
+        let is_frozen = |path: &str| pinned.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
+        let is_test = |path: &String| is_code(path) && (is_frozen(path) || is_rust_test(path));
         if pinned.runners().is_empty() || !self.workspace.list(pinned.start())?.iter().any(is_test) {
-            return Ok(Vec::new());
+            return Ok(BTreeMap::new());
         }
-        let is_among = |path: &str| {
-            let frozen = pinned.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
-            frozen || is_rust_test(path)
-        };
-        let changes = self.workspace.changes(pinned.start(), now)?.into_iter();
-        let new = changes.filter(|change| change.kind == ChangeKind::Added && is_among(&change.path));
-        Ok(new.map(|change| change.path).collect())
+        let mut entries = BTreeMap::new();
+        for change in self.workspace.changes(pinned.start(), now)? {
+            let placement = match change.kind {
+                ChangeKind::Added if is_frozen(&change.path) || is_rust_test(&change.path) => Some(Placement::Absent),
+                ChangeKind::Modified if is_test(&change.path) => {
+                    self.workspace.placement_at(pinned.start(), &change.path)?
+                }
+                ChangeKind::Added | ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::Mode => None,
+            };
+            entries.extend(placement.map(|placement| (change.path, placement)));
+        }
+        Ok(entries)
     }
 
     /// The files of the loop's start where the work has others.
