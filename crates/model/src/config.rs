@@ -84,7 +84,7 @@ pub struct LoopConfig {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_after_run: bool,
     /// Where the cost of agents is counted.
-    #[serde(default, skip_serializing_if = "MeterMode::is_auto")]
+    #[serde(default, skip_serializing_if = "MeterMode::is_stream")]
     pub meter: MeterMode,
     /// Requests and answers of agents are recorded, redacted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -251,15 +251,15 @@ pub enum Sandboxing {
 #[serde(rename_all = "kebab-case")]
 pub enum MeterMode {
     /// On the wire, for every agent whose address and key can be set; else as with [`MeterMode::Stream`].
-    #[default]
     Auto,
-    /// In what the program itself reports.
+    /// In what the program itself reports. Loops of versions without a gateway did this.
+    #[default]
     Stream,
 }
 
 impl MeterMode {
-    const fn is_auto(&self) -> bool {
-        matches!(self, Self::Auto)
+    const fn is_stream(&self) -> bool {
+        matches!(self, Self::Stream)
     }
 }
 
@@ -387,7 +387,7 @@ impl LoopConfig {
             more_agents: Vec::new(),
             turns: Turns::default(),
             cost_after_run: false,
-            meter: MeterMode::Auto,
+            meter: MeterMode::default(),
             record_requests: false,
             backoff: usual_backoff(),
             max_wait: usual_max_wait(),
