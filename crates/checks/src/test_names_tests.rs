@@ -204,6 +204,8 @@ fn a_test_that_says_more_when_it_fails_is_the_same_test() {
 fn a_parameter_more_loses_no_case() {
     let before = tally(1, 1, &["t.py::test_add[1-2]", "t.py::test_add[3-4]"]);
     assert_eq!(check(&before, &tally(2, 0, &["t.py::test_add[1-2-None]", "t.py::test_add[3-4-None]"])), None);
+    let report = tally(1, 1, &["tests.t.test_add[1-2]"]);
+    assert_eq!(check(&report, &tally(2, 0, &["tests.t.test_add[1-2-None]", "tests.t.test_b"])), None);
     let missing = vec!["t.py::test_add[1-2]".to_owned(), "t.py::test_add[3-4]".to_owned()];
     let shrunk = Shrunk { before: 2, now: 2, missing };
     assert_eq!(check(&before, &tally(2, 0, &["t.py::test_add[1-2-None]", "t.py::test_b"])), Some(shrunk));

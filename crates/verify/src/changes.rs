@@ -203,7 +203,8 @@ fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usiz
         .marked(test, marks::ASSERT)
         .filter(|at| is_original(*at) && !is_sub_test(*at) && !inside(*at).iter().any(hides));
     let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(|at| inside(*at).iter().any(is_conditional));
-    let rows = rows(source, test, seed);
+    let (rows, rows_end) = rows(source, test, seed);
+    let last = last_parameter(source, test).filter(|_| rows_end);
     let place = |asserts: &[usize]| {
         let mut ways: [Vec<Edit>; 5] = Default::default();
         for at in asserts {
@@ -224,7 +225,7 @@ fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usiz
         if ways[..3].iter().any(|edits| !edits.is_empty()) {
             ways[3].clear();
         }
-        let is_sure = asserts.iter().any(|at| is_sure(source, *at));
+        let is_sure = asserts.iter().any(|at| is_sure(source, *at, last));
         Place { is_sure, ways: ways.into_iter().filter(|edits| !edits.is_empty()).collect() }
     };
     let places: Vec<Place> = match always.is_empty() {
@@ -234,15 +235,26 @@ fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usiz
     places.into_iter().filter(|place| !place.ways.is_empty()).collect()
 }
 
-/// Changes the last value in every row of the tables of a test.
-fn rows(source: &Source<'_>, test: usize, seed: u64) -> Vec<Edit> {
+/// Changes the last value in every row of the tables of a test; and whether that is, or is in, the last column of each.
+fn rows(source: &Source<'_>, test: usize, seed: u64) -> (Vec<Edit>, bool) {
+    let named = |at: usize| source.nodes[at].children.iter().copied().filter(|child| source.nodes[*child].is_named);
     let tables = source.marked(test, marks::TABLE | marks::LOOP).filter(|table| !source.is_leaf(*table));
-    let rows = tables.flat_map(|table| &source.nodes[table].children).filter(|row| source.nodes[**row].is_named);
-    rows.filter_map(|row| {
-        let literal = source.marked(*row, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last();
-        literal.and_then(|literal| changed_literal(source, literal, seed))
-    })
-    .collect()
+    let (mut edits, mut are_last) = (Vec::new(), true);
+    for row in tables.flat_map(named) {
+        let literal = source.marked(row, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last();
+        let edit = literal.and_then(|literal| changed_literal(source, literal, seed));
+        let column = named(row).last().map_or(0, |column| source.nodes[column].start);
+        are_last &= edit.as_ref().is_some_and(|edit| edit.start >= column);
+        edits.extend(edit);
+    }
+    (edits, are_last)
+}
+
+/// The name of the last parameter of a test: what a table expects is in its last column.
+fn last_parameter<'a>(source: &Source<'a>, test: usize) -> Option<&'a str> {
+    let parameters = source.walk(test).find(|at| source.nodes[*at].kind.contains("parameters"))?;
+    let names = source.walk(parameters).filter(|at| source.is_leaf(*at) && source.nodes[*at].kind == "identifier");
+    names.last().map(|name| source.raw(name))
 }
 
 /// The last literal of an assertion that is given to what is tested, and the last one that is expected of it.
@@ -301,8 +313,8 @@ fn other_exception(source: &Source<'_>, at: usize) -> Option<Edit> {
     Some(Edit { start: node.start, end: node.end, text: (*other).to_owned() })
 }
 
-/// Whether an assertion compares something with a literal for equality.
-fn is_sure(source: &Source<'_>, at: usize) -> bool {
+/// Whether an assertion compares something for equality with a literal, or with the last parameter where rows are changed there.
+fn is_sure(source: &Source<'_>, at: usize, last_parameter: Option<&str>) -> bool {
     const EQUAL: [&str; 15] = [
         "toBe(",
         "toEqual(",
@@ -332,7 +344,13 @@ fn is_sure(source: &Source<'_>, at: usize) -> bool {
     };
     EQUAL.iter().any(|name| text.contains(name))
         && !NEARLY.iter().any(|name| text.contains(name))
-        && expected.is_some_and(is_direct)
+        && match expected {
+            Some(literal) => is_direct(literal),
+            None => judged
+                .iter()
+                .flat_map(|part| source.walk(*part))
+                .any(|at| source.is_leaf(at) && is_direct(at) && Some(source.raw(at)) == last_parameter),
+        }
 }
 
 /// The parts of an assertion that decide, without a message.

@@ -200,6 +200,24 @@ fn assertions_are_changed_one_by_one_where_they_are_reached() {
 }
 
 #[test]
+fn the_last_column_of_a_table_is_a_sure_change() {
+    for (rows, parameters, is_sure) in [
+        ("[(1, 10), (2, 20)]", "a, expected", true),
+        ("[(1, [10]), (2, [20])]", "a, expected", true),
+        ("[(1, TEN), (2, TWENTY)]", "a, expected", false),
+        ("[(10, 1), (20, 2)]", "expected, a", false),
+    ] {
+        let file = format!(
+            "@pytest.mark.parametrize('{parameters}', {rows})\ndef test_a({parameters}):\n    assert f(a) == expected\n"
+        );
+        let tests = changeable_tests("a.py", file.as_bytes(), None, 0);
+        assert_eq!(tests[0].places[0].is_sure, is_sure, "{rows}");
+    }
+    let file = "test.each([[1, 2, 3]])('adds %i', (a, b, sum) => {\n  expect(add(a, b)).toBe(sum)\n})\n";
+    assert!(changeable_tests("a.js", file.as_bytes(), None, 0)[0].places[0].is_sure);
+}
+
+#[test]
 fn what_is_given_to_the_code_is_no_sure_change() {
     for (text, is_sure) in [
         ("assert f(1) == 2", true),

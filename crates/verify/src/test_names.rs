@@ -168,7 +168,7 @@ fn missing<'a>(before: &'a TestTally, now: &TestTally, moved: &[(String, String)
 
 /// The test of pytest of which a name is one case.
 fn case_of(name: &str) -> Option<&str> {
-    name.split_once('[').filter(|(test, rest)| test.contains("::") && rest.ends_with(']')).map(|(test, _)| test)
+    name.split_once('[').filter(|(test, rest)| !test.contains(' ') && rest.ends_with(']')).map(|(test, _)| test)
 }
 
 /// How many cases each test has.

@@ -266,6 +266,7 @@ impl Plan {
                 || before.failing.contains(&name)
                 || self.tests().any(|planned| is_reported_as(name, &planned.name))
         };
+        let is_whole = |name: &str| is_whole(name) || self.files.iter().any(|file| is_whole_of(name, &file.path));
         let is_other = |name: &&&str| is_known(name) && !is_whole(name) && !is_changed(name) && !suites(name);
         let mut others: Vec<String> = failing.iter().filter(is_other).take(20).map(|name| (*name).to_owned()).collect();
         if names.is_empty() && !passed && others.is_empty() {
@@ -375,9 +376,14 @@ fn total(checks: &[CheckOutcome]) -> u32 {
     checks.iter().filter_map(|check| check.tests.as_ref()).map(|tests| tests.passed.saturating_add(tests.failed)).sum()
 }
 
-/// Whether a name is that of a whole file or package, and a file is, or is in, it.
+/// Whether a name is that of a whole file, module or package, and a file is, or is in, it.
 fn is_whole_of(name: &str, path: &str) -> bool {
-    is_whole(name) && mentions_file(path, name)
+    // Reports of pytest name a module that cannot be imported `tests.test_cart`.
+    let is_module = path.strip_suffix(".py").is_some_and(|module| {
+        let module = module.replace('/', ".");
+        module.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    });
+    is_module || (is_whole(name) && mentions_file(path, name))
 }
 
 /// Whether a run ended because its time was up.

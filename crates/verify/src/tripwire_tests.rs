@@ -257,3 +257,16 @@ fn a_test_that_failed_and_cannot_be_changed_proves_nothing() {
     });
     assert_eq!(judged, Some(Tripwire::TestsFail { changed: 1, failed_before: 0, unproven: vec!["test_a".into()] }));
 }
+
+#[test]
+fn modules_and_files_are_wholes() {
+    for (name, path, expected) in [
+        ("tests.test_cart", "tests/test_cart.py", true),
+        ("test_cart", "tests/test_cart.py", true),
+        ("cart", "tests/test_cart.py", false),
+        ("tests/test_cart.py", "tests/test_cart.py", true),
+        ("tests.test_cart.test_add", "tests/test_cart.py", false),
+    ] {
+        assert_eq!(is_whole_of(name, path), expected, "{name} {path}");
+    }
+}
