@@ -53,6 +53,7 @@ fn wanted(transcript: Transcript, silent: Duration, budget: Option<Money>) -> Op
         stdout: Lines::default(),
         stderr: Lines::default(),
         heard: true,
+        counted: std::sync::Arc::default(),
         capabilities: Capabilities { reports_cost: ReportsCost::Sometimes, ..crate::codex::KIND.capabilities },
         last: Instant::now().checked_sub(silent).unwrap(),
         idle: None,
