@@ -14,7 +14,7 @@ use crate::scan::Scan;
 const MAX_RECORDED: usize = 8 * 1024 * 1024;
 
 /// Takes the number of a request, whether it is the answer to it, and the bytes.
-pub(crate) type Recorder = Arc<dyn Fn(u64, bool, &[u8]) + Send + Sync>;
+pub type Recorder = Arc<dyn Fn(u64, bool, &[u8]) + Send + Sync>;
 
 /// What watches an answer.
 pub(crate) struct Tap {

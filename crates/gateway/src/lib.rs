@@ -13,6 +13,7 @@ mod record;
 mod refusal;
 mod scan;
 
+pub use body::Recorder;
 pub use ledger::Shortfall;
 pub use proxy::{Gateway, GatewayOptions, Upstream};
 pub use ralph_http::Egress;

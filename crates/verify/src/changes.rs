@@ -243,7 +243,7 @@ fn rows(source: &Source<'_>, test: usize, seed: u64) -> (Vec<Edit>, bool) {
     for row in tables.flat_map(named) {
         let literal = source.marked(row, marks::LITERAL).filter(|at| !is_inside_string(source, *at)).last();
         let edit = literal.and_then(|literal| changed_literal(source, literal, seed));
-        let column = named(row).last().map_or(0, |column| source.nodes[column].start);
+        let column = named(row).next_back().map_or(0, |column| source.nodes[column].start);
         are_last &= edit.as_ref().is_some_and(|edit| edit.start >= column);
         edits.extend(edit);
     }

@@ -89,7 +89,7 @@ impl Context {
     }
 
     /// Writes bodies without secrets into the folder of the loop.
-    fn recorder(&self, attempt: Attempt) -> Arc<dyn Fn(u64, bool, &[u8]) + Send + Sync> {
+    fn recorder(&self, attempt: Attempt) -> ralph_gateway::Recorder {
         let (folder, redactor) = (self.folder.clone(), Arc::clone(&self.services.redactor));
         Arc::new(move |number, is_answer, bytes| {
             let side = if is_answer { "answer" } else { "request" };
