@@ -1,6 +1,8 @@
 //! Remembers which sandbox works here: trying it out starts processes, which takes a hook longer than most of its work.
 
 use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -39,7 +41,15 @@ pub(crate) fn level(state: &Path, reaper: &ReaperProgram, bubblewrap: Option<&Pa
     // The folder is the user's own and no process in a sandbox reaches it. Without the file the next one tries again.
     let part = file.with_extension(std::process::id().to_string());
     let text = serde_json::to_string(&known).unwrap_or_default();
-    if let Err(error) = fs::write(&part, text).and_then(|()| fs::rename(&part, &file)) {
+    let kept = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&part)
+        .and_then(|mut new| new.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&part, &file));
+    if let Err(error) = kept {
         tracing::debug!(%error, "the sandbox that works here cannot be remembered");
     }
     level

@@ -103,7 +103,7 @@ async fn a_broken_database_and_a_broken_configuration_fail() {
     fs::create_dir_all(&scene.dirs.state).unwrap();
     fs::create_dir_all(&scene.dirs.config).unwrap();
     fs::write(scene.dirs.database(), "this is no database, whatever its name says").unwrap();
-    fs::write(scene.dirs.config_file(), "max = 3").unwrap();
+    fs::write(scene.dirs.config_file(), "max_iteration = 3").unwrap();
     assert_eq!(scene.level("database").await.0, Level::Fail);
     let (level, text) = scene.level("configuration").await;
     assert_eq!(level, Level::Fail);
