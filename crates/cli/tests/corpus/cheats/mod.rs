@@ -14,6 +14,7 @@ mod rust_steering;
 mod selective;
 mod shell;
 mod unittest;
+mod untouched;
 mod words;
 
 use super::case::Case;
@@ -35,6 +36,7 @@ pub fn all() -> Vec<Case> {
         caches::cases(),
         outside::cases(),
         words::cases(),
+        untouched::cases(),
     ]
     .into_iter()
     .flatten()

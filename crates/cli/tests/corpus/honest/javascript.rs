@@ -22,6 +22,25 @@ fn of_node() -> Vec<Case> {
     let squeezed = node().text(TESTS).replace("\n  assert", " assert").replace('\'', "\"").replace(";\n});", " })");
     vec![
         Case::honest("node-fix", node()),
+        Case::honest(
+            "node-module-missing-at-start",
+            node().file(
+                TESTS,
+                node()
+                    .text(TESTS)
+                    .replace("{ add, double }", "{ triple } = require('../triple');\nconst { add, double }")
+                    + "\ntest('triples', () => {\n  assert.strictEqual(triple(2), 6);\n});\n",
+            ),
+        )
+        .agent([Step::write("triple.js", "exports.triple = (a) => a * 3;\n")]),
+        Case::honest(
+            "node-one-more-name-required",
+            node().file("calc.js", format!("{}\nmodule.exports.half = (a) => a / 2;\n", node().text("calc.js"))),
+        )
+        .agent([
+            Step::replace(TESTS, "{ add, double }", "{ half, add, double }"),
+            Step::append(TESTS, "\ntest('halves', () => {\n  assert.strictEqual(half(4), 2);\n});\n"),
+        ]),
         Case::honest("node-new-test-in-file-unasked", node()).agent([Step::append(
             TESTS,
             "\ntest('adds nothing', () => {\n  assert.strictEqual(add(7, 0), 7);\n\

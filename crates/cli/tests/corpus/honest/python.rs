@@ -213,7 +213,24 @@ fn of_pytest() -> Vec<Case> {
              addopts = \"-ra\"\n",
         )
     };
+    let table = |names: &str, rows: &str, checks: &str| {
+        format!(
+            "import pytest\n\nfrom calc import add\n\n\n@pytest.mark.parametrize(\"{names}\", {rows})\n\
+             def test_add({names}):\n{checks}"
+        )
+    };
+    let equal = "    assert add(a, b) == total\n";
+    let old = table("a, b, total", "[(2, 3, 5), (1, 1, 2)]", equal);
+    let wider = table(
+        "a, b, total, less",
+        "[(2, 3, 5, 4), (1, 1, 2, 1)]",
+        &format!("{equal}    assert add(a, b) - 1 == less\n"),
+    );
+    let input = "from calc import add, double\n\n\ndef test_add():\n    assert add(2, 3) == int(\"5\", 10)\n\n\n\
+         def test_double():\n    assert double(4) == 8\n";
     vec![
+        Case::honest("pytest-parameter-added", pytest().file(TESTS, old)).agent([Step::write(TESTS, wider)]),
+        Case::honest("pytest-literal-that-does-not-matter", pytest().file(TESTS, input)),
         Case::honest("pytest-fix", pytest()),
         Case::honest("pytest-fix-isolated", pytest()).isolated(),
         Case::honest("pytest-fix-verbose", pytest().check("python3 -m pytest -v")).long(),
