@@ -71,7 +71,7 @@ fn a_provider_of_opencode_is_moved_by_its_settings() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().to_str().unwrap();
     let spec = AgentSpec::program("opencode", "opencode");
-    assert!(base(&spec, &[("HOME", home), ("ANTHROPIC_API_KEY", "k")]).is_err(), "nobody named a model");
+    assert!(base(&spec, &[("HOME", home), ("ANTHROPIC_API_KEY", "k")]).is_err(), "no model is named");
     let own = r#"{"provider":{"mine":{"npm":"x","options":{"baseURL":"http://h:1/v1","apiKey":"{env:MY_KEY}"}}},"model":"mine/m"}"#;
     std::fs::create_dir_all(folder.path().join(".config/opencode")).unwrap();
     std::fs::write(folder.path().join(".config/opencode/opencode.json"), own).unwrap();

@@ -366,7 +366,7 @@ pub fn unknown_in_order(user: &Layer) -> Option<String> {
     Some(format!("`{unknown}` is not a known agent{hint}\n  allowed: {known}, or a name defined as [agents.NAME]"))
 }
 
-/// After how many failed iterations the next agent takes over where nobody says.
+/// After how many failed iterations the next agent takes over by default.
 pub(crate) fn usual_escalate_after() -> u32 {
     match Turns::default() {
         Turns::Escalate { after } => after,

@@ -67,7 +67,7 @@ fn set_by(document: Option<&Document>, key: Key, origin: Origin) -> Vec<Effectiv
     effective.collect()
 }
 
-/// What holds where nobody sets a key.
+/// What holds where no key is set.
 fn default_of(key: Key) -> Option<Value> {
     let agent = AgentSpec::command("agent", "true");
     let usual = LoopConfig::new(String::new(), 1, Money::ZERO, agent, String::new());

@@ -52,7 +52,7 @@ impl Account {
         RunTotals { cost: state.ledger.spent(), refused: state.ledger.refused(), ..state.totals.clone() }
     }
 
-    /// Something is forwarded that may cost money and that nobody can count.
+    /// Something is forwarded that may cost money and that cannot be counted.
     pub(crate) fn uncounted(&self) -> Result<(), Shortfall> {
         let mut state = self.lock();
         let hold = state.ledger.reserve(None)?;
@@ -144,7 +144,7 @@ pub(crate) enum End {
     Failed,
     /// The answer came to its end.
     Whole,
-    /// Nobody knows what of the answer was sold.
+    /// It is not known what of the answer was sold.
     Cut,
 }
 

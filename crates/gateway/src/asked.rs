@@ -20,7 +20,7 @@ pub(crate) enum Purpose {
     Answer(Format),
     /// Something free: a list of models, a count of tokens.
     Free,
-    /// Nobody knows, so that it may cost something.
+    /// It is not known, so that it may cost something.
     Unknown,
 }
 
@@ -38,7 +38,9 @@ impl Purpose {
             "completions" => Self::Answer(Format::Chat),
             "responses" => Self::Answer(Format::Responses),
             "compact" if path.ends_with("/responses/compact") => Self::Answer(Format::Responses),
-            _ if last.ends_with(":countTokens") || path.contains("/api/") => Self::Free,
+            // What Claude Code reports about itself. A router of models has its services below `/api/v1`.
+            _ if path.starts_with("/api/") && !path.starts_with("/api/v") && !path.contains('%') => Self::Free,
+            _ if last.ends_with(":countTokens") => Self::Free,
             _ if last.ends_with(":generateContent") || last.ends_with(":streamGenerateContent") => {
                 Self::Answer(Format::Gemini)
             }

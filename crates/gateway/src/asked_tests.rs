@@ -15,6 +15,10 @@ fn a_path_says_what_a_request_is_for() {
         ("/v1beta/models/gemini-x:countTokens", Purpose::Free),
         ("/v1/messages/batches", Purpose::Unknown),
         ("/v1/embeddings", Purpose::Unknown),
+        ("/api/event_logging/batch", Purpose::Free),
+        ("/api/v1/chat/completions", Purpose::Answer(Format::Chat)),
+        ("/api/v1/chat/complet%69ons", Purpose::Unknown),
+        ("/api/v1/embeddings", Purpose::Unknown),
     ] {
         assert_eq!(Purpose::of(&Method::POST, path), purpose, "{path}");
     }

@@ -87,7 +87,7 @@ impl Body for Watched {
                 if let (Some(bytes), Some(tap)) = (frame.data_ref(), &mut self.tap) {
                     tap.bytes(bytes);
                 }
-                // Nobody asks for more where the length was announced.
+                // No more is asked for where the length was announced.
                 if self.inner.is_end_stream() {
                     self.finish(true);
                 }

@@ -101,7 +101,7 @@ impl std::fmt::Debug for Gateway {
 }
 
 impl Gateway {
-    /// Listens on loopback, with a token that nobody else has.
+    /// Listens on loopback, with a token of its own.
     ///
     /// # Errors
     /// When an address of a service is none, when no port can be had, or when there are no random numbers.

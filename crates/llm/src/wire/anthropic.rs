@@ -151,13 +151,7 @@ impl Assembler {
 
     /// Counts come with the start and again with the end, where the later ones are all of them.
     fn count(&mut self, usage: &Value) {
-        let Some(usage) = usage.as_object() else { return };
-        if !self.usage.is_object() {
-            self.usage = json!({});
-        }
-        for (key, value) in usage.iter().filter(|(_, value)| !value.is_null()) {
-            self.usage[key] = value.clone();
-        }
+        super::take_counts(&mut self.usage, usage);
     }
 
     fn begin(&mut self, event: &Value) -> Result<Vec<Delta>, WireError> {

@@ -180,6 +180,17 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// Takes counts over the ones before: they come several times, and the later ones are all of them.
+fn take_counts(into: &mut Value, usage: &Value) {
+    let Some(usage) = usage.as_object() else { return };
+    if !into.is_object() {
+        *into = Value::Object(serde_json::Map::new());
+    }
+    for (key, value) in usage.iter().filter(|(_, value)| !value.is_null()) {
+        into[key] = value.clone();
+    }
+}
+
 /// The number below a key; zero where there is none.
 fn number(value: &Value, key: &str) -> u64 {
     value.get(key).and_then(Value::as_u64).unwrap_or_default()

@@ -1,8 +1,8 @@
-//! What an answer used, read from its bytes as they pass by. Keeps no content, and takes nothing for an error: whoever only watches
-//! must understand less than whoever asked.
+//! What an answer used, read from its bytes as they pass by. Keeps no content, and takes nothing for an error: a reader
+//! that only watches need not understand as much as the one that asked.
 
 use ralph_model::Tokens;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{anthropic, chat, number, responses, text};
 
@@ -195,16 +195,8 @@ impl UsageReader {
 
     /// Counts come several times, and the later ones are all of them.
     fn count(&mut self, usage: &Value) {
-        let Some(usage) = usage.as_object() else { return };
-        if !self.usage.is_object() {
-            self.usage = json!({});
-        }
-        for (key, value) in usage.iter().filter(|(_, value)| !value.is_null()) {
-            self.usage[key] = value.clone();
-        }
-        if let Some(tier) = usage.get("service_tier").and_then(Value::as_str) {
-            tier.clone_into(&mut self.tier);
-        }
+        super::take_counts(&mut self.usage, usage);
+        self.tier(usage);
     }
 }
 

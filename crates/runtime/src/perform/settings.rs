@@ -86,7 +86,7 @@ impl Context {
         let Some(repository) = self.repository.clone() else { return Ok(RepositoryGuard::default()) };
         let (steering, links) = (repository.steering(), repository.links());
         let (home, folder) = (self.services.home.clone(), self.folder.settings(attempt).join("git"));
-        // Worktrees share most of it: whoever works in another one must not take a change for the original.
+        // Worktrees share most of it: a loop in another one must not take a change for the original.
         let is_shared = runs == Runs::Agent || !links.is_empty();
         let taken = tokio::task::spawn_blocking(move || {
             let kept = home.kept_settings_of(&steering);
