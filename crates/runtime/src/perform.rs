@@ -8,6 +8,7 @@ mod place;
 mod restore;
 mod session;
 mod settings;
+mod stamps;
 mod tripwire;
 
 use std::collections::BTreeSet;

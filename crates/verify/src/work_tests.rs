@@ -21,3 +21,23 @@ fn only_passing_checks_that_changed_the_work_run_again() {
     assert!(!needs_another_run(&[], &[], &[]), "nothing moved");
     assert!(!needs_another_run(&moved, &[], &[kept]), "somebody else may have changed the work");
 }
+
+#[test]
+fn checks_leave_tests_and_steering_alone_and_write_data_again() {
+    let pin = |kind| Pin { glob: "x".into(), kind, why: String::new() };
+    let cases = [
+        ("tests/test_a.py", Some(PinKind::Frozen), true),
+        ("tests/real.sh", Some(PinKind::Frozen), true),
+        ("tests/run", Some(PinKind::Frozen), true),
+        ("tests/__snapshots__/a.snap", Some(PinKind::Frozen), false),
+        ("tests/fixtures/golden.json", Some(PinKind::Frozen), false),
+        ("jest.config.js", Some(PinKind::Steering), true),
+        ("pytest.ini", Some(PinKind::Steering), true),
+        ("web/package-lock.json", Some(PinKind::Steering), false),
+        ("src/lib.rs", Some(PinKind::Parts), false),
+        ("src/app.py", None, false),
+    ];
+    for (path, kind, expected) in cases {
+        assert_eq!(is_left_alone(path, kind.map(pin).as_ref()), expected, "{path}");
+    }
+}

@@ -17,13 +17,14 @@ use ralph_model::{
 };
 use ralph_process::Stop;
 use ralph_verify::expected::{TestChanges, compare_with_baseline, judge_baseline};
-use ralph_verify::work::{moved_work, needs_another_run};
+use ralph_verify::work::{is_left_alone, moved_work, needs_another_run};
 use ralph_view::Progress;
 use ralph_workspace::Placement;
 use ralph_workspace::repository::CommitId;
 use tokio::sync::watch;
 
 use super::place::{Caches, CheckEnv};
+use super::stamps::Stamps;
 use super::{Answer, Context, Start, WorkspaceState};
 use crate::error::Error;
 use crate::pinned::Looked;
@@ -86,13 +87,15 @@ impl Context {
             return Err(self.set_up_failed(failed));
         }
         let before = self.snapshot("checked".to_owned()).await?;
+        let stamps = self.stamps(&env, before.clone()).await?;
         let mut checks = self.check(&env, format!("baseline-{attempt}"), stop).await?;
         for check in &mut checks {
             self.warn_of_unusable(check);
             judge_baseline(check);
         }
         // Whatever they wrote now, they may write again.
-        let written = self.changes_since(&env, before).await?.into_iter().map(|change| change.path).collect();
+        let changes = self.changes_since(&env, before).await?;
+        let written = with_touched(changes.into_iter().map(|change| change.path).collect(), &stamps);
         let tree = self.snapshot("baseline".to_owned()).await?;
         let beside = UntrackedDigest { before: String::new(), after: self.beside().await? };
         let verdict = Verdict { written, beside, ..Verdict::new(tree, checks) };
@@ -179,9 +182,11 @@ impl Context {
             let checks = vec![CheckOutcome { passed: false, ..failed.clone() }];
             return Ok(Ran { checks, missing: Vec::new(), tree, moved: Vec::new(), beside });
         }
+        let stamps = self.stamps(env, start.now.clone()).await?;
         let checks = self.check(env, prefix.clone(), stop.clone()).await?;
         let missing = self.missing(env, prefix, start, evidence, stop).await?;
-        let moved = self.changed(env, tree.clone()).await?;
+        // The stamps come last: what has its content now and was not touched had it all the time.
+        let moved = with_touched(self.changed(env, tree.clone()).await?, &stamps);
         Ok(Ran { checks, missing, tree, moved, beside })
     }
 
@@ -301,6 +306,19 @@ impl Context {
         }
     }
 
+    /// The stamps of the files that checks only read.
+    async fn stamps(&self, env: &CheckEnv, tree: TreeHash) -> Result<Stamps, Error> {
+        let (root, mut paths) = (env.directory.clone(), env.placed());
+        self.with_workspace(move |ground| {
+            if let Some(pinned) = &ground.pinned {
+                paths.extend(ground.workspace.list(&tree)?);
+                paths.retain(|path| is_left_alone(path, pinned.pin(path)));
+            }
+            Ok(Stamps::take(&root, paths))
+        })
+        .await
+    }
+
     /// Files of the work that are not what they were when it had this hash.
     async fn changed(&self, env: &CheckEnv, from: TreeHash) -> Result<Vec<String>, Error> {
         Ok(moved_work(self.changes_since(env, from).await?))
@@ -317,6 +335,13 @@ impl Context {
         })
         .await
     }
+}
+
+/// These files, and those that something touched.
+fn with_touched(mut paths: Vec<String>, stamps: &Stamps) -> Vec<String> {
+    let touched = stamps.touched();
+    paths.extend(touched.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
+    paths
 }
 
 impl WorkspaceState {

@@ -54,6 +54,12 @@ impl CheckEnv {
         !self.isolated && self.swapped.is_empty()
     }
 
+    /// Files that were put in place and are there.
+    pub(super) fn placed(&self) -> Vec<String> {
+        let there = self.swapped.iter().filter(|(_, placement)| *placement != Placement::Absent);
+        there.map(|(path, _)| path.clone()).collect()
+    }
+
     pub(super) const fn is_isolated(&self) -> bool {
         self.isolated
     }
