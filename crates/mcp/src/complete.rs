@@ -46,7 +46,7 @@ fn refuse_others(task: &Task) -> Result<(), Refused> {
 /// Records the claim for the worker, which runs the checks when the agent's turn ends.
 async fn claim(tools: &Tools, tasks: &dyn Tasks, arguments: &CompleteArguments) -> Answer {
     let id = arguments.task_id;
-    match (tools.claims.as_ref(), tasks.finish(id, completion(arguments, Checked::No)).await) {
+    match (tools.claims.as_ref(), tasks.finish(id, completion(arguments)).await) {
         // One of the two is enough: the worker reads both. But a task that the worker lost is not claimed any more.
         (Some(claims), sent) if sent.as_ref().err().is_none_or(Refused::is_unanswered) => {
             if let (Err(_), Err(refused)) = (claims.write(&arguments.claim()), sent) {
@@ -60,7 +60,7 @@ async fn claim(tools: &Tools, tasks: &dyn Tasks, arguments: &CompleteArguments) 
     explained(text, json!({"taskId": id, "accepted": true, "completed": false}))
 }
 
-/// Runs the checks here, and completes the task when they pass.
+/// Runs the checks here, and completes the task when they pass, as not verified.
 async fn verify(
     tools: &Tools,
     tasks: &dyn Tasks,
@@ -69,15 +69,16 @@ async fn verify(
     context: &RequestContext<RoleServer>,
 ) -> Answer {
     let Some(command) = &task.verification_command else {
-        let done = tasks.finish(task.id, completion(arguments, Checked::No)).await?;
+        let done = tasks.finish(task.id, completion(arguments)).await?;
         return completed(
             &done,
             "The task has no verification command, so it is completed on your word: NOT verified.",
         );
     };
-    if tools.is_shared() && task.repo.is_some() {
+    if tools.is_shared() {
         return Err(Refused::new(
-            "the work on a task with a repository is not in the server's folder: use `ralph mcp` in the folder of the work",
+            "the server's folder is not where you work, so nothing can be checked here: call ralph-complete of `ralph mcp`, started \
+             in the folder of the work with the same server and token, or let a `ralph worker` do the task",
         ));
     }
     let objective = format!("Verify task {}", task.id);
@@ -90,8 +91,13 @@ async fn verify(
         answer.is_error = Some(true);
         return Ok(answer);
     }
-    let done = tasks.finish(task.id, completion(arguments, Checked::Passed)).await?;
-    completed(&done, &ended.verdict())
+    let done = tasks.finish(task.id, completion(arguments)).await?;
+    // The tests are those that the agent left: only what saw them before the work can say that they are the task's.
+    completed(
+        &done,
+        "The checks pass with the tests as they are now. Ralph did not see them before you began, so you may have changed them: \
+         NOT verified. A task that a `ralph worker` does is verified.",
+    )
 }
 
 /// A loop whose agent does nothing: the checks run with the sandbox and the tripwire of every loop.
@@ -116,14 +122,8 @@ fn completed(task: &Task, text: &str) -> Answer {
     explained(&format!("Task {} is {}.\n{text}", task.id, task.status), data)
 }
 
-/// Whether checks ran.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Checked {
-    No,
-    Passed,
-}
-
-fn completion(arguments: &CompleteArguments, checked: Checked) -> Completion {
+/// What the agent says of the task. It is never verified by its own word.
+fn completion(arguments: &CompleteArguments) -> Completion {
     let mut output = json!({"summary": arguments.summary, "promiseEvidence": arguments.promise_evidence});
     if !arguments.artifact_paths.is_empty() {
         output["artifactPaths"] = json!(arguments.artifact_paths);
@@ -133,7 +133,7 @@ fn completion(arguments: &CompleteArguments, checked: Checked) -> Completion {
         status: TaskStatus::Completed,
         output: Some(output.to_string()),
         failure_reason: None,
-        verified: checked == Checked::Passed,
+        verified: false,
         iterations: None,
         cost_usd: None,
     }

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
-use ralph_server::Caller;
+use ralph_server::{Caller, Limits, read_json};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -63,7 +63,10 @@ async fn cancel_or_pass(running: &Running, request: Request, next: Next) -> Resp
         return next.run(request).await;
     }
     let (parts, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, MAX_BODY).await else { return empty(StatusCode::PAYLOAD_TOO_LARGE) };
+    let body = match read_json(&parts.headers, body, MAX_BODY, Limits::default().body_timeout).await {
+        Ok(body) => body,
+        Err(answer) => return answer,
+    };
     let caller = parts.extensions.get::<Caller>().map(|caller| caller.name.clone());
     let session = session(&parts.headers);
     if let (Some(caller), Some(session), Some(id)) = (&caller, &session, cancelled(&body)) {

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::auth::Caller;
-use crate::problem::Refusal;
+use crate::problem::{Refusal, answer};
 use crate::upload::Upload;
 
 /// The answer of a handler.
@@ -205,6 +205,18 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, limit: usize, tim
     }
 }
 
+/// Reads a body of JSON within the limits, for routes beside the API; else the problem as an answer.
+///
+/// # Errors
+/// When it is too large or too slow, or is not JSON.
+pub async fn read_json(headers: &HeaderMap, body: Body, limit: usize, time: Duration) -> Result<Bytes, Response> {
+    let body = read_body(headers, body, limit, time).await.map_err(|refusal| answer(&refusal.problem))?;
+    match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
+        Ok(_) => Ok(body),
+        Err(error) => Err(answer(&Problem::new(400, "malformed-json", format!("the body is not JSON: {error}")))),
+    }
+}
+
 /// What the headers say of the body is acceptable.
 pub(crate) fn check_head(headers: &HeaderMap, wanted: &str, limit: usize) -> Result<(), Refusal> {
     let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -279,3 +291,7 @@ pub(crate) fn check_length(field: &'static str, text: Option<&str>, max: usize) 
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+#[path = "call_tests.rs"]
+mod tests;

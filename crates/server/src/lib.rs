@@ -27,6 +27,7 @@ mod upload;
 pub use accept::{ServeError, Server};
 pub use app::{App, Limits, ServerOptions};
 pub use auth::Caller;
+pub use call::read_json;
 pub use openapi::document;
 pub use tls::TlsFiles;
 pub use token::{FirstTokenError, Secret, first_token};
