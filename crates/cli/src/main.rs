@@ -14,8 +14,8 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::Parser as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory as _, Parser as _};
 use ralph_config::trust::Asking;
 use ralph_model::{ConfigError, exit_code};
 
@@ -23,7 +23,7 @@ use crate::args::{Cli, Command};
 use crate::commands::doctor;
 use crate::commands::install::Direction;
 use crate::input::{is_interactive, now};
-use crate::screen::{Screen, ask_at_terminal, told};
+use crate::screen::{Screen, ask_at_terminal, example, told};
 use ralph_host::{GUARD, Host, REAPER};
 
 fn main() -> ExitCode {
@@ -80,7 +80,7 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
                 screen.say("  the objective is one argument: put it into quotation marks")?;
             }
             if error.use_stderr() && error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-                screen.say(&format!("  example: {}", example(first.as_deref())))?;
+                screen.say(&format!("  example: {}", example(std::env::args_os().skip(1), "")))?;
             }
             return Ok(u8::try_from(error.exit_code()).unwrap_or(exit_code::USAGE));
         }
@@ -185,14 +185,4 @@ fn is_unquoted_objective(error: &clap::Error, command: Option<&OsStr>) -> bool {
     };
     let takes_objective = command == Some("run".as_ref()) || command == Some("do".as_ref());
     takes_objective && error.kind() == ErrorKind::UnknownArgument && !stray.starts_with('-')
-}
-
-/// A line that works, for the command that was meant: the first example of its help.
-fn example(command: Option<&OsStr>) -> String {
-    let args = Cli::command();
-    let meant = command.and_then(|name| args.find_subcommand(name)).unwrap_or(&args);
-    let help = meant.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let help = help.replace("\\\n", " ");
-    let line = help.lines().map(str::trim).find(|line| line.starts_with("ralph ")).unwrap_or("ralph --help");
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

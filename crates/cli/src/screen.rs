@@ -1,13 +1,17 @@
 //! Where words go: results to one writer, everything else to another. All text is made inert on the way.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{self, BufRead as _, Write};
 
+use clap::CommandFactory as _;
 use ralph_config::Spelling;
 use ralph_config::trust::Answer;
 use ralph_model::ConfigError;
 use ralph_text::sanitize;
 pub(crate) use ralph_view::{counted, dollars};
+
+use crate::args::Cli;
 
 /// The two outputs of a command.
 pub(crate) struct Screen<'a> {
@@ -68,16 +72,41 @@ const EXAMPLE: &str = r#"ralph run "Fix the failing tests" --max 10 --max-cost 5
 #[error("{0}")]
 pub(crate) struct Example(pub(crate) &'static str);
 
-/// A broken rule, in the words of the command line, with a line that works.
-pub(crate) fn rule(error: &ConfigError) -> String {
-    rule_with(error, EXAMPLE)
+/// A line that works, for the command that was typed: of the examples of its help the first that has this option, else the first.
+pub(crate) fn example(words: impl IntoIterator<Item = OsString>, option: &str) -> String {
+    let args = Cli::command();
+    let mut meant = &args;
+    for word in words {
+        match meant.find_subcommand(&word) {
+            Some(command) => meant = command,
+            None if word.as_encoded_bytes().starts_with(b"-") => {}
+            None => break,
+        }
+    }
+    if meant.get_name() == "run" || meant.get_name() == args.get_name() && !option.is_empty() {
+        return EXAMPLE.to_owned();
+    }
+    let help = meant.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
+    let lines = || help.lines().map(str::trim).filter(|line| line.starts_with("ralph "));
+    let line = lines().find(|line| line.split_whitespace().any(|word| word == option)).or_else(|| lines().next());
+    line.unwrap_or("ralph --help").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn rule_with(error: &ConfigError, example: &str) -> String {
+/// A broken rule, in the words of the command line, with a line that works.
+pub(crate) fn rule(error: &ConfigError) -> String {
+    rule_with(error, None)
+}
+
+fn rule_with(error: &ConfigError, shown: Option<&Example>) -> String {
     let text = Spelling::Flag.rule(error);
+    let option = Spelling::Flag.name(error.key);
     // What is no key is an option of another command.
-    let is_of_run = error.key.contains('@') || Spelling::Flag.name(error.key).is_some();
-    if is_of_run { format!("{text}\n  example: {example}") } else { text }
+    if option.is_none() && !error.key.contains('@') {
+        return text;
+    }
+    let option = option.unwrap_or_else(|| "--max".to_owned());
+    let example = shown.map_or_else(|| example(std::env::args_os().skip(1), &option), |shown| shown.0.to_owned());
+    format!("{text}\n  example: {example}")
 }
 
 /// The error with its causes, each said once: many messages name their cause themselves.
@@ -88,7 +117,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
     });
     let broken = error.downcast_ref::<ConfigError>().or(settings);
     if let Some(broken) = broken.or_else(|| error.downcast_ref::<ralph_host::Error>()?.rule()) {
-        return rule_with(broken, error.downcast_ref::<Example>().map_or(EXAMPLE, |example| example.0));
+        return rule_with(broken, error.downcast_ref::<Example>());
     }
     error.chain().map(ToString::to_string).fold(String::new(), |text, cause| match text.contains(&cause) {
         true => text,

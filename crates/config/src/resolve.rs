@@ -185,10 +185,13 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
     let (max_iterations, max_cost) = match (max_iterations, max_cost) {
         (Some(iterations), Some(cost)) => (iterations, cost),
         (None, Some(_)) => {
-            return Err(missing_limit("max_iterations", format!("1 to {} iterations", caps.iterations)).into());
+            let limits = if is_unmetered { "this limit" } else { "both limits" };
+            let allowed = format!("1 to {} iterations", caps.iterations);
+            return Err(missing_limit("max_iterations", limits, allowed).into());
         }
         (Some(_), None) => {
-            return Err(missing_limit("max_cost_usd", format!("more than $0, up to {}", caps.loop_cost)).into());
+            let allowed = format!("more than $0, up to {}", caps.loop_cost);
+            return Err(missing_limit("max_cost_usd", "both limits", allowed).into());
         }
         (None, None) => return Err(both_limits(&caps).into()),
     };
@@ -278,8 +281,8 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
     Ok(Resolved { config, race: inputs.race, settings, sources })
 }
 
-fn missing_limit(key: &'static str, allowed: String) -> ConfigError {
-    ConfigError::new(key, "is required: a loop does not start without both limits", allowed)
+fn missing_limit(key: &'static str, limits: &str, allowed: String) -> ConfigError {
+    ConfigError::new(key, format!("is required: a loop does not start without {limits}"), allowed)
 }
 
 /// The most candidates of one race: each is a worktree and a set of processes.

@@ -45,6 +45,16 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// Something else than Ralph wrote the record of a loop in a session.
+    #[error(
+        "the record of the loop in a session is broken: {path}: {why}; remove it and begin the loop again, its journal is in `ralph list`"
+    )]
+    SessionRecord {
+        /// The record.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The folder that the loop worked in is not there: somebody removed it, or the loop lost a race.
     #[error("{workspace}, where loop {loop_id} worked, no longer exists: `ralph diff {loop_id}` shows what it did")]
     Gone {

@@ -1,5 +1,6 @@
 //! Where Ralph keeps its state: outside every workspace, private to the user.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,6 +15,8 @@ use crate::perform::remove_tree;
 
 /// What an agent tells of its run, which is read again after a crash.
 const REPORT: &str = "result.json";
+/// The loop that lives in a session in a workspace.
+const SESSION_RECORD: &str = "session.json";
 
 /// Ralph's state folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +59,18 @@ impl Home {
     /// The loop that lives in a session there, between its hooks.
     #[must_use]
     pub(crate) fn session_record(&self, root: &Path) -> PathBuf {
-        self.workspace(root).join("session.json")
+        self.workspace(root).join(SESSION_RECORD)
+    }
+
+    /// The workspaces in which a loop of this session lives: an empty file for each, with the name of its folder of state. No
+    /// promise: the records in those folders say what is so.
+    pub(crate) fn session_index(&self, session: &str) -> PathBuf {
+        self.root.join("sessions").join(key(&Sha256::digest(session.as_bytes())))
+    }
+
+    /// The record of the workspace whose folder of state has this name.
+    pub(crate) fn session_record_in(&self, state: &OsStr) -> PathBuf {
+        self.root.join("workspaces").join(state).join(SESSION_RECORD)
     }
 
     /// What belongs to one loop: prompts, logs, attempts.

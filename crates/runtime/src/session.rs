@@ -76,14 +76,39 @@ impl SessionRecord {
     /// # Errors
     /// When it cannot be read.
     pub fn read(home: &Home, workspace: &Path) -> Result<Option<Self>, Error> {
-        let path = home.session_record(workspace);
-        let text = match std::fs::read(&path) {
+        Self::read_file(&home.session_record(workspace))
+    }
+
+    fn read_file(path: &Path) -> Result<Option<Self>, Error> {
+        let broken = |why: String| Error::SessionRecord { path: path.to_owned(), why };
+        let text = match std::fs::symlink_metadata(path) {
+            // To open a pipe could take for ever.
+            Ok(found) if !found.is_file() => return Err(broken("it is not a file".to_owned())),
+            Ok(_) => std::fs::read(path),
+            Err(error) => Err(error),
+        };
+        let text = match text {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 return Ok(None);
             }
-            read => read.map_err(Error::file(&path))?,
+            read => read.map_err(Error::file(path))?,
         };
-        serde_json::from_slice(&text).map(Some).map_err(|error| Error::file(&path)(error.into()))
+        serde_json::from_slice(&text).map(Some).map_err(|error| broken(error.to_string()))
+    }
+
+    /// The records of all loops that live in a session, in whatever folders; and what could not be read.
+    #[must_use]
+    pub fn of_session(home: &Home, session: &str) -> (Vec<Self>, Vec<Error>) {
+        let (mut records, mut errors) = (Vec::new(), Vec::new());
+        for entry in std::fs::read_dir(home.session_index(session)).into_iter().flatten().flatten() {
+            match Self::read_file(&home.session_record_in(&entry.file_name())) {
+                Ok(Some(record)) if record.session.as_deref() == Some(session) => records.push(record),
+                Ok(_) => drop(std::fs::remove_file(entry.path())),
+                Err(error) => errors.push(error),
+            }
+        }
+        records.sort_by_key(|record| record.started_at);
+        (records, errors)
     }
 
     /// Writes it in one step.
@@ -92,13 +117,29 @@ impl SessionRecord {
     /// When it cannot be written.
     pub fn save(&self, home: &Home) -> Result<(), Error> {
         let path = home.session_record(&self.workspace);
+        if let Some(entry) = self.index_entry(home).filter(|entry| !entry.exists()) {
+            entry.parent().map_or(Ok(()), Home::make_private)?;
+            Home::write_private(&entry, b"")?;
+        }
         project::replace(&path, &serde_json::to_string(self)?).map_err(Error::file(&path))
+    }
+
+    /// Where hooks of its session find it.
+    fn index_entry(&self, home: &Home) -> Option<PathBuf> {
+        let state = home.workspace(&self.workspace);
+        Some(home.session_index(self.session.as_deref()?).join(state.file_name()?))
     }
 
     /// Removes the record of a loop that is over. The store shows that a record that stayed belongs to a loop that is over.
     pub fn remove(home: &Home, workspace: &Path, loop_id: LoopId) {
-        if Self::read(home, workspace).is_ok_and(|record| record.is_some_and(|record| record.loop_id == loop_id)) {
+        let known = Self::read(home, workspace).ok().flatten();
+        if let Some(record) = known.filter(|record| record.loop_id == loop_id) {
             let _ = std::fs::remove_file(home.session_record(workspace));
+            if let Some(entry) = record.index_entry(home) {
+                let _ = std::fs::remove_file(&entry);
+                // Only the last one leaves an empty folder.
+                let _ = entry.parent().map(std::fs::remove_dir);
+            }
         }
     }
 
@@ -106,6 +147,24 @@ impl SessionRecord {
     #[must_use]
     pub fn prompt(&self, home: &Home) -> Option<String> {
         std::fs::read_to_string(home.loop_folder(self.loop_id).prompt(self.iteration)).ok()
+    }
+
+    /// Refuses a second loop in a session: its stops are those of the first.
+    async fn refuse_second(services: &Services, session: &str) -> Result<(), Error> {
+        let (records, errors) = Self::of_session(&services.home, session);
+        if let Some(error) = errors.into_iter().next() {
+            return Err(error);
+        }
+        for record in records {
+            match services.store.run(record.loop_id).await {
+                Ok(entry) if entry.status == RunStatus::Running => {
+                    return Err(Error::InSession { loop_id: record.loop_id, workspace: entry.workspace });
+                }
+                Ok(_) | Err(ralph_store::Error::UnknownRun { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Refuses to work in a workspace where another loop lives in a session.
@@ -175,6 +234,9 @@ pub async fn begin_session(
 ) -> Result<(LoopId, SessionStep), Error> {
     let loop_id = LoopId::from_uuid(Uuid::now_v7());
     let config = config.into_inner();
+    if let Some(session) = &session {
+        SessionRecord::refuse_second(&services, session).await?;
+    }
     let record = SessionRecord { session, ..SessionRecord::new(loop_id, &config, (services.now)()) };
     let opened = begin_as(loop_id, services, config, stops).await?;
     record.save(&opened.driver.context.services.home)?;

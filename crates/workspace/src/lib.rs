@@ -39,7 +39,7 @@ mod workspace;
 pub use checkout::{Checkout, Synced};
 pub use error::Error;
 pub use exclude::{Excluded, exclude_ralph_folder};
-pub use guard::{Baseline, Guard, Offence, PinBaseline, Pins};
+pub use guard::{Baseline, Guard, Offence, PinBaseline, Pins, leads_into};
 pub use lock::{Holder, Lock, LockError, holder};
 pub use own::OwnFolder;
 pub use placement::Placement;

@@ -9,6 +9,7 @@ mod server;
 mod stop;
 mod task;
 
+use std::collections::BTreeSet;
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,13 +17,14 @@ use std::process::ExitCode;
 use ralph_host::Host;
 use ralph_model::{Checkpoint, CheckpointReason, TaskId};
 use ralph_runtime::SessionRecord;
+use ralph_workspace::leads_into;
 use serde_json::{Value, json};
 
 use self::event::{Event, Kind};
 use self::task::Task;
 use super::guard;
 use crate::input::{host, now, variable};
-use crate::screen::escaped;
+use crate::screen::{escaped, told};
 
 /// An event that is larger than this is none of Claude Code's.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
@@ -41,6 +43,22 @@ impl Answer {
     /// A message for the user.
     fn message(text: &str) -> Self {
         Self::Object(json!({ "systemMessage": format!("Ralph: {text}") }))
+    }
+
+    /// Both: where one of them blocks the stop, it is blocked.
+    fn and(self, other: Self) -> Self {
+        let (mut both, other) = match (self, other) {
+            (Self::Object(both), Self::Object(other)) => (both, other),
+            (Self::Nothing, answer) | (answer, _) => return answer,
+        };
+        let Value::Object(other) = other else { return Self::Object(both) };
+        for (name, value) in other {
+            both[&name] = match (both[&name].as_str(), value.as_str()) {
+                (Some(known), Some(more)) if known != more => json!(format!("{known}\n\n{more}")),
+                _ => value,
+            };
+        }
+        Self::Object(both)
     }
 
     /// The same with a warning for the user.
@@ -106,75 +124,84 @@ struct Hook<'a> {
 
 impl Hook<'_> {
     fn answer(&self) -> Answer {
-        let (record, problem) = match self.record() {
-            Ok(record) => (record, None),
-            Err(error) => (None, Some(format!("{error:#}"))),
-        };
+        let (records, problems) = self.records();
         let (task, wrong) = match Task::from_environment() {
             Ok(task) => (task, None),
             Err(error) => (None, Some(error)),
         };
         let answer = match self.event.kind {
-            Kind::Stop => self.stop(record, task.as_ref()),
-            Kind::PreCompact => self.before_compaction(record.as_ref(), task.as_ref()),
-            Kind::SessionStart => self.session_start(record.as_ref(), task.as_ref()),
-            Kind::PreToolUse => self.before_tool(record.as_ref()),
+            Kind::Stop => self.stop(records, task.as_ref()),
+            Kind::PreCompact => self.before_compaction(&records, task.as_ref()),
+            Kind::SessionStart => self.session_start(&records, task.as_ref()),
+            Kind::PreToolUse => self.before_tool(&records),
             Kind::Other => Answer::Nothing,
         };
         // Said where a turn ends, and not before each of its tool calls.
         let is_worth_it = self.event.kind != Kind::PreToolUse;
-        answer.with_warning(problem.filter(|_| is_worth_it)).with_warning(wrong.filter(|_| is_worth_it))
+        let problems = problems.into_iter().map(|error| told(&error.into()));
+        problems.chain(wrong).filter(|_| is_worth_it).fold(answer, |answer, text| answer.with_warning(Some(text)))
     }
 
-    /// The loop that lives in this session, if one does. One that belongs to no session yet belongs to this one, if this is its
-    /// folder.
-    fn record(&self) -> anyhow::Result<Option<SessionRecord>> {
+    /// The loops that live in this session, wherever it is now. One that belongs to no session yet belongs to this one, if this
+    /// is its folder. And what could not be read.
+    fn records(&self) -> (Vec<SessionRecord>, Vec<ralph_runtime::Error>) {
+        let session = &self.event.session;
         // The agent of another loop: it has hooks of its own.
-        if self.event.session.is_empty() || variable("RALPH_LOOP_ID").is_some() {
-            return Ok(None);
+        if session.is_empty() || variable("RALPH_LOOP_ID").is_some() {
+            return (Vec::new(), Vec::new());
         }
         let home = self.host.home();
+        let (mut records, mut problems) = SessionRecord::of_session(&home, session);
         let project = variable("CLAUDE_PROJECT_DIR").map(PathBuf::from);
         let here = self.event.folder.as_ref().unwrap_or(&self.host.current);
         let own: Vec<PathBuf> = project.iter().chain([here]).filter_map(|path| path.canonicalize().ok()).collect();
         let above = own.last().map(PathBuf::as_path).into_iter().flat_map(Path::ancestors).skip(1);
         for (folder, is_own) in own.iter().map(|folder| (folder.as_path(), true)).chain(above.map(|path| (path, false)))
         {
-            let Some(record) = SessionRecord::read(&home, folder)? else { continue };
-            match &record.session {
-                Some(session) if *session == self.event.session => return Ok(Some(record)),
-                Some(_) => {}
-                None if is_own => {
-                    let mut record = record;
-                    record.session = Some(self.event.session.clone());
-                    record.save(&home)?;
-                    return Ok(Some(record));
+            let mut record = match SessionRecord::read(&home, folder) {
+                Ok(Some(record)) => record,
+                Ok(None) => continue,
+                Err(error) => {
+                    problems.push(error);
+                    continue;
                 }
-                None => {}
+            };
+            let is_known = records.iter().any(|known| known.loop_id == record.loop_id);
+            let is_unclaimed = is_own && record.session.is_none();
+            if is_known || !(is_unclaimed || record.session.as_ref() == Some(session)) {
+                continue;
             }
+            // Also one that an earlier version recorded, which hooks in other folders do not find.
+            record.session = Some(session.clone());
+            problems.extend(record.save(&home).err());
+            records.push(record);
         }
-        Ok(None)
+        // One that both ways lead to is said once.
+        let mut said = BTreeSet::new();
+        problems.retain(|problem| said.insert(problem.to_string()));
+        (records, problems)
     }
 
-    fn before_tool(&self, record: Option<&SessionRecord>) -> Answer {
-        let Some(record) = record else { return Answer::Nothing };
+    fn before_tool(&self, records: &[SessionRecord]) -> Answer {
         let input = &self.event.tool_input;
-        let is_state = |path: &str| record.workspace.join(path).starts_with(&self.host.dirs.state);
-        let refusal = guard::refusal(&record.workspace, &record.prohibited, input).or_else(|| {
-            let path = guard::paths(input).find(|path| is_state(path))?;
-            Some(guard::denial(&format!("{path} is the state of the loop that you are in: leave it as it is")))
+        let refusal = records.iter().find_map(|record| {
+            let is_state = |path: &&str| leads_into(&self.host.dirs.state, &record.workspace, Path::new(path));
+            guard::refusal(&record.workspace, &record.prohibited, input).or_else(|| {
+                let path = guard::paths(input).find(is_state)?;
+                Some(guard::denial(&format!("{path} is the state of the loop that you are in: leave it as it is")))
+            })
         });
         refusal.map_or(Answer::Nothing, Answer::Object)
     }
 
-    fn before_compaction(&self, record: Option<&SessionRecord>, task: Option<&Task>) -> Answer {
+    fn before_compaction(&self, records: &[SessionRecord], task: Option<&Task>) -> Answer {
         let mut lines = Vec::new();
         if let Some(task) = task {
             let warning = task.checkpoint(self.host.dirs.checkpoints(), CheckpointReason::Precompact);
             lines.push(task.before_compaction());
             lines.extend(warning.map(|warning| format!("({warning})")));
         }
-        if let Some(record) = record {
+        for record in records {
             let checkpoint = Checkpoint {
                 task_id: TaskId::from_uuid(record.loop_id.uuid()),
                 iteration: record.iteration.0,
@@ -194,11 +221,10 @@ impl Hook<'_> {
         if lines.is_empty() { Answer::Nothing } else { Answer::Text(lines.join("\n")) }
     }
 
-    fn session_start(&self, record: Option<&SessionRecord>, task: Option<&Task>) -> Answer {
+    fn session_start(&self, records: &[SessionRecord], task: Option<&Task>) -> Answer {
         let mut parts = Vec::new();
-        if let Some(record) = record
-            && let Some(prompt) = record.prompt(&self.host.home())
-        {
+        for record in records {
+            let Some(prompt) = record.prompt(&self.host.home()) else { continue };
             let (short, iteration) = (record.loop_id.short(), record.iteration);
             parts.push(format!(
                 "Ralph loop {short} runs in this session (iteration {iteration}). What it asks for:\n\n{prompt}\n\nWhenever you \

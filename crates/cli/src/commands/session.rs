@@ -1,6 +1,6 @@
 //! `ralph session`: a loop that lives in the user's own Claude Code session. Hooks drive it; see [`super::hook`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::bail;
@@ -13,7 +13,7 @@ use ralph_runtime::{SessionRecord, SessionStep, Watcher, stops};
 use ralph_store::{RunStatus, StopMode, StoreHandle};
 use ralph_view::{Progress, RunResult, RunView, Update, What};
 use ralph_workspace::holder;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::follow::{Hints, summary};
 use crate::args::{SessionAction, SessionArgs, SessionStartArgs};
@@ -112,6 +112,13 @@ async fn start(args: SessionStartArgs, around: &Host, screen: &mut Screen<'_>) -
             "baseline": run.baseline,
         }))?;
     } else if code == exit_code::COMPLETED {
+        let project = Path::new(&run.workspace);
+        if !has_hook(project, around) {
+            screen.say(
+                "warning: no hook of Ralph was found in the settings of Claude Code, and without it nothing checks this loop: add it with \
+                 `ralph install claude`, then restart the session",
+            )?;
+        }
         screen.result(&instructions(&run, session.as_deref()))?;
     }
     Ok(code)
@@ -129,6 +136,19 @@ async fn prepare(args: &SessionStartArgs, around: &Host) -> Result<Prepared, ral
     let mut ask = ask_at_terminal;
     let asking = if is_interactive() { Asking::Person(&mut ask) } else { Asking::Nobody };
     around.prepare(request, asking).await
+}
+
+/// Whether the settings of Claude Code for a folder name a hook of Ralph, or a plugin that brings it.
+fn has_hook(project: &Path, around: &Host) -> bool {
+    let own = around.variable("CLAUDE_CONFIG_DIR").map_or_else(|| around.user_home().join(".claude"), PathBuf::from);
+    let folders = std::iter::once(own).chain(project.ancestors().map(|folder| folder.join(".claude")));
+    let files = folders.flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)));
+    files.filter_map(|file| std::fs::read_to_string(file).ok()).any(|text| {
+        let settings: Value = serde_json::from_str(&text).unwrap_or_default();
+        let has_stop = settings["hooks"]["Stop"].to_string().contains("ralph");
+        let mut plugins = settings["enabledPlugins"].as_object().into_iter().flatten();
+        has_stop || plugins.any(|(name, enabled)| name.starts_with("ralph@") && *enabled == Value::Bool(true))
+    })
 }
 
 /// What the agent of the session reads: what to do, and what happens when it stops.

@@ -208,6 +208,19 @@ fn a_prohibited_path_is_refused_before_and_ends_the_loop_after() {
         let said = uses(path);
         assert!(said.contains(r#""permissionDecision":"deny""#) && said.contains(path), "{path}: {said}");
     }
+    let outside = session.repo.path().join("outside");
+    std::os::unix::fs::symlink(session.user.state(), &outside).unwrap();
+    let up = format!("../{}/secret/a", session.repo.path().file_name().unwrap().to_str().unwrap());
+    let above = format!(
+        "{}/../{}/ralph.db",
+        state.parent().unwrap().display(),
+        session.user.state().file_name().unwrap().display()
+    );
+    for path in [up.as_str(), &above, "outside/ralph.db", "outside/new/file"] {
+        let said = uses(path);
+        assert!(said.contains(r#""permissionDecision":"deny""#), "{path}: {said}");
+    }
+    fs::remove_file(outside).unwrap();
     assert_eq!(uses("src/main.rs"), "");
     session.repo.write(".env", "KEY=1\n");
     session.repo.write("done.txt", "x\n");

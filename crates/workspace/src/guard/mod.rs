@@ -128,13 +128,7 @@ impl Guard {
         let below = |root: &Path, path: &Path| {
             path.strip_prefix(root).ok().and_then(Path::to_str).and_then(|path| self.prohibits(path))
         };
-        below(root, lexical).or_else(|| {
-            // What does not exist yet has a folder that does.
-            let (folder, rest) = lexical
-                .ancestors()
-                .find_map(|folder| Some((folder.canonicalize().ok()?, lexical.strip_prefix(folder).ok()?)))?;
-            below(&root.canonicalize().ok()?, &folder.join(rest))
-        })
+        below(root, lexical).or_else(|| below(&root.canonicalize().ok()?, &real(lexical)?))
     }
 
     /// The glob that prohibits a path relative to the workspace, if one does.
@@ -226,6 +220,35 @@ impl Workspace {
 }
 
 /// The path without `.` and `..`, by its text alone.
+/// Whether a path, absolute or relative to `root`, is `folder` or in it: by its name, or by where its links lead.
+#[must_use]
+pub fn leads_into(folder: &Path, root: &Path, path: &Path) -> bool {
+    let written = root.join(path);
+    let folders = [Some(lexical(folder)), real(folder)];
+    // A tool may resolve `..` in the text, or leave that to the system, which follows links first.
+    let places = [Some(lexical(&written)), real(&lexical(&written)), real(&written)];
+    places.iter().flatten().any(|place| folders.iter().flatten().any(|folder| place.starts_with(folder)))
+}
+
+/// A path with its links followed, as far as it exists: what does not exist yet has a folder that does.
+fn real(path: &Path) -> Option<PathBuf> {
+    let mut rest = PathBuf::new();
+    let mut path = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let (folder, below) =
+            path.ancestors().find_map(|above| Some((above.canonicalize().ok()?, path.strip_prefix(above).ok()?)))?;
+        let mut names = below.components();
+        let Some(name) = names.next() else { return Some(lexical(&folder.join(rest))) };
+        rest = names.as_path().join(rest);
+        // A link that leads to nothing: a write makes its target.
+        match folder.join(name).read_link() {
+            Ok(target) => path = folder.join(target),
+            Err(_) => return Some(lexical(&folder.join(name).join(rest))),
+        }
+    }
+    None
+}
+
 fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

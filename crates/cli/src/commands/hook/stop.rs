@@ -1,15 +1,17 @@
 //! The agent stops: the loop of its session is checked, and the stop is blocked until the checks pass or a limit is reached.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use ralph_model::{CheckpointReason, TaskId};
+use ralph_model::{CheckpointReason, LoopId, TaskId};
 use ralph_runtime::{NextTurn, SessionRecord, SessionStep, TurnReport, Watcher, stops};
 use ralph_view::{Delta, Progress, Update, What, iteration_found};
+use ralph_workspace::LockError;
 use serde_json::json;
 
 use super::task::{self, Task};
 use super::{Answer, Hook};
-use crate::commands::session::ended;
+use crate::commands::session::{ended, is_at_work};
 use crate::input::variable;
 
 /// Stops that Claude Code lets be blocked one after the other without a tool call, unless the user says otherwise.
@@ -17,37 +19,52 @@ const USUAL_CAP: u32 = 8;
 /// Raises or lifts that limit.
 const CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
+/// How long a stop waits for another hook that checks the same loop. Checks may take long, and Claude Code ends a hook that
+/// takes longer than its settings allow.
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
+/// How long it waits between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// What happened meanwhile that the user should know.
 type Notes = Arc<Mutex<Vec<String>>>;
 
 impl Hook<'_> {
-    pub(super) fn stop(&self, record: Option<SessionRecord>, task: Option<&Task>) -> Answer {
+    pub(super) fn stop(&self, records: Vec<SessionRecord>, task: Option<&Task>) -> Answer {
         let folder = self.host.dirs.checkpoints();
         let warning = task.and_then(|task| task.checkpoint(folder, CheckpointReason::Stop));
-        let answer = match record {
-            Some(record) => self.verify(record),
-            None => Answer::Nothing,
-        };
-        answer.with_warning(warning)
+        let answers = records.into_iter().map(|record| self.verify(record));
+        answers.fold(Answer::Nothing, Answer::and).with_warning(warning)
     }
 
-    /// Takes the turn as an iteration of the loop.
-    fn verify(&self, mut record: SessionRecord) -> Answer {
-        if !self.event.is_blocked {
-            // A turn that the user began counts its blocks anew.
-            record.blocks = 0;
-        }
-        let loop_id = record.loop_id;
+    /// Takes the turn as an iteration of the loop. Where another hook does that already, it waits for that one and says the same.
+    fn verify(&self, record: SessionRecord) -> Answer {
+        let (loop_id, home) = (record.loop_id, self.host.home());
         let notes = Notes::default();
-        let step = crate::runtime().map_err(anyhow::Error::from).and_then(|runtime| {
-            let step = runtime.block_on(async {
-                let step = self.step(record, noting(&notes)).await;
-                self.host.flush_traces().await;
-                step
-            });
-            runtime.shutdown_timeout(std::time::Duration::from_millis(100));
-            step
-        });
+        let deadline = Instant::now() + PATIENCE;
+        let mut now = record.clone();
+        let step = loop {
+            if !is_at_work(&now, &self.host) {
+                match self.step_now(now.clone(), &notes) {
+                    Err(error) if is_held(&error, loop_id) && Instant::now() < deadline => {}
+                    step => break step,
+                }
+            } else if Instant::now() >= deadline {
+                break self.step_now(now.clone(), &notes);
+            }
+            std::thread::sleep(PAUSE);
+            match SessionRecord::read(&home, &record.workspace) {
+                Ok(Some(found)) if found.loop_id == loop_id => now = found,
+                // The other one ended the loop, and said how.
+                Ok(_) => return Answer::Nothing,
+                Err(error) => break Err(error.into()),
+            }
+            if now.iteration != record.iteration
+                && !is_at_work(&now, &self.host)
+                && let Some(prompt) = now.prompt(&home)
+            {
+                return block(&NextTurn { iteration: now.iteration, prompt, blocks: now.blocks }, "");
+            }
+        };
         let notes = std::mem::take(&mut *notes.lock().unwrap_or_else(PoisonError::into_inner)).join("\n");
         match step {
             Ok(SessionStep::Next(next)) => block(&next, &notes),
@@ -67,6 +84,21 @@ impl Hook<'_> {
         }
     }
 
+    fn step_now(&self, mut record: SessionRecord, notes: &Notes) -> anyhow::Result<SessionStep> {
+        if !self.event.is_blocked {
+            // A turn that the user began counts its blocks anew.
+            record.blocks = 0;
+        }
+        let runtime = crate::runtime()?;
+        let step = runtime.block_on(async {
+            let step = self.step(record, noting(notes)).await;
+            self.host.flush_traces().await;
+            step
+        });
+        runtime.shutdown_timeout(Duration::from_millis(100));
+        step
+    }
+
     async fn step(&self, record: SessionRecord, watcher: Watcher) -> anyhow::Result<SessionStep> {
         let report =
             TurnReport { transcript: self.event.transcript.clone(), final_message: self.event.message.clone() };
@@ -76,6 +108,13 @@ impl Hook<'_> {
         store.close().await?;
         Ok(step)
     }
+}
+
+/// Whether another process works on this very loop.
+fn is_held(error: &anyhow::Error, loop_id: LoopId) -> bool {
+    use ralph_runtime::Error::Lock;
+    let held = error.downcast_ref::<ralph_host::Error>();
+    matches!(held, Some(ralph_host::Error::Runtime(Lock(LockError::Held { holder }))) if holder.loop_id == loop_id)
 }
 
 /// Blocks the stop with what the agent is told next.

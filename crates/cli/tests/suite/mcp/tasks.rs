@@ -3,7 +3,7 @@
 use ralph_testkit::{Repo, Script, Step};
 use serde_json::{Value, json};
 
-use super::server::{Server, messages};
+use super::server::{Answer, Server, messages, read};
 use super::{Client, loop_arguments, scene};
 use crate::aid::{SOON, wait_for_file, wait_until};
 use crate::harness::User;
@@ -152,29 +152,31 @@ fn a_claim_on_a_task_that_another_worker_has_is_refused() {
     assert_eq!(server.api(&server.token, "GET", &format!("/api/tasks/{id}"), &Value::Null), before);
 }
 
-/// An agent that holds a task without a worker has it verified here.
+/// An agent that holds a task without a worker has it checked here. Ralph did not see the tests before the work.
 #[test]
-fn the_holder_of_a_task_completes_it_when_the_checks_pass() {
-    for over_http in [false, true] {
+fn the_holder_of_a_task_completes_it_unverified_when_the_checks_pass() {
+    {
         let (user, repo, server) = served();
         let made = user.ralph(repo.path(), ["token", "create", "holder", "--agent", "--json"]).ok().json();
         let token = made["token"].as_str().unwrap().to_owned();
         server.api(&server.token, "POST", "/api/tasks", &task(Some("echo 'no such luck'; test -e done")));
         let (id, _) = server.claim(&token, "holder");
         let mut client = connected(&user, &repo, &server, &token);
-        let mut complete = |number| match over_http {
-            true => server.call(&token, "ralph-complete", &completion(&id)),
-            false => client.call(number, "ralph-complete", completion(&id)),
-        };
+        let far = server.call(&token, "ralph-complete", &completion(&id));
+        let text = far["content"][0]["text"].as_str().unwrap();
+        assert!(far["isError"] == true && text.contains("`ralph mcp`, started in the folder of the work"), "{far}");
+        let mut complete = |number| client.call(number, "ralph-complete", completion(&id));
         let answer = complete(1);
         assert_eq!(answer["isError"], true, "{answer}");
         let text = answer["content"][0]["text"].as_str().unwrap();
         assert!(text.contains("[ERROR] verify") && text.contains("no such luck"), "{text}");
         repo.write("done", "");
         let answer = complete(2);
-        assert_eq!(answer["structuredContent"]["completed"], true, "{answer}");
+        let said = &answer["structuredContent"];
+        assert_eq!((&said["completed"], &said["verified"]), (&json!(true), &json!(false)), "{answer}");
+        assert!(answer["content"][0]["text"].as_str().unwrap().contains("NOT verified"), "{answer}");
         let shown = server.api(&server.token, "GET", &format!("/api/tasks/{id}"), &Value::Null);
-        assert_eq!((&shown["status"], &shown["verified"]), (&json!("completed"), &json!(true)), "{shown}");
+        assert_eq!((&shown["status"], &shown["verified"]), (&json!("completed"), &json!(false)), "{shown}");
         let output: Value = serde_json::from_str(shown["output"].as_str().unwrap()).unwrap();
         assert_eq!((&output["summary"], &output["artifactPaths"]), (&json!(SUMMARY), &json!(["done"])), "{output}");
         // What looked whether the checks pass is no loop of the user's.
@@ -219,7 +221,13 @@ fn strangers_are_refused_before_the_protocol_begins() {
     assert_eq!(server.request(&server.token, "GET", "/mcp", &[], &Value::Null).status, 405);
     let large =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"x": "y".repeat(2 * 1024 * 1024)}});
-    assert_eq!(server.request(&server.token, "POST", "/mcp", &[], &large).status, 413);
+    let is_problem = |answer: Answer, status: u16, kind: &str| {
+        assert_eq!(answer.status, status, "{}", answer.body);
+        let problem: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!((&problem["type"], &problem["status"]), (&json!(format!("urn:ralph:{kind}")), &json!(status)));
+    };
+    is_problem(server.request(&server.token, "POST", "/mcp", &[], &large), 413, "too-large");
+    is_problem(read(server.open(&server.token, "POST", "/mcp", &[], "{nothing")), 400, "malformed-json");
 }
 
 /// How a client over HTTP gives up.

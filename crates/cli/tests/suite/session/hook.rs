@@ -63,7 +63,8 @@ fn a_broken_store_lets_the_stop_through_with_a_message() {
     let record = fs::read_dir(session.user.state().join("workspaces")).unwrap().next().unwrap().unwrap().path();
     fs::write(record.join("session.json"), "{ broken").unwrap();
     let said = let_through(session.works("four"));
-    assert!(said.contains("session.json"), "{said}");
+    assert_eq!(said.matches("session.json").count(), 1, "{said}");
+    assert!(said.contains("is broken") && !said.contains("free space"), "{said}");
 }
 
 #[test]
@@ -119,18 +120,130 @@ fn the_objective_comes_back_after_a_compaction() {
     assert!(!file.exists(), "the loop is over");
 }
 
+/// A check that says that it began, and waits while it is asked to. The folder of its signals is no part of the work.
+fn slow_check(session: &Session, then: &str) {
+    session.repo.write(".gitignore", "signals/\n");
+    let script = format!("touch signals/began; while [ -e signals/wait ]; do sleep 0.05; done\n{then}\n");
+    session.repo.write("check.sh", script);
+    session.repo.commit("slow check");
+    fs::create_dir(session.repo.path().join("signals")).unwrap();
+}
+
+fn spawn_stop(session: &Session) -> std::process::Child {
+    let mut command = session.command(session.repo.path());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let event = session.event(json!({ "hook_event_name": "Stop" }));
+    child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
+    child
+}
+
+#[test]
+fn a_second_stop_waits_for_the_first_and_says_the_same() {
+    let session = Session::new();
+    slow_check(&session, "test -e done.txt");
+    session.start(&["--max", "9", "--session", session.id]).ok();
+    let signals = session.repo.path().join("signals");
+    fs::remove_file(signals.join("began")).unwrap();
+    fs::write(signals.join("wait"), "").unwrap();
+    let first = spawn_stop(&session);
+    wait_for_file(&signals.join("began"));
+    let second = spawn_stop(&session);
+    // Long enough for it to look at the lock; if it is slower, it finds what the first one decided.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    fs::remove_file(signals.join("wait")).unwrap();
+    let first = blocked(Ended::of(first));
+    let second = blocked(Ended::of(second));
+    assert!(first.contains("Iteration 2]"), "{first}");
+    assert!(second.contains("Iteration 2]") || second.contains("Iteration 3]"), "{second}");
+}
+
+/// What the agent left behind gives a test other content while the check reads it, and then its own again.
+#[test]
+fn a_test_that_is_written_back_during_the_check_voids_it() {
+    let session = Session::new();
+    slow_check(
+        &session,
+        ". ./tests/real.sh; found=$?; touch signals/read; while [ -e signals/hold ]; do sleep 0.05; done; exit $found",
+    );
+    session.repo.write("tests/real.sh", "test -e done.txt\n");
+    session.repo.commit("test");
+    session.start(&["--max", "9", "--session", session.id]).ok();
+    let signals = session.repo.path().join("signals");
+    for name in ["began", "read"] {
+        fs::remove_file(signals.join(name)).unwrap();
+    }
+    for name in ["wait", "hold"] {
+        fs::write(signals.join(name), "").unwrap();
+    }
+    session.repo.write("other.txt", "not the work\n");
+    let hook = spawn_stop(&session);
+    wait_for_file(&signals.join("began"));
+    session.repo.write("tests/real.sh", "true\n");
+    fs::remove_file(signals.join("wait")).unwrap();
+    wait_for_file(&signals.join("read"));
+    session.repo.write("tests/real.sh", "test -e done.txt\n");
+    fs::remove_file(signals.join("hold")).unwrap();
+    blocked(Ended::of(hook));
+    assert_eq!(session.newest()["status"], "RUNNING");
+}
+
+#[test]
+fn a_check_that_writes_its_own_tests_again_is_no_cheat() {
+    let session = Session::new();
+    session.repo.write("tests/run.sh", "test -e done.txt\n");
+    session.repo.commit("test");
+    let check = "cp tests/run.sh copy && cat copy > tests/run.sh && chmod +x tests/run.sh && sh tests/run.sh";
+    let words = ["session", "start", "Make it", "--criteria", check, "--max", "3", "--session", session.id];
+    session.user.ralph(session.repo.path(), words).ok();
+    session.repo.write("done.txt", "x\n");
+    let said = let_through(session.works("done"));
+    assert!(said.contains("COMPLETED (verified)"), "{said}");
+}
+
+#[test]
+fn a_loop_is_found_by_its_session_in_any_folder_and_there_is_one() {
+    let session = Session::new();
+    session.start(&["--max", "9", "--session", session.id]).ok();
+    let home = session.user.home();
+    let event = session.event(json!({ "hook_event_name": "Stop", "cwd": home }));
+    blocked(feed(session.command(&home), &event));
+    let other = Repo::init();
+    let words = ["session", "start", "nothing", "--criteria", "true", "--max", "3", "--session", session.id];
+    let refused = session.user.ralph(other.path(), words).with_code(2).stderr;
+    assert!(refused.contains("runs in a Claude Code session"), "{refused}");
+    session.user.ralph(session.repo.path(), ["session", "cancel"]).ok();
+    assert_eq!(feed(session.command(&home), &event).ok().stdout, "");
+    session.user.ralph(other.path(), words).ok();
+}
+
+#[test]
+fn a_start_says_that_no_hook_is_installed_and_what_its_own_options_are() {
+    let session = Session::new();
+    let said = session.start(&[]).with_code(2).stderr;
+    assert!(said.contains("--max: is required") && !said.contains("both limits"), "{said}");
+    assert!(said.contains("example: ralph session start \""), "{said}");
+    let said = session.start(&["--max", "3"]).ok().stderr;
+    assert!(said.contains("no hook of Ralph") && said.contains("`ralph install claude`"), "{said}");
+    let repo = session.repo.path();
+    session.user.ralph(repo, ["session", "cancel"]).ok();
+    session.user.ralph(repo, ["install", "claude", "--yes"]).ok();
+    let said = session.start(&["--max", "3"]).ok().stderr;
+    assert!(!said.contains("no hook of Ralph"), "{said}");
+    for (words, expected) in [
+        (&["worker", "--agent", "nope"][..], "example: ralph worker --agent claude"),
+        (&["serve", "--workspace", "/nope"], "example: ralph serve"),
+        (&["task", "list", "--status", "bogus"], "example: ralph task list --status"),
+    ] {
+        let said = session.user.ralph(repo, words).with_code(2).stderr;
+        assert!(said.contains(expected) && !said.contains("ralph run"), "{words:?}: {said}");
+    }
+}
+
 #[test]
 fn two_hooks_at_once_do_no_harm() {
     let session = Session::new();
     session.start(&["--max", "9", "--session", session.id]).ok();
-    let spawn = || {
-        let mut child = session.command(session.repo.path());
-        let mut child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let event = session.event(json!({ "hook_event_name": "Stop" }));
-        child.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
-        child
-    };
-    let children: Vec<_> = (0..4).map(|_| spawn()).collect();
+    let children: Vec<_> = (0..4).map(|_| spawn_stop(&session)).collect();
     for child in children {
         Ended::of(child).ok().json();
     }
