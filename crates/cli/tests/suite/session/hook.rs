@@ -230,7 +230,10 @@ fn a_start_says_that_no_hook_is_installed_and_what_its_own_options_are() {
     let said = session.start(&["--max", "3"]).ok().stderr;
     assert!(!said.contains("no hook of Ralph"), "{said}");
     for (words, expected) in [
-        (&["worker", "--agent", "nope"][..], "example: ralph worker --agent claude"),
+        (
+            &["worker", "--server", "http://127.0.0.1:1", "--token", "x", "--agent", "nope"][..],
+            "example: ralph worker --agent claude",
+        ),
         (&["serve", "--workspace", "/nope"], "example: ralph serve"),
         (&["task", "list", "--status", "bogus"], "example: ralph task list --status"),
     ] {
