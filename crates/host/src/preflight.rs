@@ -31,7 +31,7 @@ pub(crate) fn is_counted(config: &LoopConfig, agent: &AgentSpec, host: &Host) ->
         && matches!(route(agent, &host.once_environment(agent, &config.env)), Route::Through(_))
 }
 
-/// Agents that nobody seems to be logged in to, and those that no spent budget stops. They are started all the same: there are
+/// Agents without a login that can be seen, and those that no spent budget stops. They are started all the same: there are
 /// logins that cannot be seen from here, and the user permitted the others.
 pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -107,7 +107,7 @@ pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<S
     cautions
 }
 
-/// Paths that may be written besides, without links in them. One that does not exist cannot be allowed, and whoever named it
+/// Paths that may be written besides, without links in them. One that does not exist cannot be allowed, and the user who named it
 /// should know.
 pub(crate) fn existing(paths: &[String], home: &Path) -> Result<Vec<String>, ConfigError> {
     let wrong = |problem: String| {
