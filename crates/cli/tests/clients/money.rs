@@ -44,8 +44,10 @@ fn refused_in_time(client: Client) {
     assert!((1_900_000.0..=4_000_000.0).contains(&micros), "{result:#}");
     let sold = place.model.usage() + place.model.side_usage();
     assert_eq!(micros, client.price(&sold) as f64, "{result:#}\n{}", ended.stderr);
+    // Gemini ends its run by itself when so many tokens do not fit into its context.
+    let ends_itself = matches!(client, Client::Gemini | Client::GeminiAcp);
     let refused = place.passed().iter().filter(|one| one["outcome"] == "refused").count();
-    assert!(refused > 0, "{:#?}", place.passed());
+    assert!(refused > 0 || ends_itself, "{:#?}", place.passed());
     place.nothing_survives();
 }
 
