@@ -1,17 +1,19 @@
 //! `ralph agents`: which agents can be used here, how they would be called, and what is missing.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use ralph_agents::{Kind, command_line};
 use ralph_model::{AgentSpec, PriceList};
+use ratatui_core::text::{Line, Span};
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::args::AgentsArgs;
+use crate::page::{Fit, Page, Table, cell};
 use crate::screen::Screen;
+use crate::style::{GOOD, PLAIN, QUIET, TITLE, WARN};
 use ralph_config::agents::prices;
 use ralph_host::Host;
 use ralph_host::agents::{Readiness, advice, listed, note};
@@ -73,7 +75,7 @@ pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen
         let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect();
         screen.json(&json!({ "agents": list, "default": default, "pricesAsOf": prices.as_of() }))?;
     } else {
-        screen.result(&as_text(&seen, default.as_deref(), &prices))?;
+        screen.page(as_text(&seen, default.as_deref(), &prices))?;
     }
     Ok(0)
 }
@@ -121,28 +123,43 @@ fn as_json(seen: &Seen, default: Option<&str>, prices: &PriceList) -> Value {
     })
 }
 
-fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> String {
-    let mut text = String::new();
+fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
+    let mut page = Page::default();
     for seen in seen {
         let spec = &seen.spec;
         let mark = if default == Some(spec.name.as_str()) { "*" } else { " " };
         let version = seen.version.as_deref().unwrap_or("");
         let place = seen.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let _ = writeln!(text, "{mark} {:10} {:9} {version:10} {place}", spec.title(), seen.word());
-        let _ = writeln!(text, "    called as  {}", seen.call);
-        if let Some(advice) = seen.advice() {
-            let _ = writeln!(text, "    to use it  {advice}");
-        }
-        if let Some(note) = note(spec, prices) {
-            let _ = writeln!(text, "    model      {note}");
+        let style = match seen.readiness {
+            Readiness::Usable => GOOD,
+            Readiness::NoLogin => WARN,
+            Readiness::Missing => QUIET,
+        };
+        page.hanging(
+            4,
+            Line::from(vec![
+                Span::styled(format!("{mark} {:10} ", spec.title()), TITLE),
+                Span::styled(format!("{:9}", seen.word()), style),
+                Span::raw(format!(" {version:10} {place}").trim_end().to_owned()),
+            ]),
+        );
+        let details =
+            [("called as", Some(seen.call.clone())), ("to use it", seen.advice()), ("model", note(spec, prices))];
+        for (name, detail) in details.into_iter().filter_map(|(name, detail)| Some((name, detail?))) {
+            let style = if name == "called as" { QUIET } else { PLAIN };
+            page.hanging(
+                15,
+                Line::from(vec![Span::styled(format!("    {name:11}"), QUIET), Span::styled(detail, style)]),
+            );
         }
     }
-    let _ = match default {
-        Some(name) => writeln!(text, "\n* is taken when no agent is named: {name}"),
-        None => writeln!(text, "\nNone of them is installed; any other program works with --agent-command."),
-    };
-    let _ = writeln!(text, "Prices are those of {}; `ralph agents --prices` lists them.", prices.as_of());
-    text
+    page.line("");
+    page.line(match default {
+        Some(name) => format!("* is taken when no agent is named: {name}"),
+        None => "None of them is installed; any other program works with --agent-command.".to_owned(),
+    });
+    page.line(format!("Prices are those of {}; `ralph agents --prices` lists them.", prices.as_of()));
+    page
 }
 
 fn list_prices(prices: &PriceList, json: bool, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
@@ -164,24 +181,27 @@ fn list_prices(prices: &PriceList, json: bool, screen: &mut Screen<'_>) -> anyho
         screen.json(&json!({ "asOf": prices.as_of(), "unit": "USD per million tokens", "models": models }))?;
         return Ok(0);
     }
-    let mut text = format!(
-        "US dollars for a million tokens, as of {}; your own come first ([prices.\"MODEL\"])\n\n{:30} {:>9} {:>9} {:>9} {:>9}\n",
-        prices.as_of(),
-        "model",
-        "read",
-        "cached",
-        "to cache",
-        "written"
-    );
-    for name in prices.names() {
-        if let Some(rates) = rates(name) {
-            let _ = writeln!(
-                text,
-                "{name:30} {:>9} {:>9} {:>9} {:>9}",
-                rates.input, rates.cache_read, rates.cache_write, rates.output
-            );
-        }
+    let mut page = Page::default();
+    page.line(format!(
+        "US dollars for a million tokens, as of {}; your own come first ([prices.\"MODEL\"])",
+        prices.as_of()
+    ));
+    page.line("");
+    let figure = Fit::Right;
+    let mut table = Table::new([
+        ("MODEL", Fit::Name),
+        ("INPUT", figure),
+        ("CACHE READ", figure),
+        ("CACHE WRITE", figure),
+        ("OUTPUT", figure),
+    ]);
+    for (name, rates) in prices.names().filter_map(|name| Some((name, rates(name)?))) {
+        let figures =
+            [rates.input, rates.cache_read, rates.cache_write, rates.output].map(|rate| cell(rate.to_string()));
+        let [input, cache_read, cache_write, output] = figures;
+        table.row([cell(name), input, cache_read, cache_write, output]);
     }
-    screen.result(&text)?;
+    page.table(table);
+    screen.page(page)?;
     Ok(0)
 }

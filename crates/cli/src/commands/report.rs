@@ -4,11 +4,14 @@ use jiff::civil::Date;
 use ralph_model::{ConfigError, Timestamp};
 use ralph_report::{Group, Spread, Summary, day_start, read, write};
 use ralph_workspace::OwnFolder;
+use ratatui_core::text::Line;
 use serde_json::{Value, json};
 
 use crate::args::ReportArgs;
 use crate::input::now;
+use crate::page::Page;
 use crate::screen::Screen;
+use crate::style::{TITLE, WARN};
 use ralph_config::metrics_path;
 use ralph_host::Host;
 
@@ -50,20 +53,23 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
     let period = if since == date { format!("on {date}") } else { format!("from {since} to {date}") };
     let written = write(&folder, &date, &period, &summary, found.broken.len()).map_err(named)?;
     let [report, chart] = <[_; 2]>::from(written).map(|path| shown.join(path.file_name().unwrap_or_default()));
+    let mut page = Page::default();
     let loops = if summary.loops == 1 { "loop" } else { "loops" };
-    screen.result(&format!("{} finished {loops} {period}", summary.loops))?;
-    screen.result(&format!("  {}\n  {}", report.display(), chart.display()))?;
+    page.line(Line::styled(format!("{} finished {loops} {period}", summary.loops), TITLE));
+    page.line(format!("  {}", report.display()));
+    page.line(format!("  {}", chart.display()));
     if summary.crews.loops > 0 {
         let (crews, answered) = (summary.crews.loops, summary.crews.completed);
         let crews =
             crate::screen::counted(usize::try_from(crews).unwrap_or(usize::MAX), "finished crew", "finished crews");
-        screen.result(&format!("{crews}, {answered} answered, {}", summary.crews.cost))?;
-    }
-    if summary.loops == 0 {
-        screen.say(&format!("no loop ended in that period; the metrics are read from {}", metrics.display()))?;
+        page.line(format!("{crews}, {answered} answered, {}", summary.crews.cost));
     }
     for alert in &summary.alerts {
-        screen.result(&format!("  alert: {}", words_of(alert)))?;
+        page.line(Line::styled(format!("  alert: {}", words_of(alert)), WARN));
+    }
+    screen.page(page)?;
+    if summary.loops == 0 {
+        screen.say(&format!("no loop ended in that period; the metrics are read from {}", metrics.display()))?;
     }
     Ok(0)
 }

@@ -50,7 +50,7 @@ impl Write for Paper {
 }
 
 fn show(out: impl Write + Send + 'static, mode: Mode) {
-    let live = Live::on(out, mode, now, size);
+    let live = Live::on(out, mode, Look::PLAIN, now, size);
     for update in updates() {
         live.show(update);
     }
@@ -80,7 +80,7 @@ fn plain_lines_are_one_for_each_change_but_chatter() {
 #[test]
 fn the_live_view_keeps_what_lasts_above_it() {
     let terminal = Terminal::new(100);
-    show(terminal.clone(), Mode::PaintedWithoutColour);
+    show(terminal.clone(), Mode::Painted);
     insta::assert_snapshot!(terminal.lines().join("\n"), @r#"
     loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
     sandbox: landlock
@@ -98,7 +98,7 @@ fn the_live_view_keeps_what_lasts_above_it() {
 #[test]
 fn lines_of_the_log_go_above_the_view_and_never_into_it() {
     let terminal = Terminal::new(100);
-    let live = Live::on(terminal.clone(), Mode::PaintedWithoutColour, now, size);
+    let live = Live::on(terminal.clone(), Mode::Painted, Look::PLAIN, now, size);
     live.log("DEBUG before the view".to_owned()).unwrap();
     for update in updates() {
         live.log("DEBUG between".to_owned()).unwrap();
@@ -120,11 +120,11 @@ fn lines_of_the_log_go_above_the_view_and_never_into_it() {
 #[test]
 fn plain_lines_and_lines_of_the_log_are_whole_and_silence_gives_them_back() {
     let paper = Paper::default();
-    let live = Live::on(paper.clone(), Mode::Plain, now, size);
+    let live = Live::on(paper.clone(), Mode::Plain, Look::PLAIN, now, size);
     live.log("DEBUG one".to_owned()).unwrap();
     live.close();
     assert_eq!(paper.text(), "DEBUG one\n");
-    let live = Live::on(Paper::default(), Mode::Silent, now, size);
+    let live = Live::on(Paper::default(), Mode::Silent, Look::PLAIN, now, size);
     live.close();
     assert!(live.log("DEBUG two".to_owned()).is_err());
 }
@@ -148,7 +148,7 @@ fn a_screen_that_is_gone_stops_nobody() {
         }
     }
     for mode in [Mode::Plain, Mode::Painted] {
-        let live = Live::on(Gone, mode, now, size);
+        let live = Live::on(Gone, mode, Look::PLAIN, now, size);
         for _ in 0..1000 {
             updates().into_iter().for_each(|update| live.show(update));
         }
@@ -171,7 +171,7 @@ fn chatter_is_dropped_when_nobody_keeps_up_and_nothing_else_is() {
     }
     let (go, gate) = channel();
     let paper = Paper::default();
-    let live = Live::on(Stuck(gate, paper.clone()), Mode::Plain, now, size);
+    let live = Live::on(Stuck(gate, paper.clone()), Mode::Plain, Look::PLAIN, now, size);
     for number in 0..10_000 {
         live.show(Progress::Activity { line: number.to_string() }.into());
         if number % 100 == 0 {
