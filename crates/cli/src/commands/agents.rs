@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ralph_agents::{Kind, command_line};
 use ralph_model::{AgentSpec, PriceList};
+use ralph_view::{AgentState, AgentView, AgentsView, PriceView, PricesView};
 use ratatui_core::text::{Line, Span};
-use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::args::AgentsArgs;
@@ -72,8 +72,9 @@ pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen
     let default = around.usable_agents(&user).into_iter().next();
     let seen: Vec<Seen> = specs.into_iter().zip(versions).map(|(spec, version)| look(spec, version, around)).collect();
     if args.json {
-        let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect();
-        screen.json(&json!({ "agents": list, "default": default, "pricesAsOf": prices.as_of() }))?;
+        let agents = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect::<Result<_, _>>()?;
+        let view = AgentsView { agents, default, prices_as_of: prices.as_of().to_string() };
+        screen.json(&serde_json::to_value(view)?)?;
     } else {
         screen.page(as_text(&seen, default.as_deref(), &prices))?;
     }
@@ -102,24 +103,25 @@ async fn version(program: &Path, environment: Vec<(std::ffi::OsString, std::ffi:
     text.split_whitespace().find(is_version).map(str::to_owned)
 }
 
-fn as_json(seen: &Seen, default: Option<&str>, prices: &PriceList) -> Value {
+fn as_json(seen: &Seen, default: Option<&str>, prices: &PriceList) -> serde_json::Result<AgentView> {
     let spec = &seen.spec;
-    json!({
-        "name": spec.name,
-        "kind": spec.kind,
-        "state": match seen.readiness {
-            Readiness::Usable => "usable",
-            Readiness::NoLogin => "notLoggedIn",
-            Readiness::Missing => "missing",
+    let capabilities = Kind::of(spec).map(|kind| serde_json::to_value(kind.capabilities)).transpose()?;
+    Ok(AgentView {
+        name: spec.name.clone(),
+        kind: spec.kind.clone(),
+        state: match seen.readiness {
+            Readiness::Usable => AgentState::Usable,
+            Readiness::NoLogin => AgentState::NotLoggedIn,
+            Readiness::Missing => AgentState::Missing,
         },
-        "default": default == Some(spec.name.as_str()),
-        "program": seen.program,
-        "version": seen.version,
-        "model": spec.model,
-        "call": seen.call,
-        "advice": seen.advice(),
-        "note": note(spec, prices),
-        "capabilities": Kind::of(spec).map(|kind| kind.capabilities),
+        default: default == Some(spec.name.as_str()),
+        program: seen.program.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        version: seen.version.clone(),
+        model: spec.model.clone(),
+        call: seen.call.clone(),
+        advice: seen.advice(),
+        note: note(spec, prices),
+        capabilities: capabilities.map(serde_json::from_value).transpose()?,
     })
 }
 
@@ -165,20 +167,14 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
 fn list_prices(prices: &PriceList, json: bool, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let rates = |name: &str| prices.of(name).map(|price| price.rates);
     if json {
-        let models: serde_json::Map<String, Value> = prices
-            .names()
-            .filter_map(|name| {
-                let rates = rates(name)?;
-                let row = json!({
-                    "input": rates.input.to_json_number(),
-                    "cacheRead": rates.cache_read.to_json_number(),
-                    "cacheWrite": rates.cache_write.to_json_number(),
-                    "output": rates.output.to_json_number(),
-                });
-                Some((name.to_owned(), row))
-            })
-            .collect();
-        screen.json(&json!({ "asOf": prices.as_of(), "unit": "USD per million tokens", "models": models }))?;
+        let price = |name: &str| {
+            let rates = rates(name)?;
+            let (cache_read, cache_write) = (rates.cache_read, rates.cache_write);
+            Some((name.to_owned(), PriceView { input: rates.input, cache_read, cache_write, output: rates.output }))
+        };
+        let models = prices.names().filter_map(price).collect();
+        let unit = "USD per million tokens".to_owned();
+        screen.json(&serde_json::to_value(PricesView { as_of: prices.as_of().to_string(), unit, models })?)?;
         return Ok(0);
     }
     let mut page = Page::default();

@@ -1,6 +1,7 @@
 //! `ralph verify-run`: whether a loop's journal is the one that was written, and what its verdict depends on.
 
-use ralph_runtime::{Proof, verify_run};
+use ralph_runtime::verify_run;
+use ralph_view::ProofView;
 use ratatui_core::text::{Line, Span};
 
 use crate::args::VerifyRunArgs;
@@ -26,7 +27,7 @@ pub(crate) async fn run(args: VerifyRunArgs, around: &Host, screen: &mut Screen<
     Ok(u8::from(!proof.holds))
 }
 
-fn as_text(proof: &Proof) -> Page {
+fn as_text(proof: &ProofView) -> Page {
     let mut page = Page::default();
     let (holds, style) = if proof.holds { ("HOLDS", GOOD) } else { ("DOES NOT HOLD", BAD) };
     let name = Span::styled(format!("loop {}: ", proof.loop_id.short()), TITLE);
