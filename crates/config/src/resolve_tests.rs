@@ -72,7 +72,10 @@ fn a_rule_that_a_machine_breaks_shows_the_line_of_the_file_too() {
     let rule = |key| ConfigError::new(key, "`./gone` is not there", "a program");
     let shown = resolved.in_its_place(rule("agent_command")).to_string();
     assert!(shown.starts_with("ralph.toml:2:17: `agent_command`: `./gone` is not there\n"), "{shown}");
-    assert!(shown.contains("\n2 | agent_command = \"./gone\"\n  |                 ^^^^^^^^\n  allowed: a program"), "{shown}");
+    assert!(
+        shown.contains("\n2 | agent_command = \"./gone\"\n  |                 ^^^^^^^^\n  allowed: a program"),
+        "{shown}"
+    );
     assert!(matches!(resolved.in_its_place(rule("unmetered")), Error::Rule(_)), "that is a flag");
 }
 

@@ -161,7 +161,7 @@ impl Task {
         }
     }
 
-    /// The task behind an effect; none for effects that nobody answers.
+    /// The task behind an effect; none for effects without an answer.
     pub(crate) fn of(effect: Effect, facts: &Facts) -> Option<Self> {
         Some(match effect {
             Effect::RunBaseline { attempt } => Self::Baseline { attempt, tree: facts.tree.clone() },
@@ -309,7 +309,7 @@ impl Context {
         }
     }
 
-    /// Works on the workspace on a thread where waiting for the disk holds nobody up.
+    /// Works on the workspace on a thread where waiting for the disk blocks no other task.
     pub(crate) async fn with_workspace<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut WorkspaceState) -> Result<T, Error> + Send + 'static,

@@ -125,11 +125,7 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 
 #[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53")]
 fn spread(spread: Spread, unit: f64) -> SpreadView {
-    SpreadView {
-        total: spread.total as f64 / unit,
-        mean: spread.mean() as f64 / unit,
-        p95: spread.p95 as f64 / unit,
-    }
+    SpreadView { total: spread.total as f64 / unit, mean: spread.mean() as f64 / unit, p95: spread.p95 as f64 / unit }
 }
 
 fn group(group: &Group) -> GroupView {

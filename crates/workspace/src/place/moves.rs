@@ -22,7 +22,7 @@ use crate::swap::Flush;
 
 /// The folder below `.ralph` for what a swap moved aside.
 const SWAPPED: &str = "swapped";
-/// The folder below `.ralph` for what nobody asked for and nobody may lose.
+/// The folder below `.ralph` for files that are in the way and must not be lost.
 pub(super) const KEPT: &str = "kept";
 
 /// When a file was last modified: seconds and nanoseconds since 1970.
@@ -151,7 +151,7 @@ impl Place {
                     None => return Ok(()),
                 },
             };
-            // Anything else in it keeps it: ignored files are nobody's business here.
+            // Anything else in it keeps it: ignored files are left alone.
             if permitting(above.as_fd(), || unlinkat(&above, name, AtFlags::REMOVEDIR)).is_err() {
                 return Ok(());
             }
@@ -226,7 +226,7 @@ impl Place {
         permitting(folder.as_fd(), || renameat_with(&source, name, &folder, to, RenameFlags::NOREPLACE)).map_err(failed)
     }
 
-    /// Moves something that nobody may lose to where it is kept.
+    /// Moves something that must not be lost to where it is kept.
     pub(crate) fn keep_moved(&self, from: Aside<'_>, name: &str, original: &[u8]) -> Result<(), Error> {
         let failed = |errno: Errno| Error::io("keep", self.full(original))(errno);
         let (source, kept) = (self.aside_folder(from).map_err(failed)?, self.own_folder(KEPT).map_err(failed)?);
@@ -269,7 +269,7 @@ impl Place {
         }
     }
 
-    /// Writes a file that nobody may lose to where it is kept.
+    /// Writes a file that must not be lost to where it is kept.
     pub(crate) fn keep_file(
         &self,
         original: &[u8],
