@@ -60,8 +60,7 @@ impl Look {
             return Self::PLAIN;
         }
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-        let colours = if is_set("NO_COLOR") || is_dumb { Colours::Off } else { Colours::On };
+        let colours = if is_set("NO_COLOR") || is_dumb() { Colours::Off } else { Colours::On };
         let size = rustix::termios::tcgetwinsize(output).ok().filter(|size| size.ws_col > 0);
         Self { colours, columns: Some(size.map_or(80, |size| usize::from(size.ws_col))) }
     }
@@ -74,6 +73,11 @@ impl Look {
         };
         lines.iter().map(|line| ansi(line, self.colours)).collect()
     }
+}
+
+/// Whether the terminal can neither move its cursor nor show colours.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|value| value == "dumb")
 }
 
 /// The colour of how a run stands.

@@ -49,7 +49,7 @@ pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>
         return Ok(0);
     }
     let is_shown = |one: &&Effective| args.all || !one.value.is_null();
-    let mut table = Table::new([("KEY", Fit::Left), ("VALUE", Fit::Name), ("FLAG", Fit::Left), ("FROM", Fit::Words)]);
+    let mut table = Table::new([("KEY", Fit::Left), ("VALUE", Fit::Name), ("FROM", Fit::Words)]);
     all.iter().filter(is_shown).for_each(|one| table.row(row(one, &redactor)));
     screen.page(table.into())?;
     if !waiting.is_empty() {
@@ -64,13 +64,12 @@ pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>
     Ok(0)
 }
 
-fn row(one: &Effective, redactor: &Redactor) -> [Span<'static>; 4] {
+fn row(one: &Effective, redactor: &Redactor) -> [Span<'static>; 3] {
     let value = if one.value.is_null() { "-".to_owned() } else { redactor.text(&one.value.to_string()).into_owned() };
     // What somebody set stands out.
     let style = if one.origin == Origin::Default { QUIET } else { PLAIN };
     let from = one.place.clone().unwrap_or_else(|| one.origin.to_string());
-    let flag = one.key.flag().unwrap_or_default();
-    [cell(one.name.clone()), Span::styled(value, style), cell(flag), Span::styled(from, style)]
+    [cell(one.name.clone()), Span::styled(value, style), Span::styled(from, style)]
 }
 
 fn as_json(one: &Effective) -> Value {

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use crate::args::ScreenArgs;
 use crate::page::Page;
 use crate::screen::{Screen, counted, dollars, rule};
-use crate::style::of_status;
+use crate::style::{is_dumb, of_status};
 use crate::view::{Events, Live, Mode};
 
 /// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
@@ -183,7 +183,7 @@ async fn follow(
 
 /// How a running loop is shown on standard error.
 pub(crate) fn live_mode(args: ScreenArgs) -> Mode {
-    match (args.quiet, args.plain || !std::io::stderr().is_terminal()) {
+    match (args.quiet, args.plain || is_dumb() || !std::io::stderr().is_terminal()) {
         (true, _) => Mode::Silent,
         (false, true) => Mode::Plain,
         (false, false) => Mode::Painted,

@@ -15,13 +15,20 @@ use crate::style::{TITLE, WARN};
 use ralph_config::metrics_path;
 use ralph_host::Host;
 
+/// Days of a report where nobody names any.
+const DAYS: i32 = 30;
+
 /// Writes the report of a period beside its metrics, or prints its figures.
 ///
 /// # Errors
 /// When the metrics cannot be read or the report cannot be written.
 pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let date = args.date.map_or_else(|| now().utc_date(), |date| date.to_string());
-    let since = args.since.map_or_else(|| date.clone(), |since: Date| since.to_string());
+    let since = match (args.since, args.date) {
+        (Some(since), _) => since.to_string(),
+        (None, Some(day)) => day.to_string(),
+        (None, None) => date.parse::<Date>()?.saturating_sub(jiff::Span::new().days(DAYS - 1)).to_string(),
+    };
     if since > date {
         let allowed =
             "a day up to that of the report (--date)\n  example: ralph report --since 2026-11-01 --date 2026-11-15";

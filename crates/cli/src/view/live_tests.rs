@@ -113,7 +113,7 @@ fn lines_of_the_log_go_above_the_view_and_never_into_it() {
     let between = lines[..view].iter().filter(|line| *line == "DEBUG between").count();
     assert_eq!(between, updates().len(), "{lines:#?}");
     let painted = lines[view..].iter().filter(|line| !line.is_empty()).count();
-    assert_eq!(painted, 5, "the view is whole: {lines:#?}");
+    assert_eq!(painted, 6, "the view is whole: {lines:#?}");
     assert_eq!(live.log("late".to_owned()), Err("late".to_owned()), "a view that is gone gives the line back");
 }
 
