@@ -106,6 +106,7 @@ pub(crate) enum Fit {
 #[derive(Debug)]
 pub(crate) struct Table {
     fits: Vec<Fit>,
+    has_head: bool,
     rows: Vec<Vec<Span<'static>>>,
 }
 
@@ -116,7 +117,7 @@ impl Table {
         let head: Vec<Span<'static>> =
             titles.iter().map(|(title, _)| Span::styled(*title, QUIET.patch(TITLE))).collect();
         let has_head = titles.iter().any(|(title, _)| !title.is_empty());
-        Self { fits, rows: if has_head { vec![head] } else { Vec::new() } }
+        Self { fits, has_head, rows: if has_head { vec![head] } else { Vec::new() } }
     }
 
     /// Adds a row.
@@ -151,7 +152,7 @@ impl Table {
         }
         let hang = if is_below { BELOW } else { widths[..last].iter().map(|width| width + GAP).sum() };
         let mut lines = Vec::new();
-        for mut row in self.rows {
+        for (number, mut row) in self.rows.into_iter().enumerate() {
             let below = if is_below { row.pop() } else { None };
             let mut spans = Vec::new();
             for ((cell, fits), width) in row.into_iter().zip(&self.fits).zip(&widths) {
@@ -166,7 +167,7 @@ impl Table {
                 spans.pop();
             }
             lines.extend(look.lines(Line::from(spans), hang));
-            if let Some(cell) = below.filter(|cell| !cell.content.is_empty()) {
+            if let Some(cell) = below.filter(|cell| !cell.content.is_empty() && (number > 0 || !self.has_head)) {
                 let text = format!("{:BELOW$}{}", "", shortened(&cell.content, self.fits[last], widths[last]));
                 lines.extend(look.lines(Line::styled(text, cell.style), BELOW));
             }

@@ -30,14 +30,57 @@ fn shown(page: Page, columns: Option<usize>) -> String {
 
 #[test]
 fn a_page_for_programs_has_whole_lines() {
-    insta::assert_snapshot!(shown(sample(), None), @"");
+    insta::assert_snapshot!(shown(sample(), None), @"
+    loop 099a8057  COMPLETED
+      workspace  /home/somebody/projects/a-repository-with-a-long-name
+      check      npm test -- --reporter dot --bail
+                 npm run lint
+      Fix the failing tests in src/utils, and do not change any of the tests that pass today.
+     #  VERDICT     COST  AGENT                    NOTE
+     1  fail     $0.3334  gemini:gemini-2.5-flash  false claim; TAMPERED src/parse.test.ts: an assertion is gone
+    10  pass     $0.3334  gemini:gemini-2.5-flash  claimed
+    ");
 }
 
 #[test]
 fn a_page_at_three_widths() {
-    insta::assert_snapshot!(shown(sample(), Some(60)), @"");
-    insta::assert_snapshot!(shown(sample(), Some(80)), @"");
-    insta::assert_snapshot!(shown(sample(), Some(120)), @"");
+    insta::assert_snapshot!(shown(sample(), Some(60)), @"
+    loop 099a8057  COMPLETED
+      workspace
+                 /home/somebody/projects/a-repository-with-a-long-name
+      check      npm test -- --reporter dot --bail
+                 npm run lint
+      Fix the failing tests in src/utils, and do not change any
+      of the tests that pass today.
+     #  VERDICT     COST  AGENT         NOTE
+     1  fail     $0.3334  gemin…-flash  false claim; TAMPERED
+                                        src/parse.test.ts: an
+                                        assertion is gone
+    10  pass     $0.3334  gemin…-flash  claimed
+    ");
+    insta::assert_snapshot!(shown(sample(), Some(80)), @"
+    loop 099a8057  COMPLETED
+      workspace  /home/somebody/projects/a-repository-with-a-long-name
+      check      npm test -- --reporter dot --bail
+                 npm run lint
+      Fix the failing tests in src/utils, and do not change any of the tests that
+      pass today.
+     #  VERDICT     COST  AGENT                    NOTE
+     1  fail     $0.3334  gemini:gemini-2.5-flash  false claim; TAMPERED
+                                                   src/parse.test.ts: an
+                                                   assertion is gone
+    10  pass     $0.3334  gemini:gemini-2.5-flash  claimed
+    ");
+    insta::assert_snapshot!(shown(sample(), Some(120)), @"
+    loop 099a8057  COMPLETED
+      workspace  /home/somebody/projects/a-repository-with-a-long-name
+      check      npm test -- --reporter dot --bail
+                 npm run lint
+      Fix the failing tests in src/utils, and do not change any of the tests that pass today.
+     #  VERDICT     COST  AGENT                    NOTE
+     1  fail     $0.3334  gemini:gemini-2.5-flash  false claim; TAMPERED src/parse.test.ts: an assertion is gone
+    10  pass     $0.3334  gemini:gemini-2.5-flash  claimed
+    ");
 }
 
 #[test]
@@ -52,6 +95,15 @@ fn a_text_that_is_cut_stays_on_its_line_where_there_is_room() {
         table.row([cell("199a8057"), cell("日本語"), cell("")]);
         Page::from(table)
     };
-    insta::assert_snapshot!(shown(list(), Some(60)), @"");
-    insta::assert_snapshot!(shown(list(), Some(40)), @"");
+    insta::assert_snapshot!(shown(list(), Some(60)), @"
+    LOOP      STATE                   OBJECTIVE
+    099a8057  COMPLETED (unverified)  Fix the failing tests in …
+    199a8057  日本語
+    ");
+    insta::assert_snapshot!(shown(list(), Some(40)), @"
+    LOOP      STATE
+    099a8057  COMPLETED (unverified)
+        Fix the failing tests in src/utils …
+    199a8057  日本語
+    ");
 }

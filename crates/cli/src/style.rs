@@ -186,7 +186,7 @@ pub(crate) fn wrap(line: Line<'static>, width: usize, hang: usize) -> Vec<Line<'
     if columns(&text) <= width || width < LEAST_WIDTH {
         return vec![line];
     }
-    let hang = hang.min(width / 2);
+    let hang = hang.min(width - LEAST_WIDTH);
     let words: Vec<_> = WordSeparator::AsciiSpace.find_words(&text).collect();
     #[expect(clippy::cast_precision_loss, reason = "columns of a terminal")]
     let widths = [width as f64, (width - hang) as f64];

@@ -81,18 +81,19 @@ fn plain_lines_are_one_for_each_change_but_chatter() {
 fn the_live_view_keeps_what_lasts_above_it() {
     let terminal = Terminal::new(100);
     show(terminal.clone(), Mode::Painted);
-    insta::assert_snapshot!(terminal.lines().join("\n"), @r#"
+    insta::assert_snapshot!(terminal.lines().join("\n"), @"
     loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
     sandbox: landlock
     before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
     iteration 1: 5 passing, 4 failing, $0.70 spent
     warning: odd␛[2J
     ralph 099a8057  Fix it                                                                          0ms
-    iteration  1/10  deciding
+    iteration  1/10  deciding; agent: 10ms, $0.70
     failing    █▅  7 → 4
+    diff       iteration 1: nothing changed
     cost       ████░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.70 of $5.00
     verdict    iteration 1: 5 passing, 4 failing
-    "#);
+    ");
 }
 
 #[test]

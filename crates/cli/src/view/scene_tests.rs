@@ -65,16 +65,16 @@ fn shown(steps: &[Scripted], width: usize) -> String {
 fn a_race_at_three_widths() {
     insta::assert_snapshot!(shown(&racing(), 40), @"
     ralph race  Fix the failing tes…  1m 10s
-    1  claud…opus  2/10  works 1m …  $0.3374
+    1  clau…:opus  2/10  works 1m …  $0.3374
     2  codex       1/10  check 59.…    $0.00
-    3  gemin…lash  1/10  waits 2m …    $0.00
+    3  gemi…flash  1/10  waits 2m …    $0.00
     cost       █░░░░░░░░░░  $0.3374 of $5.00
     ");
     insta::assert_snapshot!(shown(&racing(), 80), @"
     ralph race  Fix the failing tests in src/utils                            1m 10s
     1  claude:opus           2/10  works 1m 03s: Edit: src/uti…   4 failing  $0.3374
     2  codex                 1/10  check 59.0s: npm test -- --…   7 failing    $0.00
-    3  gemini:gem…2.5-flash  1/10  waits 2m 10s: rate or usage…   1 failing    $0.00
+    3  gemini:ge…-2.5-flash  1/10  waits 2m 10s: rate or usage…   1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
     insta::assert_snapshot!(shown(&racing(), 120), @"
@@ -106,7 +106,7 @@ fn a_race_at_its_beginning_and_at_its_end() {
     ralph race  Fix the failing tests in src/utils                            1m 10s
     1  claude:opus           2/10  verified                       0 failing  $0.3374
     2  codex                 1/10  stopping, check 59.0s: npm …   7 failing    $0.00
-    3  gemini:gem…2.5-flash  1/10  CANCELLED                      1 failing    $0.00
+    3  gemini:ge…-2.5-flash  1/10  CANCELLED                      1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
     let told = [started(2), of_agent(2, Step::Stopping(stop))];

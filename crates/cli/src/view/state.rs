@@ -215,27 +215,24 @@ impl View {
         if self.stopping && !self.is_over() { format!("{doing} (stopping)") } else { doing }
     }
 
-    /// What has to happen next, and since when or until when that is waited for.
+    /// What has to happen next, and for how long that was or will be waited for.
     pub(super) fn waiting_words(&self, now: Timestamp) -> Option<String> {
         let silent = now.since(self.heard_at);
         match (&self.doing, &self.run.waiting) {
             _ if self.is_over() => None,
-            (Doing::Agent { .. }, _) => Some(match self.calls.as_slice() {
+            (Doing::Agent { .. }, _) => match self.calls.as_slice() {
+                [] if self.tells_calls => Some(format!("{silent} for the model")),
+                [] => (silent >= SILENCE).then(|| format!("{silent} for the agent, which prints nothing")),
+                [(_, what, since)] => Some(format!("{} for {what}", now.since(*since))),
                 [.., (_, what, since)] => {
-                    let others = self.calls.len() - 1;
-                    let more = if others > 0 {
-                        format!(" and {}", counted(others, "other call", "other calls"))
-                    } else {
-                        String::new()
-                    };
-                    format!("{}{more}: {what}", now.since(*since))
+                    let others = counted(self.calls.len() - 1, "other call", "other calls");
+                    Some(format!("{} for {what}, and {others}", now.since(*since)))
                 }
-                [] if self.tells_calls => format!("{silent}: the model"),
-                [] if silent >= SILENCE => format!("{silent}: the agent, which prints nothing"),
-                [] => return None,
-            }),
-            (Doing::Check { command, since }, _) => Some(format!("{}: {command}", now.since(*since))),
-            (Doing::Nothing, Some(wait)) => Some(format!("{}: {}", wait.until.since(now), wait.trouble.kind.words())),
+            },
+            (Doing::Check { command, since }, _) => Some(format!("{} for {command}", now.since(*since))),
+            (Doing::Nothing, Some(wait)) => {
+                Some(format!("another {}: {}", wait.until.since(now), wait.trouble.kind.words()))
+            }
             (Doing::Nothing, None) => None,
         }
     }

@@ -224,7 +224,7 @@ pub(super) fn loop_panel(view: &View, now: Timestamp) -> Panel {
     let iteration = format!("{}/{}  {}", view.run.iteration, view.run.max_iterations, view.doing_words(now));
     let mut rows = vec![Row::Head { title, elapsed }, Row::Field("iteration", Line::raw(iteration))];
     if let Some(waiting) = view.waiting_words(now) {
-        rows.push(Row::Field("waiting", Line::styled(format!("for {waiting}"), BUSY)));
+        rows.push(Row::Field("waiting", Line::styled(waiting, BUSY)));
     }
     if !view.run.failing.is_empty() {
         rows.push(Row::Failing(view.run.failing.clone()));
