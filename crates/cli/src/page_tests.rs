@@ -47,7 +47,7 @@ fn a_page_at_three_widths() {
     insta::assert_snapshot!(shown(sample(), Some(60)), @"
     loop 099a8057  COMPLETED
       workspace
-                 /home/somebody/projects/a-repository-with-a-long-name
+           /home/somebody/projects/a-repository-with-a-long-name
       check      npm test -- --reporter dot --bail
                  npm run lint
       Fix the failing tests in src/utils, and do not change any
@@ -67,8 +67,8 @@ fn a_page_at_three_widths() {
       pass today.
      #  VERDICT     COST  AGENT                    NOTE
      1  fail     $0.3334  gemini:gemini-2.5-flash  false claim; TAMPERED
-                                                   src/parse.test.ts: an
-                                                   assertion is gone
+                                                   src/parse.test.ts: an assertion
+                                                   is gone
     10  pass     $0.3334  gemini:gemini-2.5-flash  claimed
     ");
     insta::assert_snapshot!(shown(sample(), Some(120)), @"

@@ -186,7 +186,7 @@ pub(crate) fn wrap(line: Line<'static>, width: usize, hang: usize) -> Vec<Line<'
     if columns(&text) <= width || width < LEAST_WIDTH {
         return vec![line];
     }
-    let hang = hang.min(width - LEAST_WIDTH);
+    let hang = hang.min(width - LEAST_WIDTH.min(width / 2));
     let words: Vec<_> = WordSeparator::AsciiSpace.find_words(&text).collect();
     #[expect(clippy::cast_precision_loss, reason = "columns of a terminal")]
     let widths = [width as f64, (width - hang) as f64];
@@ -196,7 +196,9 @@ pub(crate) fn wrap(line: Line<'static>, width: usize, hang: usize) -> Vec<Line<'
         let blank = words.last().map_or(0, |word| word.whitespace.len());
         let mut spans = part(&line, at..at + length - blank);
         if at > 0 {
-            spans.insert(0, Span::raw(" ".repeat(hang)));
+            // A long word moves to the left before it leaves the screen.
+            let room = width.saturating_sub(spans.iter().map(Span::width).sum());
+            spans.insert(0, Span::raw(" ".repeat(hang.min(room))));
         }
         at += length;
         Line::from(spans).style(line.style)

@@ -132,6 +132,7 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
         let mark = if default == Some(spec.name.as_str()) { "*" } else { " " };
         let version = seen.version.as_deref().unwrap_or("");
         let place = seen.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+        let is_here = seen.readiness != Readiness::Missing;
         let style = match seen.readiness {
             Readiness::Usable => GOOD,
             Readiness::NoLogin => WARN,
@@ -145,8 +146,11 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
                 Span::raw(format!(" {version:10} {place}").trim_end().to_owned()),
             ]),
         );
-        let details =
-            [("called as", Some(seen.call.clone())), ("to use it", seen.advice()), ("model", note(spec, prices))];
+        let details = [
+            ("called as", is_here.then(|| seen.call.clone())),
+            ("to use it", seen.advice()),
+            ("model", note(spec, prices)),
+        ];
         for (name, detail) in details.into_iter().filter_map(|(name, detail)| Some((name, detail?))) {
             let style = if name == "called as" { QUIET } else { PLAIN };
             page.hanging(

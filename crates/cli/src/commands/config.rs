@@ -50,7 +50,13 @@ pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>
     }
     let is_shown = |one: &&Effective| args.all || !one.value.is_null();
     let mut table = Table::new([("KEY", Fit::Left), ("VALUE", Fit::Name), ("FROM", Fit::Words)]);
-    all.iter().filter(is_shown).for_each(|one| table.row(row(one, &redactor)));
+    let home = around.user_home();
+    let short = |place: &str| {
+        let in_workspace = place.strip_prefix(&format!("{}/", workspace.display())).map(str::to_owned);
+        let in_home = || place.strip_prefix(&format!("{}/", home.display())).map(|rest| format!("~/{rest}"));
+        in_workspace.or_else(in_home).unwrap_or_else(|| place.to_owned())
+    };
+    all.iter().filter(is_shown).for_each(|one| table.row(row(one, &redactor, short)));
     screen.page(table.into())?;
     if !waiting.is_empty() {
         screen.say(&format!(
@@ -64,11 +70,11 @@ pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>
     Ok(0)
 }
 
-fn row(one: &Effective, redactor: &Redactor) -> [Span<'static>; 3] {
+fn row(one: &Effective, redactor: &Redactor, short: impl Fn(&str) -> String) -> [Span<'static>; 3] {
     let value = if one.value.is_null() { "-".to_owned() } else { redactor.text(&one.value.to_string()).into_owned() };
     // What somebody set stands out.
     let style = if one.origin == Origin::Default { QUIET } else { PLAIN };
-    let from = one.place.clone().unwrap_or_else(|| one.origin.to_string());
+    let from = one.place.as_deref().map_or_else(|| one.origin.to_string(), short);
     [cell(one.name.clone()), Span::styled(value, style), Span::styled(from, style)]
 }
 
