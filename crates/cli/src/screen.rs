@@ -10,7 +10,7 @@ use ralph_text::sanitize;
 use ratatui_core::text::{Line, Span};
 
 use crate::page::Page;
-use crate::style::{BAD, Look, QUIET, TITLE, WARN};
+use crate::style::{BAD, Look, PLAIN, TITLE, WARN};
 pub(crate) use ralph_view::{counted, dollars};
 
 /// The two outputs of a command.
@@ -74,7 +74,7 @@ fn quoted(line: &str) -> Option<Line<'static>> {
     let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
     let rest = rest.strip_prefix('|').filter(|rest| rest.is_empty() || rest.starts_with(' '))?;
     let is_mark = rest.contains('^') && rest.chars().all(|c| c == ' ' || c == '^');
-    Some(Line::styled(line.to_owned(), if is_mark { BAD } else { QUIET }))
+    Some(Line::styled(line.to_owned(), if is_mark { BAD } else { PLAIN }))
 }
 
 /// A line that is said, with the colour of the word that it begins with.

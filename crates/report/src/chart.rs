@@ -11,7 +11,7 @@ use crate::summary::{Day, Summary};
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 884.0;
+const RIGHT: f64 = 936.0;
 const TOP: f64 = 92.0;
 const BOTTOM: f64 = 262.0;
 const COST_TOP: f64 = 290.0;

@@ -201,7 +201,7 @@ fn as_text(run: &RunView, listed: &ListEntry, candidates: &[ListEntry]) -> Page 
         let blank = || cell("");
         let passing = cell(baseline.passing.to_string());
         let (verdict, failing) = (verdict(Some(baseline)), cell(failing(baseline)));
-        table.row([cell("0"), verdict, passing, failing, blank(), blank(), blank(), blank(), cell("baseline")]);
+        table.row([cell("0"), verdict, passing, failing, blank(), blank(), blank(), cell("baseline"), blank()]);
     }
     run.iterations.iter().for_each(|iteration| table.row(row(iteration)));
     page.table(table);
