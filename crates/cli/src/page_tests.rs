@@ -4,7 +4,7 @@ use crate::style::{BAD, Colours, GOOD};
 fn sample() -> Page {
     let mut page = Page::default();
     page.line("loop 099a8057  COMPLETED");
-    page.field("workspace", "/home/somebody/projects/a-repository-with-a-long-name", PLAIN);
+    page.field("workspace", "/users/anybody/projects/a-repository-with-a-long-name", PLAIN);
     page.field("check", "npm test -- --reporter dot --bail\nnpm run lint", PLAIN);
     page.text(2, "Fix the failing tests in src/utils, and do not change any of the tests that pass today.", PLAIN);
     let mut table = Table::new([
@@ -32,7 +32,7 @@ fn shown(page: Page, columns: Option<usize>) -> String {
 fn a_page_for_programs_has_whole_lines() {
     insta::assert_snapshot!(shown(sample(), None), @"
     loop 099a8057  COMPLETED
-      workspace  /home/somebody/projects/a-repository-with-a-long-name
+      workspace  /users/anybody/projects/a-repository-with-a-long-name
       check      npm test -- --reporter dot --bail
                  npm run lint
       Fix the failing tests in src/utils, and do not change any of the tests that pass today.
@@ -47,7 +47,7 @@ fn a_page_at_three_widths() {
     insta::assert_snapshot!(shown(sample(), Some(60)), @"
     loop 099a8057  COMPLETED
       workspace
-           /home/somebody/projects/a-repository-with-a-long-name
+           /users/anybody/projects/a-repository-with-a-long-name
       check      npm test -- --reporter dot --bail
                  npm run lint
       Fix the failing tests in src/utils, and do not change any
@@ -60,7 +60,7 @@ fn a_page_at_three_widths() {
     ");
     insta::assert_snapshot!(shown(sample(), Some(80)), @"
     loop 099a8057  COMPLETED
-      workspace  /home/somebody/projects/a-repository-with-a-long-name
+      workspace  /users/anybody/projects/a-repository-with-a-long-name
       check      npm test -- --reporter dot --bail
                  npm run lint
       Fix the failing tests in src/utils, and do not change any of the tests that
@@ -73,7 +73,7 @@ fn a_page_at_three_widths() {
     ");
     insta::assert_snapshot!(shown(sample(), Some(120)), @"
     loop 099a8057  COMPLETED
-      workspace  /home/somebody/projects/a-repository-with-a-long-name
+      workspace  /users/anybody/projects/a-repository-with-a-long-name
       check      npm test -- --reporter dot --bail
                  npm run lint
       Fix the failing tests in src/utils, and do not change any of the tests that pass today.
