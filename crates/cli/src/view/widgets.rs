@@ -239,7 +239,10 @@ pub(super) fn loop_panel(view: &View, now: Timestamp) -> Panel {
             false => Row::Names("diff", before, files.clone()),
         });
     }
-    rows.push(Row::Cost { spent: view.spent(), most: view.run.max_cost });
+    rows.push(match view.run.metered {
+        true => Row::Cost { spent: view.spent(), most: view.run.max_cost },
+        false => Row::Field("cost", Line::raw("not metered")),
+    });
     if let Some((passed, text)) = &view.verdict {
         rows.push(Row::Field("verdict", Line::styled(text.clone(), if *passed { GOOD } else { BAD })));
     }

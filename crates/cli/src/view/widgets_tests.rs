@@ -89,6 +89,14 @@ fn a_loop_at_its_beginning_and_in_a_check() {
 }
 
 #[test]
+fn a_loop_whose_money_is_not_counted_shows_none() {
+    let mut view = working();
+    view.run.metered = false;
+    let shown = shown(&view, 80);
+    assert!(shown.contains("\ncost       not metered\n") && !shown.contains('$'), "{shown}");
+}
+
+#[test]
 fn a_loop_that_is_told_to_stop_says_so() {
     let stop = Stop { when: StopWhen::AfterIteration, by: StopBy::Keyboard };
     for stopping in [Step::Stopping(stop).into(), Progress::StopHeard { stop }.into()] {
