@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         return commands::hook::main();
     }
     let (mut out, mut err) = (io::stdout(), io::stderr());
-    let looks = (Look::of(&out), Look::of(&err));
+    let looks = || (Look::of(&io::stdout()), Look::of(&io::stderr()));
     let mut screen = Screen { looks, ..Screen::new(&mut out, &mut err) };
     let ended = dispatch(first, &mut screen);
     let flushed = screen.out.flush().map_err(anyhow::Error::from);

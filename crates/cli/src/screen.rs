@@ -19,14 +19,14 @@ pub(crate) struct Screen<'a> {
     pub(crate) out: &'a mut (dyn Write + Send),
     /// For everything else: standard error.
     pub(crate) err: &'a mut (dyn Write + Send),
-    /// What each can show.
-    pub(crate) looks: (Look, Look),
+    /// What each can show; asked anew for each text, because a terminal can change its size meanwhile.
+    pub(crate) looks: fn() -> (Look, Look),
 }
 
 impl<'a> Screen<'a> {
     /// Two outputs that programs read.
     pub(crate) fn new(out: &'a mut (dyn Write + Send), err: &'a mut (dyn Write + Send)) -> Self {
-        Self { out, err, looks: (Look::PLAIN, Look::PLAIN) }
+        Self { out, err, looks: || (Look::PLAIN, Look::PLAIN) }
     }
 
     /// Prints a result that is laid out for the width of its output.
@@ -34,7 +34,7 @@ impl<'a> Screen<'a> {
     /// # Errors
     /// When nothing can be printed.
     pub(crate) fn page(&mut self, page: Page) -> io::Result<()> {
-        page.lines(self.looks.0).iter().try_for_each(|line| writeln!(self.out, "{line}"))
+        page.lines((self.looks)().0).iter().try_for_each(|line| writeln!(self.out, "{line}"))
     }
 
     /// Prints a result.
@@ -65,7 +65,7 @@ impl<'a> Screen<'a> {
                 None => page.line(said(line)),
             }
         }
-        page.lines(self.looks.1).iter().try_for_each(|line| writeln!(self.err, "{line}"))
+        page.lines((self.looks)().1).iter().try_for_each(|line| writeln!(self.err, "{line}"))
     }
 }
 
