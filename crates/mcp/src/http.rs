@@ -65,7 +65,7 @@ async fn cancel_or_pass(running: &Running, request: Request, next: Next) -> Resp
     let (parts, body) = request.into_parts();
     let body = match read_json(&parts.headers, body, MAX_BODY, Limits::default().body_timeout).await {
         Ok(body) => body,
-        Err(answer) => return answer,
+        Err(answer) => return *answer,
     };
     let caller = parts.extensions.get::<Caller>().map(|caller| caller.name.clone());
     let session = session(&parts.headers);

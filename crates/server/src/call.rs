@@ -209,11 +209,13 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body, limit: usize, tim
 ///
 /// # Errors
 /// When it is too large or too slow, or is not JSON.
-pub async fn read_json(headers: &HeaderMap, body: Body, limit: usize, time: Duration) -> Result<Bytes, Response> {
-    let body = read_body(headers, body, limit, time).await.map_err(|refusal| answer(&refusal.problem))?;
+pub async fn read_json(headers: &HeaderMap, body: Body, limit: usize, time: Duration) -> Result<Bytes, Box<Response>> {
+    let body = read_body(headers, body, limit, time).await.map_err(|refusal| Box::new(answer(&refusal.problem)))?;
     match serde_json::from_slice::<serde::de::IgnoredAny>(&body) {
         Ok(_) => Ok(body),
-        Err(error) => Err(answer(&Problem::new(400, "malformed-json", format!("the body is not JSON: {error}")))),
+        Err(error) => {
+            Err(Box::new(answer(&Problem::new(400, "malformed-json", format!("the body is not JSON: {error}")))))
+        }
     }
 }
 
