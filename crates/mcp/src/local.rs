@@ -34,7 +34,7 @@ impl Local {
             Role::Task { task_id, epoch } if *task_id == id => Ok(TaskLease { task: id, epoch: Epoch(*epoch) }),
             Role::Agent => match self.board.task_holder(id).await.map_err(refused)? {
                 Some(TaskHolder { lease, agent, token })
-                    if agent == self.caller.name && token.is_none_or(|token| token == self.caller.name) =>
+                    if agent == self.caller.name && token.as_ref().is_none_or(|token| *token == self.caller.name) =>
                 {
                     Ok(lease)
                 }
@@ -120,7 +120,7 @@ impl Tasks for Local {
         self.lease(id).await?;
         Ok(match self.caller.role {
             Role::Task { .. } => Standing::InsideWorker,
-            Role::Agent | Role::Admin => Standing::TaskHolder,
+            Role::Agent | Role::Admin => Standing::Holder,
         })
     }
 }
