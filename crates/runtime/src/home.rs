@@ -46,6 +46,16 @@ impl Home {
         self.root.join("workspaces").join(key(&Sha256::digest(root.as_os_str().as_bytes())))
     }
 
+    /// What builds of confirming runs begin with, for every workspace.
+    pub(crate) fn all_builds(&self) -> PathBuf {
+        self.root.join("builds")
+    }
+
+    /// The same for one workspace.
+    pub(crate) fn builds(&self, root: &Path) -> PathBuf {
+        self.all_builds().join(key(&Sha256::digest(root.as_os_str().as_bytes())))
+    }
+
     /// What was put in the place of a workspace's own files, while checks run. Belongs to the workspace and not to a loop:
     /// the next loop there has to find it.
     #[must_use]

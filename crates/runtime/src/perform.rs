@@ -2,6 +2,7 @@
 
 mod agent;
 mod begin;
+mod builds;
 mod checks;
 mod gateway;
 mod place;
@@ -32,6 +33,7 @@ use crate::home::LoopFolder;
 use crate::pinned::Pinned;
 use crate::services::Services;
 use crate::settings_snapshot::Tree;
+pub use builds::builds_before;
 pub(crate) use checks::Before;
 pub use place::remove_tree;
 pub(crate) use session::{Pass as SessionPass, Turn};

@@ -4,26 +4,30 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use anyhow::bail;
 use ralph_host::Host;
 use ralph_model::{Millis, Timestamp};
-use ralph_runtime::remove_tree;
+use ralph_runtime::{builds_before, remove_tree};
 use ralph_store::{Filter, RunEntry, RunStatus};
+use ratatui_core::text::Span;
 use serde_json::{Value, json};
 
-use super::list::columns;
 use crate::args::PruneArgs;
 use crate::input::now;
+use crate::page::{Fit, Page, Table, cell};
 use crate::screen::{Screen, counted};
+use crate::style::{PLAIN, QUIET};
 
 /// Today's money is in the rows of today's runs.
 const LEAST_AGE: Millis = Millis(24 * 60 * 60 * 1000);
 
 /// What is kept, by what it is, with what it is for.
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 8] = [
     ("loops", "logs, prompts and patches of loops"),
     ("workspaces", "snapshots of workspaces"),
+    ("builds", "what builds of confirming runs begin with"),
     ("worktrees", "worktrees; yours to remove: git worktree remove PATH"),
     ("repositories", "repositories of tasks"),
     ("tasks", "state of the agents of tasks"),
@@ -61,6 +65,8 @@ pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>)
         folders.extend((!is_in_use).then_some(state));
     }
     folders.extend(old_files(&home.root().join("detached"), before));
+    let age = Duration::from_millis(args.older_than.0);
+    folders.extend(builds_before(&home, SystemTime::now().checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH)));
     let freed: u64 = folders.iter().map(|folder| size(folder)).sum();
     let usage: Vec<(&str, &str, u64)> =
         KINDS.iter().map(|(name, what)| (*name, *what, size(&home.root().join(name)))).collect();
@@ -85,11 +91,13 @@ pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>)
         }))?;
         return Ok(0);
     }
-    let mut rows: Vec<[String; 3]> =
-        usage.iter().map(|(name, what, bytes)| [bytes_text(*bytes), (*name).to_owned(), (*what).to_owned()]).collect();
+    let mut table = Table::new([("", Fit::Right), ("", Fit::Left), ("", Fit::Words)]);
+    for (name, what, bytes) in &usage {
+        table.row([cell(bytes_text(*bytes)), cell(*name), Span::styled(*what, QUIET)]);
+    }
     let total = usage.iter().map(|(_, _, bytes)| bytes).sum();
-    rows.push([bytes_text(total), "in all".to_owned(), home.root().display().to_string()]);
-    screen.result(&columns(&rows))?;
+    table.row([bytes_text(total), "in all".to_owned(), home.root().display().to_string()].map(cell));
+    let mut page = Page::from(table);
     let runs = counted(old.len(), "run", "runs");
     let (age, bytes) = (age_text(args.older_than), bytes_text(freed));
     let text = match (args.yes, old.is_empty() && folders.is_empty()) {
@@ -99,7 +107,9 @@ pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>)
             format!("{runs} older than {age}: {bytes}\n  to remove them: ralph prune --older-than {age} --yes")
         }
     };
-    screen.result(&format!("\n{text}"))?;
+    page.line("");
+    page.text(0, &text, PLAIN);
+    screen.page(page)?;
     Ok(0)
 }
 

@@ -5,16 +5,18 @@ use std::ffi::CString;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, fchmod, fstat, futimens, open, openat,
-    renameat_with, statat, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, fchmod, fstat, futimens, open,
+    openat, renameat_with, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
 use super::{Missing, Permissions, Place, permitting};
 use crate::Error;
 use crate::descent::Descent;
+use crate::placement::path_of;
 use crate::scan::FOLDER;
 use crate::stamp::Stamp;
 use crate::stop::{Poll, StopFlag};
@@ -112,6 +114,28 @@ impl Place {
         let failed = |errno: Errno| Error::io("read", self.full(path))(errno);
         let Some((folder, name)) = self.parent(path, Missing::Leave)? else { return Err(failed(Errno::NOENT)) };
         statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Stamp::of(&stat)).map_err(failed)
+    }
+
+    /// Gives the files at these paths the time of now, except where theirs is later than `since`.
+    pub(crate) fn renew(&self, paths: &[String], since: SystemTime) -> Result<(), Error> {
+        let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = (since.as_secs() as i64, i64::from(since.subsec_nanos()));
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let times = Timestamps { last_access: now, last_modification: now };
+        for path in paths {
+            let path = path_of(path)?;
+            let Some((folder, name)) = self.parent(&path, Missing::Leave)? else { continue };
+            let renewed = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if (stat.st_mtime, stat.st_mtime_nsec as i64) > since => Ok(()),
+                Ok(_) => utimensat(&folder, name, &times, AtFlags::SYMLINK_NOFOLLOW),
+                Err(errno) => Err(errno),
+            };
+            match renewed {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(Error::io("change the time of", self.full(&path))(errno)),
+            }
+        }
+        Ok(())
     }
 
     /// Makes a folder.
