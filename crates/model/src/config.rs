@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentSpec, Expectation, Grade, Millis, Money};
-pub use choices::{Isolation, Keep, MeterMode, OnBlocked, Race, Sandboxing, Skill, Turns, Verify};
+pub use choices::{
+    AgentNetwork, HostRule, Isolation, Keep, MeterMode, OnBlocked, Race, Sandboxing, Skill, Turns, Verify,
+};
 
 /// What an agent prints when it believes that it is done.
 pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
@@ -130,9 +132,22 @@ pub struct LoopConfig {
     /// Paths that they may write besides the usual ones, absolute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writable: Vec<String>,
+    /// Paths that they may not read besides the usual ones, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hide: Vec<String>,
+    /// Paths that they may read although they are usually hidden, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_read: Vec<String>,
     /// Checks may use the network.
     #[serde(default)]
     pub allow_network: bool,
+    /// What agents can reach.
+    #[serde(default, skip_serializing_if = "AgentNetwork::is_full")]
+    pub agent_network: AgentNetwork,
+    /// Hosts that agents reach besides their model services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
+    pub allow_hosts: Vec<HostRule>,
     /// What an agent's `<blocked>` does.
     #[serde(default)]
     pub on_blocked: OnBlocked,
@@ -277,7 +292,11 @@ impl LoopConfig {
             require: None,
             sandbox: Sandboxing::On,
             writable: Vec::new(),
+            hide: Vec::new(),
+            allow_read: Vec::new(),
             allow_network: false,
+            agent_network: AgentNetwork::default(),
+            allow_hosts: Vec::new(),
             on_blocked: OnBlocked::default(),
             keep: Keep::default(),
             ratchet: false,
@@ -358,6 +377,7 @@ impl LoopConfig {
             return broken("setup", "is empty".into(), "a command such as \"npm ci\"".into());
         }
         self.validate_grade()?;
+        self.validate_network()?;
         if self.commit && self.verification_commands.is_empty() {
             let problem = "needs a check: only verified work is committed";
             return broken("commit", problem.into(), "@commit together with @verification_command".into());
@@ -385,6 +405,27 @@ impl LoopConfig {
             Grade::Weak | Grade::Standard | Grade::Strong => return Ok(()),
         };
         Err(ConfigError::new("require", format!("`{required}` {problem}"), allowed))
+    }
+
+    /// Restricting the network of agents is a matter of the sandbox.
+    fn validate_network(&self) -> Result<(), ConfigError> {
+        if self.agent_network == AgentNetwork::Model && self.sandbox == Sandboxing::Off {
+            let problem = "`model` needs the sandbox: without one nothing restricts an agent";
+            return Err(ConfigError::new("agent_network", problem, "@agent_network model with @sandbox on"));
+        }
+        if self.agent_network == AgentNetwork::Model && self.meter == MeterMode::Stream && self.allow_hosts.is_empty() {
+            let problem = "`model` needs the gateway: agents would not reach their model services";
+            return Err(ConfigError::new(
+                "agent_network",
+                problem,
+                "@agent_network model with @meter auto or @allow_host",
+            ));
+        }
+        if self.agent_network == AgentNetwork::Full && !self.allow_hosts.is_empty() {
+            let problem = "is only for a restricted network: agents reach every host";
+            return Err(ConfigError::new("allow_host", problem, "@allow_host together with @agent_network model"));
+        }
+        Ok(())
     }
 
     fn validate_agents(&self) -> Result<(), ConfigError> {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use ignore::WalkBuilder;
 use ralph_agents::{Kind, command_line};
-use ralph_model::{AgentSpec, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
+use ralph_model::{AgentNetwork, AgentSpec, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
 use ralph_runtime::{Plan, plan};
 use serde_json::json;
 
@@ -101,7 +101,20 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
     };
     line("tripwire", wire);
     line("sandbox", sandbox);
-    line("network", if config.allow_network { "open to the checks" } else { "closed to the checks" });
+    let checks = if config.allow_network { "open to the checks" } else { "closed to the checks" };
+    line(
+        "network",
+        &match config.agent_network {
+            AgentNetwork::Full => checks.to_owned(),
+            AgentNetwork::Model => {
+                let hosts: String = config.allow_hosts.iter().map(|host| format!(", {host}")).collect();
+                format!("{checks}; agents reach their model services{hosts}")
+            }
+        },
+    );
+    for path in &config.hide {
+        line("hidden", path);
+    }
     let shown: Vec<&Pin> = plan.pins.iter().filter(|pin| !pin.glob.starts_with('!')).collect();
     line("protected", &format!("{} files now, by {} globs", plan.files, shown.len()));
     let width = shown.iter().map(|pin| pin.glob.chars().count()).max().unwrap_or(0).min(44);

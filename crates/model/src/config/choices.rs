@@ -94,6 +94,97 @@ pub enum Sandboxing {
     Require,
 }
 
+/// What agents can reach.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentNetwork {
+    /// Everything.
+    #[default]
+    Full,
+    /// Their model services, through Ralph, and the hosts that are named.
+    Model,
+}
+
+impl AgentNetwork {
+    pub(super) const fn is_full(&self) -> bool {
+        matches!(self, Self::Full)
+    }
+}
+
+/// A host that may be reached: `registry.example.com`, `*.example.com`, `10.0.0.7:8080`, `[::1]:8080`. Without a port those of
+/// HTTP and HTTPS are meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct HostRule {
+    /// A name or an address, in lower case and without brackets; `*.` at its beginning stands for every name below.
+    host: String,
+    port: Option<u16>,
+}
+
+impl HostRule {
+    /// Reads a rule.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let broken = || format!("{text:?} is not a host");
+        let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, rest)) => (address, rest.strip_prefix(':').or((!rest.is_empty()).then_some("none"))),
+            None if text.matches(':').count() > 1 => (text, None),
+            None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+        };
+        let port = port.map(|port| port.parse().ok().filter(|port| *port > 0).ok_or_else(broken)).transpose()?;
+        let name = host.strip_prefix("*.").unwrap_or(host);
+        let is_word =
+            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+        if name.parse::<std::net::IpAddr>().is_err() && !name.split('.').all(is_word) {
+            return Err(broken());
+        }
+        Ok(Self { host: host.to_ascii_lowercase(), port })
+    }
+
+    /// Whether it names this port of this host, which is written without brackets.
+    #[must_use]
+    pub fn permits(&self, host: &str, port: u16) -> bool {
+        let host = host.trim_end_matches('.').to_ascii_lowercase();
+        let is_host = match self.host.strip_prefix('*') {
+            Some(suffix) => host.len() > suffix.len() && host.ends_with(suffix),
+            None => host == self.host,
+        };
+        is_host && self.port.map_or(matches!(port, 80 | 443), |own| own == port)
+    }
+
+    /// Whether this machine itself is meant.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.host == "localhost" || self.host.parse::<std::net::IpAddr>().is_ok()
+    }
+}
+
+impl std::fmt::Display for HostRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.host.contains(':'), self.port) {
+            (true, Some(port)) => write!(f, "[{}]:{port}", self.host),
+            (false, Some(port)) => write!(f, "{}:{port}", self.host),
+            (_, None) => f.write_str(&self.host),
+        }
+    }
+}
+
+impl TryFrom<String> for HostRule {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
+}
+
+impl From<HostRule> for String {
+    fn from(rule: HostRule) -> Self {
+        rule.to_string()
+    }
+}
+
 /// Where the cost of agents is counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -132,3 +223,7 @@ pub enum Keep {
     /// As the iteration with the fewest failures left it.
     Best,
 }
+
+#[cfg(test)]
+#[path = "choices_tests.rs"]
+mod tests;
