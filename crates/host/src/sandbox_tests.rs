@@ -81,7 +81,7 @@ fn settings_of_agents_are_for_agents_alone() {
 }
 
 #[test]
-fn everybody_is_kept_from_the_logins_of_others_and_nobody_from_his_own() {
+fn the_logins_of_other_agents_are_hidden_and_the_own_one_is_not() {
     let variable = |name: &str| match name {
         "HOME" => Some(OsString::from("/users/ada")),
         "CODEX_HOME" => Some(OsString::from("/opt/codex")),

@@ -1,4 +1,4 @@
-//! Plain connections to a host, for whoever only passes bytes on.
+//! Plain connections to a host, for callers that only pass bytes on.
 
 use std::net::IpAddr;
 

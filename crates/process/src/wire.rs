@@ -103,7 +103,7 @@ impl Request {
 }
 
 impl Jail {
-    /// Whether a socket to whoever is outside comes with the request, after the three of the program.
+    /// Whether a socket that leads outside comes with the request, after the three of the program.
     pub(crate) fn has_bridge(&self) -> bool {
         matches!(self.network, Network::Ports(_))
     }

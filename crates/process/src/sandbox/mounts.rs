@@ -1,4 +1,4 @@
-//! Namespaces of the process's own, and mounts that hide files in them. Nothing changes for anybody else.
+//! Namespaces of the process's own, and mounts that hide files in them. Nothing changes for other processes.
 
 use std::fs;
 use std::io;
@@ -28,11 +28,11 @@ pub(super) fn separate(has_network: bool, has_mounts: bool) -> Result<(), String
     separated.map_err(|error| format!("could not create a namespace: {error}"))
 }
 
-/// Only a user namespace gives an ordinary user the right to others. Inside, the user stays who he is.
+/// Only a user namespace gives an ordinary user the right to others. Inside, the user stays the same.
 fn separate_as_user(wanted: CloneFlags) -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER | wanted)?;
-    // Without this nobody may choose the groups of a namespace: groups can also take rights away.
+    // Without this a process may not choose the groups of a namespace: groups can also take rights away.
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
@@ -40,7 +40,7 @@ fn separate_as_user(wanted: CloneFlags) -> io::Result<()> {
 
 /// Puts an empty folder or an empty file over everything that is hidden, and what is writable below back into its place.
 pub(super) fn hide(jail: &Jail) -> Result<(), String> {
-    // Mounts made here must not reach anybody else, and neither must those of others change this.
+    // Mounts made here must not reach other processes, nor theirs this one.
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(NOTHING, "/", NOTHING, private, NOTHING).map_err(|error| format!("could not have own mounts: {error}"))?;
     let failed = |path: &Path| {

@@ -23,10 +23,10 @@ pub(super) fn raise() -> Result<(), String> {
     raise_loopback().map_err(|error| format!("could not enable the loopback interface: {error}"))
 }
 
-/// Listens on these ports of the loopback, and gives the sockets to whoever is outside: a socket stays in the network that it
-/// was made in, so that whoever accepts connections from it connects the two.
+/// Listens on these ports of the loopback, and sends the sockets outside: a socket stays in the network that it was made
+/// in, so that a process that accepts connections from it connects the two.
 pub(super) fn listen(ports: &[u16], bridge: Option<OwnedFd>) -> Result<(), String> {
-    let Some(bridge) = bridge else { return Err("there is nobody outside to connect its network to".into()) };
+    let Some(bridge) = bridge else { return Err("nothing outside connects its network".into()) };
     let failed = |error: io::Error| format!("could not listen inside its network: {error}");
     let listeners = ports.iter().map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)));
     let listeners = listeners.collect::<io::Result<Vec<_>>>().map_err(failed)?;
@@ -55,7 +55,7 @@ fn raise_request() -> Vec<u8> {
     message.extend((16 + interface.len() as u32).to_ne_bytes());
     message.extend(RTM_NEWLINK.to_ne_bytes());
     message.extend((NLM_F_REQUEST | NLM_F_ACK).to_ne_bytes());
-    // The number of the message, and nobody's address.
+    // The number of the message, and no address.
     message.extend([0; 8]);
     message.extend(interface);
     message
