@@ -26,8 +26,9 @@ def model():
         "content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"})
     return urllib.request.urlopen(request).status
 allowed, other, service = sys.argv[1:]
-proxied = urllib.request.build_opener(urllib.request.ProxyHandler({"http": os.environ.get("http_proxy", "")}))
 attempt("model", model)
+os.environ.pop("no_proxy"); os.environ.pop("NO_PROXY")
+proxied = urllib.request.build_opener(urllib.request.ProxyHandler({"http": os.environ.get("http_proxy", "")}))
 attempt("allowed", lambda: proxied.open(f"http://localhost:{allowed}/").read().decode())
 attempt("other", lambda: proxied.open(f"http://localhost:{other}/").read().decode())
 def tunnel(port):
@@ -89,7 +90,7 @@ fn an_agent_reaches_its_gateway_and_the_hosts_that_are_named_and_nothing_else() 
     }
     let reached = serde_json::json!({
         "model": 200, "allowed": "allowed", "other": "HTTPError", "tunnel": "200", "other tunnel": "403",
-        "direct": "ConnectionRefusedError", "allowed direct": "ConnectionRefusedError",
+        "direct": "ConnectionRefusedError", "allowed direct": "reached",
         "service direct": "ConnectionRefusedError",
     });
     assert_eq!(tried, reached, "{said}");
@@ -171,4 +172,24 @@ fn keys_and_logins_of_others_are_hidden_and_the_own_login_is_not() {
 fn make_executable(path: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Works when it is tried out, and is gone when the checks need it.
+#[test]
+fn a_sandbox_that_disappears_ends_the_loop_and_burns_no_iterations() {
+    let (user, repo) = (User::new(), Repo::init());
+    let programs = user.home().join("programs");
+    std::fs::create_dir_all(&programs).unwrap();
+    let bubblewrap = programs.join("bwrap");
+    // Makes no mounts: only that it is there, and then is not, matters.
+    std::fs::write(&bubblewrap, "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\nshift\n\"$@\"\nexit $?\n").unwrap();
+    make_executable(&bubblewrap);
+    let agent = format!("echo run >> runs.txt; rm -f {}", bubblewrap.display());
+    let words = run_words_with(&agent, 5, &["--criteria", "test -e never", "--unmetered"]);
+    let mut command = user.command(repo.path(), words);
+    let path = std::env::var("PATH").unwrap();
+    command.env("PATH", format!("{}:{path}", programs.display()));
+    let ended = Ended::from(command.output().unwrap()).with_code(1);
+    assert!(ended.stderr.contains("the sandbox could not be set up"), "{}", ended.stderr);
+    assert_eq!(repo.read("runs.txt"), "run\n", "{}", ended.stderr);
 }

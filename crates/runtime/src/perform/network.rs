@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use ralph_agents::ProcessBase;
 use ralph_gateway::ForwardProxy;
-use ralph_model::AgentNetwork;
+use ralph_model::{AgentNetwork, HostRule};
 use ralph_process::Network;
 
 use super::Context;
@@ -34,6 +34,12 @@ impl Context {
                 Some(started.map_err(Error::Proxy)?)
             }
         };
+        // Programs ask for what is on their own machine without a proxy.
+        for port in self.config.allow_hosts.iter().filter_map(local_port) {
+            if !ports.contains(&port) {
+                ports.push(port);
+            }
+        }
         // The user's own way out leads nowhere in a network of the agent's own.
         base.environment.retain(|(name, _)| !PROXIES.iter().chain(&EXCEPTIONS).any(|proxy| name == proxy));
         let mut set = |name: &str, value: String| base.environment.push((name.into(), OsString::from(value)));
@@ -50,4 +56,11 @@ impl Context {
         }
         Ok(proxy)
     }
+}
+
+/// The port of this machine that a rule names.
+fn local_port(rule: &HostRule) -> Option<u16> {
+    let text = rule.to_string();
+    let port = ["localhost:", "127.0.0.1:"].iter().find_map(|host| text.strip_prefix(host))?;
+    port.parse().ok()
 }
