@@ -144,7 +144,7 @@ keys! {
     AgentNetwork "agent_network", Some("--agent-network"), UserOnly,
         "agent_network = \"model\"", "sets what agents can reach";
     AllowHost "allow_host", Some("--allow-host"), UserOnly,
-        "allow_host = [\"registry.npmjs.org\"]", "adds hosts that agents with a restricted network can reach";
+        "allow_host = [\"packages.example.com\"]", "adds hosts that agents with a restricted network can reach";
     Hide "hide", Some("--hide"), UserOnly,
         "hide = [\"~/private\"]", "adds paths that agent and checks may not read";
     AllowRead "allow_read", Some("--allow-read"), UserOnly,

@@ -137,7 +137,7 @@ impl HostRule {
         let name = host.strip_prefix("*.").unwrap_or(host);
         let is_word =
             |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-        if name.parse::<std::net::IpAddr>().is_err() && !name.split('.').all(is_word) {
+        if name.parse::<core::net::IpAddr>().is_err() && !name.split('.').all(is_word) {
             return Err(broken());
         }
         Ok(Self { host: host.to_ascii_lowercase(), port })
@@ -157,7 +157,7 @@ impl HostRule {
     /// Whether this machine itself is meant.
     #[must_use]
     pub fn is_local(&self) -> bool {
-        self.host == "localhost" || self.host.parse::<std::net::IpAddr>().is_ok()
+        self.host == "localhost" || self.host.parse::<core::net::IpAddr>().is_ok()
     }
 }
 
