@@ -194,7 +194,7 @@ fn a_javascript_project() {
     .ignored(&["node_modules/jest/package.json", "node_modules/@jest/core/index.js", "node_modules/.bin/jest"]);
     little.expect(
         "npm test",
-        "src/a.js -
+        "src/a.js Modules
          src/a.test.js Frozen
          src/new.spec.tsx Frozen
          src/__tests__/b.js Frozen
