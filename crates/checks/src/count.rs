@@ -24,9 +24,9 @@ use ralph_model::{Runner, TestTally};
 use ralph_text::strip_escapes;
 use regex::Regex;
 
-use crate::pattern::pattern;
 use crate::text::Lines;
 pub(crate) use json::{Found, Reports};
+use ralph_verify::pattern;
 use sums::{Counted, Gathered};
 
 /// Counts tests in a stream of output.

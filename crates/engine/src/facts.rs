@@ -42,7 +42,7 @@ pub struct IterationRecord {
     pub blocked: Option<String>,
     /// Ralph died while the agent ran.
     pub interrupted: bool,
-    /// Nobody knows what the interrupted run cost, so its whole reservation was charged.
+    /// The cost of the interrupted run is unknown, so its whole reservation was charged.
     pub cost_unknown: bool,
     /// The pass made things worse and was undone.
     pub undone: bool,
@@ -485,7 +485,7 @@ impl Facts {
             // A tree with prohibited changes in it is never handed back; its files were put back before the checks.
             let (verdict, run) =
                 (record.verdict.as_ref()?, record.run.as_ref().filter(|run| run.violations.is_empty())?);
-            // What nobody can tell the worth of is not the best.
+            // An iteration that cannot be ranked is not the best.
             if verdict.is_void() || verdict.is_flaky() {
                 return None;
             }
@@ -518,7 +518,7 @@ impl Facts {
         }
         if let Some(cost) = limits.max_cost {
             self.config.max_cost = cost;
-            // Whoever gives a loop money of its own takes it out of the race that it was in.
+            // A loop with a budget of its own leaves the budget of its race.
             self.config.race = None;
         }
         let mut agents = limits.agents.into_iter();
@@ -531,7 +531,7 @@ impl Facts {
             self.config.more_agents.iter_mut().for_each(|agent| agent.unmetered = true);
         }
         self.config.cost_after_run |= limits.cost_after_run;
-        // Whoever goes on wants to see whether it works now.
+        // A user who continues wants to see whether it works now.
         self.wait = None;
         self.waits = 0;
     }
@@ -549,7 +549,7 @@ impl Facts {
         self.last = if self.start.behaviour >= V3_SERVICE_BACKOFF { at } else { self.last.max(at) };
     }
 
-    /// The last pass is over, or over again: what nobody had looked at may be looked at after a resume.
+    /// The last pass is over, or over again: what was not checked yet may be checked after a resume.
     pub(crate) fn end_pass(&mut self, at: Timestamp) {
         if let Some(record) = self.iterations.last_mut() {
             record.ended = Some(at);

@@ -31,7 +31,7 @@ pub enum PinKind {
     /// What was there at the start is ordinary source, and new files are welcome unless they hide one that is still there. When the
     /// checks have to show that they can fail, new ones that no source imports are left out: modules that are found by their names.
     Modules,
-    /// Made by the checks themselves, such as a test program: whatever lies there is out of the way while they run, and nobody
+    /// Made by the checks themselves, such as a test program: what lies there is moved away while they run, and no agent
     /// is blamed for it.
     Built,
     /// Parts of a file stay as they were and the rest is free: the scripts of a `package.json`, the tests inside a Rust

@@ -37,7 +37,7 @@ impl Tokens {
         self.cache_write.saturating_add(self.cache_write_hour)
     }
 
-    /// Whether there are none at all: nobody counted, because nothing is free of tokens.
+    /// Whether there are none at all: they were not counted, because every request uses some.
     #[must_use]
     pub const fn is_none(self) -> bool {
         self.read() == 0 && self.output == 0

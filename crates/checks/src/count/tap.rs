@@ -117,7 +117,7 @@ impl Tap {
             above.points = above.points.saturating_add(1);
             above.failed = above.failed.saturating_add(u32::from(failed));
         }
-        // A subtest that fails by itself is no test: when it does not, nobody should miss it.
+        // A subtest that fails by itself is no test: when it does not, it is not missing.
         let closes = below.points > 0;
         if closes {
             self.closing = self.closing.saturating_add(1);

@@ -1,5 +1,5 @@
-//! Files that the settings of runners name, in configuration files, on command lines and in variables: whoever writes them steers the
-//! runner, whatever they are called.
+//! Files that the settings of runners name, in configuration files, on command lines and in variables: they steer the runner, whatever
+//! they are called.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;

@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// Puts the sum in the place of the difference, for whoever runs the tests.
+/// Puts the sum in the place of the difference while the tests run.
 const PATCH: &str = "\nimport calc\n\ncalc.add = lambda a, b: a + b\n";
 const PATCH_JS: &str = "require('../calc').add = (a, b) => a + b;\n";
 

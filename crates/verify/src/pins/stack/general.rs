@@ -66,7 +66,7 @@ const TOOLS: [(&[&str], &str, &[&str]); 12] = [
     (&[".pylintrc", "pylintrc"], "pylint configuration", &["pylint"]),
     (&[".golangci.y*ml", ".golangci.toml", ".golangci.json"], "golangci-lint configuration", &["golangci-lint"]),
 ];
-/// Folders of packages and build output: tests in there are nobody's, and building changes them.
+/// Folders of packages and build output: tests in there are not the user's, and building changes them.
 const APART: [&str; 10] =
     ["node_modules", "site-packages", ".venv", "venv", ".tox", ".nox", ".git", ".ralph", "__pycache__", ".next"];
 
