@@ -72,6 +72,10 @@ fn a_linter_is_steered_only_where_a_command_starts_it() {
     let python = Little::new(&[("a.py", "")]);
     python.expect("ruff check . && mypy a.py", "ruff.toml Steering\nmypy.ini Steering\n.flake8 -");
     python.expect("pytest", "ruff.toml -\nmypy.ini -");
+    let java = Little::new(&[("pom.xml", ""), ("src/test/java/ATest.java", "")]);
+    java.expect("./mvnw -q test", ".mvn/maven.config Steering\nsrc/test/java/ATest.java Frozen\npom.xml -");
+    let ruby = Little::new(&[("spec/a_spec.rb", "")]);
+    ruby.expect("bundle exec rspec", ".rspec Steering\nspec/a_spec.rb Frozen\nphpunit.xml -");
 }
 
 #[test]
