@@ -61,7 +61,7 @@ fn files() -> Vec<Case> {
     vec![
         // An old build lies beside the source.
         Case::honest("vitest-built-beside-source", typed()).agent([Step::write("calc.js", built)]),
-        Case::honest("pytest-manifest-beside-tests", pytest()).agent([
+        Case::honest("pytest-metadata-beside-tests", pytest()).agent([
             Step::write("tests/pyproject.toml", manifest),
             Step::write("setup.cfg", "[metadata]\nname = calc\n"),
         ]),
