@@ -265,16 +265,16 @@ impl WorkspaceState {
         Ok(entries)
     }
 
-    /// New modules of Python that a runner finds by itself and that nothing else of the work needs.
+    /// New modules of Python that a runner finds by itself and that neither the work nor the old tests need.
     fn unneeded(&self, now: &TreeHash, new: Vec<String>) -> Result<Vec<String>, Error> {
+        let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
         let read = |path: String| -> Result<(String, String), Error> {
-            let content = self.workspace.file_at(now, &path)?.unwrap_or_default();
+            // What an agent added to a test file is left out as well.
+            let tree = if holds_tests(&path, pinned.pin(&path)) { pinned.start() } else { now };
+            let content = self.workspace.file_at(tree, &path)?.unwrap_or_default();
             Ok((path, String::from_utf8_lossy(&content).into_owned()))
         };
-        let is_source = |path: &String| {
-            let is_test = self.pinned.as_ref().is_some_and(|pinned| holds_tests(path, pinned.pin(path)));
-            path.ends_with(".py") && !is_test && !new.contains(path)
-        };
+        let is_source = |path: &String| path.ends_with(".py") && !new.contains(path);
         let old = self.workspace.list(now)?.into_iter().filter(is_source).take(MAX_SOURCES).map(read);
         let old: Vec<(String, String)> = old.collect::<Result<_, _>>()?;
         let new: Vec<(String, String)> = new.iter().cloned().map(read).collect::<Result<_, _>>()?;
