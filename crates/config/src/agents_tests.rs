@@ -146,7 +146,7 @@ fn a_model_without_a_price_is_refused_where_nobody_else_says_what_it_costs() {
     assert!(!refused(&spec("claude", "mystery-1")), "it says itself what it costs");
     assert!(!refused(&AgentSpec { unmetered: true, ..spec("codex", "mystery-1") }));
     assert!(!refused(&AgentSpec { model: None, ..spec("codex", "") }), "the model shows when it runs");
-    let both = [&spec("claude", "haiku"), &spec("codex", "haiku")];
+    let both = [&spec("claude", "mystery-1"), &spec("codex", "mystery-1")];
     let said = Spelling::Flag.rule(&refuse_unpriced(&both, &PriceList::default()).unwrap_err());
     assert!(said.contains("--agent NAME:MODEL"), "{said}");
 }

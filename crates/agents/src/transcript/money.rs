@@ -152,8 +152,11 @@ impl Transcript {
 /// Whether a service may have begun to answer before this trouble came: a connection that broke off is told from one that was
 /// never made.
 pub(super) fn may_have_sold(trouble: &Trouble) -> bool {
-    const NEVER_MADE: [&str; 8] = [
+    const NEVER_MADE: [&str; 11] = [
         "refused",
+        "unreach",
+        "no route",
+        "eai_again",
         "fetch failed",
         "enotfound",
         "unable to connect",

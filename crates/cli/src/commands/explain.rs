@@ -168,6 +168,7 @@ const fn kind(kind: PinKind) -> &'static str {
         PinKind::Frozen => "frozen",
         PinKind::Steering => "steering",
         PinKind::Absent => "absent",
+        PinKind::Modules => "modules",
         PinKind::Built => "built",
         PinKind::Parts => "parts",
         PinKind::Packages => "packages",
