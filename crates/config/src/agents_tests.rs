@@ -146,7 +146,7 @@ fn a_model_without_a_price_is_refused_where_nobody_else_says_what_it_costs() {
     assert!(!refused(&spec("claude", "mystery-1")), "it says itself what it costs");
     assert!(!refused(&AgentSpec { unmetered: true, ..spec("codex", "mystery-1") }));
     assert!(!refused(&AgentSpec { model: None, ..spec("codex", "") }), "the model shows when it runs");
-    let both = [&spec("claude", "haiku"), &spec("codex", "haiku")];
+    let both = [&spec("claude", "mystery-1"), &spec("codex", "mystery-1")];
     let said = Spelling::Flag.rule(&refuse_unpriced(&both, &PriceList::default()).unwrap_err());
     assert!(said.contains("--agent NAME:MODEL"), "{said}");
 }
@@ -157,7 +157,9 @@ fn an_agent_that_reports_its_cost_after_a_run_needs_a_permission() {
     let of = |agent: AgentSpec, cost_after_run: bool| {
         let config =
             LoopConfig::new("x".into(), 3, Money::dollars(1), AgentSpec::program("claude", "claude"), "/w".into());
-        refuse_late_cost(&LoopConfig { more_agents: vec![agent], cost_after_run, ..config })
+        refuse_late_cost(&LoopConfig { more_agents: vec![agent], cost_after_run, ..config }, |agent| {
+            agent.name == "counted"
+        })
     };
     let said = |command: &str| Spelling::Flag.rule(&of(server(command), false).unwrap_err());
     let known = said("opencode acp");
@@ -166,7 +168,8 @@ fn an_agent_that_reports_its_cost_after_a_run_needs_a_permission() {
     assert!(unknown.contains("--cost-after-run") && !unknown.contains("instead"), "{unknown}");
     of(server("opencode acp"), true).unwrap();
     of(AgentSpec { unmetered: true, ..server("opencode acp") }, false).unwrap();
-    for agent in [AgentSpec::command("own", "./own"), AgentSpec::program("codex", "codex")] {
+    let counted = AgentSpec::new("counted", "acp", Launch::Command("opencode acp".to_owned()));
+    for agent in [AgentSpec::command("own", "./own"), AgentSpec::program("codex", "codex"), counted] {
         of(agent, false).unwrap();
     }
 }

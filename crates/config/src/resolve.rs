@@ -11,7 +11,7 @@ use ralph_model::{
 
 use super::agents::{self, Agents};
 use super::choose::{Chooser, Layers};
-use super::{Error, Key, Layer, NotifyTable};
+use super::{Error, Key, Layer, Location, NotifyTable};
 use crate::skills::Found;
 
 /// Where metrics go by default, relative to the workspace.
@@ -51,6 +51,19 @@ pub struct Resolved {
     pub settings: RunSettings,
     /// Where each value came from, in the order of the fields.
     pub sources: Vec<Source>,
+    /// Where in a file the values are that come from one.
+    pub places: Vec<(Key, Location)>,
+}
+
+impl Resolved {
+    /// A rule that this machine breaks, with the place of its key where a file has it.
+    #[must_use]
+    pub fn in_its_place(&self, rule: ConfigError) -> Error {
+        match self.places.iter().find(|(key, _)| key.name() == rule.key) {
+            Some((_, at)) => Error::RuleInAFile { at: at.clone(), rule },
+            None => Error::Rule(rule),
+        }
+    }
 }
 
 /// What the user's own configuration adds to every run. No part of the journal: a resumed loop gets it anew.
@@ -198,7 +211,7 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         more_agents: more,
         turns,
         cost_after_run: from.required(Key::CostAfterRun, |layer| layer.cost_after_run, usual.cost_after_run),
-        meter: from.required(Key::Meter, |layer| layer.meter, MeterMode::default()),
+        meter: from.required(Key::Meter, |layer| layer.meter, MeterMode::Auto),
         record_requests: from.required(Key::RecordRequests, |layer| layer.record_requests, usual.record_requests),
         max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), usual.max_wait),
         backoff: from.required(Key::Backoff, |layer| layer.backoff.map(|span| span.0), usual.backoff),
@@ -256,6 +269,15 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         require: from.optional(Key::Require, |layer| layer.require),
         sandbox: from.required(Key::Sandbox, |layer| layer.sandbox, usual.sandbox),
         writable: from.writable(inputs.home, inputs.current)?,
+        hide: from.read_paths(Key::Hide, |layer| layer.hide.as_deref(), inputs.home, inputs.current)?,
+        allow_read: from.read_paths(
+            Key::AllowRead,
+            |layer| layer.allow_read.as_deref(),
+            inputs.home,
+            inputs.current,
+        )?,
+        agent_network: from.required(Key::AgentNetwork, |layer| layer.agent_network, usual.agent_network),
+        allow_hosts: from.allowed_hosts(),
         allow_network: from.required(Key::AllowNetwork, |layer| layer.allow_network, usual.allow_network),
         isolation: from.required(Key::Isolation, |layer| layer.isolation, usual.isolation),
         on_blocked: from.required(Key::OnBlocked, |layer| layer.on_blocked, usual.on_blocked),
@@ -272,10 +294,10 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
     let config = config.validate(&caps)?;
     let settings = RunSettings::new(user, inputs.workspace)?;
     agents::refuse_unpriced(&config.agents().collect::<Vec<_>>(), &settings.prices)?;
-    agents::refuse_late_cost(&config)?;
     let mut sources = std::mem::take(&mut from.sources);
     sources.sort_by_key(|source| source.key);
-    Ok(Resolved { config, race: inputs.race, settings, sources })
+    let places = sources.iter().filter_map(|source| Some((source.key, from.place(source)?.clone()))).collect();
+    Ok(Resolved { config, race: inputs.race, settings, sources, places })
 }
 
 fn missing_limit(key: &'static str, allowed: String) -> ConfigError {

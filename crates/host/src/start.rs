@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use ralph_config::agents::refuse_late_cost;
 use ralph_config::trust::Asking;
 use ralph_config::{Layer, Origin, Resolved, RunSettings};
-use ralph_model::{AgentSpec, LoopConfig, LoopId, RunKind};
+use ralph_model::{AgentSpec, ConfigError, LoopConfig, LoopId, RunKind};
 use ralph_runtime::{Opened as OpenedLoop, OpenedRace, Resume, Stops, Watcher, begin, begin_race, resume, resume_race};
 use ralph_store::StoreHandle;
 use ralph_view::RaceResult;
@@ -88,9 +89,14 @@ impl Host {
             installed: &installed,
         };
         let mut resolved = prepare(&request, &workspace, context).await?;
-        let writable = preflight::existing(&resolved.config.writable, &home)?;
+        let writable =
+            preflight::existing(&resolved.config.writable, &home).map_err(|rule| resolved.in_its_place(rule))?;
         resolved.config = resolved.config.with_writable(writable);
-        preflight::check(&resolved, self)?;
+        preflight::check(&resolved, self).map_err(|error| match error {
+            // A value that comes from a file is shown there.
+            Error::Settings(ralph_config::Error::Rule(rule)) => resolved.in_its_place(rule).into(),
+            error => error,
+        })?;
         let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir());
         warnings.extend(self.agent_warnings(&resolved.config));
         let agents: Vec<String> = resolved.config.agents().map(AgentSpec::title).collect();
@@ -143,6 +149,14 @@ impl Host {
             RunKind::Race => Opened::Race(Box::new(resume_race(services, loop_id, stops).await?)),
             RunKind::Loop | RunKind::Crew => Opened::Loop(Box::new(resume(services, loop_id, wanted, stops).await?)),
         })
+    }
+
+    /// Refuses an agent that no spent budget can stop, unless the user permits it.
+    ///
+    /// # Errors
+    /// Names the agent and what to do.
+    pub fn refuse_late_cost(&self, config: &LoopConfig) -> Result<(), ConfigError> {
+        refuse_late_cost(config, |agent| preflight::is_counted(config, agent, self))
     }
 
     /// A warning for each agent without a login that can be seen, or that no spent budget stops.

@@ -146,6 +146,8 @@ impl Price {
 pub struct PriceList {
     as_of: String,
     models: BTreeMap<String, Price>,
+    /// Names that programs resolve to a model themselves, as the versions that were tried do it.
+    aliases: BTreeMap<String, String>,
     own: BTreeMap<String, Price>,
 }
 
@@ -153,6 +155,8 @@ pub struct PriceList {
 #[serde(rename_all = "camelCase")]
 struct Table {
     as_of: String,
+    #[serde(default)]
+    aliases: BTreeMap<String, String>,
     models: BTreeMap<String, Price>,
 }
 
@@ -160,9 +164,12 @@ impl Default for PriceList {
     /// The list prices that Ralph was built with.
     fn default() -> Self {
         // A table that cannot be read would be seen by the test beside; without one every model is unknown, never free.
-        let table: Table = serde_json::from_str(include_str!("prices.json"))
-            .unwrap_or_else(|_| Table { as_of: String::new(), models: BTreeMap::new() });
-        Self { as_of: table.as_of, models: table.models, own: BTreeMap::new() }
+        let table: Table = serde_json::from_str(include_str!("prices.json")).unwrap_or_else(|_| Table {
+            as_of: String::new(),
+            aliases: BTreeMap::new(),
+            models: BTreeMap::new(),
+        });
+        Self { as_of: table.as_of, models: table.models, aliases: table.aliases, own: BTreeMap::new() }
     }
 }
 
@@ -196,8 +203,18 @@ impl PriceList {
         let own = self.own.get(model).or_else(|| self.own.get(&plain));
         own.or_else(|| self.models.get(model)).or_else(|| self.models.get(&plain)).or_else(|| {
             let undated = without_date(&plain);
-            self.own.get(undated).or_else(|| self.models.get(undated))
+            let named = self.own.get(undated).or_else(|| self.models.get(undated));
+            // Another provider may have a model of that name.
+            named.or_else(|| {
+                let name = self.aliases.get(undated).filter(|_| !model.contains('/'))?;
+                self.own.get(name).or_else(|| self.models.get(name))
+            })
         })
+    }
+
+    /// Names that programs resolve to a model themselves, with the model whose price counts.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.aliases.iter().map(|(alias, model)| (alias.as_str(), model.as_str()))
     }
 
     /// All names, the user's own among them.

@@ -56,11 +56,6 @@ impl Transcript {
         self.spending.meter.guess(usual);
     }
 
-    /// The dearer of two models.
-    pub(crate) fn dearer<'a>(&self, one: &'a str, other: &'a str) -> &'a str {
-        self.spending.meter.dearer(one, other, self.usual())
-    }
-
     /// What is known to be spent so far, at least.
     pub(crate) fn spent(&self) -> Money {
         self.spending.meter.so_far()
@@ -157,8 +152,11 @@ impl Transcript {
 /// Whether a service may have begun to answer before this trouble came: a connection that broke off is told from one that was
 /// never made.
 pub(super) fn may_have_sold(trouble: &Trouble) -> bool {
-    const NEVER_MADE: [&str; 8] = [
+    const NEVER_MADE: [&str; 11] = [
         "refused",
+        "unreach",
+        "no route",
+        "eai_again",
         "fetch failed",
         "enotfound",
         "unable to connect",

@@ -339,7 +339,7 @@ impl Context {
         let mut writable = vec![env.directory.clone()];
         writable.extend(env.writable.iter().cloned());
         let network = if self.config.allow_network { Network::Allowed } else { Network::Loopback };
-        self.sandbox(writable, network)
+        self.sandbox(None, &self.services.environment, writable, network)
     }
 }
 
