@@ -27,7 +27,7 @@ mod vitest;
 
 use std::sync::LazyLock;
 
-use ralph_model::TestTally;
+use ralph_model::{Runner, TestTally};
 use ralph_text::strip_escapes;
 use regex::Regex;
 
@@ -105,9 +105,16 @@ pub(crate) struct Runners {
     deno: deno::Deno,
     ava: ava::Ava,
     reports: Found,
+    /// The only runner that the command starts.
+    only: Option<Runner>,
 }
 
 impl Runners {
+    /// For the output of a command that starts this runner and no other.
+    pub(crate) fn only(only: Option<Runner>) -> Self {
+        Self { only, ..Self::default() }
+    }
+
     /// Looks at one line without colours.
     pub(crate) fn line(&mut self, line: &str) {
         let line = without_prefix(line.trim_end());
@@ -140,7 +147,7 @@ impl Runners {
     pub(crate) fn finish(self) -> Option<TestTally> {
         // jest prints its results for people beside the report, and vitest can be made to.
         let jest = sum([self.jest.finish(), self.vitest.finish()]);
-        let parts = [
+        let mut parts = [
             self.rust.finish(),
             self.pytest.finish(),
             self.unittest.finish(),
@@ -151,6 +158,21 @@ impl Runners {
             self.go.finish(),
             self.maven.finish(),
         ];
+        // Tests may print what another runner prints.
+        let own = self.only.map(|runner| match runner {
+            Runner::CargoTest | Runner::Nextest => 0,
+            Runner::Pytest => 1,
+            Runner::Unittest => 2,
+            Runner::Jest | Runner::Vitest => 3,
+            Runner::Mocha => 4,
+            Runner::NodeTest => 6,
+            Runner::GoTest => 7,
+        });
+        if let Some(own) = own
+            && parts[own].as_ref().is_some_and(|counted| counted.sums.ran() > 0)
+        {
+            return parts[own].take().map(Gathered::tally);
+        }
         // Output of these in the output of another is most likely that of a test: tests print all sorts of things.
         let others = [
             self.rspec.finish(),

@@ -64,7 +64,7 @@ fn real_outputs_show_what_they_must_and_not_what_they_must_not() {
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let text = fs::read_to_string(&path).unwrap();
         let (wanted, output) = text.split_once("----\n").unwrap();
-        let mut reading = crate::reading::Reading::new(std::sync::Arc::default());
+        let mut reading = crate::reading::Reading::new(std::sync::Arc::default(), None);
         reading.feed(ralph_process::Stream::Stdout, output);
         let shown = reading.finish(&ralph_model::Ended::Exited { code: 1 }).excerpt;
         if shown.len() > LIMIT {

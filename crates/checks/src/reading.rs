@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ralph_model::{Ended, Signature, TestTally};
+use ralph_model::{Ended, Runner, Signature, TestTally};
 use ralph_process::Stream;
 use ralph_text::{Redactor, strip_escapes};
 
@@ -89,9 +89,9 @@ impl Side {
 
 impl Reading {
     /// Reads what is freed of secrets already, and frees of them what it decodes.
-    pub(crate) fn new(redactor: Arc<Redactor>) -> Self {
+    pub(crate) fn new(redactor: Arc<Redactor>, only: Option<Runner>) -> Self {
         let judge = Judge {
-            runners: Runners::default(),
+            runners: Runners::only(only),
             recogniser: Recogniser::default(),
             excerpter: Excerpter::default(),
             last: String::new(),

@@ -264,7 +264,7 @@ impl Checker {
         progress(Progress::Started { index, command: command.to_owned(), retry });
 
         let redactor = self.supervisor.redactor();
-        let mut reading = Reading::new(Arc::clone(redactor));
+        let mut reading = Reading::new(Arc::clone(redactor), ralph_verify::pins::only_runner(command));
         let mut observe = |stream, piece: &str| {
             if let Some(line) = reading.feed(stream, piece) {
                 progress(Progress::Output(line));

@@ -1,8 +1,8 @@
 //! Chooses each value from the places that may set it, the weightiest first, and writes down which one it was. Pure.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ralph_model::{ConfigError, DEFAULT_PROHIBITED, Money};
+use ralph_model::{ConfigError, DEFAULT_PROHIBITED, HostRule, Money};
 
 use super::resolve::{Origin, Source};
 use super::{Error, Key, Layer, Location, Repository};
@@ -141,6 +141,52 @@ impl<'a> Chooser<'a> {
         Ok(paths)
     }
 
+    /// The user's standing list of paths that may or may not be read, and what the caller adds.
+    pub(super) fn read_paths(
+        &mut self,
+        key: Key,
+        list: impl Fn(&Layer) -> Option<&[String]>,
+        home: &Path,
+        current: &Path,
+    ) -> Result<Vec<String>, ConfigError> {
+        let Layers { caller, user, .. } = self.layers;
+        let mut paths = Vec::new();
+        for (layer, base, origin) in [(user, home, Origin::User), (caller, current, caller.callers_origin())] {
+            let list = list(layer).unwrap_or_default();
+            if !list.is_empty() {
+                self.sources.push(Source { key, origin });
+            }
+            for path in list {
+                let full = if path == "~" { home.to_owned() } else { below(path, base, home) };
+                match full.to_str().filter(|_| !path.trim().is_empty() && full != Path::new("/")) {
+                    Some(full) => paths.push(full.to_owned()),
+                    None => {
+                        return Err(ConfigError::new(
+                            key.name(),
+                            format!("{path:?} cannot be used"),
+                            "a path such as ~/private",
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(paths)
+    }
+
+    /// The user's standing list of hosts, and what the caller adds.
+    pub(super) fn allowed_hosts(&mut self) -> Vec<HostRule> {
+        let Layers { caller, user, .. } = self.layers;
+        let mut hosts = Vec::new();
+        for (layer, origin) in [(user, Origin::User), (caller, caller.callers_origin())] {
+            let list = layer.allow_host.as_deref().unwrap_or_default();
+            if !list.is_empty() {
+                self.sources.push(Source { key: Key::AllowHost, origin });
+            }
+            hosts.extend_from_slice(list);
+        }
+        hosts
+    }
+
     fn paths(
         &mut self,
         key: Key,
@@ -190,16 +236,18 @@ impl<'a> Chooser<'a> {
     }
 }
 
+/// A path of the configuration as an absolute one.
+fn below(path: &str, base: &Path, home: &Path) -> PathBuf {
+    path.strip_prefix("~/").map_or_else(|| base.join(path), |rest| home.join(rest))
+}
+
 /// What of `sandbox_writable` may be written, as absolute paths: relative ones lie below `base`.
 ///
 /// # Errors
 /// When one of them would disable the sandbox.
 pub fn writable_paths(list: &[String], base: &Path, home: &Path) -> Result<Vec<String>, ConfigError> {
     let absolute = |path: &String| {
-        let full = match path.strip_prefix("~/") {
-            Some(rest) => home.join(rest),
-            None => base.join(path),
-        };
+        let full = below(path, base, home);
         if path.trim().is_empty() || full == Path::new("/") || full == home {
             let problem = format!("{path:?} would disable the sandbox");
             let allowed = "a file or folder that the agent needs to write, such as ~/.my-agent; to go without a sandbox say \

@@ -141,6 +141,14 @@ keys! {
         "require = \"standard\"", "sets what a verified result has to be worth to complete the loop";
     AllowNetwork "allow_network", Some("--allow-network"), NeedsApproval,
         "allow_network = true", "lets checks use the network";
+    AgentNetwork "agent_network", Some("--agent-network"), UserOnly,
+        "agent_network = \"model\"", "sets what agents can reach";
+    AllowHost "allow_host", Some("--allow-host"), UserOnly,
+        "allow_host = [\"packages.example.com\"]", "adds hosts that agents with a restricted network can reach";
+    Hide "hide", Some("--hide"), UserOnly,
+        "hide = [\"~/private\"]", "adds paths that agent and checks may not read";
+    AllowRead "allow_read", Some("--allow-read"), UserOnly,
+        "allow_read = [\"~/.ssh\"]", "lets agent and checks read paths that are usually hidden";
     Sandbox "sandbox", Some("--sandbox"), UserOnly,
         "sandbox = \"require\"", "sets whether agent and checks run in a sandbox";
     SandboxWritable "sandbox_writable", Some("--allow-write"), UserOnly,

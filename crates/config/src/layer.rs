@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ralph_model::{Expectation, Grade, Isolation, Keep, MeterMode, Millis, Money, OnBlocked, Sandboxing, Verify};
+use ralph_model::{
+    AgentNetwork, Expectation, Grade, HostRule, Isolation, Keep, MeterMode, Millis, Money, OnBlocked, Sandboxing,
+    Verify,
+};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 
@@ -75,6 +78,10 @@ pub struct Layer {
     pub tripwire: Option<bool>,
     pub require: Option<Grade>,
     pub allow_network: Option<bool>,
+    pub agent_network: Option<AgentNetwork>,
+    pub allow_host: Option<Vec<HostRule>>,
+    pub hide: Option<Vec<String>>,
+    pub allow_read: Option<Vec<String>>,
     pub sandbox: Option<Sandboxing>,
     #[serde(alias = "allow_write")]
     pub sandbox_writable: Option<Vec<String>>,

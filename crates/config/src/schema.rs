@@ -113,6 +113,9 @@ fn kind(key: Key) -> Value {
         | Key::ProtectedPaths
         | Key::AllowTestChange
         | Key::SandboxWritable
+        | Key::AllowHost
+        | Key::Hide
+        | Key::AllowRead
         | Key::Env
         | Key::NotifyEmailTo
         | Key::WebAllowHosts
@@ -123,6 +126,7 @@ fn kind(key: Key) -> Value {
         Key::Verify => one_of(&["guarded", "isolated"]),
         Key::Meter => one_of(&["auto", "stream"]),
         Key::Require => one_of(&Grade::ALL.map(Grade::name)),
+        Key::AgentNetwork => one_of(&["full", "model"]),
         Key::Sandbox => one_of(&["off", "on", "require"]),
         Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command", "native"]),
         Key::ModelsProvider => one_of(&["anthropic", "openai", "openai-chat"]),

@@ -7,6 +7,7 @@
 mod account;
 mod asked;
 mod body;
+mod forward;
 mod ledger;
 mod proxy;
 mod record;
@@ -14,6 +15,7 @@ mod refusal;
 mod scan;
 
 pub use body::Recorder;
+pub use forward::ForwardProxy;
 pub use ledger::Shortfall;
 pub use proxy::{Gateway, GatewayOptions, Upstream};
 pub use ralph_http::Egress;

@@ -29,14 +29,14 @@ use crate::refusal::Refusal;
 use crate::scan::Scan;
 
 /// The largest request that is forwarded. Services take 32 MB.
-const MAX_REQUEST: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_REQUEST: usize = 64 * 1024 * 1024;
 /// How long a service may take until it begins to answer. The agent gives up long before.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(3600);
+pub(crate) const HEAD_TIMEOUT: Duration = Duration::from_secs(3600);
 /// Connections at a time for each service.
-const MAX_CONNECTIONS: usize = 512;
+pub(crate) const MAX_CONNECTIONS: usize = 512;
 
 /// Headers that are about one connection, and those that the gateway decides.
-const NOT_FORWARDED: [HeaderName; 11] = [
+pub(crate) const NOT_FORWARDED: [HeaderName; 11] = [
     header::CONNECTION,
     header::PROXY_AUTHENTICATE,
     header::PROXY_AUTHORIZATION,
@@ -146,6 +146,13 @@ impl Gateway {
     #[must_use]
     pub fn addresses(&self) -> &[String] {
         &self.addresses
+    }
+
+    /// The port of each service.
+    #[must_use]
+    pub fn ports(&self) -> Vec<u16> {
+        let port = |address: &String| address.parse::<Uri>().ok().and_then(|address| address.port_u16());
+        self.addresses.iter().filter_map(port).collect()
     }
 
     /// All requests so far.

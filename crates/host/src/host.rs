@@ -10,7 +10,9 @@ use ralph_agents::{McpServer, Program};
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor};
-use ralph_runtime::{AgentSettings, AgentSignals, AgentVariables, CrashPoint, Home, Ledger, Services, Watcher};
+use ralph_runtime::{
+    AgentSettings, AgentSignals, AgentVariables, CrashPoint, HiddenPaths, Home, Ledger, Services, Watcher,
+};
 use ralph_store::{Machine, StoreHandle};
 use ralph_text::Redactor;
 use ralph_workspace::repository::Author;
@@ -198,6 +200,7 @@ impl Host {
             git,
             settings: self.agent_settings(usual),
             kept: self.kept_settings(usual),
+            hidden: self.hidden_paths(usual),
             writable: self.writable.clone().unwrap_or_else(|| sandbox::writable(|name| self.variable(name))),
             level: self.level(),
             environment: chosen.variables,
@@ -291,6 +294,15 @@ impl Host {
         Arc::new(move |agent| {
             let value = |name: &str| value_of(&variables, name);
             if usual { sandbox::kept(agent, value) } else { Vec::new() }
+        })
+    }
+
+    /// What agents and checks may not read.
+    fn hidden_paths(&self, usual: bool) -> HiddenPaths {
+        let variables = self.input.variables.clone();
+        Arc::new(move |who, environment| {
+            let value = |name: &str| value_of(&variables, name);
+            if usual { sandbox::hidden(who, environment, value) } else { Vec::new() }
         })
     }
 

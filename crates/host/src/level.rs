@@ -6,19 +6,20 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ralph_process::{Files, Level, NetworkLevel, ReaperProgram, probe};
+use ralph_process::{Files, Level, NetworkLevel, ReadLevel, ReaperProgram, probe};
 use serde::{Deserialize, Serialize};
 
 /// How long an answer counts. What changes meanwhile is not missed: a sandbox that does not work any more is an error.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// A sandbox that protects files and network, as it was found. Anything less is tried out each time.
+/// A sandbox that protects files and network and hides files, as it was found. Anything less is tried out each time.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
     /// What the answer depends on.
     around: String,
     bubblewrap: Option<PathBuf>,
     landlock: Option<u32>,
+    hides: bool,
 }
 
 /// The sandbox of this machine, remembered in the state folder.
@@ -29,12 +30,12 @@ pub(crate) fn level(state: &Path, reaper: &ReaperProgram, bubblewrap: Option<&Pa
         return level;
     }
     let level = probe(reaper, bubblewrap);
-    let known = match (&level.files, &level.network) {
-        (Files::Bubblewrap { program, landlock }, NetworkLevel::Namespace) => {
-            Known { around, bubblewrap: Some(program.clone()), landlock: *landlock }
+    let known = match (&level.files, &level.network, &level.reads) {
+        (Files::Bubblewrap { program, landlock }, NetworkLevel::Namespace, ReadLevel::Hidden) => {
+            Known { around, bubblewrap: Some(program.clone()), landlock: *landlock, hides: true }
         }
-        (Files::Landlock { version }, NetworkLevel::Namespace) => {
-            Known { around, bubblewrap: None, landlock: Some(*version) }
+        (Files::Landlock { version }, NetworkLevel::Namespace, ReadLevel::Hidden) => {
+            Known { around, bubblewrap: None, landlock: Some(*version), hides: true }
         }
         _ => return level,
     };
@@ -58,7 +59,7 @@ pub(crate) fn level(state: &Path, reaper: &ReaperProgram, bubblewrap: Option<&Pa
 fn read(file: &Path, around: &str) -> Option<Level> {
     let age = fs::metadata(file).ok()?.modified().ok()?.elapsed().ok()?;
     let known: Known = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
-    if age > LIFETIME || known.around != around {
+    if age > LIFETIME || known.around != around || !known.hides {
         return None;
     }
     let files = match (known.bubblewrap, known.landlock) {
@@ -66,7 +67,7 @@ fn read(file: &Path, around: &str) -> Option<Level> {
         (None, Some(version)) => Files::Landlock { version },
         (None, None) => return None,
     };
-    Some(Level { files, network: NetworkLevel::Namespace })
+    Some(Level { files, network: NetworkLevel::Namespace, reads: ReadLevel::Hidden })
 }
 
 /// The boot, the user, the namespaces and limits of this process, and the programs.
@@ -89,13 +90,15 @@ mod tests {
         let file = folder.path().join("sandbox.json");
         let write = |text: &str| fs::write(&file, text).unwrap();
         assert_eq!(read(&file, "here"), None);
-        write(r#"{"around":"here","bubblewrap":null,"landlock":5}"#);
-        let level = Level { files: Files::Landlock { version: 5 }, network: NetworkLevel::Namespace };
+        write(r#"{"around":"here","bubblewrap":null,"landlock":5,"hides":true}"#);
+        let files = Files::Landlock { version: 5 };
+        let level = Level { files, network: NetworkLevel::Namespace, reads: ReadLevel::Hidden };
         assert_eq!((read(&file, "here"), read(&file, "there")), (Some(level), None));
-        write(r#"{"around":"here","bubblewrap":"/usr/bin/bwrap","landlock":null}"#);
+        write(r#"{"around":"here","bubblewrap":"/usr/bin/bwrap","landlock":null,"hides":true}"#);
         let program = PathBuf::from("/usr/bin/bwrap");
         assert_eq!(read(&file, "here").unwrap().files, Files::Bubblewrap { program, landlock: None });
-        for broken in ["", "{}", r#"{"around":"here","bubblewrap":null,"landlock":null}"#] {
+        let old = r#"{"around":"here","bubblewrap":null,"landlock":5}"#;
+        for broken in ["", "{}", old, r#"{"around":"here","bubblewrap":null,"landlock":null,"hides":true}"#] {
             write(broken);
             assert_eq!(read(&file, "here"), None, "{broken}");
         }

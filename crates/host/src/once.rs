@@ -7,8 +7,8 @@ use std::sync::Arc;
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
 use ralph_config::agents::refuse_late_cost;
 use ralph_config::{Inputs, Layers, RunSettings, resolve};
-use ralph_model::{AgentEvent, AgentSpec, ConfigError, LoopConfig, Sandboxing};
-use ralph_process::{Files, Network, Sandbox, Supervisor};
+use ralph_model::{AgentEvent, AgentNetwork, AgentSpec, ConfigError, LoopConfig, Sandboxing};
+use ralph_process::{Files, Network, ReadLevel, Sandbox, Supervisor};
 
 use crate::{Error, Host, RunRequest, environment, sandbox, workspace};
 
@@ -51,6 +51,10 @@ impl Host {
         refuse_late_cost(&resolved.config, |_| false)?;
         if resolved.config.sandbox == Sandboxing::Require && matches!(self.level().files, Files::Open { .. }) {
             return Err(ConfigError::new("sandbox", "this machine has none", "on, or off").into());
+        }
+        if resolved.config.agent_network == AgentNetwork::Model {
+            let problem = "without a loop nothing restricts the network of an agent";
+            return Err(ConfigError::new("agent_network", problem, "@agent_network full").into());
         }
         Ok(OnePass { config: resolved.config.into_inner(), settings: resolved.settings })
     }
@@ -118,8 +122,15 @@ impl Host {
         writable.extend(sandbox::settings(&config.agent, |name| self.variable(name)));
         writable.extend(config.writable.iter().map(PathBuf::from));
         let writable = writable.into_iter().filter_map(|path| path.canonicalize().ok()).collect();
-        let hidden = vec![self.dirs.state.clone()];
-        let sandbox = Sandbox { writable, hidden, network: Network::Allowed, level: self.level() };
+        let mut hidden = vec![self.dirs.state.clone()];
+        let level = self.level();
+        if level.reads == ReadLevel::Hidden {
+            let environment = self.once_environment(&config.agent, &config.env);
+            hidden.extend(sandbox::hidden(Some(&config.agent), &environment, |name| self.variable(name)));
+            hidden.extend(config.hide.iter().map(PathBuf::from));
+            hidden.retain(|path| !config.allow_read.iter().any(|allowed| path.starts_with(allowed)));
+        }
+        let sandbox = Sandbox { writable, hidden, network: Network::Allowed, level };
         // As in a loop: where the state lies below something that is writable, it cannot be hidden.
         let is_kept = config.sandbox == Sandboxing::Require || sandbox.check().is_ok();
         Some(if is_kept { sandbox } else { Sandbox { hidden: Vec::new(), ..sandbox } })

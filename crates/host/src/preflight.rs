@@ -7,7 +7,10 @@ use ralph_agents::{Kind, Program, Route, foreign_code, route};
 use ralph_checks::first_word_missing;
 use ralph_config::Resolved;
 use ralph_config::agents::{refuse_late_cost, reports_cost_late};
-use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig, MeterMode};
+use ralph_model::{
+    AgentNetwork, AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig, MeterMode, Sandboxing,
+};
+use ralph_process::{Files, NetworkLevel, ReadLevel};
 use ralph_workspace::{Guard, Repository};
 
 use crate::agents::{Readiness, advice};
@@ -21,6 +24,7 @@ pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     refuse_missing_programs(config, workspace, host)?;
     refuse_plugins(config, workspace, &host.user_home())?;
     refuse_broken_globs(config)?;
+    refuse_unreachable_services(config, host)?;
     refuse_broken_commands(config, resolved.settings.notify.command.as_deref())?;
     refuse_missing_git(config, workspace, &host.git()?, &host.temp_dir())
 }
@@ -34,7 +38,7 @@ pub(crate) fn is_counted(config: &LoopConfig, agent: &AgentSpec, host: &Host) ->
 /// Agents without a login that can be seen, and those that no spent budget stops. They are started all the same: there are
 /// logins that cannot be seen from here, and the user permitted the others.
 pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = sandbox_warnings(config, host);
     for agent in config.agents().filter(|agent| reports_cost_late(agent) && !is_counted(config, agent, host)) {
         let caution = format!("{} reports its cost only after a run: --max-cost is checked between runs", agent.name);
         if !warnings.contains(&caution) {
@@ -58,6 +62,49 @@ pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
         if !warnings.contains(&caution) {
             warnings.push(caution);
         }
+    }
+    warnings
+}
+
+/// An agent that cannot go through the gateway reaches nothing in a network that has nothing else.
+fn refuse_unreachable_services(config: &LoopConfig, host: &Host) -> Result<(), Error> {
+    if config.agent_network == AgentNetwork::Full {
+        return Ok(());
+    }
+    if let (Sandboxing::Require, NetworkLevel::Open { why }) = (config.sandbox, host.level().network) {
+        let problem = format!("`model` cannot be enforced on this machine: {why}");
+        let allowed = "a machine with network namespaces; @sandbox on starts without them";
+        return Err(ConfigError::new("agent_network", problem, allowed).into());
+    }
+    for agent in config.agents().filter(|_| config.allow_hosts.is_empty()) {
+        if let Route::Beside(why) = route(agent, &host.once_environment(agent, &config.env))
+            && agent.kind != AgentSpec::COMMAND
+        {
+            let problem = format!("`model`: {} would not reach its model service: {why}", agent.name);
+            let allowed = "an API key for the agent, or its service as @allow_host";
+            return Err(ConfigError::new("agent_network", problem, allowed).into());
+        }
+    }
+    Ok(())
+}
+
+/// What the sandbox of this machine cannot do of what was asked for.
+fn sandbox_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if config.sandbox == Sandboxing::Off {
+        return warnings;
+    }
+    let level = host.level();
+    if let (AgentNetwork::Model, NetworkLevel::Open { why }) = (config.agent_network, &level.network) {
+        warnings.push(format!("--agent-network model is not enforced on this machine: {why}"));
+    }
+    if let ReadLevel::Open { why } = &level.reads
+        && !matches!(level.files, Files::Open { .. })
+    {
+        let named = if config.hide.is_empty() { "" } else { " (--hide)" };
+        warnings.push(format!(
+            "files cannot be hidden on this machine{named}: agents and checks can read keys and logins: {why}"
+        ));
     }
     warnings
 }

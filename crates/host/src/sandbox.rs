@@ -56,6 +56,44 @@ const OTHERS: &[&str] = &[
     ".qwen",
 ];
 
+/// Keys, cloud logins and browser profiles below the home folder, which agents and checks have no business with; and the
+/// beginnings of variables that mean, where a process gets one, that it works with what is there.
+const SECRETS: &[(&str, &[&str])] = &[
+    (".ssh", &[]),
+    (".gnupg", &[]),
+    (".password-store", &[]),
+    (".local/share/keyrings", &[]),
+    (".local/share/kwalletd", &[]),
+    (".aws", &["AWS_"]),
+    (".azure", &["AZURE_"]),
+    (".config/gcloud", &["GOOGLE_CLOUD_", "GOOGLE_APPLICATION_", "GOOGLE_GENAI_USE_", "CLOUDSDK_", "CLOUD_ML_"]),
+    (".oci", &["OCI_"]),
+    (".kube", &["KUBECONFIG"]),
+    (".config/doctl", &["DIGITALOCEAN_"]),
+    (".config/hcloud", &["HCLOUD_"]),
+    (".fly", &["FLY_"]),
+    (".terraform.d/credentials.tfrc.json", &["TF_"]),
+    (".vault-token", &["VAULT_"]),
+    (".cargo/credentials.toml", &["CARGO_REGISTRY_", "CARGO_REGISTRIES_"]),
+    (".cargo/credentials", &["CARGO_REGISTRY_", "CARGO_REGISTRIES_"]),
+    (".pypirc", &["TWINE_"]),
+    (".mozilla", &[]),
+    (".thunderbird", &[]),
+    (".config/google-chrome", &[]),
+    (".config/chromium", &[]),
+    (".config/BraveSoftware", &[]),
+    (".config/microsoft-edge", &[]),
+    (".config/vivaldi", &[]),
+    (".config/opera", &[]),
+    ("snap/firefox", &[]),
+    ("snap/chromium", &[]),
+    (".var/app/org.mozilla.firefox", &[]),
+    (".var/app/com.google.Chrome", &[]),
+    (".var/app/org.chromium.Chromium", &[]),
+    (".config/1Password", &[]),
+    (".config/Bitwarden", &[]),
+];
+
 /// Variables that say where such a folder is, and what of it may be written.
 const BY_VARIABLE: &[(&str, &[&str])] = &[
     ("TMPDIR", &[""]),
@@ -87,6 +125,36 @@ pub(crate) fn settings(agent: &AgentSpec, variable: impl Fn(&str) -> Option<OsSt
         (place.is_absolute() && place.parent().is_some()).then(|| place.join(below))
     });
     usual.chain(named).collect()
+}
+
+/// What an agent, or a check where there is none, may not read: keys, cloud logins, browser profiles, and the folders of other
+/// agents. A command of the user's own may be any agent, so that none is hidden from it.
+pub(crate) fn hidden(
+    who: Option<&AgentSpec>,
+    environment: &[(OsString, OsString)],
+    variable: impl Fn(&str) -> Option<OsString>,
+) -> Vec<PathBuf> {
+    let Some(home) = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"))
+    else {
+        return Vec::new();
+    };
+    let has = |prefix: &&str| environment.iter().any(|(name, _)| name.to_string_lossy().starts_with(prefix));
+    let secrets = SECRETS.iter().filter(|(_, users)| !users.iter().any(|prefix| has(prefix)));
+    let mut paths: Vec<PathBuf> = secrets.map(|(below, _)| home.join(below)).collect();
+    let own = match who.map(Program::of) {
+        Some(None) => return paths,
+        Some(Some(program)) => Some(program.name),
+        None => None,
+    };
+    for program in Program::all().filter(|program| Some(program.name) != own) {
+        paths.extend(program.folders.iter().map(|below| home.join(below)));
+        let moved = program.moved.iter().filter_map(|(name, below)| Some((PathBuf::from(variable(name)?), below)));
+        // A variable of another program may name a folder that is not only its own.
+        let moved = moved.filter(|(place, _)| place.is_absolute() && !home.starts_with(place));
+        paths.extend(moved.map(|(place, below)| place.join(below)).filter(|place| !home.starts_with(place)));
+    }
+    paths.extend(OTHERS.iter().map(|below| home.join(below)));
+    paths
 }
 
 /// What of that says how an agent works: settings, hooks, plugins, instructions, wherever they were moved to.

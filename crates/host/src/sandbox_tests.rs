@@ -79,3 +79,30 @@ fn settings_of_agents_are_for_agents_alone() {
         assert!(!writable(variable).contains(&PathBuf::from(path)), "{path}");
     }
 }
+
+#[test]
+fn the_logins_of_other_agents_are_hidden_and_the_own_one_is_not() {
+    let variable = |name: &str| match name {
+        "HOME" => Some(OsString::from("/users/ada")),
+        "CODEX_HOME" => Some(OsString::from("/opt/codex")),
+        _ => None,
+    };
+    let list = |who: Option<&AgentSpec>, names: &[&str]| {
+        let environment: Vec<_> = names.iter().map(|name| (OsString::from(name), OsString::from("x"))).collect();
+        hidden(who, &environment, variable)
+    };
+    let (claude, codex) = (AgentSpec::program("claude", "claude"), AgentSpec::program("codex", "codex"));
+    let command = AgentSpec::command("mine", "./agent");
+    let cases = [
+        (None, &[][..], &["/users/ada/.ssh", "/users/ada/.claude", "/opt/codex", "/users/ada/.aws"][..], &[][..]),
+        (Some(&claude), &[], &["/users/ada/.ssh", "/users/ada/.codex", "/opt/codex"], &["/users/ada/.claude"]),
+        (Some(&codex), &[], &["/users/ada/.claude", "/users/ada/.claude.json"], &["/users/ada/.codex", "/opt/codex"]),
+        (Some(&claude), &["AWS_REGION"], &["/users/ada/.config/gcloud"], &["/users/ada/.aws"]),
+        (Some(&command), &[], &["/users/ada/.ssh"], &["/users/ada/.claude", "/users/ada/.codex"]),
+    ];
+    for (who, variables, are_hidden, are_not) in cases {
+        let paths = list(who, variables);
+        assert!(are_hidden.iter().all(|path| paths.contains(&PathBuf::from(path))), "{who:?}: {paths:?}");
+        assert!(!are_not.iter().any(|path| paths.contains(&PathBuf::from(path))), "{who:?}: {paths:?}");
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! Every call has a time limit and every answer a bound. What a call means, and whether it may be repeated, is the caller's.
 
+mod dial;
 mod egress;
 mod resolver;
 
@@ -24,6 +25,7 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use sse_stream::SseStream;
 
+pub use dial::dial;
 pub use egress::Egress;
 pub use hyper::body::{Bytes, Incoming};
 pub use hyper::header::{self, HeaderName, HeaderValue};

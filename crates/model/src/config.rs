@@ -1,9 +1,14 @@
 //! The configuration of a loop and the caps over it. A configuration that breaks a rule never becomes a loop.
 
+mod choices;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentSpec, Expectation, Grade, Millis, Money};
+pub use choices::{
+    AgentNetwork, HostRule, Isolation, Keep, MeterMode, OnBlocked, Race, Sandboxing, Skill, Turns, Verify,
+};
 
 /// What an agent prints when it believes that it is done.
 pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
@@ -127,9 +132,22 @@ pub struct LoopConfig {
     /// Paths that they may write besides the usual ones, absolute.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writable: Vec<String>,
+    /// Paths that they may not read besides the usual ones, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hide: Vec<String>,
+    /// Paths that they may read although they are usually hidden, absolute.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_read: Vec<String>,
     /// Checks may use the network.
     #[serde(default)]
     pub allow_network: bool,
+    /// What agents can reach.
+    #[serde(default, skip_serializing_if = "AgentNetwork::is_full")]
+    pub agent_network: AgentNetwork,
+    /// Hosts that agents reach besides their model services.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<String>")]
+    pub allow_hosts: Vec<HostRule>,
     /// What an agent's `<blocked>` does.
     #[serde(default)]
     pub on_blocked: OnBlocked,
@@ -149,140 +167,12 @@ pub struct LoopConfig {
     pub log_limit: u64,
 }
 
-/// Whose turn it is among several agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "rule", rename_all = "camelCase")]
-pub enum Turns {
-    /// The first until it has failed so often, then the next as often, and so on; the last goes on to the end.
-    Escalate {
-        /// Failed iterations of one agent.
-        after: u32,
-    },
-    /// One after the other, iteration by iteration.
-    Rotate,
-}
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self::Escalate { after: 2 }
-    }
-}
-
-/// Several loops with one objective and one budget; the first that is verified wins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Race {
-    /// What the loops of one race have in common.
-    pub id: String,
-    /// How many they are.
-    pub candidates: u32,
-    /// What they may spend together.
-    pub cap: Money,
-}
-
-impl Race {
-    /// What one of them may hold at a time, so that all of them can begin. Rounded up: a rest of a micro-dollar that no agent
-    /// holds would be enough to start an agent once more.
-    #[must_use]
-    pub const fn share(&self) -> Money {
-        let candidates = if self.candidates == 0 { 1 } else { self.candidates as i64 };
-        Money::from_micros(self.cap.micros().saturating_add(candidates - 1) / candidates)
-    }
-}
-
 const fn usual_backoff() -> Millis {
     Millis::secs(15)
 }
 
 const fn usual_max_wait() -> Millis {
     Millis::minutes(24 * 60)
-}
-
-/// Instructions that go with an objective.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Skill {
-    /// Its name.
-    pub name: String,
-    /// Its text, without front matter.
-    pub text: String,
-    /// The promise that its text asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub promise: Option<String>,
-}
-
-/// Where in the user's repository the work happens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Isolation {
-    /// In the folder itself.
-    #[default]
-    InPlace,
-    /// In a git worktree on a branch of its own.
-    Worktree,
-}
-
-/// Where the checks run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verify {
-    /// In the workspace, with pinned files put back for as long as they run.
-    #[default]
-    Guarded,
-    /// In a folder of the loop's own that the agent cannot write, with an environment made anew.
-    Isolated,
-}
-
-/// Whether agent and checks are kept inside a sandbox.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sandboxing {
-    /// No. Also what a journal from before there was one means.
-    #[default]
-    Off,
-    /// As far as this machine can.
-    On,
-    /// Or the loop does not start.
-    Require,
-}
-
-/// Where the cost of agents is counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum MeterMode {
-    /// On the wire, for every agent whose address and key can be set; else as with [`MeterMode::Stream`].
-    Auto,
-    /// In what the program itself reports. Loops of versions without a gateway did this.
-    #[default]
-    Stream,
-}
-
-impl MeterMode {
-    const fn is_stream(&self) -> bool {
-        matches!(self, Self::Stream)
-    }
-}
-
-/// What an agent's `<blocked>` does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnBlocked {
-    /// It ends the loop.
-    #[default]
-    Stop,
-    /// It is noted and the loop goes on.
-    Continue,
-}
-
-/// Which state the workspace keeps when a loop ends without success.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Keep {
-    /// As the last iteration left it.
-    #[default]
-    Last,
-    /// As the iteration with the fewest failures left it.
-    Best,
 }
 
 /// Upper bounds that no caller passes; only the user's own configuration moves them.
@@ -402,7 +292,11 @@ impl LoopConfig {
             require: None,
             sandbox: Sandboxing::On,
             writable: Vec::new(),
+            hide: Vec::new(),
+            allow_read: Vec::new(),
             allow_network: false,
+            agent_network: AgentNetwork::default(),
+            allow_hosts: Vec::new(),
             on_blocked: OnBlocked::default(),
             keep: Keep::default(),
             ratchet: false,
@@ -483,6 +377,7 @@ impl LoopConfig {
             return broken("setup", "is empty".into(), "a command such as \"npm ci\"".into());
         }
         self.validate_grade()?;
+        self.validate_network()?;
         if self.commit && self.verification_commands.is_empty() {
             let problem = "needs a check: only verified work is committed";
             return broken("commit", problem.into(), "@commit together with @verification_command".into());
@@ -510,6 +405,27 @@ impl LoopConfig {
             Grade::Weak | Grade::Standard | Grade::Strong => return Ok(()),
         };
         Err(ConfigError::new("require", format!("`{required}` {problem}"), allowed))
+    }
+
+    /// Restricting the network of agents is a matter of the sandbox.
+    fn validate_network(&self) -> Result<(), ConfigError> {
+        if self.agent_network == AgentNetwork::Model && self.sandbox == Sandboxing::Off {
+            let problem = "`model` needs the sandbox: without one nothing restricts an agent";
+            return Err(ConfigError::new("agent_network", problem, "@agent_network model with @sandbox on"));
+        }
+        if self.agent_network == AgentNetwork::Model && self.meter == MeterMode::Stream && self.allow_hosts.is_empty() {
+            let problem = "`model` needs the gateway: agents would not reach their model services";
+            return Err(ConfigError::new(
+                "agent_network",
+                problem,
+                "@agent_network model with @meter auto or @allow_host",
+            ));
+        }
+        if self.agent_network == AgentNetwork::Full && !self.allow_hosts.is_empty() {
+            let problem = "is only for a restricted network: agents reach every host";
+            return Err(ConfigError::new("allow_host", problem, "@allow_host together with @agent_network model"));
+        }
+        Ok(())
     }
 
     fn validate_agents(&self) -> Result<(), ConfigError> {

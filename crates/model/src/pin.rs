@@ -28,6 +28,9 @@ pub enum PinKind {
     Steering,
     /// What was there at the start is ordinary source, but nothing new appears: names that would shadow a module.
     Absent,
+    /// What was there at the start is ordinary source, and new files are welcome unless they hide one that is still there. When the
+    /// checks have to show that they can fail, new ones that no source imports are left out: modules that are found by their names.
+    Modules,
     /// Made by the checks themselves, such as a test program: what lies there is moved away while they run, and no agent
     /// is blamed for it.
     Built,

@@ -112,7 +112,7 @@ pub struct CheckOutcome {
     pub retries: u32,
     /// How long it ran.
     pub duration: Millis,
-    /// What a prompt shows of a failure: the first failure whole, then the tail. Inert text, at most 16 KiB.
+    /// What a prompt shows of a failure: the first failure whole, then the tail. Inert text, at most 12 KiB.
     #[serde(default)]
     pub excerpt: String,
     /// What a failure is recognised by.

@@ -38,12 +38,12 @@ fn main() {
     ];
     let folder = tempfile::tempdir().unwrap();
     // One for each kind: a supervisor prepares what the next run needs if it is like the last one.
-    let supervisors = kinds.map(|_| Supervisor::new(reaper.clone(), Arc::new(Redactor::default())));
+    let supervisors = kinds.each_ref().map(|_| Supervisor::new(reaper.clone(), Arc::new(Redactor::default())));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); kinds.len()];
     for _ in 0..RUNS {
         for (kind, (_, sandbox)) in kinds.iter().enumerate() {
-            let spec = spec(folder.path(), *sandbox);
+            let spec = spec(folder.path(), sandbox.clone());
             let (_keep, stop) = watch::channel(None);
             let since = Instant::now();
             let finished = runtime.block_on(supervisors[kind].run(spec, stop, &mut |_, _| {})).unwrap();

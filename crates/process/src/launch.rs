@@ -38,9 +38,16 @@ fn close_inherited() -> io::Result<()> {
 
 /// Starts the program as the leader of a new session, without a terminal. The descriptors are closed here when it runs, and
 /// the stage that waited for it is used or ended.
-pub(crate) fn start(request: &Request, outputs: [OwnedFd; 3], waiting: Option<Stage>) -> Result<i32, String> {
+pub(crate) fn start(
+    request: &Request,
+    outputs: [OwnedFd; 3],
+    bridge: Option<OwnedFd>,
+    waiting: Option<Stage>,
+) -> Result<i32, String> {
     match &request.jail {
-        Some(jail) if !request.program.is_empty() => return sandbox::start(request, jail, &outputs, waiting),
+        Some(jail) if !request.program.is_empty() => {
+            return sandbox::start(request, jail, &outputs, bridge.as_ref(), waiting);
+        }
         _ => waiting.into_iter().for_each(Stage::discard),
     }
     if request.program.is_empty() {

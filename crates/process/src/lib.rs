@@ -13,6 +13,7 @@
 //! - A program in a [`Sandbox`] is confined between fork and exec, by a stage of its own; see there.
 //! - The end of a pipe is never waited for: a process outside the tree may hold its other end for ever.
 
+mod bridge;
 mod error;
 mod feed;
 mod idle;
@@ -36,7 +37,7 @@ pub use error::Error;
 pub use feed::{Feed, FeedError, Feeder, feed};
 pub use log::Log;
 pub use reaper::reaper_main;
-pub use sandbox::{Files, Level, Network, NetworkLevel, Sandbox, Unenforceable, probe};
+pub use sandbox::{Files, Level, Network, NetworkLevel, ReadLevel, Sandbox, Unenforceable, probe};
 pub use spec::{Finished, Pieces, ReaperProgram, Recorded, Spec, Stdin, Stop, Stream};
 pub use supervisor::Supervisor;
 pub use sweep::TREE_VARIABLE;

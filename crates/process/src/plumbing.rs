@@ -13,9 +13,11 @@ use tokio::net::UnixStream;
 use tokio::net::unix::pipe::Sender;
 use tokio::process::{Child, Command};
 
+use crate::bridge::Bridge;
 use crate::error::Error;
 use crate::outlet::Outlet;
 use crate::reaper::AHEAD;
+use crate::sandbox::Network;
 use crate::spec::{ReaperProgram, Spec, Stdin};
 use crate::sweep::TREE_VARIABLE;
 use crate::wire::{self, Request};
@@ -30,6 +32,8 @@ pub(crate) struct Plumbing {
     pub(crate) stdin: Option<Sender>,
     pub(crate) stdout: Outlet,
     pub(crate) stderr: Outlet,
+    /// Connects the network of the program to the ports that it may reach.
+    pub(crate) bridge: Option<Bridge>,
 }
 
 /// A reaper that was started and has nothing to do yet. It ends by itself when this is dropped.
@@ -88,14 +92,20 @@ pub(crate) async fn start(reaper: Reaper, spec: &Spec, tree: &str) -> Result<Plu
     let (stdout, child_stdout) = output()?;
     let (stderr, child_stderr) = output()?;
     let Reaper { child, control, arguments } = reaper;
-    let mut plumbing = Plumbing { reaper: child, control, stdin, stdout, stderr };
+    let request = request(spec, tree, arguments);
+    let (bridge, child_bridge) = match request.jail.as_ref().map(|jail| &jail.network) {
+        Some(Network::Ports(ports)) => Bridge::open(ports.clone()).map_err(refused("create a socket"))?,
+        Some(Network::Allowed | Network::Loopback) | None => (None, None),
+    };
+    let mut plumbing = Plumbing { reaper: child, control, stdin, stdout, stderr, bridge };
     let mut descriptors = vec![child_stdin.as_fd(), child_stdout.as_fd(), child_stderr.as_fd()];
+    descriptors.extend(child_bridge.as_ref().map(AsFd::as_fd));
     descriptors.extend(spec.hold.iter().map(|descriptor| descriptor.as_fd()));
-    send(&mut plumbing.control, &request(spec, tree, arguments), &descriptors).await?;
+    send(&mut plumbing.control, &request.encode(), &descriptors).await?;
     Ok(plumbing)
 }
 
-fn request(spec: &Spec, tree: &str, arguments: Vec<OsString>) -> Vec<u8> {
+fn request(spec: &Spec, tree: &str, arguments: Vec<OsString>) -> Request {
     let mut environment = spec.environment.clone();
     environment.push((TREE_VARIABLE.into(), OsString::from(tree)));
     Request {
@@ -104,7 +114,6 @@ fn request(spec: &Spec, tree: &str, arguments: Vec<OsString>) -> Vec<u8> {
         environment,
         jail: spec.sandbox.as_ref().and_then(|sandbox| sandbox.jail(arguments)),
     }
-    .encode()
 }
 
 async fn send(control: &mut UnixStream, request: &[u8], descriptors: &[BorrowedFd<'_>]) -> Result<(), Error> {

@@ -28,7 +28,7 @@ use crate::launch;
 use crate::plumbing::NextStage;
 use crate::sandbox::{Forked, JAIL, Stage, jail_main};
 use crate::tree::{self, Identity, Process, State};
-use crate::wire::{self, Frames, Order, Report};
+use crate::wire::{self, Frames, Jail, Order, Report};
 
 /// How long processes that outlived their program have after being asked to end.
 const LEFTOVER_GRACE: Duration = Duration::from_millis(200);
@@ -103,7 +103,9 @@ fn reap(stage: NextStage) -> io::Result<()> {
         return Err(io::ErrorKind::InvalidData.into());
     }
     // What remains after the three is held until the tree is gone.
-    let held = descriptors.split_off(3);
+    let mut held = descriptors.split_off(3);
+    let has_bridge = request.jail.as_ref().is_some_and(Jail::has_bridge) && !held.is_empty();
+    let bridge = has_bridge.then(|| held.remove(0));
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
 
     let (sender, inbox) = mpsc::channel();
@@ -123,7 +125,7 @@ fn reap(stage: NextStage) -> io::Result<()> {
         return socket.write_all(&Report::NotStarted { why }.encode());
     }
 
-    let program = match launch::start(&request, outputs, waiting) {
+    let program = match launch::start(&request, outputs, bridge, waiting) {
         Ok(program) => program,
         Err(why) => return socket.write_all(&Report::NotStarted { why }.encode()),
     };

@@ -119,7 +119,9 @@ impl Supervisor {
             let tree = uuid::Uuid::now_v7().to_string();
             tracing::debug!(program = ?spec.program.first(), log = ?spec.log, sandbox = spec.sandbox.is_some(), "starting a process tree");
             tracing::trace!(arguments = ?spec.program, directory = ?spec.directory, "with these arguments");
-            let plumbing = plumbing::start(self.take_reaper()?, &spec, &tree).await?;
+            let mut plumbing = plumbing::start(self.take_reaper()?, &spec, &tree).await?;
+            // It ends with this run.
+            let _bridge = plumbing.bridge.take();
             self.prepare_spare(next_stage(&spec));
             let mut live = Live::new(plumbing, spec, run.started);
             run.supervise(&mut live, &mut stop, &tree).await?;

@@ -40,6 +40,8 @@ pub(crate) struct Jail {
     pub(crate) bubblewrap: Option<PathBuf>,
     /// The version of Landlock that was found, if it is to be used.
     pub(crate) landlock: Option<u32>,
+    /// The stage makes the mounts that hide files itself.
+    pub(crate) own_mounts: bool,
     pub(crate) network: Network,
     pub(crate) writable: Vec<PathBuf>,
     pub(crate) hidden: Vec<PathBuf>,
@@ -101,12 +103,25 @@ impl Request {
 }
 
 impl Jail {
+    /// Whether a socket that leads outside comes with the request, after the three of the program.
+    pub(crate) fn has_bridge(&self) -> bool {
+        matches!(self.network, Network::Ports(_))
+    }
+
     fn encode(&self, out: &mut Vec<u8>) {
         put_all(out, &self.arguments);
         put_all(out, self.bubblewrap.as_slice());
         // No version is zero.
         out.extend_from_slice(&self.landlock.unwrap_or(0).to_le_bytes());
-        put_count(out, usize::from(self.network == Network::Loopback));
+        put_count(out, usize::from(self.own_mounts));
+        let ports: &[u16] = match &self.network {
+            Network::Allowed => &[],
+            // No port is zero.
+            Network::Loopback => &[0],
+            Network::Ports(ports) => ports,
+        };
+        put_count(out, ports.len());
+        ports.iter().for_each(|port| out.extend_from_slice(&port.to_le_bytes()));
         put_all(out, &self.writable);
         put_all(out, &self.hidden);
     }
@@ -115,11 +130,16 @@ impl Jail {
         let arguments = take_all(from)?;
         let bubblewrap = take_all(from)?.pop();
         let landlock = u32::try_from(take_count(from)?).ok().filter(|version| *version > 0);
-        let network = match take_count(from)? {
-            0 => Network::Allowed,
-            _ => Network::Loopback,
+        let own_mounts = take_count(from)? > 0;
+        let ports = take_count(from)?;
+        let ports = (0..ports).map(|_| take_port(from)).collect::<Option<Vec<u16>>>()?;
+        let network = match ports.as_slice() {
+            [] => Network::Allowed,
+            [0] => Network::Loopback,
+            _ => Network::Ports(ports),
         };
-        Some(Self { arguments, bubblewrap, landlock, network, writable: take_all(from)?, hidden: take_all(from)? })
+        let (writable, hidden) = (take_all(from)?, take_all(from)?);
+        Some(Self { arguments, bubblewrap, landlock, own_mounts, network, writable, hidden })
     }
 }
 
@@ -217,11 +237,20 @@ pub(crate) fn send_descriptors(
 
 /// Receives a request and its descriptors, waiting for all of it.
 pub(crate) fn receive_request(socket: &mut (impl Read + AsFd)) -> io::Result<(Request, Vec<OwnedFd>)> {
+    let (length, descriptors) = receive_descriptors(socket.as_fd())?;
+    let mut content = vec![0; length];
+    socket.read_exact(&mut content)?;
+    let request = Request::decode(&content).ok_or(io::ErrorKind::InvalidData)?;
+    Ok((request, descriptors))
+}
+
+/// Receives what [`send_descriptors`] sent: the length of what follows, and the descriptors.
+pub(crate) fn receive_descriptors(socket: BorrowedFd<'_>) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut header = [0; 4];
     let received = rustix::io::retry_on_intr(|| {
-        rustix::net::recvmsg(socket.as_fd(), &mut [IoSliceMut::new(&mut header)], &mut control, RecvFlags::CMSG_CLOEXEC)
+        rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut header)], &mut control, RecvFlags::CMSG_CLOEXEC)
     })?;
     if received.bytes != header.len() {
         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -232,10 +261,7 @@ pub(crate) fn receive_request(socket: &mut (impl Read + AsFd)) -> io::Result<(Re
             descriptors.extend(received);
         }
     }
-    let mut content = vec![0; checked_length(header)?];
-    socket.read_exact(&mut content)?;
-    let request = Request::decode(&content).ok_or(io::ErrorKind::InvalidData)?;
-    Ok((request, descriptors))
+    Ok((checked_length(header)?, descriptors))
 }
 
 fn checked_length(bytes: [u8; 4]) -> io::Result<usize> {
@@ -275,6 +301,12 @@ fn take_count(from: &mut &[u8]) -> Option<usize> {
     let (count, rest) = from.split_first_chunk::<4>()?;
     *from = rest;
     usize::try_from(u32::from_le_bytes(*count)).ok()
+}
+
+fn take_port(from: &mut &[u8]) -> Option<u16> {
+    let (port, rest) = from.split_first_chunk::<2>()?;
+    *from = rest;
+    Some(u16::from_le_bytes(*port))
 }
 
 fn take_text(from: &mut &[u8]) -> Option<OsString> {

@@ -12,6 +12,7 @@ fn request() -> Request {
             arguments: vec!["__reaper".into()],
             bubblewrap: Some("/usr/bin/bwrap".into()),
             landlock: Some(7),
+            own_mounts: true,
             network: Network::Loopback,
             writable: vec!["/work".into(), "/tmp".into()],
             hidden: vec!["/state".into()],
@@ -23,7 +24,8 @@ fn request() -> Request {
 fn requests_survive_the_journey() {
     let without = Request { program: vec![], environment: vec![], jail: None, ..request() };
     let open = request().jail.map(|jail| Jail { bubblewrap: None, landlock: None, network: Network::Allowed, ..jail });
-    for request in [request(), without, Request { jail: open, ..request() }] {
+    let ports = request().jail.map(|jail| Jail { network: Network::Ports(vec![8080, 65_535]), ..jail });
+    for request in [request(), without, Request { jail: open, ..request() }, Request { jail: ports, ..request() }] {
         assert_eq!(Request::decode(&request.encode()), Some(request));
     }
 }

@@ -23,6 +23,9 @@ pub enum Error {
     /// An agent could not be supervised.
     #[error(transparent)]
     Agent(#[from] ralph_agents::Error),
+    /// The agent's way to the hosts that it may reach could not be opened.
+    #[error("could not open a proxy for the agent: too many files may be open")]
+    Proxy(#[source] io::Error),
     /// A check could not be supervised.
     #[error(transparent)]
     Checks(#[from] ralph_checks::Error),

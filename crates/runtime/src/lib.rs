@@ -9,6 +9,7 @@ mod crew;
 mod disk;
 mod drive;
 mod error;
+mod hidden;
 mod home;
 mod journaled;
 mod listing;
@@ -40,7 +41,8 @@ pub use pinned::{Plan, plan};
 pub use proof::verify_run;
 pub use race::{OpenedRace, begin_race, read_race, resume_race};
 pub use services::{
-    AgentSettings, AgentSignals, AgentVariables, BuildAgent, Claimed, CrashPoint, Ledger, Services, Watcher,
+    AgentSettings, AgentSignals, AgentVariables, BuildAgent, Claimed, CrashPoint, HiddenPaths, Ledger, Services,
+    Watcher,
 };
 pub use session::{NextTurn, SessionRecord, SessionStep, TurnReport, begin_session, cancel_session, continue_session};
 pub use stops::{Stopper, Stops, stops};

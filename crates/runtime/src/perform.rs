@@ -5,6 +5,7 @@ mod begin;
 mod builds;
 mod checks;
 mod gateway;
+mod network;
 mod place;
 mod restore;
 mod session;
@@ -21,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ralph_agents::AgentTask;
 use ralph_engine::{DayBudget, Effect, Event, Facts};
 use ralph_model::Runner;
-use ralph_model::{Attempt, Iteration, LoopConfig, LoopId, Sandboxing, TreeHash, Verify};
+use ralph_model::{AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Sandboxing, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::{Artifact, Lease, Settlement};
 use ralph_workspace::repository::CommitWatch;
@@ -361,12 +362,21 @@ impl Context {
     }
 
     /// How a process is kept inside, where it is: it may write what is given and what every process of a loop may.
-    pub(crate) fn sandbox(&self, mut writable: Vec<PathBuf>, network: Network) -> Option<Sandbox> {
+    pub(crate) fn sandbox(
+        &self,
+        who: Option<&AgentSpec>,
+        environment: &[(OsString, OsString)],
+        mut writable: Vec<PathBuf>,
+        network: Network,
+    ) -> Option<Sandbox> {
         if self.config.sandbox == Sandboxing::Off {
             return None;
         }
         writable.extend(self.writable.iter().cloned());
-        Some(Sandbox { writable, hidden: self.hidden.clone(), network, level: self.services.level.clone() })
+        let mut hidden = self.hidden.clone();
+        let named = (self.config.hide.as_slice(), self.config.allow_read.as_slice());
+        hidden.extend(crate::hidden::hidden(&self.services, who, environment, named, &writable));
+        Some(Sandbox { writable, hidden, network, level: self.services.level.clone() })
     }
 
     /// The day's money as it is now.

@@ -11,6 +11,7 @@ use ralph_model::{
 };
 use ralph_verify::additions;
 use ralph_verify::expected;
+use ralph_verify::modules;
 use ralph_verify::pins::{self, Expanded, Others, Parts, PinSet, Program, Question, Rest};
 use ralph_verify::tampering::{self, ChangeJudgement, PinnedChange, judge_change};
 use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
@@ -264,7 +265,30 @@ impl Pinned {
         is_declared: bool,
         looked: &mut Looked,
     ) -> Result<(), Error> {
-        let Offence { path, kind, pin, restored } = offence;
+        let Offence { path, kind, pin, mut restored } = offence;
+        let hidden = match self.list.get(pin).map(|pin| pin.kind) {
+            Some(PinKind::Modules) => {
+                let is_there = |other: &str| {
+                    let is_in = |tree: &TreeHash| matches!(workspace.placement_at(tree, other), Ok(Some(_)));
+                    is_in(&self.start) && is_in(tree)
+                };
+                let Some(hidden) = modules::hidden_by(&path, &is_there) else { return Ok(()) };
+                if workspace.placement_at(tree, &path)?.is_none() {
+                    // What git ignores was built: it is moved away for the check, and no agent is blamed for it.
+                    looked.entries.extend(restored.map(|placement| (path, placement)));
+                    return Ok(());
+                }
+                format!("hides {hidden}")
+            }
+            _ => String::new(),
+        };
+        let is_new_manifest = kind == ChangeKind::Added && may_have_parts(&path);
+        if is_new_manifest && let Some(Placement::File { content, mode }) = workspace.placement_at(tree, &path)? {
+            match pins::compare_new(&path, &content, &self.found.texts) {
+                Parts::Tampered { restored: content, .. } => restored = Some(Placement::File { content, mode }),
+                Parts::Untouched | Parts::Moved { .. } | Parts::Gone { .. } => return Ok(()),
+            }
+        }
         let lost = match kind {
             ChangeKind::Modified => lost_of_tests(workspace, tree, &path, restored.as_ref())?,
             ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Mode => Some(String::new()),
@@ -275,7 +299,7 @@ impl Pinned {
             pin: self.list.get(pin),
             is_allowed: pins::allows(&self.allowed, &path),
             keeps_tests: lost.is_none(),
-            what: lost.as_deref().unwrap_or_default(),
+            what: lost.as_deref().filter(|_| hidden.is_empty()).unwrap_or(&hidden),
             is_declared,
             can_be_restored: restored.is_some(),
         };

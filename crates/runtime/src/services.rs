@@ -34,6 +34,9 @@ pub type AgentVariables = Arc<dyn Fn(&AgentSpec) -> Vec<(OsString, OsString)> + 
 /// The folders of an agent.
 pub type AgentSettings = Arc<dyn Fn(&AgentSpec) -> Vec<PathBuf> + Send + Sync>;
 
+/// What an agent, or a check, may not read: usual places of keys and logins, by who runs with which variables.
+pub type HiddenPaths = Arc<dyn Fn(Option<&AgentSpec>, &[(OsString, OsString)]) -> Vec<PathBuf> + Send + Sync>;
+
 /// Whether an agent claims to be done.
 pub type Claimed = Arc<dyn Fn(&AgentRun) -> bool + Send + Sync>;
 
@@ -108,6 +111,8 @@ pub struct Services {
     pub settings: AgentSettings,
     /// What of that says how the agent works, and is put back after it ran.
     pub kept: AgentSettings,
+    /// What agents and checks may not read besides Ralph's state.
+    pub hidden: HiddenPaths,
     /// What agents and checks may write besides the workspace: temporary folders and caches of toolchains.
     pub writable: Vec<PathBuf>,
     /// How this machine can keep them inside.

@@ -12,16 +12,19 @@
 //! old tests use. Code in which an addition could help the old one, such as a block that has to raise, stays as it is.
 
 mod reach;
+mod small;
 
 use std::collections::HashSet;
 
 use crate::syntax::{Source, marks, readable};
+use small::used;
 
 /// Fixtures of pytest that change nothing for the others.
 const FIXTURES: [&str; 7] = ["tmp_path", "tmpdir", "tmp_path_factory", "capsys", "caplog", "request", "subtests"];
 /// What lists of rows are called in trees.
-const LISTS: [&str; 8] = [
+const LISTS: [&str; 9] = [
     "list",
+    "dictionary",
     "tuple",
     "array",
     "literal_value",
@@ -31,7 +34,9 @@ const LISTS: [&str; 8] = [
     "token_tree",
 ];
 /// What may stand between a list and the name that it is bound to.
-const WRAPPERS: [&str; 11] = [
+const WRAPPERS: [&str; 13] = [
+    "const_item",
+    "static_item",
     "composite_literal",
     "expression_list",
     "reference_expression",
@@ -191,8 +196,15 @@ impl<'s> Pair<'s> {
         if self.old.has(old, marks::DECORATOR | marks::CLOSED) != self.new.has(new, marks::DECORATOR | marks::CLOSED) {
             return false;
         }
+        if self.has_message(old, new) || self.has_more_tagged_rows(old, new) {
+            return true;
+        }
         match self.room(old, new) {
+            Some(Room::Names) => self.names_grow(old, new),
             Some(room) => self.grows(old, new, room),
+            None if self.became_async(old, new) => {
+                before.children.iter().zip(&now.children[1..]).all(|(old, new)| self.extends(*old, *new))
+            }
             None => {
                 before.children.len() == now.children.len()
                     && before.children.iter().zip(&now.children).all(|(old, new)| self.extends(*old, *new))
@@ -276,10 +288,19 @@ impl<'s> Pair<'s> {
     }
 
     fn grows(&self, old: usize, new: usize, room: Room) -> bool {
-        let before = &self.old.nodes[old].children;
+        let is_top = old == Source::ROOT && room == Room::Suite;
+        if is_top && !self.keeps_imports() {
+            return false;
+        }
+        // Imports may come in another order.
+        let rest = |source: &Source<'_>, at: usize| -> Vec<usize> {
+            let children = source.nodes[at].children.iter().copied();
+            children.filter(|child| !(is_top && small::is_import(source, *child))).collect()
+        };
+        let before = rest(self.old, old);
         let mut next = 0;
         let mut behind_comment = false;
-        for child in &self.new.nodes[new].children {
+        for child in &rest(self.new, new) {
             if before.get(next).is_some_and(|first| self.extends(*first, *child)) {
                 behind_comment = self.new.is_comment(*child);
                 next += 1;
@@ -302,13 +323,18 @@ impl<'s> Pair<'s> {
         let is_mark = !new.nodes[at].is_named && new.is_leaf(at);
         let place = |last: bool| if is_last && last { Place::End } else { Place::Between };
         match room {
+            Room::Suite | Room::Body { .. } if self.is_docstring(at) => true,
+            Room::Suite if is_last && self.is_main_block(at) => true,
             Room::Suite => !is_mark && self.is_new_definition(at, within),
             Room::Body { last } => !is_mark && self.is_new_statement(at, place(last)),
             Room::Rows { .. } | Room::Row { .. } | Room::Names | Room::Params if is_mark => {
                 matches!(new.raw(at), "," | "(" | ")")
             }
             Room::Rows { at_end_only } => {
-                (is_last || !at_end_only) && !self.exits(at) && self.is_harmless(at, Place::Free)
+                (is_last || !at_end_only)
+                    && !self.exits(at)
+                    && self.is_harmless(at, Place::Free)
+                    && self.has_new_key(at, within)
             }
             Room::Row { positional } => {
                 let key = new.walk(at).find(|leaf| new.is_leaf(*leaf));
@@ -385,7 +411,9 @@ impl<'s> Pair<'s> {
 
     fn is_new_definition(&self, at: usize, suite: usize) -> bool {
         let new = self.new;
-        if !new.has(at, marks::DEFINE) || !self.names_are_fresh(at) {
+        let in_class = self.old.nodes[self.old.nodes[suite].parent].kind.contains("class") && suite != Source::ROOT;
+        let is_hook = in_class && self.is_hook_of_class(at);
+        if !new.has(at, marks::DEFINE) || !(is_hook || self.names_are_fresh(at)) {
             return false;
         }
         // Whatever a pattern binds has to be known.
@@ -404,14 +432,14 @@ impl<'s> Pair<'s> {
         if is_decorated && !is_test && !name.starts_with("Test") {
             return false;
         }
-        let in_class = self.old.nodes[self.old.nodes[suite].parent].kind.contains("class") && suite != Source::ROOT;
         let is_private = || (name.starts_with('_') && is_function) || new.raw(at).trim_start().starts_with("private");
-        if in_class && !is_test && !is_private() {
+        if in_class && !is_test && !is_hook && !is_private() && !self.is_member_of_python(at, name, is_function) {
             return false;
         }
         let receivers = new.marked(at, marks::RECEIVER).all(|receiver| self.types.contains(new.raw(receiver)));
         receivers
             && self.only_defines(at)
+            && self.loop_only_defines(at)
             && self.has_new_title(at, suite)
             && !self.exits(at)
             && self.is_harmless(at, Place::Free)
@@ -504,23 +532,6 @@ impl<'s> Pair<'s> {
         });
         is_control && any && all
     }
-}
-
-/// Names that a source uses anywhere, also in strings that are lists of names.
-fn used<'s>(source: &'s Source<'s>) -> HashSet<&'s str> {
-    let mut used = HashSet::new();
-    for at in source.walk(Source::ROOT).filter(|at| source.is_leaf(*at)) {
-        let text = source.raw(at);
-        if source.is_name(at) {
-            used.insert(text);
-        } else if source.nodes[at].kind.contains("string") {
-            let names = names_in(text);
-            if names.iter().all(|name| is_plain_name(name)) {
-                used.extend(names);
-            }
-        }
-    }
-    used
 }
 
 /// The names of a list in a string: `"a, b"`, `"pkg.name"`.

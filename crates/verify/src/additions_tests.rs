@@ -211,8 +211,7 @@ fn python_what_was_there_stays_as_and_where_it_was() {
             "@pytest.mark.usefixtures(\"tmp_db\")\ndef test_negative():\n    assert add(-1, 1) == 0\n",
             "if False:\n    @pytest.mark.usefixtures(\"tmp_db\")\n    def test_negative():\n        assert add(-1, 1) == 0\n",
         ),
-        // In another order.
-        PYTEST.before.replace("import pytest\nfrom calc import add\n", "from calc import add\nimport pytest\n"),
+        PYTEST.swap("    total = add(one, 2)\n", "    total = add(one, 2)\n    \"\"\"Adds.\"\"\".join(add)\n"),
         // A comment that a tool obeys, in an old test.
         PYTEST.swap("    return 1\n", "    return 1  # noqa\n"),
     ]);
@@ -268,14 +267,17 @@ fn python_names_that_were_used_are_not_defined_anew() {
 #[test]
 fn python_old_classes_get_tests_only() {
     let method = |text: &str| UNITTEST.swap("        self.one = 1\n", &format!("        self.one = 1\n\n{text}"));
-    UNITTEST.welcome(&[method("    def test_b(self):\n        pass\n")]);
-    UNITTEST.refused(&[
+    UNITTEST.welcome(&[
+        method("    def test_b(self):\n        pass\n"),
         method("    def tearDown(self):\n        pass\n"),
+        method("    def make(self, one):\n        return one + 1\n"),
+        method("    limit = 3\n"),
+    ]);
+    UNITTEST.refused(&[
         method("    def run(self, result=None):\n        pass\n"),
         method("    def assertFine(self):\n        pass\n"),
         method("    def __init__(self, name):\n        pass\n"),
         method("    __test__ = False\n"),
-        method("    limit = 3\n"),
         method("    test_b = None\n"),
         method("    class test_b: pass\n"),
         method("    import json\n"),
@@ -299,7 +301,7 @@ fn python_statements_and_what_runners_look_for_are_refused() {
             "def pytest_runtest_makereport():\n    pass",
             "from evil import setup_module",
             "from evil import *",
-            "from __future__ import annotations",
+            "from __future__ import division",
             "import evil as pytestmark",
             "@pytest.fixture(autouse=True)\ndef quiet():\n    pass",
             "@fixture(**{'autouse': True})\ndef quiet():\n    pass",
@@ -521,8 +523,7 @@ fn javascript_names_that_were_used_are_not_defined_anew() {
 fn javascript_other_statements_are_refused() {
     let rows = [
         "expect = () => ({ toBe() {} })",
-        "beforeEach(() => {})",
-        "afterAll(() => {})",
+        "beforeEach(evil)",
         "jest.mock('./calc')",
         "vi.mock('./calc')",
         "mock.module('./calc')",
@@ -545,7 +546,8 @@ fn javascript_other_statements_are_refused() {
         "test.use({})",
         "test.beforeEach(() => {})",
         "if (true) {\n  test('b', () => {})\n}",
-        "for (const a of [1]) {\n  test('b', () => {})\n}",
+        "for (const a of [1]) {\n  test('b', () => {})\n  evil()\n}",
+        "[1].forEach((a) => {\n  evil()\n})",
         "const x = () => 1\n{\n  evil()\n}",
         "const x = () => y\n!evil()",
         "const x = () => y\n~evil()",
@@ -768,3 +770,84 @@ fn go_nothing_comes_between_a_comment_for_tools_and_what_it_is_for() {
 
 #[path = "honest_tests.rs"]
 mod honest;
+
+/// Small changes as people make them, one row each: a file, what is in it, and what stands in its place.
+#[test]
+fn small_additions_are_welcome_and_what_looks_like_them_is_not() {
+    let python = "import pytest\nfrom calc import add, double, divide\n\nCASES = {1: 2, 3: 6}\n\n\ndef test_a(one):\n    \
+         assert double(4) == 8\n\n\ndef test_b():\n    for value, want in CASES.items():\n        assert double(value) == want\n    \
+         assert 'value' != 'x'\n";
+    let javascript = "const { double, later, fail } = require('../calc');\n\ntest('a', () => {\n  expect(double(4)).toBe(8);\n});\n\n\
+         test.each`\n  a | want\n  ${1} | ${2}\n`('d $a', ({ a, want }) => {\n  expect(double(a)).toBe(want);\n});\n";
+    let node =
+        "const assert = require('node:assert');\n\ntest('a', () => {\n  assert.strictEqual(double(4), 8);\n});\n";
+    let go = "package g\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {\n\tif Double(4) != 8 {\n\t\tt.Error(\"a\")\n\t}\n}\n";
+    let welcome = [
+        ("test_a.py", python, "    assert double(4) == 8\n", "    \"\"\"Doubles.\"\"\"\n    assert double(4) == 8\n"),
+        (
+            "test_a.py",
+            python,
+            "import pytest\n",
+            "\"\"\"Tests.\"\"\"\nfrom __future__ import annotations\n\nimport pytest\n",
+        ),
+        ("test_a.py", python, "double(4) == 8\n", "double(4) == 8, f'twice {one}'\n"),
+        ("test_a.py", python, "def test_a(one):", "def test_a(one: list[int]) -> None:"),
+        (
+            "test_a.py",
+            python,
+            "import pytest\nfrom calc import add, double, divide\n",
+            "from calc import divide, double\n",
+        ),
+        ("test_a.py", python, "import pytest\n", "import calc\nimport pytest\n"),
+        ("test_a.py", python, "3: 6}", "3: 6, 4: 8}"),
+        ("test_a.py", python, "def test_b():", "def x():\n    return {'name': 1}\n\n\ndef test_b():"),
+        (
+            "test_a.py",
+            python,
+            "    assert 'value' != 'x'\n",
+            "    assert 'value' != 'x'\n\n\nif __name__ == '__main__':\n    pytest.main()\n",
+        ),
+        (
+            "a.test.js",
+            javascript,
+            "test('a', () => {",
+            "beforeEach(() => {\n  jest.restoreAllMocks();\n});\n\ntest('a', () => {",
+        ),
+        ("a.test.js", javascript, "test('a', () => {", "test('a', async () => {"),
+        ("a.test.js", javascript, "${1} | ${2}\n", "${1} | ${2}\n  ${2} | ${4}\n"),
+        ("a.test.js", javascript, "{ double, later, fail }", "{ add, double }"),
+        (
+            "a.test.js",
+            javascript,
+            "test('a', () => {",
+            "for (const n of [1, 2]) {\n  test(`n ${n}`, () => {\n    process.env.N = n;\n    expect(double(n)).toBe(n + n);\n  });\n}\n\n\
+             [3].forEach((n) => {\n  test(`m ${n}`, () => {});\n});\n\ntest('a', () => {",
+        ),
+        ("a.test.js", node, "double(4), 8)", "double(4), 8, 'twice')"),
+        ("a_test.go", go, "\tif Double", "\tt.Parallel()\n\tif Double"),
+    ];
+    for (path, before, old, new) in welcome {
+        let now = before.replacen(old, new, 1);
+        assert_ne!(before, now, "{old}");
+        assert_eq!(refused_addition(path, before.as_bytes(), now.as_bytes()), None, "{path}: {new}");
+    }
+    let refused = [
+        ("test_a.py", python, "double(4) == 8\n", "double(4) == 8, pytest.skip('no')\n"),
+        ("test_a.py", python, "def test_a(one):", "def test_a(one) -> evil():"),
+        ("test_a.py", python, "import add, double, divide", "import add, divide"),
+        ("test_a.py", python, "from calc import add, double", "from fake import add, double"),
+        ("test_a.py", python, "3: 6}", "3: 6, 1: 5}"),
+        ("test_a.py", python, "3: 6}", "3: 6, **more}"),
+        ("test_a.py", python, "import pytest\n", "import pytest\n\nif __name__ == '__main__':\n    add = None\n"),
+        ("a.test.js", javascript, "${1} | ${2}\n", "${2} | ${4}\n"),
+        ("a.test.js", javascript, "a | want", "want | a"),
+        ("a.test.js", javascript, "{ double, later, fail }", "{ later, fail }"),
+        ("a.test.js", node, "double(4), 8)", "double(4), 8, evil)"),
+        ("a_test.go", go, "\tif Double", "\tt.Skip()\n\tif Double"),
+    ];
+    for (path, before, old, new) in refused {
+        let now = before.replacen(old, new, 1);
+        assert_ne!(before, now, "{old}");
+        assert!(refused_addition(path, before.as_bytes(), now.as_bytes()).is_some(), "{path}: {new}");
+    }
+}

@@ -5,6 +5,7 @@ pub mod additions;
 pub mod changes;
 pub mod confirm;
 pub mod expected;
+pub mod modules;
 mod pattern;
 pub mod pins;
 mod syntax;

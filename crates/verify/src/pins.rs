@@ -16,6 +16,7 @@ mod programs;
 mod question;
 mod runner;
 mod rust_items;
+mod settings;
 mod sources;
 mod stack;
 #[cfg(test)]
@@ -24,8 +25,9 @@ mod words;
 
 pub use expand::{Expanded, expand};
 pub use format::same_but_for_format;
-pub use parts::{NoOthers, Others, Parts, Rest, compare_parts};
+pub use parts::{NoOthers, Others, Parts, Rest, compare_new, compare_parts};
 pub use pinset::{PinSet, allows};
 pub use programs::{Program, changed_programs, programs};
 pub use question::{Answer, Question, pins};
+pub use runner::only_runner;
 pub use sources::Sources;

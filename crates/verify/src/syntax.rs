@@ -397,6 +397,9 @@ impl<'a> Source<'a> {
             }
             self.nodes[holder].children.extend(kept);
         }
+        if self.language.extensions.contains(&"py") {
+            self.drop_hints(at);
+        }
         let holder = self.nodes[parent].kind;
         if kind == "block" && matches!(holder, "match_arm" | "closure_expression") && self.nodes[at].children.len() == 3
         {
@@ -409,6 +412,35 @@ impl<'a> Source<'a> {
                 self.nodes[parent].children[place] = inner;
                 self.nodes[inner].parent = parent;
             }
+        }
+    }
+
+    /// Leaves out types of parameters and results in Python that call nothing: they change nothing.
+    fn drop_hints(&mut self, at: usize) {
+        let (kind, parent) = (self.nodes[at].kind, self.nodes[at].parent);
+        let is_plain =
+            |at: usize| !self.walk(at).any(|node| matches!(self.nodes[node].kind, "call" | "lambda" | "await"));
+        let children = self.nodes[at].children.clone();
+        match (kind, children.as_slice()) {
+            ("typed_parameter", [name, _, hint]) if self.nodes[*name].kind == "identifier" && is_plain(*hint) => {
+                let name = *name;
+                let place = self.nodes[parent].children.iter().position(|child| *child == at);
+                if let Some(place) = place {
+                    self.nodes[parent].children[place] = name;
+                    self.nodes[name].parent = parent;
+                }
+            }
+            ("typed_default_parameter", [name, _, hint, equals, value]) if is_plain(*hint) => {
+                self.nodes[at].children = vec![*name, *equals, *value];
+                self.nodes[at].kind = "default_parameter";
+            }
+            ("function_definition", _) => {
+                let arrow = children.iter().position(|child| self.raw(*child) == "->");
+                if let Some(arrow) = arrow.filter(|arrow| children.get(arrow + 1).is_some_and(|hint| is_plain(*hint))) {
+                    self.nodes[at].children.drain(arrow..arrow + 2);
+                }
+            }
+            _ => {}
         }
     }
 

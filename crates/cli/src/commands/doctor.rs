@@ -133,6 +133,7 @@ async fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     findings.push(machine::proc());
     findings.push(machine::reaper(subject).await);
     findings.push(machine::sandbox(subject));
+    findings.push(machine::sandbox_gaps(subject));
     findings.push(machine::configuration(subject));
     findings.extend(agents::finding(subject));
     findings.extend(workspace::findings(subject, git.as_deref()).await);

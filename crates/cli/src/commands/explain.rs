@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use ignore::WalkBuilder;
 use ralph_agents::{Kind, command_line};
-use ralph_model::{AgentSpec, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
+use ralph_model::{AgentNetwork, AgentSpec, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
 use ralph_runtime::{Plan, plan};
 use ratatui_core::text::{Line, Span};
 use serde_json::json;
@@ -105,7 +105,18 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> Page {
     };
     line(&mut page, "tripwire", wire);
     line(&mut page, "sandbox", sandbox);
-    line(&mut page, "network", if config.allow_network { "open to the checks" } else { "closed to the checks" });
+    let checks = if config.allow_network { "open to the checks" } else { "closed to the checks" };
+    let network = match config.agent_network {
+        AgentNetwork::Full => checks.to_owned(),
+        AgentNetwork::Model => {
+            let hosts: String = config.allow_hosts.iter().map(|host| format!(", {host}")).collect();
+            format!("{checks}; agents reach their model services{hosts}")
+        }
+    };
+    line(&mut page, "network", &network);
+    for path in &config.hide {
+        line(&mut page, "hidden", path);
+    }
     let shown: Vec<&Pin> = plan.pins.iter().filter(|pin| !pin.glob.starts_with('!')).collect();
     line(&mut page, "protected", &format!("{} files now, by {} globs", plan.files, shown.len()));
     let mut table = Table::new([("", Fit::Name), ("", Fit::Left), ("", Fit::Words)]);
@@ -157,6 +168,7 @@ const fn kind(kind: PinKind) -> &'static str {
         PinKind::Frozen => "frozen",
         PinKind::Steering => "steering",
         PinKind::Absent => "absent",
+        PinKind::Modules => "modules",
         PinKind::Built => "built",
         PinKind::Parts => "parts",
         PinKind::Packages => "packages",

@@ -32,6 +32,7 @@ mod survivors;
 mod agents;
 mod crew;
 mod race;
+mod reach;
 
 // Loops in a session of the user's own.
 mod session;

@@ -23,7 +23,7 @@ pub(super) fn options(jail: &Jail, user: User) -> Vec<OsString> {
         // Root could change the settings of the machine there. Others are kept to their own processes by the kernel.
         options.add(&["--bind", "/proc", "/proc"]);
     }
-    if jail.network == Network::Loopback {
+    if jail.network != Network::Allowed {
         options.add(&["--unshare-net"]);
     }
     for (path, mount) in mounts(jail) {

@@ -8,7 +8,7 @@ fn words(jail: &Jail, user: User) -> String {
 
 fn jail(network: Network) -> Jail {
     let (arguments, writable, hidden) = (Vec::new(), Vec::new(), Vec::new());
-    Jail { arguments, bubblewrap: Some("bwrap".into()), landlock: None, network, writable, hidden }
+    Jail { arguments, bubblewrap: Some("bwrap".into()), landlock: None, own_mounts: false, network, writable, hidden }
 }
 
 #[test]
@@ -43,5 +43,6 @@ fn only_root_could_do_harm_in_proc() {
 #[test]
 fn the_network_is_new_only_where_that_is_asked_for() {
     assert!(words(&jail(Network::Loopback), User::Root).contains("--unshare-net"));
+    assert!(words(&jail(Network::Ports(vec![80])), User::Root).contains("--unshare-net"));
     assert!(!words(&jail(Network::Allowed), User::Root).contains("--unshare-net"));
 }

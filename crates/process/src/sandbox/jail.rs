@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 
 use rustix::thread::CapabilitySet;
 
-use super::{Network, landlock, network};
+use super::{Network, landlock, mounts, network};
 use crate::launch;
 use crate::wire::{self, Report, Request};
 
@@ -32,21 +32,32 @@ pub(super) const GO: [u8; 1] = [1];
 
 /// The whole life of the stage. It returns only when the program could not be started, and has said so then.
 pub(crate) fn jail_main(mut socket: UnixStream) -> io::Result<()> {
-    let (request, descriptors) = wire::receive_request(&mut socket)?;
+    let (request, mut descriptors) = wire::receive_request(&mut socket)?;
+    let bridge = (descriptors.len() > 3).then(|| descriptors.pop()).flatten();
     let Ok(outputs) = <[OwnedFd; 3]>::try_from(descriptors) else { return Err(io::ErrorKind::InvalidData.into()) };
-    let why = match confine(&request) {
+    let why = match confine(&request, bridge) {
         Ok(()) => become_program(&request, outputs, &mut socket)?,
         Err(why) => why,
     };
     socket.write_all(&Report::NotStarted { why }.encode())
 }
 
-fn confine(request: &Request) -> Result<(), String> {
+fn confine(request: &Request, bridge: Option<OwnedFd>) -> Result<(), String> {
     let Some(jail) = &request.jail else { return Err("nothing is asked for".into()) };
     rustix::process::setsid().map_err(|error| format!("could not create a session: {error}"))?;
-    // With bubblewrap the network is a new one already.
-    if jail.network == Network::Loopback && jail.bubblewrap.is_none() {
-        network::leave()?;
+    // With bubblewrap the network is a new one already, and so are the mounts.
+    if jail.bubblewrap.is_none() {
+        let has_network = jail.network != Network::Allowed;
+        mounts::separate(has_network, jail.own_mounts)?;
+        if has_network {
+            network::raise()?;
+        }
+        if jail.own_mounts {
+            mounts::hide(jail)?;
+        }
+    }
+    if let Network::Ports(ports) = &jail.network {
+        network::listen(ports, bridge)?;
     }
     // Last: from here on not even the map of a user namespace can be written.
     if jail.landlock.is_some() {

@@ -10,6 +10,8 @@ pub struct Level {
     pub files: Files,
     /// How the network is closed off.
     pub network: NetworkLevel,
+    /// Whether files can be hidden from programs that may not read them.
+    pub reads: ReadLevel,
 }
 
 /// How files are protected.
@@ -46,11 +48,53 @@ pub enum NetworkLevel {
     },
 }
 
+/// Whether files can be hidden from programs that may not read them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadLevel {
+    /// By mounts that only the tree sees.
+    Hidden,
+    /// They cannot.
+    Open {
+        /// Why nothing else works.
+        why: String,
+    },
+}
+
 impl Level {
     /// The level of a machine, or of a user, without any.
     #[must_use]
     pub fn none(why: &str) -> Self {
-        Self { files: Files::Open { why: why.into() }, network: NetworkLevel::Open { why: why.into() } }
+        let open = || why.to_owned();
+        Self {
+            files: Files::Open { why: open() },
+            network: NetworkLevel::Open { why: open() },
+            reads: ReadLevel::Open { why: open() },
+        }
+    }
+
+    /// What this level does not cover, a sentence each.
+    #[must_use]
+    pub fn gaps(&self) -> Vec<&'static str> {
+        let mut gaps = Vec::new();
+        match &self.files {
+            Files::Open { .. } => gaps.push("agents and checks can write everything that you can"),
+            Files::Landlock { .. } => {
+                gaps.push("mode, owner, times and extended attributes of files outside the workspace can be changed");
+            }
+            Files::Bubblewrap { .. } => {}
+        }
+        if matches!(self.reads, ReadLevel::Open { .. }) {
+            gaps.push("hidden files (--hide) can be read");
+        }
+        if matches!(self.network, NetworkLevel::Open { .. }) {
+            gaps.push("checks have the network, and --agent-network model is not enforced");
+        }
+        match &self.files {
+            Files::Landlock { version } | Files::Bubblewrap { landlock: Some(version), .. } if *version >= 6 => {}
+            _ => gaps.push("signals and abstract sockets reach processes outside"),
+        }
+        gaps.push("sockets that are files (docker.sock, an ssh agent) can be connected to");
+        gaps
     }
 }
 
@@ -58,7 +102,7 @@ impl fmt::Display for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.files, &self.network) {
             (Files::Open { why }, NetworkLevel::Open { .. }) => write!(f, "none: {why}"),
-            (files, network) => write!(f, "{files}, {network}"),
+            (files, network) => write!(f, "{files}{}, {network}", self.reads),
         }
     }
 }
@@ -70,6 +114,15 @@ impl fmt::Display for Files {
             Self::Bubblewrap { landlock: None, .. } => f.write_str("bubblewrap (files)"),
             Self::Landlock { version } => write!(f, "landlock v{version} (files)"),
             Self::Open { why } => write!(f, "files open ({why})"),
+        }
+    }
+}
+
+impl fmt::Display for ReadLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hidden => Ok(()),
+            Self::Open { .. } => f.write_str(", hidden files readable"),
         }
     }
 }

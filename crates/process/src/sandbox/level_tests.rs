@@ -19,6 +19,19 @@ fn people_read_what_is_protected_and_what_is_not() {
         (Files::Open { why: "no Landlock".into() }, open(), "none: no Landlock"),
     ];
     for (files, network, words) in cases {
-        assert_eq!(Level { files, network }.to_string(), words);
+        let level = Level { files, network, reads: ReadLevel::Hidden };
+        assert_eq!(level.to_string(), words);
     }
+    let level = Level { files: Files::Landlock { version: 5 }, ..Level::none("no namespaces") };
+    assert_eq!(level.to_string(), "landlock v5 (files), hidden files readable, network open");
+}
+
+#[test]
+fn every_level_names_what_it_does_not_cover() {
+    let best = Level { files: bubblewrap(Some(7)), network: NetworkLevel::Namespace, reads: ReadLevel::Hidden };
+    assert_eq!(best.gaps().len(), 1, "{:?}", best.gaps());
+    let landlock = Level { files: Files::Landlock { version: 7 }, ..best.clone() };
+    assert!(landlock.gaps()[0].contains("extended attributes"), "{:?}", landlock.gaps());
+    assert_eq!(Level { files: bubblewrap(None), ..best }.gaps().len(), 2);
+    assert_eq!(Level::none("nothing").gaps().len(), 5);
 }

@@ -19,12 +19,13 @@ mod bubblewrap;
 mod jail;
 mod landlock;
 mod level;
+mod mounts;
 mod network;
 mod plan;
 mod probe;
 mod stage;
 
-pub use level::{Files, Level, NetworkLevel};
+pub use level::{Files, Level, NetworkLevel, ReadLevel};
 pub use plan::Unenforceable;
 pub use probe::probe;
 
@@ -40,14 +41,14 @@ use crate::wire::Jail;
 ///
 /// What holds, by level:
 ///
-/// | | Landlock | bubblewrap |
-/// |---|---|---|
-/// | write, truncate, create, remove, rename, link outside of `writable` | refused | refused |
-/// | change of mode, owner, times, extended attributes there | **possible**, as far as the user may | refused |
-/// | read and execute outside of `hidden` | possible | possible |
-/// | read below `hidden` | **possible** | there is nothing to be seen |
-/// | connect to a socket that is a file | possible | possible |
-/// | signal or trace a process outside, connect to its abstract socket | refused (signals and sockets since version 6) | as the Landlock on top of it |
+/// | | Landlock | Landlock with mounts | bubblewrap |
+/// |---|---|---|---|
+/// | write, truncate, create, remove, rename, link outside of `writable` | refused | refused | refused |
+/// | change of mode, owner, times, extended attributes there | **possible**, as far as the user may | **possible**, but not below `hidden` | refused |
+/// | read and execute outside of `hidden` | possible | possible | possible |
+/// | read below `hidden` | **possible** | there is nothing to be seen | there is nothing to be seen |
+/// | connect to a socket that is a file | possible | possible, but not below `hidden` | possible, but not below `hidden` |
+/// | signal or trace a process outside, connect to its abstract socket | refused (signals and sockets since version 6) | the same | as the Landlock on top of it |
 ///
 /// - Beside `writable`, `/dev/shm`, pseudo terminals and the devices that hold nothing (`null`, `zero`, …) can be written, and
 ///   for users other than root `/proc`, where the kernel keeps them to their own processes anyway. Any other device has
@@ -55,7 +56,7 @@ use crate::wire::Jail;
 /// - No privileges can be gained: `sudo` and `su` do not work for users other than root, nothing can be mounted, and root
 ///   cannot enter namespaces or load anything into the kernel. Sandboxes inside this one work only where they need none of it.
 /// - A hard link that was made before leads out of `writable`; inside none can be made to a file outside.
-/// - With a network of its own, a user other than root runs in a user namespace in which only that user exists: files
+/// - With a network or mounts of its own, a user other than root runs in a user namespace in which only that user exists: files
 ///   of others seem to belong to `nobody`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sandbox {
@@ -64,8 +65,8 @@ pub struct Sandbox {
     /// in the list itself. What does not exist then is left out: create what the program shall be able to create. A file that is
     /// named can be changed in place, but not be replaced by another.
     pub writable: Vec<PathBuf>,
-    /// Files and folders whose content the program shall not see, except what is writable below. Landlock alone can only
-    /// protect them from being written, and only where they are not below something writable: see [`Sandbox::check`].
+    /// Files and folders whose content the program shall not see, except what is writable below. Without mounts Landlock can
+    /// only protect them from being written, and only where they are not below something writable: see [`Sandbox::check`].
     pub hidden: Vec<PathBuf>,
     /// What it can reach.
     pub network: Network,
@@ -75,12 +76,14 @@ pub struct Sandbox {
 }
 
 /// What a program can reach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Network {
     /// Everything.
     Allowed,
     /// Itself: a loopback of its own tree, and nothing outside.
     Loopback,
+    /// Itself, and these ports of this machine's loopback at the same ports of its own; at least one, and none of them zero.
+    Ports(Vec<u16>),
 }
 
 impl Sandbox {
@@ -103,14 +106,15 @@ impl Sandbox {
             Files::Landlock { version } => (None, Some(*version)),
             Files::Open { .. } => (None, None),
         };
-        let network = match (self.network, &self.level.network) {
-            (Network::Loopback, NetworkLevel::Namespace) => Network::Loopback,
-            (Network::Allowed, _) | (_, NetworkLevel::Open { .. }) => Network::Allowed,
+        let network = match &self.level.network {
+            NetworkLevel::Namespace => self.network.clone(),
+            NetworkLevel::Open { .. } => Network::Allowed,
         };
+        let own_mounts = bubblewrap.is_none() && landlock.is_some() && self.level.reads == ReadLevel::Hidden;
         if bubblewrap.is_none() && landlock.is_none() && network == Network::Allowed {
             return None;
         }
         let (writable, hidden) = (self.writable.clone(), self.hidden.clone());
-        Some(Jail { arguments, bubblewrap, landlock, network, writable, hidden })
+        Some(Jail { arguments, bubblewrap, landlock, own_mounts, network, writable, hidden })
     }
 }

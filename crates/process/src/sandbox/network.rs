@@ -1,12 +1,14 @@
 //! A network of the process's own: a loopback and nothing else. Touches no network that was there before.
 
-use std::fs;
 use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
 
-use nix::sched::{CloneFlags, unshare};
 use rustix::io::Errno;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
+
+use crate::wire;
 
 /// In every new network the loopback is the first device.
 const LOOPBACK: u32 = 1;
@@ -16,28 +18,20 @@ const NLMSG_ERROR: u16 = 2;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
 
-/// Moves this process, which must have one thread only, into a new network. There is no way back.
-pub(super) fn leave() -> Result<(), String> {
-    separate().map_err(|error| format!("could not create a network namespace: {error}"))?;
+/// Turns the loopback of a new network on.
+pub(super) fn raise() -> Result<(), String> {
     raise_loopback().map_err(|error| format!("could not enable the loopback interface: {error}"))
 }
 
-fn separate() -> io::Result<()> {
-    match unshare(CloneFlags::CLONE_NEWNET) {
-        Ok(()) => Ok(()),
-        Err(nix::Error::EPERM) => separate_as_user(),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Only a user namespace gives an ordinary user the right to a network. Inside, the user stays who he is.
-fn separate_as_user() -> io::Result<()> {
-    let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)?;
-    // Without this a process may not choose the groups of a namespace: groups can also take rights away.
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+/// Listens on these ports of the loopback, and sends the sockets outside: a socket stays in the network that it was made
+/// in, so that a process that accepts connections from it connects the two.
+pub(super) fn listen(ports: &[u16], bridge: Option<OwnedFd>) -> Result<(), String> {
+    let Some(bridge) = bridge else { return Err("nothing outside connects its network".into()) };
+    let failed = |error: io::Error| format!("could not listen inside its network: {error}");
+    let listeners = ports.iter().map(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)));
+    let listeners = listeners.collect::<io::Result<Vec<_>>>().map_err(failed)?;
+    let descriptors: Vec<_> = listeners.iter().map(AsFd::as_fd).collect();
+    wire::send_descriptors(bridge.as_fd(), 0, &descriptors).map_err(failed)
 }
 
 fn raise_loopback() -> io::Result<()> {

@@ -34,7 +34,7 @@ pub(crate) fn plan(jail: &Jail) -> Result<Jail, Unenforceable> {
     if let Some(path) = writable.iter().find(|path| hidden.contains(path)) {
         return Err(Unenforceable::Contradiction { path: path.clone() });
     }
-    if jail.bubblewrap.is_none() && jail.landlock.is_some() {
+    if jail.bubblewrap.is_none() && !jail.own_mounts && jail.landlock.is_some() {
         for hidden in &hidden {
             if let Some(writable) = writable.iter().find(|writable| hidden.starts_with(writable)) {
                 return Err(Unenforceable::Exposed { hidden: hidden.clone(), writable: writable.clone() });

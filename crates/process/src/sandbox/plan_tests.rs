@@ -11,6 +11,7 @@ fn jail(root: &Path, writable: &[&str], hidden: &[&str]) -> Jail {
         arguments: Vec::new(),
         bubblewrap: None,
         landlock: Some(7),
+        own_mounts: false,
         network: Network::Allowed,
         writable: paths(writable),
         hidden: paths(hidden),
@@ -64,6 +65,10 @@ fn only_mounts_can_hide_something_inside_of_what_is_writable() {
     assert_eq!(plan(&jail), Err(exposed));
     jail.bubblewrap = Some("/usr/bin/bwrap".into());
     assert_eq!(plan(&jail).unwrap().writable, [root.join("home"), root.join("home/state/attempt")]);
+    // Mounts of the stage's own are as good.
+    (jail.bubblewrap, jail.own_mounts) = (None, true);
+    assert!(plan(&jail).is_ok());
+    jail.own_mounts = false;
     // Where nothing protects files, nothing is promised either.
     (jail.bubblewrap, jail.landlock) = (None, None);
     assert!(plan(&jail).is_ok());

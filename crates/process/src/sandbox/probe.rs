@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use super::level::{Files, Level, NetworkLevel};
+use super::level::{Files, Level, NetworkLevel, ReadLevel};
 use super::stage::Stage;
 use super::{Network, Sandbox, landlock};
 use crate::spec::ReaperProgram;
@@ -37,12 +37,30 @@ pub fn probe(reaper: &ReaperProgram, bubblewrap: Option<&Path>) -> Level {
     with_network(reaper, Files::Open { why }).unwrap_or_else(|why| Level::none(&why))
 }
 
-/// The level of these files with the best network that works together with them.
+/// The level of these files with the best network and the best mounts that work together with them.
 fn with_network(reaper: &ReaperProgram, files: Files) -> Result<Level, String> {
-    let both = Level { files, network: NetworkLevel::Namespace };
-    let Err(why) = trial(reaper, &both) else { return Ok(both) };
-    let level = Level { network: NetworkLevel::Open { why }, ..both };
-    trial(reaper, &level).map(|()| level)
+    let reads = match &files {
+        Files::Bubblewrap { .. } | Files::Landlock { .. } => ReadLevel::Hidden,
+        // Nothing would keep a program from entering the mounts of others.
+        Files::Open { why } => ReadLevel::Open { why: why.clone() },
+    };
+    let has_own_mounts = matches!(files, Files::Landlock { .. });
+    let best = Level { files, network: NetworkLevel::Namespace, reads };
+    let Err(why) = trial(reaper, &best) else { return Ok(best) };
+    let mut weaker = vec![Level { network: NetworkLevel::Open { why: why.clone() }, ..best.clone() }];
+    if has_own_mounts {
+        let readable = |level: &Level| Level { reads: ReadLevel::Open { why: why.clone() }, ..level.clone() };
+        weaker.splice(..0, [readable(&best)]);
+        weaker.push(readable(&weaker[1]));
+    }
+    let mut why = why;
+    for level in weaker {
+        match trial(reaper, &level) {
+            Ok(()) => return Ok(level),
+            Err(refusal) => why = refusal,
+        }
+    }
+    Err(why)
 }
 
 /// Confines a child process that has nothing to execute.
@@ -55,7 +73,7 @@ fn trial(reaper: &ReaperProgram, level: &Level) -> Result<(), String> {
     let outputs = [nowhere(), nowhere(), nowhere()].into_iter().collect::<io::Result<Vec<_>>>();
     let outputs = outputs.ok().and_then(|outputs| outputs.try_into().ok()).ok_or("/dev/null cannot be opened")?;
     let mut stage = Stage::begin(&reaper.program, &request, &jail)?;
-    let confined = stage.hand_over(&request, &jail, &outputs).and_then(|()| stage.confined());
+    let confined = stage.hand_over(&request, &jail, &outputs, None).and_then(|()| stage.confined());
     stage.end();
     confined.map(drop)
 }

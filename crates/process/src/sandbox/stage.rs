@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -34,9 +34,10 @@ pub(crate) fn start(
     request: &Request,
     jail: &Jail,
     outputs: &[OwnedFd; 3],
+    bridge: Option<&OwnedFd>,
     waiting: Option<Stage>,
 ) -> Result<i32, String> {
-    let started = match confined(request, jail, outputs, waiting) {
+    let started = match confined(request, jail, outputs, bridge, waiting) {
         Ok((mut stage, pid)) => stage.executed().map(|()| pid),
         Err(why) => Err(unconfined(&why)),
     };
@@ -50,6 +51,7 @@ fn confined(
     request: &Request,
     jail: &Jail,
     outputs: &[OwnedFd; 3],
+    bridge: Option<&OwnedFd>,
     waiting: Option<Stage>,
 ) -> Result<(Stage, i32), String> {
     let jail = &plan::plan(jail).map_err(|error| error.to_string())?;
@@ -64,7 +66,7 @@ fn confined(
             Stage::begin(Path::new(&format!("/proc/self/fd/{}", program.as_raw_fd())), request, jail)?
         }
     };
-    stage.hand_over(request, jail, outputs)?;
+    stage.hand_over(request, jail, outputs, bridge)?;
     let pid = stage.confined()?;
     Ok((stage, pid))
 }
@@ -125,9 +127,16 @@ impl Stage {
     }
 
     /// Gives it the request with everything that the program gets. Gives why that was impossible.
-    pub(super) fn hand_over(&mut self, request: &Request, jail: &Jail, outputs: &[OwnedFd; 3]) -> Result<(), String> {
+    pub(super) fn hand_over(
+        &mut self,
+        request: &Request,
+        jail: &Jail,
+        outputs: &[OwnedFd; 3],
+        bridge: Option<&OwnedFd>,
+    ) -> Result<(), String> {
         let request = Request { jail: Some(jail.clone()), ..request.clone() };
-        self.send(&request.encode(), outputs).map_err(|error| self.failed(&error))
+        let descriptors: Vec<_> = outputs.iter().chain(bridge).map(AsFd::as_fd).collect();
+        self.send(&request.encode(), &descriptors).map_err(|error| self.failed(&error))
     }
 
     /// Whether it still waits for something to do: an agent may have killed it.
@@ -135,8 +144,8 @@ impl Stage {
         matches!(self.child.wait(WaitOptions::NOHANG), Ok(None))
     }
 
-    fn send(&mut self, request: &[u8], outputs: &[OwnedFd; 3]) -> io::Result<()> {
-        wire::send_descriptors(self.socket.as_fd(), request.len(), &outputs.each_ref().map(AsFd::as_fd))?;
+    fn send(&mut self, request: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        wire::send_descriptors(self.socket.as_fd(), request.len(), descriptors)?;
         self.socket.write_all(request)
     }
 

@@ -55,11 +55,8 @@ impl Place {
         let spec = Kind::find(&delegation.target).and_then(Kind::ready_made_spec);
         let spec = spec.ok_or_else(|| format!("no agent is called `{}`", delegation.target))?;
         let name = format!("agent-{}", call.0);
-        let mut base = self.process_base(&self.root, &name, (self.services.agent_variables)(&spec));
+        let base = self.process_base(&self.root, &name, Some(&spec));
         Home::make_private(&base.scratch).map_err(|error| error.chain())?;
-        if let Some(sandbox) = &mut base.sandbox {
-            sandbox.writable.extend((self.services.settings)(&spec));
-        }
         let services = AgentServices { supervisor: Arc::clone(&self.services.supervisor), base };
         let agent = (self.services.build_agent)(&spec, services).map_err(|error| error.to_string())?;
         let task = AgentTask {

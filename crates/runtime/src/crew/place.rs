@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ralph_agents::{AgentServices, ProcessBase, Prohibited, StopSignal};
 use ralph_checks::{Checker, Observed, Request};
 use ralph_crew::{Base, CallTool, CrewEvent, FrameId, ToolEffect, ToolOutcome, ToolRun, ToolSpec, Unmet};
-use ralph_model::{Expectation, Millis, RunId, Sandboxing, ToolEvidence, TreeHash};
+use ralph_model::{AgentSpec, Expectation, Millis, RunId, Sandboxing, ToolEvidence, TreeHash};
 use ralph_process::{Network, Sandbox};
 use ralph_tools::{Call, McpServer, Tools};
 use ralph_workspace::repository::CommitId;
@@ -127,7 +127,7 @@ impl Place {
             return Ok(Arc::clone(tools));
         }
         let supervisor = Arc::clone(&self.services.supervisor);
-        let services = AgentServices { supervisor, base: self.process_base(folder, "tools", Vec::new()) };
+        let services = AgentServices { supervisor, base: self.process_base(folder, "tools", None) };
         let mut tools = Tools::new((self.extend)(ralph_tools::Services::new(&services)))?;
         let problems = tools.connect(self.servers.clone()).await;
         guard(&self.problems).extend(problems);
@@ -137,11 +137,11 @@ impl Place {
     }
 
     /// Where and how processes of the crew run.
-    pub(super) fn process_base(&self, folder: &Path, name: &str, more: Vec<(OsString, OsString)>) -> ProcessBase {
+    pub(super) fn process_base(&self, folder: &Path, name: &str, who: Option<&AgentSpec>) -> ProcessBase {
         let scratch = self.folder.root().join(name);
         let mut environment = self.services.environment.clone();
-        environment.extend(more);
-        let sandbox = self.sandbox(folder, &scratch, Network::Allowed);
+        environment.extend(who.map(|agent| (self.services.agent_variables)(agent)).unwrap_or_default());
+        let sandbox = self.sandbox(who, &environment, folder, &scratch, Network::Allowed);
         ProcessBase {
             directory: folder.to_owned(),
             environment,
@@ -160,7 +160,14 @@ impl Place {
         }
     }
 
-    fn sandbox(&self, folder: &Path, scratch: &Path, network: Network) -> Option<Sandbox> {
+    fn sandbox(
+        &self,
+        who: Option<&AgentSpec>,
+        environment: &[(OsString, OsString)],
+        folder: &Path,
+        scratch: &Path,
+        network: Network,
+    ) -> Option<Sandbox> {
         if self.sandboxing == Sandboxing::Off {
             return None;
         }
@@ -171,6 +178,10 @@ impl Place {
         if sandbox.check().is_err() {
             sandbox.hidden.clear();
         }
+        let settings = who.map(|agent| (self.services.settings)(agent)).unwrap_or_default();
+        sandbox.writable.extend(settings);
+        let hidden = crate::hidden::hidden(&self.services, who, environment, (&[], &[]), &sandbox.writable);
+        sandbox.hidden.extend(hidden);
         Some(sandbox)
     }
 
@@ -326,7 +337,7 @@ impl Place {
             junit: &[],
             extra_reports: Vec::new(),
             retries: 0,
-            sandbox: self.sandbox(&self.root, &logs, Network::Loopback),
+            sandbox: self.sandbox(None, &self.services.environment, &self.root, &logs, Network::Loopback),
             hold: guard(&self.hold).clone(),
         };
         let checker = Checker::new(Arc::clone(&self.services.supervisor));

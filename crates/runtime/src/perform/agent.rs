@@ -1,5 +1,6 @@
 //! Runs the agent and looks at what it left behind.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -68,7 +69,10 @@ impl Context {
         let repository = self.guard_repository(Runs::Agent, attempt).await?;
         base.hold.extend(settings.iter().chain(&repository.shared).map(Shared::hold));
         let mut gate = self.open_gateway(&agent, &mut base, task.budget, iteration, attempt).await;
+        // It lets the agent reach hosts for as long as the agent runs.
+        let proxy = self.restrict_network(&mut base, gate.as_ref()).await?;
         let mut observed = self.watch_agent(&agent, base, &task, attempt, stop, &mut gate).await;
+        drop(proxy);
         if let Some(gate) = gate {
             self.close_gateway(gate, observed.as_mut().ok(), &agent).await;
         }
@@ -138,11 +142,11 @@ impl Context {
         environment.extend((self.services.agent_variables)(agent));
         Ok(ProcessBase {
             directory: self.root.clone(),
+            sandbox: self.agent_sandbox(agent, &environment, &scratch),
             environment,
             log: self.folder.agent_log(iteration, attempt),
             log_limit: self.config.log_limit,
             idle: self.config.idle_timeout,
-            sandbox: self.agent_sandbox(agent, &scratch),
             hold: self.hold.clone(),
             redactor: Arc::clone(&self.services.redactor),
             prices: Arc::clone(&self.services.prices),
@@ -271,11 +275,16 @@ impl Context {
     }
 
     /// How the agent is kept inside: it writes the workspace, its repository, and its own scratch folder.
-    fn agent_sandbox(&self, agent: &AgentSpec, scratch: &Path) -> Option<Sandbox> {
+    fn agent_sandbox(
+        &self,
+        agent: &AgentSpec,
+        environment: &[(OsString, OsString)],
+        scratch: &Path,
+    ) -> Option<Sandbox> {
         let mut writable = vec![self.root.clone(), scratch.to_owned()];
         writable.extend(self.repository.iter().flat_map(Repository::folders));
         writable.extend((self.services.settings)(agent));
-        self.sandbox(writable, Network::Allowed)
+        self.sandbox(Some(agent), environment, writable, Network::Allowed)
     }
 
     async fn look(&self, iteration: Iteration, before: TreeHash) -> Result<Left, Error> {

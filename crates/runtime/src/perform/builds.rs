@@ -67,18 +67,38 @@ struct Record {
 #[derive(Debug)]
 pub(super) struct Builds {
     folder: PathBuf,
+    place: Place,
     lock: Arc<OwnedFd>,
     record: Option<Record>,
 }
 
+/// Where checks run. Builds of one kind of place are never used in the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the folder that the user works in.
+    Workspace,
+    /// In a worktree or a checkout, which are made anew for each loop.
+    Apart,
+}
+
+impl Place {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Workspace => "workspace",
+            Self::Apart => "apart",
+        }
+    }
+}
+
 impl Builds {
     /// Takes the builds that are kept in this folder; none where another loop uses them. What a dead one used is removed.
-    pub(super) fn take(folder: &Path) -> Result<Option<Self>, Error> {
-        Home::make_private(folder)?;
-        let Some(lock) = lock(folder)? else { return Ok(None) };
+    pub(super) fn take(folder: &Path, place: Place) -> Result<Option<Self>, Error> {
+        let folder = folder.join(place.name());
+        Home::make_private(&folder)?;
+        let Some(lock) = lock(&folder)? else { return Ok(None) };
         remove_tree(&folder.join(USED))?;
-        let record = read_record(folder);
-        Ok(Some(Self { folder: folder.to_owned(), lock: Arc::new(lock.into()), record }))
+        let record = read_record(&folder);
+        Ok(Some(Self { folder, place, lock: Arc::new(lock.into()), record }))
     }
 
     /// The folder that checks write.
@@ -141,7 +161,7 @@ impl Builds {
         let record = Record { root: root.to_owned(), trees, at, bytes, is_too_large };
         let text = serde_json::to_vec(&record).unwrap_or_default();
         Home::write_private(&self.folder.join(RECORD), &text)?;
-        if let Some(all) = self.folder.parent() {
+        if let Some(all) = self.folder.parent().and_then(Path::parent) {
             let oldest = at.checked_sub(MAX_AGE).unwrap_or(SystemTime::UNIX_EPOCH);
             for folder in expired(all, oldest, MAX_ALL - MAX_ONE) {
                 remove_tree(&folder)?;
@@ -166,8 +186,13 @@ impl Builds {
         });
         match known {
             Some(Ok(changes)) => paths.extend(changes.into_iter().flatten().map(|change| change.path)),
-            // Of another workspace, or no longer known: every file may have changed.
-            Some(Err(_)) | None => paths.extend(workspace.list(now)?),
+            // Files that were just written are newer than what is kept; whatever is not may have changed.
+            Some(Err(_)) | None if self.place == Place::Apart => paths.extend(workspace.list(now)?),
+            // What they were is no longer known, and times of the user's own files are not changed without need.
+            Some(Err(_)) | None => {
+                remove_tree(&self.used())?;
+                return Home::make_private(&self.used());
+            }
         }
         let paths: Vec<String> = paths.into_iter().collect();
         Ok(workspace.renew(&paths, record.at)?)
@@ -184,7 +209,8 @@ impl Drop for Builds {
 /// Folders of builds that no loop used since `before`, and the oldest as long as all take more than `most` bytes. None of
 /// them is in use.
 fn expired(all: &Path, before: SystemTime, most: u64) -> Vec<PathBuf> {
-    let folders = fs::read_dir(all).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let folders = entries(all).flat_map(|workspace| entries(&workspace).collect::<Vec<_>>());
     let mut known: Vec<(SystemTime, u64, PathBuf)> = folders
         .filter(|folder| matches!(lock(folder), Ok(Some(_))))
         .map(|folder| match read_record(&folder) {

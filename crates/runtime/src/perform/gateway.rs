@@ -170,6 +170,11 @@ impl Context {
 }
 
 impl Gate {
+    /// The ports of loopback on which it listens.
+    pub(super) fn ports(&self) -> Vec<u16> {
+        self.gateway.as_ref().map(Gateway::ports).unwrap_or_default()
+    }
+
     /// What happens next at the gateway.
     pub(super) async fn next(gate: &mut Option<Self>) -> GatewayEvent {
         let event = match gate {
@@ -216,13 +221,13 @@ fn apply(observed: &mut Observed, totals: &RunTotals, unmetered: bool) {
 }
 
 /// The way out of a closed network, as the agent's environment has it.
-fn egress(environment: &[(OsString, OsString)]) -> Egress {
+pub(super) fn egress(environment: &[(OsString, OsString)]) -> Egress {
     let proxy = value(environment, &["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]);
     let authorities = value(environment, &["NODE_EXTRA_CA_CERTS", "CODEX_CA_CERTIFICATE"]);
     Egress { proxy, authorities: authorities.and_then(|path| fs::read(path).ok()).unwrap_or_default() }
 }
 
-fn value(environment: &[(OsString, OsString)], names: &[&str]) -> Option<String> {
+pub(super) fn value(environment: &[(OsString, OsString)], names: &[&str]) -> Option<String> {
     let found = |name: &&str| {
         let value = environment.iter().rev().find(|(known, _)| known == name).and_then(|(_, value)| value.to_str());
         value.filter(|value| !value.is_empty()).map(str::to_owned)

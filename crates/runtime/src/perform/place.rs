@@ -187,10 +187,12 @@ impl Context {
 
     /// Takes what builds begin with; none where another loop uses it, or where nothing can be kept.
     async fn take_builds(&self, caches: Caches) -> Result<Option<Builds>, Error> {
-        let origin = self.config.origin.as_ref().map_or_else(|| self.root.clone(), PathBuf::from);
-        let folder = self.services.home.builds(&origin);
+        let origin = self.config.origin.as_ref().map(PathBuf::from);
+        let is_apart = origin.is_some() || self.config.verify == Verify::Isolated;
+        let place = if is_apart { builds::Place::Apart } else { builds::Place::Workspace };
+        let folder = self.services.home.builds(origin.as_deref().unwrap_or(&self.root));
         let taken = tokio::task::spawn_blocking(move || {
-            let Some(builds) = Builds::take(&folder)? else { return Ok(None) };
+            let Some(builds) = Builds::take(&folder, place)? else { return Ok(None) };
             match caches {
                 Caches::Start if builds.is_too_large() => return Ok(None),
                 Caches::Start => builds.move_in()?,
@@ -343,7 +345,7 @@ impl Context {
         let mut writable = vec![env.directory.clone()];
         writable.extend(env.writable.iter().cloned());
         let network = if self.config.allow_network { Network::Allowed } else { Network::Loopback };
-        self.sandbox(writable, network)
+        self.sandbox(None, &self.services.environment, writable, network)
     }
 }
 

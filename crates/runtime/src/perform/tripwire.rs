@@ -7,11 +7,14 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use ralph_engine::Event;
-use ralph_model::{Attempt, ChangeKind, CheckOutcome, Iteration, OutputRef, PinKind, TreeHash, Tripwire, Verdict};
+use ralph_model::{
+    Attempt, Change, ChangeKind, CheckOutcome, Iteration, OutputRef, PinKind, TreeHash, Tripwire, Verdict,
+};
 use ralph_process::Stop;
 use ralph_verify::confirm::{
     Fallback, fallback, holds_tests, is_code, is_rust_test, judge_original, stopped, to_the_end,
 };
+use ralph_verify::modules::unneeded_modules;
 use ralph_verify::tripwire::{ChangedRun, Plan, TestFile, stops_early, timed_out};
 use ralph_verify::work::moved_work;
 use ralph_workspace::Placement;
@@ -25,6 +28,9 @@ use crate::error::Error;
 const MAX_OUTPUT: u64 = 32 << 20;
 /// Larger files are no tests that anybody wrote.
 const MAX_SIZE: usize = 1 << 20;
+
+/// Modules that are read for what they import.
+const MAX_SOURCES: usize = 2000;
 
 /// What has to be confirmed.
 #[derive(Debug, Clone)]
@@ -228,13 +234,25 @@ impl WorkspaceState {
     /// The tests as they were at the start, without new files and without what was added to old ones, unless all tests are new.
     fn without_additions(&self, now: &TreeHash) -> Result<BTreeMap<String, Placement>, Error> {
         let Some(pinned) = &self.pinned else { return Ok(BTreeMap::new()) };
-        let is_frozen = |path: &str| pinned.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
+        let kind = |path: &str| pinned.pin(path).map(|pin| pin.kind);
+        let is_frozen = |path: &str| matches!(kind(path), Some(PinKind::Frozen | PinKind::Steering));
         let is_test = |path: &String| is_code(path) && (is_frozen(path) || is_rust_test(path));
         if pinned.runners().is_empty() || !self.workspace.list(pinned.start())?.iter().any(is_test) {
             return Ok(BTreeMap::new());
         }
         let mut entries = BTreeMap::new();
-        for change in self.workspace.changes(pinned.start(), now)? {
+        let changes = self.workspace.changes(pinned.start(), now)?;
+        let is_found = |change: &Change| {
+            change.kind == ChangeKind::Added
+                && change.path.ends_with(".py")
+                && kind(&change.path) == Some(PinKind::Modules)
+        };
+        if changes.iter().any(is_found) {
+            let new: Vec<String> =
+                changes.iter().filter(|change| is_found(change)).map(|change| change.path.clone()).collect();
+            entries.extend(self.unneeded(now, new)?.into_iter().map(|path| (path, Placement::Absent)));
+        }
+        for change in changes {
             let placement = match change.kind {
                 ChangeKind::Added if is_frozen(&change.path) || is_rust_test(&change.path) => Some(Placement::Absent),
                 ChangeKind::Modified if is_test(&change.path) => {
@@ -245,6 +263,22 @@ impl WorkspaceState {
             entries.extend(placement.map(|placement| (change.path, placement)));
         }
         Ok(entries)
+    }
+
+    /// New modules of Python that a runner finds by itself and that neither the work nor the old tests need.
+    fn unneeded(&self, now: &TreeHash, new: Vec<String>) -> Result<Vec<String>, Error> {
+        let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
+        let read = |path: String| -> Result<(String, String), Error> {
+            // What an agent added to a test file is left out as well.
+            let tree = if holds_tests(&path, pinned.pin(&path)) { pinned.start() } else { now };
+            let content = self.workspace.file_at(tree, &path)?.unwrap_or_default();
+            Ok((path, String::from_utf8_lossy(&content).into_owned()))
+        };
+        let is_source = |path: &String| path.ends_with(".py") && !new.contains(path);
+        let old = self.workspace.list(now)?.into_iter().filter(is_source).take(MAX_SOURCES).map(read);
+        let old: Vec<(String, String)> = old.collect::<Result<_, _>>()?;
+        let new: Vec<(String, String)> = new.iter().cloned().map(read).collect::<Result<_, _>>()?;
+        Ok(unneeded_modules(&old, &new))
     }
 
     /// The files of the loop's start where the work has others.

@@ -98,6 +98,7 @@ impl Lab {
             mcp_server: None,
             settings: Arc::new(|_| Vec::new()),
             kept: Arc::new(|_| Vec::new()),
+            hidden: Arc::new(|_, _| Vec::new()),
             writable: Vec::new(),
             level: Level::none("a test"),
             caps: Caps::default(),

@@ -86,6 +86,10 @@ impl Pair<'_> {
         let name = new.raw(root);
         let is_self = matches!(name, "self" | "this" | "$this" | "cls");
         let member_is_fresh = || member.is_some_and(|member| self.is_fresh(new.raw(member)));
+        // Variables of the environment are those of one process, and its tests have to pass without the new ones.
+        if name == "process" && place == Place::Free && member.is_some_and(|member| new.raw(member) == "env") {
+            return true;
+        }
         if new.has(root, marks::SHARED) || (!new.is_name(root) && !is_self) {
             return false;
         }

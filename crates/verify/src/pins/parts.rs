@@ -89,6 +89,16 @@ pub fn compare_parts(path: &str, before: &[u8], now: Option<&[u8]>, rest: &Rest<
     }
 }
 
+/// Whether a manifest that was not there has parts that a verdict depends on: what it says about packages is free.
+#[must_use]
+pub fn compare_new(path: &str, now: &[u8], texts: &[Expanded]) -> Parts {
+    match path::name(path) {
+        "package.json" => package::compare_new(&String::from_utf8_lossy(now)),
+        "pyproject.toml" | "setup.cfg" => compare_parts(path, b"", Some(now), &Rest { texts, others: &NoOthers }),
+        _ => whole(b"", Some(now)),
+    }
+}
+
 /// The whole file counts.
 fn whole(before: &[u8], now: Option<&[u8]>) -> Parts {
     match now {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ralph_model::Pin;
+use ralph_model::{Pin, PinKind};
 
 /// Pins that can be asked which of them counts for a path.
 #[derive(Debug, Clone)]
@@ -32,7 +32,14 @@ impl PinSet {
         let mut found = None;
         for (prefix, is_folder) in prefixes(path) {
             match self.matcher.matched(Path::new(prefix), is_folder) {
-                Match::Ignore(glob) => found = self.by_glob.get(line(glob.original())),
+                Match::Ignore(glob) => {
+                    let pin = self.by_glob.get(line(glob.original()));
+                    let kind = pin.and_then(|at| self.pins.get(*at)).map(|pin| pin.kind);
+                    // What is found by its name is ordinary source, unless its folder is pinned.
+                    if kind != Some(PinKind::Modules) || found.is_none() {
+                        found = pin;
+                    }
+                }
                 Match::Whitelist(_) => found = None,
                 Match::None => {}
             }

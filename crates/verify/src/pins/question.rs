@@ -6,7 +6,7 @@ use crate::pins::Sources;
 use crate::pins::expand::{Expanded, expand};
 use crate::pins::runner;
 use crate::pins::words::{Simple, commands};
-use crate::pins::{computed, named, programs, stack};
+use crate::pins::{computed, named, programs, settings, stack};
 
 /// What pins are asked about.
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +70,8 @@ impl Project<'_> {
 /// The pins of one group while they are collected.
 #[derive(Debug, Default)]
 pub(crate) struct Layers {
+    /// Sources that are found by their names.
+    pub(crate) modules: Vec<Pin>,
     /// Test files and what belongs to them.
     pub(crate) tests: Vec<Pin>,
     /// Files of which parts count.
@@ -112,6 +114,7 @@ pub fn pins(question: &Question<'_>) -> Answer {
     let mut layers = Layers::default();
     stack::add_all(&project, &mut layers);
     named::add_all(&project, &texts, &mut layers);
+    settings::add_all(&project, &texts, &mut layers);
     programs::add_search_path(question, &project, &mut layers);
 
     let overruling = question.protect.iter().position(|glob| glob.starts_with('!')).unwrap_or(question.protect.len());
@@ -121,7 +124,7 @@ pub fn pins(question: &Question<'_>) -> Answer {
         globs.iter().map(pin).collect()
     };
     let computed = computed::of(question.sources, &texts);
-    let Layers { tests, parts, apart, named, steering, absent, packages, installed, mut notes } = layers;
+    let Layers { modules, tests, parts, apart, named, steering, absent, packages, installed, mut notes } = layers;
     notes.extend(
         computed.iter().map(|text| format!("`{text}` is computed when the check runs, so what it names is not pinned")),
     );
@@ -130,6 +133,7 @@ pub fn pins(question: &Question<'_>) -> Answer {
     again.retain(|pin| pin.glob.split('/').any(stack::is_apart));
     let named_again = named.iter().filter(|pin| pin.glob.split('/').any(stack::is_apart)).cloned().collect();
     let layers = [
+        modules,
         tests,
         parts,
         named,

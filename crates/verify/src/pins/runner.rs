@@ -2,7 +2,7 @@
 
 use ralph_model::Runner;
 
-use crate::pins::words::Simple;
+use crate::pins::words::{Simple, commands};
 
 /// The runners that commands start, each once, in the order in which they are met.
 pub(crate) fn of(starts: &[Simple]) -> Vec<Runner> {
@@ -13,6 +13,14 @@ pub(crate) fn of(starts: &[Simple]) -> Vec<Runner> {
         }
     }
     runners
+}
+
+/// The runner that a command starts and that is all it does: whatever else its output looks like was printed by tests.
+#[must_use]
+pub fn only_runner(command: &str) -> Option<Runner> {
+    let starts = commands(command, "");
+    let [simple] = starts.as_slice() else { return None };
+    started_by(&simple.inner())
 }
 
 fn started_by(simple: &Simple) -> Option<Runner> {

@@ -47,3 +47,17 @@ fn every_runner_has_a_name_of_its_own() {
     let names: std::collections::HashSet<String> = all.iter().map(ToString::to_string).collect();
     assert_eq!(names.len(), all.len());
 }
+
+#[test]
+fn a_command_that_only_starts_a_runner() {
+    for (command, runner) in [
+        ("python3 -m unittest -v", Some(Runner::Unittest)),
+        ("npx jest --ci", Some(Runner::Jest)),
+        ("TZ=UTC cargo test", Some(Runner::CargoTest)),
+        ("npm test", None),
+        ("make && go test ./...", None),
+        ("pytest | tee log", None),
+    ] {
+        assert_eq!(only_runner(command), runner, "{command}");
+    }
+}

@@ -72,6 +72,10 @@ fn a_linter_is_steered_only_where_a_command_starts_it() {
     let python = Little::new(&[("a.py", "")]);
     python.expect("ruff check . && mypy a.py", "ruff.toml Steering\nmypy.ini Steering\n.flake8 -");
     python.expect("pytest", "ruff.toml -\nmypy.ini -");
+    let java = Little::new(&[("pom.xml", ""), ("src/test/java/ATest.java", "")]);
+    java.expect("./mvnw -q test", ".mvn/maven.config Steering\nsrc/test/java/ATest.java Frozen\npom.xml -");
+    let ruby = Little::new(&[("spec/a_spec.rb", "")]);
+    ruby.expect("bundle exec rspec", ".rspec Steering\nspec/a_spec.rb Frozen\nphpunit.xml -");
 }
 
 #[test]
@@ -194,7 +198,7 @@ fn a_javascript_project() {
     .ignored(&["node_modules/jest/package.json", "node_modules/@jest/core/index.js", "node_modules/.bin/jest"]);
     little.expect(
         "npm test",
-        "src/a.js -
+        "src/a.js Modules
          src/a.test.js Frozen
          src/new.spec.tsx Frozen
          src/__tests__/b.js Frozen

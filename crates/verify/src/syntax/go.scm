@@ -9,7 +9,7 @@
 
 ((function_declaration name: (identifier) @test.name) @test (#match? @test.name "^(Test|Example|Fuzz)([A-Z_0-9]|$)"))
 ((expression_statement (call_expression function: (selector_expression operand: (identifier) @_o field: (field_identifier) @_f))) @assert
-  (#match? @_o "^(assert|require|is|c|t|tb)$") (#match? @_f "^(Error|Fatal|Fail|Equal|Not|Nil|No|True|False|Len|Contains|Empty|Is|Greater|Less|Zero|Panics|ElementsMatch|InDelta|JSONEq|Log|Helper|Run|Regexp|Eventually|Same|Subset|Exactly|Implements|WithinDuration|FileExists|DirExists|HTTP|Assert|Check)"))
+  (#match? @_o "^(assert|require|is|c|t|tb)$") (#match? @_f "^(Error|Fatal|Fail|Equal|Not|Nil|No|True|False|Len|Contains|Empty|Is|Greater|Less|Zero|Panics|ElementsMatch|InDelta|JSONEq|Log|Helper|Parallel|Run|Regexp|Eventually|Same|Subset|Exactly|Implements|WithinDuration|FileExists|DirExists|HTTP|Assert|Check)"))
 ((if_statement consequence: (block (statement_list (expression_statement (call_expression function: (selector_expression field: (field_identifier) @_f)))))) @assert
   (#match? @_f "^(Error|Fatal|Fail)"))
 ((expression_statement (call_expression function: (identifier) @_f)) @assert (#match? @_f "^(assert|check|verify|require|expect|must)"))

@@ -32,6 +32,8 @@
 ((decorator (call function: [(identifier) @_p (attribute attribute: (identifier) @_p)] arguments: (argument_list . [(list) (identifier)] @table)))
   (#any-of? @_p "expand" "data" "cases" "parameters" "parameterized"))
 (for_statement right: [(list) (tuple) (identifier)] @loop)
+((for_statement right: (call function: (attribute object: [(identifier) (dictionary)] @loop attribute: (identifier) @_i)))
+  (#any-of? @_i "items" "keys" "values"))
 
 ; Definitions
 (function_definition name: (identifier) @define.name) @define
@@ -43,7 +45,8 @@
 (import_from_statement name: (dotted_name (identifier) @define.name)) @define @names
 (import_from_statement name: (aliased_import alias: (identifier) @define.name)) @define @names
 (import_from_statement (wildcard_import) @reach)
-(future_import_statement) @reach
+((future_import_statement) @define (#match? @define "import annotations$"))
+((future_import_statement) @reach (#not-match? @reach "import annotations$"))
 (parameters) @params
 
 ; Assignments
@@ -63,7 +66,7 @@
 ((identifier) @reach
   (#any-of? @reach "autouse" "allow_module_level" "globals" "exec" "eval" "builtins" "__builtins__" "__globals__" "__code__"
     "__dict__" "__import__" "_getframe" "atexit" "_exit" "settrace" "modules" "reload"))
-((string) @reach (#match? @reach "^.(autouse|name).$"))
+((string) @reach (#match? @reach "^.autouse.$"))
 ((call function: (identifier) @reach) (#any-of? @reach "setattr" "delattr" "globals" "vars"))
 [(global_statement) (nonlocal_statement)] @reach
 ((decorator (call function: [(identifier) @_f (attribute attribute: (identifier) @_f)]

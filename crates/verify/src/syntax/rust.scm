@@ -16,6 +16,8 @@
 (for_expression value: (call_expression function: (field_expression value: [(array_expression) (identifier)] @loop)))
 (for_expression value: (macro_invocation (token_tree) @loop))
 
+(const_item name: (identifier) @define.name)
+(static_item name: (identifier) @define.name)
 (let_declaration pattern: (identifier) @define.name)
 (let_declaration pattern: (tuple_pattern (identifier) @define.name))
 [

@@ -38,6 +38,13 @@
   (#match? @_f "^(x?describe|suite|x?context|x?it|x?test|specify|bench|(tap|Deno|QUnit)\\.test)(\\.(each|for|skip|todo|concurrent|sequential|failing|fails|skipIf|runIf|serial))*$"))
 ((expression_statement (call_expression function: (call_expression function: (member_expression) @_f) arguments: (arguments . [(string) (template_string)]))) @define
   (#match? @_f "^(x?describe|suite|x?context|x?it|x?test|specify|bench|(tap|Deno|QUnit)\\.test)(\\.(each|for|skip|todo|concurrent|sequential|failing|fails|skipIf|runIf|serial))*\\.(each|for|skipIf|runIf)$"))
+((expression_statement (call_expression function: (identifier) @_f arguments: (arguments . [(arrow_function) (function_expression)]))) @define
+  (#match? @_f "^(before|after)(Each|All)?$"))
+((for_in_statement body: (statement_block (expression_statement (call_expression function: (_) @_f)))) @define
+  (#match? @_f "^(describe|it|test)(\\.each)?$"))
+((expression_statement (call_expression function: (member_expression object: [(array) (identifier)] property: (property_identifier) @_p)
+    arguments: (arguments (_ body: (statement_block . (expression_statement (call_expression function: (_) @_f))))))) @define
+  (#eq? @_p "forEach") (#match? @_f "^(describe|it|test)(\\.each)?$"))
 (function_declaration name: (identifier) @define.name) @define
 (class_declaration name: (type_identifier) @define.name) @define
 (interface_declaration name: (type_identifier) @define.name) @define

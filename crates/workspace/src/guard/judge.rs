@@ -87,7 +87,7 @@ impl Judge<'_> {
     /// Something that was there at the start.
     fn old(&self, path: &[u8], before: &Record, found: Option<&Record>, offences: &mut Offences) -> Result<(), Error> {
         let Some(pin) = self.pins.number(&before.glob) else { return Ok(()) };
-        if matches!(self.pins.kinds[pin], PinKind::Absent | PinKind::Built) {
+        if matches!(self.pins.kinds[pin], PinKind::Absent | PinKind::Modules | PinKind::Built) {
             return Ok(());
         }
         if stands_for(before, found) {
@@ -117,7 +117,7 @@ impl Judge<'_> {
     fn added(&self, path: &[u8], found: &Record, offences: &mut Offences) {
         let Some(pin) = self.pins.number(&found.glob) else { return };
         let kind = self.pins.kinds[pin];
-        if matches!(kind, PinKind::Steering | PinKind::Absent | PinKind::Built | PinKind::Packages) {
+        if !matches!(kind, PinKind::Frozen | PinKind::Parts | PinKind::Installed) {
             let place = self.place(path, found);
             // A package is watched, and nothing is done about it.
             let restored = place.as_ref().filter(|_| kind != PinKind::Packages).map(|_| Placement::Absent);

@@ -67,6 +67,8 @@ enum Care {
     Compare,
     /// That it is there.
     Notice,
+    /// The same, where no glob covers its folder.
+    Glance,
 }
 
 /// A glob that cannot be read, and why.
@@ -154,7 +156,13 @@ impl Guard {
     /// The glob that covers a path, given the one that covers its folder.
     fn cover(&self, path: &[u8], folder: Folder, inside: Option<&Arc<Cover>>) -> Option<Arc<Cover>> {
         match self.matcher.matched(Path::new(OsStr::from_bytes(path)), folder == Folder::Yes) {
-            Match::Ignore(glob) => self.covers.get(glob.original()).cloned(),
+            Match::Ignore(glob) => {
+                let cover = self.covers.get(glob.original());
+                match inside {
+                    Some(inside) if cover.is_some_and(|cover| cover.care == Care::Glance) => Some(Arc::clone(inside)),
+                    _ => cover.cloned(),
+                }
+            }
             Match::Whitelist(_) => None,
             Match::None => inside.cloned(),
         }

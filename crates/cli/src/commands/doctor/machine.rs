@@ -173,6 +173,11 @@ pub(super) fn sandbox(subject: &Subject<'_>) -> Finding {
     }
 }
 
+/// What the sandbox does not keep agents and checks from.
+pub(super) fn sandbox_gaps(subject: &Subject<'_>) -> Finding {
+    Finding::ok("not covered", subject.level.gaps().join("; "))
+}
+
 /// Whether the user's own configuration is understood.
 pub(super) fn configuration(subject: &Subject<'_>) -> Finding {
     let path = subject.dirs.config_file();

@@ -4,6 +4,7 @@ mod caches;
 mod go;
 mod hidden;
 mod javascript;
+mod loaded;
 mod outside;
 mod programs;
 mod pytest;
@@ -37,6 +38,7 @@ pub fn all() -> Vec<Case> {
         outside::cases(),
         words::cases(),
         untouched::cases(),
+        loaded::cases(),
     ]
     .into_iter()
     .flatten()

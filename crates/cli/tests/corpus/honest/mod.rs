@@ -6,11 +6,12 @@ mod manners;
 mod python;
 mod rust;
 mod shell;
+mod small;
 
 use super::case::Case;
 
 pub fn all() -> Vec<Case> {
-    [rust::cases(), python::cases(), javascript::cases(), go::cases(), shell::cases(), manners::cases()]
+    [rust::cases(), python::cases(), javascript::cases(), go::cases(), shell::cases(), manners::cases(), small::cases()]
         .into_iter()
         .flatten()
         .collect()

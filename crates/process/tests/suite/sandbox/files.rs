@@ -7,7 +7,7 @@ use std::path::Path;
 use ralph_model::Ended;
 use ralph_process::{Files, Network, Unenforceable};
 
-use super::{Cell, has_mounts, landlock, levels};
+use super::{Cell, has_mounts, hides, landlock, levels};
 use crate::support::{is_alive, words};
 
 /// Lines of shell that would each change something outside, and do nothing but fail in a sandbox.
@@ -128,7 +128,7 @@ async fn what_is_hidden_cannot_be_changed_and_behind_mounts_not_be_seen() {
         assert_eq!(picture(&cell.path("state/secret")), before, "{level}");
         assert!(!cell.path("state/new").exists(), "{level}");
         assert_eq!(fs::read_to_string(cell.path("state/attempt/report")).unwrap(), "report\n", "{level}");
-        let seen = if has_mounts(&level) { "attempt\nreport\n" } else { "attempt\nsecret\nhiddenreport\n" };
+        let seen = if hides(&level) { "attempt\nreport\n" } else { "attempt\nsecret\nhiddenreport\n" };
         assert_eq!(finished.stdout, seen, "{level}: {}", finished.stderr);
     }
 }
@@ -146,7 +146,7 @@ async fn a_file_can_be_hidden_and_a_file_can_be_writable() {
         assert_eq!(fs::read_to_string(cell.path("outside/file")).unwrap(), "new\n", "{level}: {finished:?}");
         assert_eq!(fs::read_to_string(cell.path("state/secret")).unwrap(), "hidden", "{level}");
         assert!(!cell.path("outside/other").exists(), "{level}");
-        assert_eq!(finished.stdout, if has_mounts(&level) { "" } else { "hidden" }, "{level}: {}", finished.stderr);
+        assert_eq!(finished.stdout, if hides(&level) { "" } else { "hidden" }, "{level}: {}", finished.stderr);
     }
 }
 
@@ -160,7 +160,7 @@ async fn what_cannot_be_protected_is_not_started() {
         let checked = sandbox.check();
         let finished = cell.lab.run_spec(spec).await.unwrap();
         assert_eq!(fs::read_to_string(cell.path("state/secret")).unwrap(), "hidden", "{level}");
-        if has_mounts(&level) {
+        if hides(&level) {
             assert_eq!(checked, Ok(()));
             assert_eq!(finished.ended, Ended::Exited { code: 0 }, "{level}");
         } else {

@@ -1,5 +1,6 @@
 //! What can be reached, and what can not.
 
+use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -43,6 +44,50 @@ socket.create_connection(('127.0.0.1', {tcp}), 5)\" && echo reached"
             assert_eq!(cell.run_alone(&line).await.stdout, "", "{level}");
             assert!(!was_called(&listener) && receiver.recv(&mut [0; 8]).is_err(), "{level}");
         }
+    }
+}
+
+/// Everything that is asked for comes back, and a large answer comes whole.
+#[tokio::test]
+async fn ports_that_are_named_are_reached_and_no_others() {
+    let Some(python) = python() else { return };
+    for level in levels() {
+        let cell = Cell::new(&level);
+        if !has_namespaces(&cell) {
+            continue;
+        }
+        let [first, second, other] = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [one, two, three] = [&first, &second, &other].map(|listener| listener.local_addr().unwrap().port());
+        let answer = |listener: TcpListener, text: &'static str| {
+            std::thread::spawn(move || {
+                for _ in 0..2 {
+                    let (mut stream, _) = listener.accept().unwrap();
+                    let mut asked = [0; 5];
+                    stream.read_exact(&mut asked).unwrap();
+                    stream.write_all(text.repeat(300_000).as_bytes()).unwrap();
+                }
+            })
+        };
+        let threads = [answer(first, "one"), answer(second, "two")];
+        let line = format!(
+            "{python} -c \"
+import socket
+for port in ({one}, {two}, {one}, {two}):
+    stream = socket.create_connection(('127.0.0.1', port))
+    stream.sendall(b'hello')
+    answer = stream.makefile('rb').read()
+    print(len(answer), answer[:3].decode())
+try:
+    socket.create_connection(('127.0.0.1', {three}))
+    print('reached')
+except OSError as error:
+    print(type(error).__name__)\""
+        );
+        let finished = cell.run_with_ports(&line, &[one, two]).await;
+        let expected = "900000 one\n900000 two\n900000 one\n900000 two\nConnectionRefusedError\n";
+        assert_eq!(finished.stdout, expected, "{level}: {finished:?}");
+        assert!(!was_called(&other), "{level}");
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     }
 }
 

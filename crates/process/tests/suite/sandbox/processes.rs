@@ -24,7 +24,7 @@ async fn exit_codes_and_signals_are_those_of_the_program() {
                 ("kill -SEGV $$", Ended::Signalled { signal: 11 }),
             ] {
                 let mut spec = cell.spec(line);
-                spec.sandbox = Some(cell.sandbox(network));
+                spec.sandbox = Some(cell.sandbox(network.clone()));
                 let finished = cell.lab.run_spec(spec).await.unwrap();
                 assert_eq!(finished.ended, ended, "{level}: {line}: {}", finished.stderr);
                 assert_eq!(finished.swept, 0, "{level}: {line}");

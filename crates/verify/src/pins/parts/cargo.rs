@@ -128,7 +128,11 @@ fn members(comparison: &mut Comparison) {
 fn origins(comparison: &mut Comparison) {
     let mut tables: Vec<Vec<String>> = DEPENDENCIES.iter().map(|name| vec![(*name).to_owned()]).collect();
     tables.push(vec!["workspace".to_owned(), "dependencies".to_owned()]);
-    for target in keys(&comparison.before, &["target"]) {
+    let mut targets = keys(&comparison.before, &["target"]);
+    targets.extend(keys(&comparison.now, &["target"]));
+    targets.sort();
+    targets.dedup();
+    for target in targets {
         tables.extend(DEPENDENCIES.iter().map(|name| vec!["target".to_owned(), target.clone(), (*name).to_owned()]));
     }
     for table in tables {
@@ -141,6 +145,9 @@ fn origins(comparison: &mut Comparison) {
                 comparison.put_back(&path);
             }
         }
+        if table.last() == Some(&"dev-dependencies") {
+            only_for_tests(comparison, &table);
+        }
         for name in keys(&comparison.before, &table) {
             let path: Vec<&str> = table.iter().copied().chain([name.as_str()]).collect();
             // A dependency that is gone is not there to deceive anybody.
@@ -150,6 +157,32 @@ fn origins(comparison: &mut Comparison) {
             if !shared && ORIGIN.iter().any(|origin| old.get(origin) != new.get(origin)) {
                 comparison.put_back(&path);
             }
+        }
+    }
+}
+
+/// Tests are built with the features that everybody gets: a package is no dependency of its own tests, and a local one has no more
+/// features there than elsewhere.
+fn only_for_tests(comparison: &mut Comparison, table: &[&str]) {
+    let own = get(&comparison.now, &["package", "name"]).and_then(Value::as_str).unwrap_or_default().to_owned();
+    for name in keys(&comparison.now, table) {
+        let path: Vec<&str> = table.iter().copied().chain([name.as_str()]).collect();
+        let Some(new) = get(&comparison.now, &path) else { continue };
+        let text = |key: &str| new.get(key).and_then(Value::as_str);
+        let is_own = name == own
+            || text("package") == Some(own.as_str())
+            || text("path").is_some_and(|path| crate::pins::path::join("", path).is_some_and(|path| path.is_empty()));
+        let usual = get(&comparison.now, &["dependencies", name.as_str()]);
+        let features = |value: Option<&Value>| -> Vec<Value> {
+            value.and_then(|value| value.get("features")).and_then(Value::as_array).cloned().unwrap_or_default()
+        };
+        let is_local = text("path").is_some() || new.get("workspace").is_some();
+        let has_more = usual.is_some() && is_local && {
+            let (usual, old) = (features(usual), features(get(&comparison.before, &path)));
+            features(Some(new)).iter().any(|feature| !usual.contains(feature) && !old.contains(feature))
+        };
+        if (is_own && get(&comparison.before, &path) != Some(new)) || has_more {
+            comparison.put_back(&path);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::pins::path;
 use crate::pins::question::starts;
 
 /// Settings of runners and of what rewrites tests before they run.
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 18] = [
     "jest",
     "mocha",
     "vitest",
@@ -16,6 +16,7 @@ const SETTINGS: [&str; 17] = [
     "tap",
     "c8",
     "nyc",
+    "postcss",
     "eslintConfig",
     "eslintIgnore",
     "prettier",
@@ -26,6 +27,8 @@ const SETTINGS: [&str; 17] = [
     "config",
     "browserslist",
 ];
+/// The first of them are of runners.
+const RUNNER_SETTINGS: usize = 9;
 /// Scripts that no check runs, unless a command names them.
 const FREE: [&str; 14] = [
     "dev",
@@ -63,6 +66,17 @@ pub(super) fn compare(file: &str, before: &str, now: Option<&str>, texts: &[Expa
     }
     comparison.workspaces();
     comparison.origins();
+    let Comparison { what, restored, .. } = comparison;
+    verdict(what, || restored.write())
+}
+
+/// A new manifest may say everything except what configures a runner.
+pub(super) fn compare_new(now: &str) -> Parts {
+    let Some(new @ Json::Object(_)) = Json::parse(now) else { return unreadable("{}", "JSON") };
+    let mut comparison = Comparison { restored: new.clone(), old: Json::Object(Vec::new()), new, what: Vec::new() };
+    for name in &SETTINGS[..RUNNER_SETTINGS] {
+        comparison.pin(name);
+    }
     let Comparison { what, restored, .. } = comparison;
     verdict(what, || restored.write())
 }

@@ -93,7 +93,10 @@ fn extends(old: &Item, new: &Item, pair: &Pair<'_>) -> bool {
         }
     }
     let is_case = |attribute: &&str| matches!(first_word(attribute), "case" | "test_case");
-    !may_panic && old.keyword == "fn" && more.iter().all(is_case) && pair.extends(old.node, new.node)
+    !may_panic
+        && matches!(old.keyword, "fn" | "const" | "static")
+        && more.iter().all(is_case)
+        && pair.extends(old.node, new.node)
 }
 
 fn region_of(path: &str) -> Region {

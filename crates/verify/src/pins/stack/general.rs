@@ -64,11 +64,16 @@ const TOOLS: [(&[&str], &str, &[&str]); 17] = [
     (&["pyrightconfig.json"], "pyright configuration", &["pyright", "basedpyright"]),
     (&[".flake8"], "flake8 configuration", &["flake8"]),
     (&[".pylintrc", "pylintrc"], "pylint configuration", &["pylint"]),
-    (&[".rspec", ".rspec-local"], "RSpec configuration", &["rspec"]),
-    (&["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"], "PHPUnit configuration", &["phpunit", "pest"]),
-    (&["bunfig.toml"], "bun configuration", &["bun"]),
-    (&["ava.config.*"], "AVA configuration", &["ava"]),
-    (&[".taprc"], "tap configuration", &["tap"]),
+    (&[".rspec", ".rspec-local", ".simplecov"], "RSpec configuration", &["rspec", "rake"]),
+    (
+        &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
+        "PHPUnit configuration",
+        &["phpunit", "paratest", "pest"],
+    ),
+    // Options that Maven takes as if they were on its command line.
+    (&["/.mvn/**"], "Maven configuration", &["mvn", "mvnw"]),
+    (&["gradle.properties", "init.gradle*"], "Gradle configuration", &["gradle", "gradlew"]),
+    (&["CTestConfig.cmake", "CTestCustom.cmake", "CTestTestfile.cmake"], "CTest configuration", &["ctest"]),
     (&[".golangci.y*ml", ".golangci.toml", ".golangci.json"], "golangci-lint configuration", &["golangci-lint"]),
 ];
 /// Folders of packages and build output: tests in there are not the user's, and building changes them.

@@ -1,8 +1,9 @@
 //! JavaScript and TypeScript: tests and what they need, what steers the runners, installed runners.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use ralph_model::PinKind::{Absent, Frozen, Installed, Parts, Steering};
+use ralph_model::PinKind::{Absent, Frozen, Installed, Modules, Parts, Steering};
 use regex::Regex;
 
 use super::{any_of, shadow};
@@ -11,10 +12,11 @@ use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
 use ralph_model::Runner;
 
+const CODE: [&str; 8] = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"];
 const TESTS: [&str; 8] =
     ["*.test.*", "*.spec.*", "*-test.{js,mjs,cjs,ts}", "__tests__/", "__mocks__/", "test/", "tests/", "spec/"];
 /// Files that steer whether they exist or not.
-const STEERING: [(&str, &str); 12] = [
+const STEERING: [(&str, &str); 14] = [
     ("jest.config.*", "steers jest"),
     ("jest.setup.*", "executed by jest"),
     ("vitest.config.*", "steers vitest"),
@@ -27,6 +29,19 @@ const STEERING: [(&str, &str); 12] = [
     (".yarnrc*", "steers yarn"),
     (".pnpmfile.*", "executed by pnpm"),
     ("bunfig.toml", "steers bun"),
+    (".pnp.*", "executed by yarn"),
+    ("pnpm-workspace.yaml", "configures pnpm: can set the shell of scripts"),
+];
+/// Files that a tool loads where they are, and the words that start the tool.
+const LOADED: [(&[&str], &[&str]); 8] = [
+    (&["vite.config.*", "postcss.config.*", ".postcssrc*", ".env.test", ".env.test.local"], &["vitest"]),
+    (&["tsconfig.json", "/tsconfig*.json"], &["ts-node", "tsx", "ts-mocha"]),
+    (&[".nycrc*", "nyc.config.*", ".istanbul.yml"], &["nyc"]),
+    (&[".c8rc*"], &["c8"]),
+    (&["ava.config.*"], &["ava"]),
+    (&[".taprc", ".tap/"], &["tap"]),
+    (&["karma.conf.*", "playwright.config.*", "cypress.config.*"], &["karma", "playwright", "cypress"]),
+    (&["lerna.json", "nx.json", "turbo.json"], &["lerna", "nx", "turbo"]),
 ];
 /// Files that are pinned where they are: people add them in honest work.
 const EXISTING: [&str; 12] = [
@@ -62,7 +77,7 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
         .iter()
         .any(|runner| matches!(runner, Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::NodeTest))
         || project.uses(&["node", "npm", "pnpm", "yarn", "npx", "bun"]);
-    let sources = project.has_extension(&["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"]);
+    let sources = project.has_extension(&CODE);
     if !used && !sources && !project.has_name(&["package.json"]) {
         return;
     }
@@ -72,9 +87,16 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     for (glob, why) in STEERING {
         pin(&mut layers.steering, Steering, why, glob);
     }
-    if project.runners.contains(&Runner::Vitest) {
-        // Vitest reads it where it has no configuration of its own.
-        pin(&mut layers.steering, Steering, "steers vitest", "vite.config.*");
+    for (globs, words) in LOADED {
+        if project.uses(words) {
+            for glob in globs {
+                pin(&mut layers.steering, Steering, "read by the runner where it is", *glob);
+            }
+        }
+    }
+    modules(project, layers);
+    if project.files.iter().any(|file| is_test(file)) && !project.has_name(&["package.json"]) {
+        pin(&mut layers.parts, Steering, "settings of runners", "/package.json");
     }
     for file in project.files {
         let name = path::name(file);
@@ -87,6 +109,34 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
         }
     }
     installed(project, layers);
+}
+
+/// Sources that an import without an ending finds before others by the same name.
+fn modules(project: &Project<'_>, layers: &mut Layers) {
+    let typed = project.has_extension(&["ts", "mts", "cts", "tsx"]);
+    let globs = [
+        (typed, "*.{js,mjs,cjs,jsx}"),
+        (project.has_extension(&["tsx"]), "*.ts"),
+        (project.has_extension(&["jsx"]), "*.{js,mjs}"),
+        (project.runners.contains(&Runner::Vitest), "*.mjs"),
+    ];
+    let why = "imported before a module by the same name";
+    for (_, glob) in globs.iter().filter(|(applies, _)| *applies) {
+        pin(&mut layers.modules, Modules, why, *glob);
+    }
+    // `calc.js` is found before `calc/index.js`.
+    let mut folders: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let is_index = |file: &&String| CODE.contains(&path::extension(file)) && path::name(file).starts_with("index.");
+    for folder in
+        project.files.iter().filter(is_index).map(|file| path::parent(file)).filter(|folder| !folder.is_empty())
+    {
+        folders.entry(path::parent(folder)).or_default().insert(path::name(folder));
+    }
+    for (parent, names) in folders.into_iter().take(MAX_TESTS) {
+        let names: Vec<String> = names.into_iter().map(|name| path::exact(name)[1..].to_owned()).collect();
+        let glob = format!("{}.{}", any_of(&names), any_of(&CODE));
+        pin(&mut layers.modules, Modules, why, path::below(parent, &glob));
+    }
 }
 
 /// Runners in `node_modules`, at the top and beside each `package.json`.
@@ -142,18 +192,21 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
     }
 }
 
+fn is_test(file: &str) -> bool {
+    let name = path::name(file);
+    let code = CODE.contains(&path::extension(file));
+    let folder = file.split('/').any(|part| ["test", "tests", "__tests__", "spec"].contains(&part));
+    code && (folder || name.contains(".test.") || name.contains(".spec.") || name.contains("-test."))
+}
+
 /// Packages that test files import: what a test compares with is as good as the test.
 fn libraries(project: &Project<'_>) -> Vec<String> {
     static IMPORT: LazyLock<Regex> =
         LazyLock::new(|| pattern(r#"(?:require\(|from|import\(?)\s*['"]((?:@[\w.-]+/)?[\w.-]+)"#));
-    let is_test = |file: &&String| {
-        let name = path::name(file);
-        let code = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"].contains(&path::extension(file));
-        let folder = file.split('/').any(|part| ["test", "tests", "__tests__", "spec"].contains(&part));
-        code && (folder || name.contains(".test.") || name.contains(".spec.") || name.contains("-test."))
-    };
     let mut names: Vec<String> = Vec::new();
-    for text in project.files.iter().filter(is_test).take(MAX_TESTS).filter_map(|file| project.sources.read(file)) {
+    for text in
+        project.files.iter().filter(|file| is_test(file)).take(MAX_TESTS).filter_map(|file| project.sources.read(file))
+    {
         let found = IMPORT.captures_iter(&text).filter_map(|found| found.get(1));
         names.extend(found.map(|name| name.as_str().to_owned()).filter(|name| !name.starts_with('.')));
     }

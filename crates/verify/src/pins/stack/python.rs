@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use ralph_model::PinKind::{Frozen, Installed, Parts, Steering};
+use ralph_model::PinKind::{Frozen, Installed, Modules, Parts, Steering};
 use regex::Regex;
 
-use super::{any_of, shadow};
+use super::{any_of, grouped, shadow};
 use crate::pattern::pattern;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
@@ -14,16 +14,20 @@ use crate::pins::runner::is_python;
 use ralph_model::Runner;
 
 /// Files that steer, whether they exist or not.
-const STEERING: [(&str, &str); 13] = [
+const STEERING: [(&str, &str); 16] = [
     ("conftest.py", "steers pytest"),
     ("pytest.ini", "steers pytest"),
     (".pytest.ini", "steers pytest"),
     ("pytest.toml", "steers pytest"),
     (".pytest.toml", "steers pytest"),
     ("tox.ini", "configures pytest and tox"),
+    ("tox.toml", "configures tox"),
+    ("uv.toml", "configures uv"),
+    ("hatch.toml", "configures hatch"),
     ("noxfile.py", "steers nox"),
-    ("*.egg-info/entry_points.txt", "registers pytest plugins"),
-    ("*.dist-info/entry_points.txt", "registers pytest plugins"),
+    // Python reads these names in any case.
+    ("*[eE][gG][gG]-[iI][nN][fF][oO]/[eE][nN][tT][rR][yY]_[pP]*", "registers pytest plugins"),
+    ("*.[dD][iI][sS][tT]-[iI][nN][fF][oO]/[eE][nN][tT][rR][yY]_[pP]*", "registers pytest plugins"),
     (".coveragerc", "configures coverage, which can execute code"),
     ("sitecustomize.py", "executed when Python starts"),
     ("usercustomize.py", "executed when Python starts"),
@@ -61,16 +65,8 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     for (name, why) in STEERING {
         pin(&mut layers.steering, Steering, why, name);
     }
-    for file in project.files {
-        match path::name(file) {
-            "pyproject.toml" => pin(&mut layers.parts, Parts, "configuration of Python test tools", path::exact(file)),
-            "setup.cfg" => pin(&mut layers.parts, Parts, "configuration of Python test tools", path::exact(file)),
-            _ => {}
-        }
-    }
-    if !project.files.iter().any(|file| file == "setup.cfg") {
-        pin(&mut layers.steering, Steering, "steers pytest", "/setup.cfg");
-    }
+    manifests(project, layers);
+    modules(project, layers);
     let mut folders: BTreeSet<String> = BTreeSet::from([String::new()]);
     if project.files.iter().any(|file| file.starts_with("src/")) {
         folders.insert("src".to_owned());
@@ -79,6 +75,45 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     let imported = imported(project);
     shadow::modules(project, &folders.into_iter().collect::<Vec<_>>(), &imported, layers);
     environments(project, &imported, layers);
+}
+
+/// Settings of test tools in manifests. pytest looks for them from the folders of its tests upwards.
+fn manifests(project: &Project<'_>, layers: &mut Layers) {
+    let why = "configuration of Python test tools";
+    let mut folders: BTreeSet<&str> = BTreeSet::from([""]);
+    for file in project.files.iter().filter(|file| is_test(file)) {
+        let mut folder = path::parent(file);
+        while folders.insert(folder) {
+            folder = path::parent(folder);
+        }
+    }
+    for glob in grouped(&folders.into_iter().collect::<Vec<_>>(), "{pyproject.toml,setup.cfg}") {
+        pin(&mut layers.parts, Steering, why, glob);
+    }
+    for file in project.files.iter().filter(|file| matches!(path::name(file), "pyproject.toml" | "setup.cfg")) {
+        pin(&mut layers.parts, Parts, why, path::exact(file));
+    }
+}
+
+/// Modules that are found by their names: by an import before another one, or by the runner itself.
+fn modules(project: &Project<'_>, layers: &mut Layers) {
+    let found = &mut layers.modules;
+    if project.runners.contains(&Runner::Unittest) {
+        pin(found, Modules, "imported by unittest", "test*.py");
+    }
+    if imports_all_modules(project) {
+        pin(found, Modules, "imported by pytest for its doctests", "*.py");
+    }
+    pin(found, Modules, "imported before a module by the same name", "__init__.py");
+    pin(found, Modules, "imported before a module by the same name", "*.{so,pyd}");
+}
+
+/// Whether pytest looks for doctests in every module.
+fn imports_all_modules(project: &Project<'_>) -> bool {
+    const OPTION: &str = "--doctest-modules";
+    let says = |file: &&str| project.sources.read(file).is_some_and(|text| text.contains(OPTION));
+    ["pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml"].iter().any(says)
+        || project.starts.iter().any(|simple| simple.words.iter().any(|word| word == OPTION))
 }
 
 /// Modules that test files import: what a test compares with is as good as the test.

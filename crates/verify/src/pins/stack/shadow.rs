@@ -1,7 +1,7 @@
 //! Names that would stand for something else if they appeared: modules where Python looks first, programs where the shell
 //! does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use ralph_model::PinKind;
 
@@ -58,6 +58,8 @@ pub(super) const STANDARD: &str = "\
 pub(super) fn modules(project: &Project<'_>, folders: &[String], imported: &[String], layers: &mut Layers) {
     let standard: Vec<&str> =
         STANDARD.split_whitespace().filter(|name| imported.iter().any(|known| known == name)).collect();
+    let files: HashSet<&str> = project.files.iter().map(String::as_str).collect();
+    let own = own_modules(&files, imported);
     // Folders in which the same names are free share a line.
     let mut by_names: BTreeMap<Vec<&str>, Vec<&str>> = BTreeMap::new();
     for folder in folders {
@@ -65,6 +67,12 @@ pub(super) fn modules(project: &Project<'_>, folders: &[String], imported: &[Str
             if is_package(project, folder) { RUNNERS.to_vec() } else { MODULES.split_whitespace().collect() };
         if !is_package(project, folder) {
             names.extend(standard.iter().filter(|name| !names.contains(name)).copied().collect::<Vec<_>>());
+        }
+        // A module that lies elsewhere would be found here first.
+        if !is_package(project, folder) && !files.contains(format!("{folder}/__init__.py").as_str()) {
+            let elsewhere = own.iter().filter(|(_, places)| places.iter().any(|place| place != folder));
+            let elsewhere: Vec<&str> = elsewhere.map(|(name, _)| *name).filter(|name| !names.contains(name)).collect();
+            names.extend(elsewhere);
         }
         // What is there already is ordinary source, or pinned by another rule that this one must not undo.
         let is_free = |name: &&str| {
@@ -82,6 +90,20 @@ pub(super) fn modules(project: &Project<'_>, folders: &[String], imported: &[Str
             }
         }
     }
+}
+
+/// Modules of the project that tests import, each with the folders in which Python finds it.
+fn own_modules<'a>(files: &HashSet<&str>, imported: &'a [String]) -> Vec<(&'a str, Vec<&'static str>)> {
+    let places = |name: &str| -> Vec<&'static str> {
+        let is_in = |place: &&str| {
+            let at = |end: &str| {
+                path::join(place, &format!("{name}{end}")).is_some_and(|file| files.contains(file.as_str()))
+            };
+            at(".py") || at("/__init__.py")
+        };
+        ["", "src", "lib", "python"].into_iter().filter(is_in).collect()
+    };
+    imported.iter().map(|name| (name.as_str(), places(name))).collect()
 }
 
 /// Whether `src` is imported by its name, as in `from src.types import …`: then what is in it shadows nothing.

@@ -27,7 +27,7 @@ impl Content {
     pub(super) const fn for_care(self, care: Care) -> Self {
         match care {
             Care::Keep | Care::Compare => self,
-            Care::Notice => Self { id: None, ..self },
+            Care::Notice | Care::Glance => Self { id: None, ..self },
         }
     }
 }
@@ -43,7 +43,7 @@ impl Walk<'_> {
         keep: &mut Keep<'_>,
     ) -> Result<Option<Content>, Error> {
         let mode = stamp.mode & 0o7777;
-        if care == Care::Notice {
+        if matches!(care, Care::Notice | Care::Glance) {
             return Ok(Some(Content { mode, id: None }));
         }
         let keep = if care == Care::Keep { keep } else { &mut None };

@@ -153,7 +153,7 @@ impl Layer<'_> {
                 }
             }
         }
-        let noticed = mark.covering.as_ref().is_some_and(|cover| cover.care == Care::Notice);
+        let noticed = mark.covering.as_ref().is_some_and(|cover| matches!(cover.care, Care::Notice | Care::Glance));
         let passed = self.baseline.is_some_and(|baseline| baseline.unwatched.contains(path));
         if known && !noticed && !passed {
             return Ok(true);

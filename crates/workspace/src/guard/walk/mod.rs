@@ -356,7 +356,7 @@ impl Walk<'_> {
         covering.reduce(|one, other| match (one, other) {
             (Care::Keep, _) | (_, Care::Keep) => Care::Keep,
             (Care::Compare, _) | (_, Care::Compare) => Care::Compare,
-            (Care::Notice, Care::Notice) => Care::Notice,
+            (Care::Notice | Care::Glance, Care::Notice | Care::Glance) => Care::Notice,
         })
     }
 

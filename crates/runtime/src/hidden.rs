@@ -1,0 +1,62 @@
+//! What agents and checks may not read, where this machine can hide files.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use ralph_model::{AgentSpec, ConfigError, HostRule, LoopConfig, Sandboxing};
+use ralph_process::{Network, ReadLevel, Sandbox, Unenforceable};
+
+use crate::services::Services;
+
+/// What a process may not read besides Ralph's state: what the user named, and the usual places of keys and logins except
+/// those that the user allows or that the process may write.
+pub(crate) fn hidden(
+    services: &Services,
+    who: Option<&AgentSpec>,
+    environment: &[(OsString, OsString)],
+    (hide, allow_read): (&[String], &[String]),
+    writable: &[PathBuf],
+) -> Vec<PathBuf> {
+    if services.level.reads != ReadLevel::Hidden {
+        return Vec::new();
+    }
+    let allowed: Vec<PathBuf> = allow_read.iter().filter_map(|path| PathBuf::from(path).canonicalize().ok()).collect();
+    let is_allowed = |path: &PathBuf| {
+        allowed.iter().any(|allowed| path.starts_with(allowed))
+            || writable.iter().any(|open| open.canonicalize().is_ok_and(|open| open == *path))
+    };
+    let usual = (services.hidden)(who, environment).into_iter().filter_map(|path| path.canonicalize().ok());
+    hide.iter().map(PathBuf::from).chain(usual.filter(|path| !is_allowed(path))).collect()
+}
+
+/// Refuses a loop that would hide what its processes have to write, or that requires what this machine cannot hide.
+pub(crate) fn ensure_hideable(services: &Services, config: &LoopConfig) -> Result<(), ConfigError> {
+    if config.hide.is_empty() || config.sandbox == Sandboxing::Off {
+        return Ok(());
+    }
+    if let (Sandboxing::Require, ReadLevel::Open { why }) = (config.sandbox, &services.level.reads) {
+        let problem = format!("this machine cannot hide files: {why}");
+        return Err(ConfigError::new("hide", problem, "bubblewrap, or user namespaces; @sandbox on starts without it"));
+    }
+    let own = [&config.workspace].into_iter().chain(&config.writable).map(PathBuf::from);
+    let sandbox = Sandbox {
+        writable: services.writable.iter().cloned().chain(own).collect(),
+        hidden: config.hide.iter().map(PathBuf::from).collect(),
+        network: Network::Allowed,
+        level: services.level.clone(),
+    };
+    match sandbox.check() {
+        Err(Unenforceable::Contradiction { path }) => {
+            let problem = format!("{} is where agent and checks write", path.display());
+            Err(ConfigError::new("hide", problem, "a path that the work does not need"))
+        }
+        Ok(()) | Err(Unenforceable::Exposed { .. }) => Ok(()),
+    }
+}
+
+/// What agents with a restricted network reach.
+pub(crate) fn network_in_words(config: &LoopConfig) -> String {
+    let hosts: Vec<String> = config.allow_hosts.iter().map(HostRule::to_string).collect();
+    let besides = if hosts.is_empty() { String::new() } else { format!(" and {}", hosts.join(", ")) };
+    format!(", agents reach only their model services{besides}")
+}
