@@ -39,9 +39,15 @@ pub fn is_left_alone(path: &str, pin: Option<&Pin>) -> bool {
     match pin.map(|pin| pin.kind) {
         Some(PinKind::Steering) => !is_lock(path),
         Some(PinKind::Frozen) => is_code(path) || is_script,
-        Some(PinKind::Absent | PinKind::Built | PinKind::Parts | PinKind::Packages | PinKind::Installed) | None => {
-            false
-        }
+        Some(
+            PinKind::Absent
+            | PinKind::Modules
+            | PinKind::Built
+            | PinKind::Parts
+            | PinKind::Packages
+            | PinKind::Installed,
+        )
+        | None => false,
     }
 }
 
