@@ -21,7 +21,7 @@ fn project() -> (User, Repo) {
 
 /// Does the work, and spoils a test besides.
 fn agent(user: &User) -> String {
-    let spoiled = TEST.replace("5)", "5, 'nothing')");
+    let spoiled = TEST.replace("assertEqual(add(2, 3), 5)", "assertTrue(add(2, 3))");
     user.agent(Script::new().otherwise([Step::write("calc.py", RIGHT), Step::write("test_calc.py", spoiled)]))
 }
 
