@@ -61,6 +61,30 @@ fn patterns_are_replaced_by_their_kinds() {
         ("AKIAIOSFODNN7EXAMPLE AKIAIOSFODNN7EXAMPLES".into(), "[redacted:aws-key-id] AKIAIOSFODNN7EXAMPLES".into()),
         (format!("AIza{}", &mixed[..35]), "[redacted:google-key]".into()),
         ("xoxb-123456789012-abcdefABCDEF".into(), "[redacted:slack-token]".into()),
+        ("xapp-1-A123456789-abcdefABCDEF".into(), "[redacted:slack-token]".into()),
+        (
+            ["gldt-", "glrt-", "glcbt-", "glptt-"].map(|begin| format!("{begin}{mixed} ")).concat(),
+            "[redacted:gitlab-token] ".repeat(4),
+        ),
+        (format!("ya29.{mixed}_{mixed}"), "[redacted:google-token]".into()),
+        (format!("GOCSPX-{mixed}"), "[redacted:google-secret]".into()),
+        (
+            [
+                "dop_v1_", "dckr_pat_", "lin_api_", "figd_", "glsa_", "shpat_", "shpss_", "sbp_", "sntrys_", "rubygems_", "nvapi-",
+                "gsk_", "hvs.", "PMAK-", "ATATT3",
+            ]
+            .map(|begin| format!("{begin}{mixed} "))
+            .concat(),
+            "[redacted:api-token] ".repeat(15),
+        ),
+        (format!("AGE-SECRET-KEY-1{}", mixed.to_uppercase().repeat(2)), "[redacted:age-key]".into()),
+        ("PRIVATE-TOKEN x private_token=abcdefgh1".into(), "PRIVATE-TOKEN x private_token=[redacted:token]".into()),
+        ("aws_secret_access_key = abcdefgh1/+".into(), "aws_secret_access_key = [redacted:token]".into()),
+        (r#"{"SecretAccessKey": "abcdefgh1/+"}"#.into(), r#"{"SecretAccessKey": "[redacted:token]"}"#.into()),
+        (
+            "?X-Amz-Security-Token=abcdefgh1%2F&X-Amz-Signature=0123456789abcdef".into(),
+            "?X-Amz-Security-Token=[redacted:token]&X-Amz-Signature=[redacted:token]".into(),
+        ),
         (format!("glpat-{}", &lower[..20]), "[redacted:gitlab-token]".into()),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln_nature-x rest".into(), "[redacted:web-token] rest".into()),
         (
@@ -127,6 +151,8 @@ fn known_values_are_found_in_other_forms() {
         ("https://host/?t=p%40ss%2Fword%2Bwith%3Dsigns&x", "https://host/?t=[redacted:TOKEN]&x"),
         ("p%40ss%2fword%2bwith%3dsigns", "[redacted:TOKEN]"),
         ("cEBzcy93b3JkK3dpdGg9c2lnbnM=", "[redacted:TOKEN]"),
+        ("0x704073732f776f72642b776974683d7369676e73.", "0x[redacted:TOKEN]."),
+        ("704073732F776F72642B776974683D7369676E73", "[redacted:TOKEN]"),
         // `user:` and `admin1:` before it: the other two places in a group of characters.
         ("Basic dXNlcjpwQHNzL3dvcmQrd2l0aD1zaWducw==", "Basic dXNlcjp[redacted:TOKEN]"),
         ("YWRtaW4xOnBAc3Mvd29yZCt3aXRoPXNpZ25z", "YWRtaW4xOn[redacted:TOKEN]"),
@@ -139,6 +165,7 @@ fn known_values_are_found_in_other_forms() {
         "first line\r\nsecond line",
         r"first line\r\nsecond line",
         r"first line\nsecond line",
+        r"first line\\nsecond line",
     ] {
         assert_eq!(lines.clean(text), "[redacted:LINES]", "{text:?}");
     }

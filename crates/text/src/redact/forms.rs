@@ -1,4 +1,4 @@
-//! The forms in which a known value turns up: as it is, inside JSON, in an address, in base64.
+//! The forms in which a known value turns up: as it is, inside JSON, in an address, in hexadecimal, in base64.
 
 use super::swallow::Class;
 use crate::escapes;
@@ -24,6 +24,10 @@ pub(super) fn forms(value: &[u8]) -> Vec<Form> {
         json_escaped(value),
         percent_encoded(&stripped, b"0123456789ABCDEF"),
         percent_encoded(&stripped, b"0123456789abcdef"),
+        hexadecimal(value, b"0123456789ABCDEF"),
+        hexadecimal(value, b"0123456789abcdef"),
+        // A JSON string inside of another.
+        json_escaped(&json_escaped(&stripped)),
         stripped,
     ];
     let mut forms: Vec<Form> = whole.into_iter().map(|bytes| Form { bytes, rest: None }).collect();
@@ -60,6 +64,10 @@ fn percent_encoded(value: &[u8], digits: &[u8; 16]) -> Vec<u8> {
         }
     }
     out
+}
+
+fn hexadecimal(value: &[u8], digits: &[u8; 16]) -> Vec<u8> {
+    value.iter().flat_map(|byte| [digits[usize::from(byte >> 4)], digits[usize::from(byte & 15)]]).collect()
 }
 
 /// The first base64 characters that depend on the value alone, `offset` bytes into a text.
