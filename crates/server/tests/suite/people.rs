@@ -17,7 +17,9 @@ pub async fn an_approval_is_asked_answered_and_kept(mut server: Running) {
     assert_eq!((asked.status, &asked.json()["status"]), (201, &json!("pending")), "{asked:?}");
     let place = asked.header("location").to_owned();
     let again = json!({"id": asked.json()["id"], "action": "something else", "why": ""});
-    assert_eq!(server.ask("POST", "/api/approvals", Some(&again)).await.json()["action"], "push to main");
+    server.ask("POST", "/api/approvals", Some(&again)).await.refuses(409, None);
+    let again = json!({"id": asked.json()["id"], "action": "push to main", "why": "the task says so"});
+    assert_eq!(server.ask("POST", "/api/approvals", Some(&again)).await.json()["id"], asked.json()["id"]);
     assert_eq!(
         server.ask("GET", "/api/approvals?pending=true", None).await.json()["approvals"].as_array().unwrap().len(),
         1

@@ -124,7 +124,7 @@ pub async fn no_other_worker_writes_under_a_lease(server: Running) {
             Some(json!({ "epoch": epoch, "status": "completed", "verified": true })),
         ),
         ("POST", format!("/api/tasks/{id}/release"), Some(json!({ "epoch": epoch }))),
-        ("PUT", format!("/api/tasks/{id}/checkpoint"), Some(checkpoint)),
+        ("POST", format!("/api/tasks/{id}/checkpoint"), Some(checkpoint)),
         ("DELETE", format!("/api/tasks/{id}/checkpoint?epoch={epoch}"), None),
     ] {
         let reply = server.ask_as(&two, method, &path, body.as_ref()).await;

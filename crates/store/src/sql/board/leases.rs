@@ -179,7 +179,7 @@ pub(super) async fn finish(session: &mut Session<'_>, lease: TaskLease, end: &Ta
         return Err(row.conflict(format!("cannot end as {}", end.status)));
     }
     // The worker did not hear that its first call succeeded.
-    if row.epoch == lease.epoch && (row.task.status == end.status || row.was_cancelled()) {
+    if row.task.status == end.status && row.epoch == lease.epoch {
         return Ok(row.task);
     }
     if !row.is_held_by(lease) {

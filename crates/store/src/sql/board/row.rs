@@ -74,11 +74,6 @@ impl TaskRow {
         self.task.status.is_claimed() && self.epoch == lease.epoch
     }
 
-    /// Whether it ended as cancelled because a caller asked for that.
-    pub(super) fn was_cancelled(&self) -> bool {
-        self.cancel_requested && self.task.status == TaskStatus::Cancelled
-    }
-
     pub(super) const fn stale(&self, lease: TaskLease) -> Error {
         Error::StaleTaskLease { task: self.task.id, held: lease.epoch, newest: self.epoch }
     }
