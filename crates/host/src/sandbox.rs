@@ -139,7 +139,7 @@ pub(crate) fn hidden(
         return Vec::new();
     };
     let has = |prefix: &&str| environment.iter().any(|(name, _)| name.to_string_lossy().starts_with(prefix));
-    let secrets = SECRETS.iter().filter(|(_, users)| !users.iter().any(|prefix| has(prefix)));
+    let secrets = SECRETS.iter().filter(|(_, users)| !users.iter().any(&has));
     let mut paths: Vec<PathBuf> = secrets.map(|(below, _)| home.join(below)).collect();
     let own = match who.map(Program::of) {
         Some(None) => return paths,
