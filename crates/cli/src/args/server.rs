@@ -114,7 +114,7 @@ pub(crate) struct ConnectionArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph worker --agent claude
-  RALPH_TOKEN=TOKEN ralph worker --server https://ralph.example.org --concurrency 4
+  RALPH_TOKEN=TOKEN ralph worker --server https://ralph.example.org
   ralph worker --workspace ~/project --agent codex --drain")]
 pub(crate) struct WorkerArgs {
     /// Which server.
