@@ -69,7 +69,6 @@ pub struct Capabilities {
 
 impl Capabilities {
     /// Its cost is known only after a run, so that no spent budget can stop it.
-    #[must_use]
     pub const fn reports_only_after_run(&self) -> bool {
         !self.reports_usage_while_working && !self.writes_report
     }

@@ -4,7 +4,6 @@
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
 /// The variables of a `.env` file, in their order.
-#[must_use]
 pub fn variables(text: &str) -> Vec<(String, String)> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut found = Vec::new();

@@ -69,7 +69,6 @@ const NETWORK: &[&str] = &[
 
 impl Program {
     /// What is known about the program behind an agent; of a server, by the program that its command names.
-    #[must_use]
     pub fn of(spec: &AgentSpec) -> Option<&'static Self> {
         match &Kind::of(spec)?.program {
             Behind::Program(program) => Some(program),
@@ -95,7 +94,6 @@ impl Program {
     }
 
     /// Whether a variable is the program's own.
-    #[must_use]
     pub fn owns(&self, variable: &str) -> bool {
         self.variables.contains(&variable)
             || self.keys.contains(&variable)

@@ -20,7 +20,6 @@ pub struct Readable {
 impl Readable {
     /// For the logs of one kind of agent; none where they are for people already. Words that lie in the log in pieces are joined,
     /// and may only then be known for what they are.
-    #[must_use]
     pub fn of(spec: &AgentSpec, redactor: Arc<Redactor>) -> Option<Self> {
         let parser = Kind::of(spec)?.log_parser?();
         let transcript = Transcript::new(redactor, Arc::default(), None, Timestamp(0));

@@ -64,13 +64,11 @@ pub(crate) enum Behind {
 
 impl Kind {
     /// The kind with this name.
-    #[must_use]
     pub fn find(name: &str) -> Option<&'static Self> {
         KINDS.iter().find(|kind| kind.name == name).copied()
     }
 
     /// The kind of an agent, as far as this version knows it.
-    #[must_use]
     pub fn of(spec: &AgentSpec) -> Option<&'static Self> {
         // It cannot be configured or started, so that it is in no list.
         if spec.is_in_session() { Some(&session::KIND) } else { Self::find(&spec.kind) }
@@ -82,7 +80,6 @@ impl Kind {
     }
 
     /// The well-known program that it is.
-    #[must_use]
     pub const fn program(&self) -> Option<&'static Program> {
         match &self.program {
             Behind::Program(program) => Some(program),
@@ -96,7 +93,6 @@ impl Kind {
     }
 
     /// The agent of this kind that needs no configuration, if there is one.
-    #[must_use]
     pub fn ready_made_spec(&self) -> Option<AgentSpec> {
         match self.needs {
             Needs::Program => Some(AgentSpec::program(self.name, self.name)),
@@ -106,7 +102,6 @@ impl Kind {
     }
 
     /// The names of the kinds, for people: `claude, codex, acp or command`.
-    #[must_use]
     pub fn names() -> String {
         let names: Vec<&str> = Self::all().map(|kind| kind.name).collect();
         match names.as_slice() {
@@ -135,7 +130,6 @@ pub fn build(spec: &AgentSpec, services: AgentServices) -> Result<Box<dyn Agent>
 
 /// Where code of a repository lies that an agent would run as part of itself, with no way to keep it from that. None for whoever
 /// keeps the user's settings: they trust it.
-#[must_use]
 pub fn foreign_code(spec: &AgentSpec, directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let find = Program::of(spec).filter(|_| !spec.user_settings)?.foreign_code?;
     find(directory, home)

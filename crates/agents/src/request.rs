@@ -98,13 +98,11 @@ impl Default for Prohibited {
 
 impl ProcessBase {
     /// Whether anything keeps the agent inside; some machines cannot.
-    #[must_use]
     pub fn is_confined(&self) -> bool {
         self.sandbox.as_ref().is_some_and(|sandbox| !matches!(sandbox.level.files, Files::Open { .. }))
     }
 
     /// A variable of the agent's environment.
-    #[must_use]
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         // The last one counts, as if they were set one after the other.
         self.environment.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
@@ -131,13 +129,11 @@ impl Counted {
     }
 
     /// All requests so far were counted, and there was one.
-    #[must_use]
     pub fn is_complete(&self) -> bool {
         self.0.load(Ordering::Relaxed) == Self::COMPLETE
     }
 
     /// None came by yet, and they will be counted when they do.
-    #[must_use]
     pub fn is_expected(&self) -> bool {
         self.0.load(Ordering::Relaxed) == Self::EXPECTED
     }
@@ -267,7 +263,6 @@ pub enum Error {
 
 impl Error {
     /// Whether the agent did not run at all.
-    #[must_use]
     pub const fn is_before_start(&self) -> bool {
         match self {
             Self::Process(error) => error.is_before_start(),

@@ -58,7 +58,6 @@ const OTHER_SETTINGS: &str = "its own settings name a login or an address";
 const CLOUD: &str = "it works through a cloud";
 
 /// How the requests of this agent reach its services, with these variables in its environment.
-#[must_use]
 pub fn route(spec: &AgentSpec, environment: &[(OsString, OsString)]) -> Route {
     let found = Found { environment };
     let is_server =

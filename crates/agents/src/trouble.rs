@@ -138,7 +138,6 @@ const GOOGLES: [&str; 3] = ["generativelanguage", "quotametric", "please retry i
 
 /// The trouble that a failed request was in, if it was one of the service. Take only words that are an error's, never those
 /// of a model.
-#[must_use]
 pub fn classify(status: Option<u16>, words: &str, now: Timestamp) -> Option<Trouble> {
     let lower = words.to_ascii_lowercase();
     let by_words = WORDS.iter().find(|(_, list)| list.iter().any(|word| lower.contains(word))).map(|(kind, _)| *kind);
@@ -175,7 +174,6 @@ pub fn classify(status: Option<u16>, words: &str, now: Timestamp) -> Option<Trou
 
 /// When a service says that it will answer again: `retry-after: 30`, `try again in 1m30s`, `resets_at: 1763200000`,
 /// `retryDelay: "17s"`, `limit reached|1763200000`, `resets_in_seconds: 3600`.
-#[must_use]
 pub fn reset_time(words: &str, now: Timestamp) -> Option<Timestamp> {
     let lower = words.to_ascii_lowercase();
     const SPANS: [&str; 9] = [

@@ -64,7 +64,6 @@ impl Client {
     }
 
     /// The server, as messages name it.
-    #[must_use]
     pub fn server(&self) -> &str {
         &self.server
     }

@@ -33,13 +33,11 @@ impl Cron {
     }
 
     /// The first time after one.
-    #[must_use]
     pub fn after(&self, at: Timestamp) -> Option<Timestamp> {
         self.upcoming(at, 1).first().map(|next| Timestamp(next.timestamp().as_millisecond()))
     }
 
     /// The next times after one.
-    #[must_use]
     pub fn upcoming(&self, at: Timestamp, count: usize) -> Vec<Zoned> {
         let Ok(moment) = Moment::from_millisecond(at.0) else { return Vec::new() };
         self.pattern.iter_after(moment.to_zoned(self.zone.clone())).take(count).collect()

@@ -41,7 +41,6 @@ pub enum Error {
 
 impl Error {
     /// The HTTP status of a refusal.
-    #[must_use]
     pub const fn status(&self) -> Option<u16> {
         match self {
             Self::Refused(problem) => Some(problem.status),
@@ -50,7 +49,6 @@ impl Error {
     }
 
     /// Whether the lease behind the call is stale, so that the work has to end.
-    #[must_use]
     pub fn is_stale_lease(&self) -> bool {
         matches!(self, Self::Refused(problem) if problem.kind == "urn:ralph:stale-lease")
     }

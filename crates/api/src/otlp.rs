@@ -121,7 +121,6 @@ impl fmt::Debug for Traces {
 
 impl Traces {
     /// Nothing is sent and no task runs until there are spans.
-    #[must_use]
     pub fn new(target: TraceTarget) -> Self {
         Self { target: Arc::new(target), queue: Arc::default() }
     }

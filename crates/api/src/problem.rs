@@ -24,7 +24,6 @@ pub struct Problem {
 
 impl Problem {
     /// A problem from its name, which is also its type.
-    #[must_use]
     pub fn new(status: u16, name: &str, detail: impl Into<String>) -> Self {
         let title = match name.replace('-', " ") {
             title if title.is_empty() => title,
@@ -40,7 +39,6 @@ impl Problem {
     }
 
     /// A value that cannot be accepted.
-    #[must_use]
     pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(422, "invalid-value", detail).in_field(field)
     }

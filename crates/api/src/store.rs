@@ -78,7 +78,6 @@ fn is_passing(error: &Error) -> bool {
 impl Client {
     /// The store of the server. A worker names the lease on its task: it may write to the runs of that task only, and nothing
     /// once the lease is stale. An unreachable server is tried again for `timeout`.
-    #[must_use]
     pub fn store(&self, lease: Option<TaskLease>, timeout: Duration) -> StoreHandle {
         let transport = HttpTransport { client: self.clone(), lease };
         Arc::new(RemoteStore::new(Box::new(transport), timeout))

@@ -58,7 +58,6 @@ pub struct Poll {
 
 impl Poll {
     /// A worker that takes any task, with the usual times.
-    #[must_use]
     pub fn new(agent_id: impl Into<String>) -> Self {
         Self {
             agent_id: agent_id.into(),
@@ -119,7 +118,6 @@ pub struct Heartbeat {
 
 impl Heartbeat {
     /// For a lease, with the usual time.
-    #[must_use]
     pub const fn new(epoch: u64) -> Self {
         Self { epoch: Some(epoch), lease_seconds: Poll::default_lease() }
     }
@@ -194,7 +192,6 @@ pub struct Completion {
 
 impl Completion {
     /// An end in this status, with nothing else said.
-    #[must_use]
     pub const fn new(epoch: u64, status: TaskStatus) -> Self {
         Self {
             epoch: Some(epoch),
@@ -208,7 +205,6 @@ impl Completion {
     }
 
     /// What is recorded of it when the agent inside a worker says it: a claim, which the worker verifies.
-    #[must_use]
     pub fn claim(&self) -> String {
         let output: String = self.output.as_deref().unwrap_or_default().chars().take(1024).collect();
         format!("claims completion: {output}")

@@ -48,7 +48,6 @@ pub struct Counter {
 
 impl Counter {
     /// A counter that has seen nothing.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -61,7 +60,6 @@ impl Counter {
     }
 
     /// What was counted; nothing when no runner was recognised.
-    #[must_use]
     pub fn finish(mut self) -> Option<TestTally> {
         let runners = &mut self.runners;
         self.lines.finish(&mut |line| runners.line(&strip_escapes(line)));
@@ -71,7 +69,6 @@ impl Counter {
 }
 
 /// Counts tests in a whole output.
-#[must_use]
 pub fn count(text: &str) -> Option<TestTally> {
     let mut counter = Counter::new();
     counter.feed(text);

@@ -43,7 +43,6 @@ pub enum Stack {
 
 impl Stack {
     /// What people call it.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cargo => "cargo",
@@ -83,7 +82,6 @@ enum Quality {
 }
 
 /// Looks at a folder. What cannot be read is taken as not being there.
-#[must_use]
 pub fn detect(root: &Path) -> Detection {
     let folder = Folder(root);
     let mut findings = Findings::default();

@@ -35,7 +35,6 @@ const MAX_OPEN: usize = 1000;
 const LAST: usize = 2 * 1024;
 
 /// The excerpt of a whole output without the names of failing tests, at most [`LIMIT`] bytes. Colours are taken out.
-#[must_use]
 pub fn excerpt(text: &str) -> String {
     let (mut lines, mut excerpter, mut classifier) = (Lines::default(), Excerpter::default(), Classifier::default());
     let mut each = |line: &str| {

@@ -37,7 +37,6 @@ const SHELL_WORDS: [&str; 65] = [
 ///
 /// Only a plain word is judged: with shell syntax, a builtin, a path or an assignment in its place, the shell has the
 /// last word and nothing is said. Relative folders in `path` start at `directory`.
-#[must_use]
 pub fn first_word_missing(command: &str, path: &str, directory: &Path) -> Option<MissingProgram> {
     let program = command.split_whitespace().next()?;
     let plain = program.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b'+'));

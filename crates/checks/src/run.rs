@@ -162,7 +162,6 @@ impl Kind {
 
 impl Checker {
     /// Runs checks under this supervisor.
-    #[must_use]
     pub const fn new(supervisor: Arc<Supervisor>) -> Self {
         Self { supervisor }
     }

@@ -26,7 +26,6 @@ const MAX_HEADLINE: usize = 200;
 const HASH_DIGITS: usize = 16;
 
 /// The signature of a failing output; nothing for an output without text.
-#[must_use]
 pub fn signature(text: &str) -> Option<Signature> {
     let (mut lines, mut recogniser, mut classifier) = (Lines::default(), Recogniser::default(), Classifier::default());
     let mut runners = Runners::default();

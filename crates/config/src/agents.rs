@@ -12,13 +12,11 @@ use super::resolve::{Origin, Source};
 use super::{Key, Layer};
 
 /// The order in which agents are looked for when none is named. One that asks a paid service by itself is never taken unnamed.
-#[must_use]
 pub fn usual_order() -> Vec<&'static str> {
     Kind::ready_made().map(|kind| kind.name).filter(|name| *name != AgentSpec::NATIVE).collect()
 }
 
 /// An agent that needs no configuration, by its name.
-#[must_use]
 pub fn ready_made(name: &str) -> Option<AgentSpec> {
     Kind::find(name)?.ready_made_spec()
 }
@@ -304,7 +302,6 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
 }
 
 /// Whether only prices tell what an agent costs.
-#[must_use]
 pub fn never_tells_its_cost(agent: &AgentSpec) -> bool {
     Kind::of(agent).is_some_and(|kind| kind.capabilities.reports_cost == ReportsCost::Never)
 }
@@ -335,7 +332,6 @@ pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), 
 }
 
 /// Whether the cost of an agent counts and is known only after a run.
-#[must_use]
 pub fn reports_cost_late(agent: &AgentSpec) -> bool {
     !agent.unmetered && Kind::of(agent).is_some_and(|kind| kind.capabilities.reports_only_after_run())
 }

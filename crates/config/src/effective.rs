@@ -22,7 +22,6 @@ pub struct Effective {
 
 /// All keys in the order of the table: what files set, and defaults. `repository` is what counts of the repository's file:
 /// everything in an approved one, otherwise only what narrows.
-#[must_use]
 pub fn effective(user: Option<&Document>, repository: Option<(&Document, bool)>) -> Vec<Effective> {
     let (file, is_approved) = repository.map_or((None, false), |(file, approved)| (Some(file), approved));
     let mut all = Vec::new();

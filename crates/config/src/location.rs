@@ -26,7 +26,6 @@ struct Rest {
 
 impl Location {
     /// The place of `span`, counted in bytes, in the `text` of the file at `path`.
-    #[must_use]
     pub fn new(path: &Path, text: &str, span: Range<usize>) -> Self {
         let is_boundary = |at: &usize| text.is_char_boundary(*at);
         let start = (0..=span.start.min(text.len())).rev().find(is_boundary).unwrap_or_default();
@@ -50,7 +49,6 @@ impl Location {
     }
 
     /// The line with a mark under what is meant.
-    #[must_use]
     pub fn snippet(&self) -> String {
         let number = self.line.to_string();
         let edge = " ".repeat(number.len());

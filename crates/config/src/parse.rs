@@ -34,7 +34,6 @@ pub struct Present {
 
 impl Present {
     /// Its value.
-    #[must_use]
     pub fn value(&self) -> serde_json::Value {
         let table = toml::from_str::<serde_json::Value>(&format!("value = {}", self.source));
         table.map_or(serde_json::Value::Null, |mut table| table["value"].take())
@@ -43,7 +42,6 @@ impl Present {
 
 impl Document {
     /// Where the value of a key is, for messages about it; none when the file does not set it.
-    #[must_use]
     pub fn location(&self, key: Key) -> Option<&Location> {
         self.present.iter().find(|present| present.key == key).map(|present| &present.at)
     }

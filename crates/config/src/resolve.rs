@@ -57,7 +57,6 @@ pub struct Resolved {
 
 impl Resolved {
     /// A rule that this machine breaks, with the place of its key where a file has it.
-    #[must_use]
     pub fn in_its_place(&self, rule: ConfigError) -> Error {
         match self.places.iter().find(|(key, _)| key.name() == rule.key) {
             Some((_, at)) => Error::RuleInAFile { at: at.clone(), rule },
@@ -134,7 +133,6 @@ impl fmt::Display for Origin {
 }
 
 /// The caps of the installation: only the user's own file moves them.
-#[must_use]
 pub fn caps(user: &Layer) -> Caps {
     let default = Caps::default();
     Caps {

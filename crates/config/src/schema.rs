@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use crate::{Class, Key};
 
 /// The schema of `ralph.toml`; keys that only the user's own file may set say so.
-#[must_use]
 pub fn schema() -> Value {
     let mut root = table();
     for key in Key::ALL {

@@ -73,7 +73,6 @@ pub enum Provenance {
 
 impl Provenance {
     /// Its name in listings.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -124,7 +123,6 @@ impl Candidate {
     }
 
     /// What it would be.
-    #[must_use]
     pub const fn found(&self) -> &Found {
         &self.found
     }
@@ -189,13 +187,11 @@ pub fn built_in(name: &str) -> Result<Option<Found>, Error> {
 }
 
 /// The text of a skill that is part of the program, front matter included.
-#[must_use]
 pub fn built_in_text(name: &str) -> Option<&'static str> {
     BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
 /// Every skill that there is, by name; where several have one name, the one that [`find`] finds.
-#[must_use]
 pub fn all(user_folder: &Path, workspace: &Path) -> Vec<Listed> {
     let listed = |name: String| {
         let own = user_folder.join(&name).join("SKILL.md");
@@ -282,7 +278,6 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 /// Whether a skill can have this name.
-#[must_use]
 pub fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))

@@ -21,7 +21,6 @@ const REQUEST: [(&str, &str); 4] =
 
 impl Spelling {
     /// The name of a key; none for what is no key.
-    #[must_use]
     pub fn name(self, key: &str) -> Option<String> {
         let (name, flag) = match REQUEST.iter().find(|(name, _)| *name == key) {
             Some((name, flag)) => (*name, Some(*flag)),
@@ -35,7 +34,6 @@ impl Spelling {
     }
 
     /// A text in which keys are named as `@key`.
-    #[must_use]
     pub fn text(self, text: &str) -> String {
         let mut spelled = String::new();
         let mut rest = text;
@@ -55,7 +53,6 @@ impl Spelling {
     }
 
     /// A broken rule, as the caller writes its keys.
-    #[must_use]
     pub fn rule(self, error: &ConfigError) -> String {
         let key = self.name(error.key).unwrap_or_else(|| self.text(error.key));
         format!("{key}: {}\n  allowed: {}", self.text(&error.problem), self.text(&error.allowed))

@@ -102,7 +102,6 @@ impl Question {
     }
 
     /// About another text of a repository, with what it would do. `workspace` is canonical.
-    #[must_use]
     pub fn about_text(path: PathBuf, text: String, workspace: &Path, effects: Vec<String>) -> Self {
         let (place, sha256) = (path.display().to_string(), crate::hash(text.as_bytes()));
         Self { path, workspace: workspace.to_owned(), place, sha256, text, effects }

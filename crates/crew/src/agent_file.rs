@@ -34,7 +34,6 @@ pub enum Role {
 
 impl Role {
     /// How it is judged.
-    #[must_use]
     pub const fn conduct(self) -> Conduct {
         match self {
             Self::Acting => Conduct::Acting,
@@ -135,14 +134,12 @@ impl AgentFile {
     }
 
     /// Its name as people see it.
-    #[must_use]
     pub fn title(&self) -> String {
         self.name.to_ascii_uppercase()
     }
 }
 
 /// The agents that are part of the program.
-#[must_use]
 pub fn built_in() -> Vec<AgentFile> {
     #[expect(clippy::expect_used, reason = "constants, tested")]
     let parse = |(name, text): &(&str, &str)| AgentFile::parse(name, text).expect("a built-in agent");

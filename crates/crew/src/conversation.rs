@@ -27,7 +27,6 @@ pub struct Conversation {
 
 impl Conversation {
     /// A conversation that begins with a request.
-    #[must_use]
     pub fn new(request: impl Into<String>) -> Self {
         let request = request.into();
         let mut conversation =
@@ -62,38 +61,32 @@ impl Conversation {
     }
 
     /// All messages.
-    #[must_use]
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }
 
     /// The request that it is about.
-    #[must_use]
     pub fn request(&self) -> &str {
         &self.request
     }
 
     /// About how many tokens it has.
-    #[must_use]
     pub fn tokens(&self) -> u64 {
         let (from, counted) = self.counted.unwrap_or((0, 0));
         counted + self.sizes.iter().skip(from).sum::<u64>()
     }
 
     /// How often it was compacted.
-    #[must_use]
     pub const fn compactions(&self) -> u32 {
         self.compactions
     }
 
     /// Whether it should be compacted, and whether that would help.
-    #[must_use]
     pub fn is_too_long(&self, limit: u64) -> bool {
         self.tokens() >= limit && self.first_kept(limit) > self.head()
     }
 
     /// Everything that a summary replaces, as text.
-    #[must_use]
     pub fn transcript(&self, limit: u64) -> String {
         let old = self.messages.iter().take(self.first_kept(limit));
         old.filter(|message| !matches!(message, Message::System(_))).map(shown).collect::<Vec<_>>().join("\n\n")

@@ -67,7 +67,6 @@ pub struct CrewConfig {
 
 impl CrewConfig {
     /// The agent of this name.
-    #[must_use]
     pub fn agent(&self, name: &str) -> Option<&AgentFile> {
         self.agents.iter().find(|agent| agent.name == name)
     }
@@ -161,7 +160,6 @@ pub enum CrewEvent {
 
 impl CrewEvent {
     /// A tool call that ended and cost nothing.
-    #[must_use]
     pub const fn tool_finished(call: CallId, outcome: ToolOutcome) -> Self {
         Self::ToolFinished { call, outcome, cost: Money::ZERO, result: None }
     }
@@ -294,7 +292,6 @@ pub enum CrewAbort {
 
 impl CrewAbort {
     /// The reason that scripts know.
-    #[must_use]
     pub const fn reason(&self) -> AbortReason {
         match self {
             Self::Rounds { .. } => AbortReason::MaxIterations,

@@ -213,7 +213,6 @@ fn findings(content: &str) -> Option<ScoutFindings> {
 }
 
 /// The instructions of an agent.
-#[must_use]
 pub fn briefing(delegation: &Delegation) -> String {
     let list = |title: &str, items: &[String]| match items {
         [] => String::new(),
@@ -236,7 +235,6 @@ pub fn briefing(delegation: &Delegation) -> String {
 }
 
 /// What came of the work of an agent that is a program, with its envelope: judged by what it reports and what was seen of it.
-#[must_use]
 pub fn program_result(
     delegation: &Delegation,
     conduct: Conduct,

@@ -72,55 +72,46 @@ pub struct Crew {
 
 impl Crew {
     /// What it works with.
-    #[must_use]
     pub const fn config(&self) -> &CrewConfig {
         &self.config
     }
 
     /// What it cost so far.
-    #[must_use]
     pub const fn spent(&self) -> Money {
         self.spent
     }
 
     /// How often the first agent's model answered.
-    #[must_use]
     pub const fn rounds(&self) -> u32 {
         self.rounds
     }
 
     /// When it began, and when its last event happened.
-    #[must_use]
     pub const fn times(&self) -> (Timestamp, Timestamp) {
         (self.started, self.last)
     }
 
     /// The newest request.
-    #[must_use]
     pub fn request(&self) -> &str {
         self.frames.get(&FrameId::ROOT).map_or("", |frame| frame.conversation.request())
     }
 
     /// The delegations so far, in their order.
-    #[must_use]
     pub fn delegations(&self) -> &[DelegationRecord] {
         &self.delegations
     }
 
     /// The newest attempt.
-    #[must_use]
     pub const fn newest_attempt(&self) -> Attempt {
         self.attempt
     }
 
     /// What persons are asked.
-    #[must_use]
     pub fn pending(&self) -> Vec<&Question> {
         self.frames.values().filter_map(Frame::pending).collect()
     }
 
     /// Whether nothing can happen before a person decides.
-    #[must_use]
     pub fn is_waiting(&self) -> bool {
         matches!(self.phase, Phase::Working)
             && !self.pending().is_empty()
@@ -128,13 +119,11 @@ impl Crew {
     }
 
     /// Whether it was opened as a conversation and nothing was asked yet.
-    #[must_use]
     pub const fn is_unasked(&self) -> bool {
         matches!(self.phase, Phase::Listening)
     }
 
     /// The evidence of a frame so far; a call that waits for approval is part of it.
-    #[must_use]
     pub fn evidence(&self, frame: FrameId) -> Vec<ToolEvidence> {
         let Some(own) = self.frames.get(&frame) else { return Vec::new() };
         let mut evidence = own.evidence.clone();
@@ -146,7 +135,6 @@ impl Crew {
     }
 
     /// The evidence of a delegation that is recorded, or of one that is under way.
-    #[must_use]
     pub fn evidence_of(&self, record: &DelegationRecord) -> Vec<ToolEvidence> {
         match (&record.result, record.frame) {
             (Some(result), _) => result.tool_evidence.clone(),
@@ -156,14 +144,12 @@ impl Crew {
     }
 
     /// The agent of a frame, its conversation, and the tier that its delegation asks for.
-    #[must_use]
     pub fn frame(&self, frame: FrameId) -> Option<(&AgentFile, &crate::Conversation, Option<&Delegation>)> {
         let own = self.frames.get(&frame)?;
         Some((self.config.agent(&own.agent)?, &own.conversation, own.delegation.as_ref()))
     }
 
     /// Where a frame works, if it has a folder of its own.
-    #[must_use]
     pub fn folder(&self, mut frame: FrameId) -> Option<&str> {
         loop {
             let own = self.frames.get(&frame)?;
@@ -176,7 +162,6 @@ impl Crew {
     }
 
     /// The answer that is being compared with the evidence.
-    #[must_use]
     pub fn reviewed_answer(&self) -> Option<&str> {
         match &self.phase {
             Phase::Reviewing { answer, .. } => Some(answer),
@@ -185,7 +170,6 @@ impl Crew {
     }
 
     /// Tools that an agent may call.
-    #[must_use]
     pub fn tools_of(&self, agent: &AgentFile) -> Vec<String> {
         let mut tools = agent.tools.clone();
         if agent.role == Role::Coordinator {

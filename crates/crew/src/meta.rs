@@ -82,7 +82,6 @@ struct RespondArguments {
 }
 
 /// Whether a tool is a decision of the crew rather than something that is run.
-#[must_use]
 pub fn is_meta(name: &str) -> bool {
     name.starts_with(DELEGATE)
         || ["delegateParallel", "escalateToChapo", "askUser", "requestApproval", "respondToUser", "ralph_loop"]

@@ -49,7 +49,6 @@ pub struct NativeAgent {
 
 impl NativeAgent {
     /// An agent for one run.
-    #[must_use]
     pub const fn new(native: NativeServices, services: AgentServices) -> Self {
         Self { native, services }
     }

@@ -70,7 +70,6 @@ fn dollars<S: Serializer>(money: &Money, serializer: S) -> Result<S::Ok, S::Erro
 
 impl CrewResult {
     /// The result as far as the crew has come. One without an outcome waits for a person.
-    #[must_use]
     pub fn new(run_id: RunId, crew: &Crew) -> Self {
         let delegations = crew.delegations().iter().map(|record| DelegationView {
             agent: record.agent.clone(),
@@ -123,7 +122,6 @@ impl CrewResult {
 
 impl CrewResult {
     /// How it ended, in one line.
-    #[must_use]
     pub fn headline(&self) -> String {
         let text = self.answer.as_ref().or(self.details.as_ref()).map_or("", |text| text.lines().next().unwrap_or(""));
         let status = match self.status {

@@ -30,7 +30,6 @@ pub struct ToolSpec {
 
 impl ToolSpec {
     /// A tool.
-    #[must_use]
     pub fn new(name: &str, description: &str, schema: Value, effect: ToolEffect) -> Self {
         let tool = Tool { name: name.to_owned(), description: description.to_owned(), schema };
         Self { tool, effect }
@@ -57,14 +56,12 @@ pub struct ToolOutcome {
 
 impl ToolOutcome {
     /// A call that failed, in one sentence.
-    #[must_use]
     pub fn error(text: impl Into<String>) -> Self {
         let text = text.into();
         Self { summary: text.clone(), text, ..Self::default() }
     }
 
     /// The outcome as evidence.
-    #[must_use]
     pub fn evidence(&self, tool: &str) -> ToolEvidence {
         ToolEvidence {
             tool: tool.to_owned(),

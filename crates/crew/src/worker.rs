@@ -51,7 +51,6 @@ pub struct ModelAsk {
 
 impl ModelAsk {
     /// The request in the form that providers take.
-    #[must_use]
     pub fn request(&self) -> Request<'_> {
         Request {
             model: "",
@@ -120,7 +119,6 @@ struct Charged {
 
 impl Worker {
     /// What a request may cost at most; none where the model has no price.
-    #[must_use]
     pub fn estimate(&self, ask: &ModelAsk) -> Option<Money> {
         let name = (self.model_name)(&ask.agent, ask.is_fast);
         let price = self.prices.of(&name)?;
@@ -131,7 +129,6 @@ impl Worker {
     }
 
     /// The request of a frame.
-    #[must_use]
     pub fn asks(&self, crew: &Crew, frame: FrameId) -> Option<ModelAsk> {
         let (agent, conversation, delegation) = crew.frame(frame)?;
         let tools = crew.tools_of(agent).into_iter().filter_map(|name| {
@@ -150,7 +147,6 @@ impl Worker {
     }
 
     /// The request for a summary of a conversation.
-    #[must_use]
     pub fn asks_summary(&self, crew: &Crew, frame: FrameId) -> Option<ModelAsk> {
         let (agent, conversation, _) = crew.frame(frame)?;
         let transcript = conversation.transcript(crew.config().compact_at);
@@ -158,7 +154,6 @@ impl Worker {
     }
 
     /// The request for a self-check.
-    #[must_use]
     pub fn asks_review(&self, crew: &Crew) -> Option<ModelAsk> {
         let (agent, conversation, _) = crew.frame(FrameId::ROOT)?;
         let mut evidence = String::new();

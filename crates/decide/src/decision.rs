@@ -81,7 +81,6 @@ pub struct Decision {
 }
 
 /// Decides.
-#[must_use]
 pub fn decide(request: &str, facts: &Facts<'_>) -> Decision {
     let reading = read(request);
     let skill = facts.chosen_skill.map(ToOwned::to_owned).or_else(|| skill_for(reading.task_type, facts.skills));

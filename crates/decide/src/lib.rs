@@ -40,7 +40,6 @@ impl TaskType {
         [Self::Feature, Self::Bug, Self::Refactor, Self::Test, Self::Docs, Self::Chore, Self::Question];
 
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Feature => "feature",
@@ -54,13 +53,11 @@ impl TaskType {
     }
 
     /// Whether a loop can work on it: its result can be checked, and an attempt that failed helps the next one.
-    #[must_use]
     pub const fn can_loop(self) -> bool {
         matches!(self, Self::Feature | Self::Bug | Self::Refactor)
     }
 
     /// Whether it changes no program.
-    #[must_use]
     pub const fn is_text_only(self) -> bool {
         matches!(self, Self::Docs | Self::Question)
     }
@@ -80,7 +77,6 @@ pub enum Risk {
 
 impl Risk {
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -102,7 +98,6 @@ pub enum Scope {
 
 impl Scope {
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Specific => "specific",

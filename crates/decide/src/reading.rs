@@ -52,7 +52,6 @@ impl Match {
 }
 
 /// Reads a request.
-#[must_use]
 pub fn read(request: &str) -> Reading {
     let words: Vec<String> = words(request).iter().take(MAX_WORDS).map(|word| VOCABULARY.corrected(word)).collect();
     let matches = matches(&words);

@@ -22,7 +22,6 @@ pub struct Claim {
 /// Whether `message` holds the promise: the exact tag with white space folded, outside code fences and block quotes, and
 /// not as an echo of `prompt`. A promise without a tag of its own also counts when it stands alone on a line. A promise that
 /// is a JSON object counts when the message ends with an object, in a code fence or not, that has the same values.
-#[must_use]
 pub fn find_claim(message: &str, prompt: &str, promise: &str) -> bool {
     let promise = fold(promise);
     if promise.is_empty() {
@@ -54,7 +53,6 @@ fn last_object(message: &str) -> Option<Map<String, Value>> {
 }
 
 /// Why the agent cannot go on, when its final message says so in a `<blocked>` tag.
-#[must_use]
 pub fn find_blocked(message: &str, prompt: &str) -> Option<String> {
     let own = own_words(message, prompt, "<blocked>");
     own.split("<blocked>").skip(1).find_map(|after| {

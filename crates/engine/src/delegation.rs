@@ -8,7 +8,6 @@ use crate::prompt;
 use crate::status::{Conduct, Judged, derive_status};
 
 /// What the agent of a loop is asked for.
-#[must_use]
 pub fn delegation(config: &LoopConfig, agent: &AgentSpec) -> Delegation {
     let constraints = config.prohibited_paths.iter().map(|glob| format!("do not change files that match {glob}"));
     Delegation {
@@ -27,7 +26,6 @@ pub(crate) fn expected_outcome(config: &LoopConfig) -> Option<String> {
 
 /// What came of one iteration: the status that the evidence of agent and checks allows, and the agent's own words beside it. Checks
 /// are compared with `baseline`, where it is known.
-#[must_use]
 pub fn delegation_result(record: &IterationRecord, baseline: Option<&Verdict>) -> DelegationResult {
     observed(record, baseline).0
 }

@@ -94,7 +94,6 @@ pub struct Envelope<'a> {
 
 impl Envelope<'_> {
     /// The text, in the one form that agents and scripts know.
-    #[must_use]
     pub fn render(&self) -> String {
         let mut text = format!("[DELEGATION RESULT — {}]\nObjective: {}\n", self.agent.to_uppercase(), self.objective);
         if let Some(expected) = self.expected_outcome {

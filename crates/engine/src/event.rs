@@ -152,7 +152,6 @@ pub enum Alert {
 
 impl Alert {
     /// One sentence for people.
-    #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Cost80 => "80 % of the loop's budget is spent",
@@ -367,7 +366,6 @@ pub enum Event {
 
 impl Event {
     /// The name of the kind, as it stands in the journal.
-    #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::LoopStarted { .. } => "loopStarted",

@@ -26,7 +26,6 @@ struct Finding {
 }
 
 /// What the result that was recorded last is worth; nothing where its checks did not pass.
-#[must_use]
 pub fn grade(facts: &Facts) -> Option<Graded> {
     let findings = findings(facts)?;
     let grade = findings.iter().map(|finding| finding.allows).min()?;

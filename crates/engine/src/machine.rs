@@ -70,25 +70,21 @@ impl Loop {
     }
 
     /// What the loop remembers.
-    #[must_use]
     pub const fn facts(&self) -> &Facts {
         &self.facts
     }
 
     /// What the loop waits for.
-    #[must_use]
     pub const fn phase(&self) -> &Phase {
         &self.phase
     }
 
     /// The attempt whose answer is awaited.
-    #[must_use]
     pub const fn awaited(&self) -> Option<Attempt> {
         self.phase.attempt()
     }
 
     /// Whether a pass is under way: its agent, its checks or their confirmation are awaited.
-    #[must_use]
     pub const fn has_open_iteration(&self) -> bool {
         match &self.phase {
             Phase::Working(_) | Phase::Guarding(_) | Phase::Verifying(_) | Phase::Confirming(_) => true,
@@ -102,7 +98,6 @@ impl Loop {
     }
 
     /// How the loop ended, once it has.
-    #[must_use]
     pub const fn outcome(&self) -> Option<&Outcome> {
         match &self.phase {
             Phase::Done(done) => Some(&done.outcome),
@@ -111,7 +106,6 @@ impl Loop {
     }
 
     /// Whether the work is verified and only the last things were in the way of saying so.
-    #[must_use]
     pub fn is_only_to_be_closed(&self) -> bool {
         match self.outcome() {
             Some(outcome) => decide::completion_after(&self.facts, outcome).is_some(),
@@ -120,7 +114,6 @@ impl Loop {
     }
 
     /// What an agent's final message says about its work, judged by the prompt that it was given. Nothing where no agent runs.
-    #[must_use]
     pub fn claim(&self, final_message: &str) -> Option<Claim> {
         match &self.phase {
             Phase::Working(working) => Some(working.claim(&self.facts, final_message)),
@@ -129,13 +122,11 @@ impl Loop {
     }
 
     /// The envelope over one pass.
-    #[must_use]
     pub fn envelope(&self, record: &IterationRecord) -> String {
         prompt::envelope(&self.facts, record, Response::Shown)
     }
 
     /// What the evidence of one pass allows.
-    #[must_use]
     pub fn status(&self, record: &IterationRecord) -> Status {
         delegation_result(record, None).status
     }

@@ -86,7 +86,6 @@ impl Phase {
     }
 
     /// Its name, for people and logs.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Baseline(_) => "baseline",

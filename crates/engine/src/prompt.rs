@@ -341,7 +341,6 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// Puts text between fences that it cannot close.
-#[must_use]
 pub fn fence(text: &str) -> String {
     let ticks = ticks_around(text);
     format!("{ticks}\n{}\n{ticks}", text.trim_end_matches('\n'))

@@ -156,7 +156,6 @@ pub enum Standing {
 
 impl Standing {
     /// How it ended, if it did.
-    #[must_use]
     pub const fn end(&self) -> Option<&CandidateEnd> {
         match self {
             Self::Ended(end) => Some(end),
@@ -186,7 +185,6 @@ pub struct RaceRun {
 
 impl RaceRun {
     /// What all candidates are asked to do.
-    #[must_use]
     pub const fn config(&self) -> &LoopConfig {
         &self.config
     }
@@ -197,19 +195,16 @@ impl RaceRun {
     }
 
     /// The candidate that was verified first.
-    #[must_use]
     pub const fn winner(&self) -> Option<LoopId> {
         self.winner
     }
 
     /// When the race began, and when its last event happened.
-    #[must_use]
     pub const fn times(&self) -> (Timestamp, Timestamp) {
         (self.started, self.last)
     }
 
     /// What the candidates that ended cost together.
-    #[must_use]
     pub fn cost(&self) -> Money {
         self.candidates.iter().filter_map(|(_, standing)| standing.end()).map(|end| end.cost).sum()
     }

@@ -29,7 +29,6 @@ impl Facts {
     }
 
     /// Whether every failing check ran as many tests as its command is known to have, so that its failures can be compared.
-    #[must_use]
     pub fn could_be_counted(&self, verdict: &Verdict) -> bool {
         verdict.checks.iter().filter(|check| !check.passed && !check.flaky).all(|check| {
             let known = self.known_tests(&check.command);

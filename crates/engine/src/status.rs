@@ -35,7 +35,6 @@ pub struct Judged<'a> {
 }
 
 /// The status that the evidence allows.
-#[must_use]
 pub fn derive_status(judged: &Judged<'_>) -> Status {
     if judged.escalated {
         return Status::Escalated;

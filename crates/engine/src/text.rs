@@ -33,7 +33,6 @@ impl Continuation {
 }
 
 /// How a loop ended and what to do next, in one line.
-#[must_use]
 pub fn details(outcome: &Outcome, facts: &Facts, next: Continuation) -> String {
     match outcome {
         Outcome::Aborted { cause } => aborted(cause, next),
@@ -58,7 +57,6 @@ fn verified(facts: &Facts) -> String {
 }
 
 /// Why a loop whose last checks passed is not complete, if that is so.
-#[must_use]
 pub fn why_open(facts: &Facts) -> Option<String> {
     let last = facts.last_iteration()?;
     if facts.outcome_is_open(last) && facts.is_baseline_green() && last.is_tampered() {
@@ -76,7 +74,6 @@ pub fn why_open(facts: &Facts) -> Option<String> {
 }
 
 /// Why a loop was aborted and what to do next.
-#[must_use]
 pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
     match cause {
         AbortCause::IterationsUsed { max, best, missing_claim, tampered } => {
@@ -213,7 +210,6 @@ fn prohibited(violations: &[Violation], patch: &str, start: Option<&str>) -> Str
 }
 
 /// How a person takes commits out of the history of their branch. Ralph does not: the history is theirs.
-#[must_use]
 pub fn undo_commits(start: Option<&str>) -> String {
     match start.map(short) {
         Some(start) => format!(
@@ -230,7 +226,6 @@ fn short(id: &str) -> &str {
 }
 
 /// What failed, in one line: `error` of `--json` and the listing.
-#[must_use]
 pub fn error(cause: &ErrorCause) -> String {
     match cause {
         ErrorCause::ServiceRefused { agent, trouble } => {
@@ -255,7 +250,6 @@ pub fn error(cause: &ErrorCause) -> String {
 }
 
 /// What failed and what to do next.
-#[must_use]
 pub fn failed(cause: &ErrorCause, next: Continuation) -> String {
     let text = error(cause);
     match cause {

@@ -50,7 +50,6 @@ impl ForwardProxy {
     }
 
     /// Where it listens.
-    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }

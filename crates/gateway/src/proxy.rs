@@ -137,26 +137,22 @@ impl Gateway {
     }
 
     /// What the agent has in the place of a key.
-    #[must_use]
     pub fn token(&self) -> &str {
         &self.token
     }
 
     /// The base address of each service, as the agent is given it.
-    #[must_use]
     pub fn addresses(&self) -> &[String] {
         &self.addresses
     }
 
     /// The port of each service.
-    #[must_use]
     pub fn ports(&self) -> Vec<u16> {
         let port = |address: &String| address.parse::<Uri>().ok().and_then(|address| address.port_u16());
         self.addresses.iter().filter_map(port).collect()
     }
 
     /// All requests so far.
-    #[must_use]
     pub fn totals(&self) -> RunTotals {
         self.account.totals()
     }

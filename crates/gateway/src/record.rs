@@ -78,7 +78,6 @@ pub struct Context {
 
 impl Context {
     /// In hundredths.
-    #[must_use]
     pub fn percent(self) -> u64 {
         self.used.saturating_mul(100).checked_div(self.window).unwrap_or(0)
     }

@@ -19,13 +19,11 @@ pub struct Checkpoints {
 
 impl Checkpoints {
     /// Names the folder; makes nothing.
-    #[must_use]
     pub const fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
     /// The file of a task.
-    #[must_use]
     pub fn file(&self, task: TaskId) -> PathBuf {
         self.folder.join(format!("{task}.checkpoint.json"))
     }

@@ -37,7 +37,6 @@ pub struct Claims {
 
 impl Claims {
     /// Names the folder; makes nothing.
-    #[must_use]
     pub const fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
@@ -62,7 +61,6 @@ impl Claims {
     }
 
     /// The claim about a task; none where there is none. The agent can write the folder, so whatever is no claim is none.
-    #[must_use]
     pub fn read(&self, task: TaskId) -> Option<Claim> {
         let text = read_plain(&self.file(task), MAX_BYTES).ok()?;
         let claim: Claim = serde_json::from_slice(&text).ok()?;

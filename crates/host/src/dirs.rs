@@ -62,7 +62,6 @@ impl Dirs {
     }
 
     /// Everything below one folder, with the database in a file.
-    #[must_use]
     pub fn in_folder(folder: &Path) -> Self {
         let (config, state) = (folder.join("config"), folder.join("state"));
         Self { config, state, database_choice: DatabaseChoice::File }

@@ -34,7 +34,6 @@ pub enum Error {
 
 impl Error {
     /// The exit code: only what is broken on this machine is no mistake of the caller.
-    #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Trust(trust::Error::Store(_))
@@ -49,7 +48,6 @@ impl Error {
 
 impl Error {
     /// The rule that was broken, where that is what is wrong.
-    #[must_use]
     pub const fn rule(&self) -> Option<&ConfigError> {
         match self {
             Self::Settings(ralph_config::Error::Rule(rule))

@@ -111,13 +111,11 @@ impl Host {
     }
 
     /// The version of the program.
-    #[must_use]
     pub fn version(&self) -> &str {
         &self.input.version
     }
 
     /// This program as a server of tools for an agent, which finds these variables in its environment.
-    #[must_use]
     pub fn mcp_server(&self, variables: Vec<String>) -> McpServer {
         McpServer { program: self.input.program.clone(), arguments: vec!["mcp".to_owned()], variables }
     }
@@ -128,7 +126,6 @@ impl Host {
     }
 
     /// Where state is kept.
-    #[must_use]
     pub fn home(&self) -> Home {
         Home::new(self.dirs.state.clone())
     }
@@ -222,7 +219,6 @@ impl Host {
     }
 
     /// Knows the secrets of this user, as far as they can be found: in the environment, and where agents keep them.
-    #[must_use]
     pub fn redactor(&self) -> Arc<Redactor> {
         let mut secrets = environment::choose(self.input.variables.iter().cloned(), &[]).secrets;
         secrets.extend(environment::secrets(self.written_variables()));
@@ -331,13 +327,11 @@ impl Host {
     }
 
     /// The agents whose program is here, in the user's order, first those that somebody is logged in to.
-    #[must_use]
     pub fn usable_agents(&self, user: &Layer) -> Vec<String> {
         preferred(user, |spec| self.readiness(spec))
     }
 
     /// How usable an agent is here.
-    #[must_use]
     pub fn readiness(&self, spec: &AgentSpec) -> Readiness {
         match (self.program_of(spec), Program::of(spec)) {
             (None, _) if spec.kind == AgentSpec::NATIVE => self.models_readiness(),
@@ -348,7 +342,6 @@ impl Host {
     }
 
     /// The program behind an agent; for a line of shell, the one that it begins with.
-    #[must_use]
     pub fn program_of(&self, spec: &AgentSpec) -> Option<PathBuf> {
         let name = match spec.launch.as_ref()? {
             Launch::Command(line) => line.split_whitespace().next()?,
@@ -380,20 +373,17 @@ impl Host {
     }
 
     /// How this machine can keep agents and checks inside, found out by trying.
-    #[must_use]
     pub fn level(&self) -> Level {
         let bubblewrap = find_program("bwrap", &self.search_path());
         crate::level::level(&self.dirs.state, &self.reaper(), bubblewrap.as_deref())
     }
 
     /// The running program, as the reaper of what it runs.
-    #[must_use]
     pub fn reaper(&self) -> ReaperProgram {
         ReaperProgram { program: self.input.program.clone(), arguments: vec![REAPER.into()] }
     }
 
     /// The user's home folder; the root folder for a user who has none.
-    #[must_use]
     pub fn user_home(&self) -> PathBuf {
         self.variable("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from)
     }
@@ -419,31 +409,26 @@ impl Host {
     }
 
     /// What checks find in their environment.
-    #[must_use]
     pub fn check_environment(&self, named: &[String]) -> Vec<(OsString, OsString)> {
         environment::choose(self.input.variables.iter().cloned(), named).variables
     }
 
     /// The value of `PATH`.
-    #[must_use]
     pub fn search_path(&self) -> OsString {
         self.variable("PATH").unwrap_or_default()
     }
 
     /// All environment variables.
-    #[must_use]
     pub fn variables(&self) -> &[(OsString, OsString)] {
         &self.input.variables
     }
 
     /// An environment variable.
-    #[must_use]
     pub fn variable(&self, name: &str) -> Option<OsString> {
         value_of(&self.input.variables, name)
     }
 
     /// The user's own file of ignored paths.
-    #[must_use]
     pub fn global_excludes(&self, git: &Path) -> Option<PathBuf> {
         self.user_git(git).excludes
     }
@@ -481,7 +466,6 @@ impl Host {
 }
 
 /// This machine, by what the kernel calls it.
-#[must_use]
 pub fn this_machine() -> Machine {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
     Machine { host: read("hostname").trim().to_owned(), boot: read("random/boot_id").trim().to_owned() }
@@ -497,7 +481,6 @@ fn value_of(variables: &[(OsString, OsString)], name: &str) -> Option<OsString> 
 }
 
 /// Looks a program up, in absolute folders only: a relative one would mean another program in every workspace.
-#[must_use]
 pub fn find_program(name: &str, search_path: &OsString) -> Option<PathBuf> {
     std::env::split_paths(search_path).filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(
         |candidate| candidate.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0),

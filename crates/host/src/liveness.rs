@@ -29,7 +29,6 @@ pub enum Liveness {
 
 impl Host {
     /// Who works on a run. On this machine the lock of its workspace tells, on others its lease.
-    #[must_use]
     pub fn liveness(&self, entry: &RunEntry) -> Liveness {
         if entry.status != Stored::Running {
             return Liveness::Ended;
@@ -63,13 +62,11 @@ impl Host {
     }
 
     /// Whether a run has not ended and no process works on it.
-    #[must_use]
     pub fn is_interrupted(&self, entry: &RunEntry) -> bool {
         matches!(self.liveness(entry), Liveness::Interrupted | Liveness::Waiting)
     }
 
     /// A run as a listing shows it.
-    #[must_use]
     pub fn listed(&self, entry: &RunEntry) -> ListEntry {
         let listed = ralph_runtime::listed(entry, &self.home());
         let (status, host) = match self.liveness(entry) {

@@ -20,7 +20,6 @@ pub struct OnePass {
 
 impl OnePass {
     /// The agent.
-    #[must_use]
     pub fn agent(&self) -> String {
         self.config.agent.title()
     }

@@ -47,7 +47,6 @@ pub enum Opened {
 
 impl Opened {
     /// The loop, where it is one.
-    #[must_use]
     pub const fn loop_id(&self) -> Option<LoopId> {
         match self {
             Self::Loop(opened) => Some(opened.loop_id()),
@@ -160,7 +159,6 @@ impl Host {
     }
 
     /// A warning for each agent without a login that can be seen, or that no spent budget stops.
-    #[must_use]
     pub fn agent_warnings(&self, config: &LoopConfig) -> Vec<String> {
         preflight::agent_warnings(config, self)
     }

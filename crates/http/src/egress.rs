@@ -31,7 +31,6 @@ impl std::fmt::Debug for Egress {
 
 impl Egress {
     /// Whether connections to a host are made without the proxy, by a list such as `localhost,.example.com`.
-    #[must_use]
     pub fn is_exempt(host: &str, list: &str) -> bool {
         let host = host.trim_matches(['[', ']']).to_ascii_lowercase();
         list.split(',').map(|name| name.trim().trim_start_matches('*').to_ascii_lowercase()).any(|name| {

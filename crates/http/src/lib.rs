@@ -57,7 +57,6 @@ pub enum Error {
 }
 
 /// Whether this is an address that can be called: `http` or `https`, with a host.
-#[must_use]
 pub fn is_address(uri: &Uri) -> bool {
     matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
 }
@@ -231,7 +230,6 @@ impl std::fmt::Debug for Events {
 
 impl Events {
     /// A stream of this size at most, in which nothing may come for so long.
-    #[must_use]
     pub fn new(body: Incoming, at_most: usize, silence: Option<Duration>) -> Self {
         let failed: fn(Failure) -> Error = failed;
         Self { stream: SseStream::new(Limited::new(body, at_most).map_err(failed)), silence }

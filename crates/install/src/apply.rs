@@ -39,13 +39,11 @@ enum Then {
 
 impl Change {
     /// Whether the file changes at all.
-    #[must_use]
     pub fn is_change(&self) -> bool {
         self.before != self.after
     }
 
     /// What happens, in a word.
-    #[must_use]
     pub fn action(&self) -> &'static str {
         match (&self.before, &self.after) {
             (before, after) if before == after => "none",

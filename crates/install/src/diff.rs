@@ -6,7 +6,6 @@ const CONTEXT: usize = 2;
 const MAX_LINES: usize = 1500;
 
 /// Lines of two texts, with ` `, `-` and `+` before them.
-#[must_use]
 pub fn diff(before: &str, after: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let front = old.iter().zip(&new).take_while(|(a, b)| a == b).count();

@@ -47,7 +47,6 @@ pub struct Places {
 
 impl Client {
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",

@@ -74,7 +74,6 @@ pub enum Arguments {
 
 impl Arguments {
     /// From the text that a model wrote. None at all are no arguments.
-    #[must_use]
     pub fn parse(text: &str) -> Self {
         if text.trim().is_empty() {
             return Self::Object(Map::new());
@@ -86,7 +85,6 @@ impl Arguments {
     }
 
     /// As an object in any case: providers refuse a conversation with a call that holds anything else.
-    #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
             Self::Object(object) => Value::Object(object.clone()),
@@ -153,7 +151,6 @@ pub struct Answer {
 
 impl Answer {
     /// Its text.
-    #[must_use]
     pub fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),

@@ -28,13 +28,11 @@ impl Provider {
     pub const ALL: [Self; 3] = [Self::Anthropic, Self::Openai, Self::OpenaiChat];
 
     /// The provider of this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|provider| provider.name() == name)
     }
 
     /// Its name.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic",
@@ -44,7 +42,6 @@ impl Provider {
     }
 
     /// The format that it speaks.
-    #[must_use]
     pub const fn protocol(self) -> Protocol {
         match self {
             Self::Anthropic => Protocol::AnthropicMessages,
@@ -54,7 +51,6 @@ impl Provider {
     }
 
     /// Where it is unless somebody says otherwise.
-    #[must_use]
     pub const fn base_url(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
@@ -63,7 +59,6 @@ impl Provider {
     }
 
     /// The variable that holds its key.
-    #[must_use]
     pub const fn key_variable(self) -> &'static str {
         match self {
             Self::Anthropic => "ANTHROPIC_API_KEY",
@@ -72,7 +67,6 @@ impl Provider {
     }
 
     /// The variable that holds another address.
-    #[must_use]
     pub const fn base_variable(self) -> &'static str {
         match self {
             Self::Anthropic => "ANTHROPIC_BASE_URL",

@@ -68,7 +68,6 @@ pub struct Tools {
 
 impl Tools {
     /// For the current folder of a host, without tasks.
-    #[must_use]
     pub fn new(host: Host) -> Self {
         Self { host, running: Running::new(), claims: None, source: Source::None }
     }

@@ -17,7 +17,6 @@ pub struct Remote {
 
 impl Remote {
     /// With the task that the caller works on inside a worker, where it does.
-    #[must_use]
     pub const fn new(client: Client, own: Option<TaskId>) -> Self {
         Self { client, own }
     }

@@ -80,19 +80,16 @@ impl AgentSpec {
     }
 
     /// Claude Code in a session of the user's own.
-    #[must_use]
     pub fn in_session() -> Self {
         Self::new(Self::IN_SESSION, Self::SESSION, None)
     }
 
     /// Whether it works in a session of the user's own.
-    #[must_use]
     pub fn is_in_session(&self) -> bool {
         self.kind == Self::SESSION
     }
 
     /// The line of shell that it is, where it is one.
-    #[must_use]
     pub fn shell_line(&self) -> Option<&str> {
         match &self.launch {
             Some(Launch::Command(line)) => Some(line),
@@ -101,7 +98,6 @@ impl AgentSpec {
     }
 
     /// The program, where it is one and no line of shell.
-    #[must_use]
     pub fn program_name(&self) -> Option<&str> {
         match &self.launch {
             Some(Launch::Program(program)) => Some(program),
@@ -110,7 +106,6 @@ impl AgentSpec {
     }
 
     /// What people call it, with the model where one is asked for.
-    #[must_use]
     pub fn title(&self) -> String {
         match &self.model {
             Some(model) => format!("{}:{model}", self.name),
@@ -158,7 +153,6 @@ pub enum Ended {
 
 impl Ended {
     /// Whether it ended by itself with code 0.
-    #[must_use]
     pub const fn is_success(&self) -> bool {
         matches!(self, Self::Exited { code: 0 })
     }
@@ -216,7 +210,6 @@ pub enum Cost {
 
 impl Cost {
     /// What is charged: an unknown cost takes all that was reserved for the run.
-    #[must_use]
     pub const fn charge(self, reserved: Money) -> Money {
         match self {
             Self::Known { amount } => amount,
@@ -278,7 +271,6 @@ pub enum ChangeKind {
 
 impl ChangeKind {
     /// One letter, as git prints it.
-    #[must_use]
     pub const fn letter(self) -> char {
         match self {
             Self::Added => 'A',
@@ -344,7 +336,6 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// What stands in front of it where people read it.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::Denied => "permission denied",

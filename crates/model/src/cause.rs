@@ -170,7 +170,6 @@ pub enum AbortCause {
 
 impl AbortCause {
     /// The reason that scripts see.
-    #[must_use]
     pub const fn reason(&self) -> AbortReason {
         match self {
             Self::IterationsUsed { .. } => AbortReason::MaxIterations,

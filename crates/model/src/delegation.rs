@@ -131,7 +131,6 @@ pub enum Status {
 
 impl Status {
     /// As it stands in an envelope.
-    #[must_use]
     pub const fn shout(self) -> &'static str {
         match self {
             Self::Success => "SUCCESS",
@@ -175,7 +174,6 @@ impl ToolEvidence {
     }
 
     /// Whether the call waits for a person.
-    #[must_use]
     pub fn is_pending(&self) -> bool {
         self.pending_approval == Some(true)
     }

@@ -23,7 +23,6 @@ impl Grade {
     pub const ALL: [Self; 3] = [Self::Weak, Self::Standard, Self::Strong];
 
     /// The name that scripts see.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Weak => "weak",

@@ -17,20 +17,17 @@ pub type LoopId = RunId;
 
 impl RunId {
     /// Wraps an id that was made elsewhere: this crate has no clock and no randomness.
-    #[must_use]
     pub const fn from_uuid(uuid: Uuid) -> Self {
         Self(uuid)
     }
 
     /// The id itself.
-    #[must_use]
     pub const fn uuid(self) -> Uuid {
         self.0
     }
 
     /// The eight characters that people type. Taken from the end, because the start of a UUIDv7 is the time and two
     /// loops of one minute share it.
-    #[must_use]
     pub fn short(self) -> String {
         let text = self.0.simple().to_string();
         text[text.len() - 8..].to_owned()
@@ -38,7 +35,6 @@ impl RunId {
 
     /// Whether a person who typed `text` can mean this loop: the start of its id or of its short id, or four or more
     /// characters of its end.
-    #[must_use]
     pub fn answers_to(self, text: &str) -> bool {
         let wanted: String = text.chars().filter(|c| *c != '-').collect::<String>().to_ascii_lowercase();
         let simple = self.0.simple().to_string();
@@ -89,7 +85,6 @@ pub enum RunKind {
 
 impl RunKind {
     /// The name that is stored and that scripts see.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Loop => "loop",
@@ -99,7 +94,6 @@ impl RunKind {
     }
 
     /// The kind with this name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Loop, Self::Race, Self::Crew].into_iter().find(|kind| kind.name() == name)
     }
@@ -150,7 +144,6 @@ pub struct TreeHash(pub String);
 
 impl TreeHash {
     /// Enough of the hash for a person to compare two.
-    #[must_use]
     pub fn short(&self) -> &str {
         self.0.get(..10).unwrap_or(&self.0)
     }

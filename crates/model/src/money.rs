@@ -20,19 +20,16 @@ impl Money {
     pub const ZERO: Self = Self(0);
 
     /// An amount in millionths of a dollar; negative amounts do not exist and become zero.
-    #[must_use]
     pub const fn from_micros(micros: i64) -> Self {
         Self(if micros < 0 { 0 } else { micros })
     }
 
     /// A whole number of dollars.
-    #[must_use]
     pub const fn dollars(dollars: u32) -> Self {
         Self(dollars as i64 * MICROS)
     }
 
     /// The amount in millionths of a dollar.
-    #[must_use]
     pub const fn micros(self) -> i64 {
         self.0
     }
@@ -51,7 +48,6 @@ impl Money {
     }
 
     /// For output only (JSON at the edges, charts): the nearest float prints as the decimal that was meant.
-    #[must_use]
     pub fn to_json_number(self) -> f64 {
         // Exact below 2^53 micro-dollars, nine billion dollars.
         #[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53 micro-dollars")]

@@ -58,7 +58,6 @@ impl AbortReason {
     ];
 
     /// The name that scripts see.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::MaxIterations => "MAX_ITERATIONS",
@@ -75,7 +74,6 @@ impl AbortReason {
     }
 
     /// 10 for the first reason, 19 for the last.
-    #[must_use]
     pub const fn exit_code(self) -> u8 {
         10 + self as u8
     }
@@ -187,7 +185,6 @@ impl From<Outcome> for Wire {
 
 impl Outcome {
     /// The name that scripts see.
-    #[must_use]
     pub const fn status(&self) -> &'static str {
         match self {
             Self::Completed { .. } => "COMPLETED",
@@ -197,7 +194,6 @@ impl Outcome {
     }
 
     /// Why it was aborted, when it was.
-    #[must_use]
     pub const fn reason(&self) -> Option<AbortReason> {
         match self {
             Self::Aborted { cause } => Some(cause.reason()),
@@ -206,7 +202,6 @@ impl Outcome {
     }
 
     /// The exit code of the program, keyboard aside.
-    #[must_use]
     pub const fn exit_code(&self) -> u8 {
         match self {
             Self::Completed { .. } => exit_code::COMPLETED,
@@ -217,7 +212,6 @@ impl Outcome {
 
     /// Whether a record of the end says the same as this outcome. A record from before causes has a sentence, which is not
     /// compared: it may be worded differently now.
-    #[must_use]
     pub fn agrees_with(&self, record: &Self) -> bool {
         match record {
             Self::Aborted { cause: AbortCause::Recorded { reason, .. } } => self.reason() == Some(*reason),

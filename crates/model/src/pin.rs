@@ -93,7 +93,6 @@ impl Tamper {
     }
 
     /// Whether the checks could run as if it had not happened. Where they could not, whatever they say is void.
-    #[must_use]
     pub const fn was_undone(&self) -> bool {
         match self.kind {
             TamperKind::Changed | TamperKind::Deleted | TamperKind::Appeared | TamperKind::Mode | TamperKind::Part => {
@@ -104,7 +103,6 @@ impl Tamper {
     }
 
     /// What stands behind the path in a line of evidence.
-    #[must_use]
     pub fn sentence(&self) -> String {
         let what = match self.kind {
             TamperKind::Changed => "protected file changed, restored before the check",
@@ -186,7 +184,6 @@ pub enum Tripwire {
 
 impl Tripwire {
     /// Whether a verdict stands with it.
-    #[must_use]
     pub const fn holds(&self) -> bool {
         match self {
             Self::TestsFail { .. }

@@ -26,19 +26,16 @@ pub struct Tokens {
 
 impl Tokens {
     /// Everything that was read.
-    #[must_use]
     pub const fn read(self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_written())
     }
 
     /// Everything that was put into a cache.
-    #[must_use]
     pub const fn cache_written(self) -> u64 {
         self.cache_write.saturating_add(self.cache_write_hour)
     }
 
     /// Whether there are none at all: they were not counted, because every request uses some.
-    #[must_use]
     pub const fn is_none(self) -> bool {
         self.read() == 0 && self.output == 0
     }
@@ -113,7 +110,6 @@ pub struct LongPrice {
 
 impl Rates {
     /// What these tokens cost, rounded up: a sum is never below the truth.
-    #[must_use]
     pub fn cost(&self, tokens: Tokens) -> Money {
         let parts = [
             (tokens.input, self.input),
@@ -132,7 +128,6 @@ impl Rates {
 
 impl Price {
     /// What one request costs.
-    #[must_use]
     pub fn request(&self, tokens: Tokens) -> Money {
         match &self.long {
             Some(long) if tokens.read() > long.over => long.rates.cost(tokens),
@@ -175,7 +170,6 @@ impl Default for PriceList {
 
 impl PriceList {
     /// The day that the built-in prices were true on.
-    #[must_use]
     pub fn as_of(&self) -> &str {
         &self.as_of
     }
@@ -192,7 +186,6 @@ impl PriceList {
     }
 
     /// The price of a model, as a program or a service names it.
-    #[must_use]
     pub fn of(&self, model: &str) -> Option<&Price> {
         // Most are asked for again and again by the very name that the list has.
         let same = self.own.get(model).or_else(|| self.models.get(model).filter(|_| self.own.is_empty()));

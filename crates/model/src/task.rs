@@ -18,13 +18,11 @@ pub struct TaskId(Uuid);
 
 impl TaskId {
     /// From a UUID. New ids are of version 7, so that they sort by time.
-    #[must_use]
     pub const fn from_uuid(id: Uuid) -> Self {
         Self(id)
     }
 
     /// The UUID itself.
-    #[must_use]
     pub const fn uuid(self) -> Uuid {
         self.0
     }
@@ -76,7 +74,6 @@ impl TaskType {
     pub const ALL: [Self; 3] = [Self::Ralph, Self::Single, Self::Crew];
 
     /// The name that is stored and that callers see.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ralph => "ralph",
@@ -86,7 +83,6 @@ impl TaskType {
     }
 
     /// From its name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|task_type| task_type.name() == name)
     }
@@ -131,7 +127,6 @@ impl TaskStatus {
     ];
 
     /// The name that is stored and that callers see.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unassigned => "unassigned",
@@ -145,19 +140,16 @@ impl TaskStatus {
     }
 
     /// From its name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.name() == name)
     }
 
     /// Whether the task has ended. Nothing leads out of such a status.
-    #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
     /// Whether a worker holds a lease on it.
-    #[must_use]
     pub const fn is_claimed(self) -> bool {
         matches!(self, Self::Pending | Self::InProgress)
     }

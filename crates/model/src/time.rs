@@ -13,19 +13,16 @@ pub struct Timestamp(pub i64);
 
 impl Timestamp {
     /// How long after `earlier` this is; zero when the clock went backwards.
-    #[must_use]
     pub fn since(self, earlier: Self) -> Millis {
         Millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
     /// The date in UTC, as `2026-11-15`.
-    #[must_use]
     pub fn utc_date(self) -> String {
         self.to_zoned_utc().strftime("%Y-%m-%d").to_string()
     }
 
     /// RFC 3339 in UTC with milliseconds.
-    #[must_use]
     pub fn rfc3339(self) -> String {
         self.to_zoned_utc().strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
     }
@@ -48,19 +45,16 @@ impl Millis {
     pub const MAX_SETTING: Self = Self(365 * 86_400_000);
 
     /// A span of whole seconds.
-    #[must_use]
     pub const fn secs(seconds: u64) -> Self {
         Self(seconds * 1000)
     }
 
     /// A span of whole minutes.
-    #[must_use]
     pub const fn minutes(minutes: u64) -> Self {
         Self(minutes * 60_000)
     }
 
     /// The same span for the standard library.
-    #[must_use]
     pub const fn as_std(self) -> std::time::Duration {
         std::time::Duration::from_millis(self.0)
     }
@@ -78,7 +72,6 @@ impl Millis {
     }
 
     /// Seconds with three decimals, for output.
-    #[must_use]
     pub fn as_seconds(self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "spans are far below 2^53 milliseconds")]
         let millis = self.0 as f64;

@@ -58,7 +58,6 @@ pub enum Remedy {
 
 impl TroubleKind {
     /// What follows from it.
-    #[must_use]
     pub const fn remedy(self) -> Remedy {
         match self {
             Self::RateLimit | Self::Overload | Self::Unreachable => Remedy::Wait,
@@ -68,7 +67,6 @@ impl TroubleKind {
     }
 
     /// A few words for people.
-    #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
             Self::RateLimit => "rate or usage limit",

@@ -64,7 +64,6 @@ impl Shrunk {
     const SHOWN: usize = 5;
 
     /// How many tests are gone, as far as anybody knows.
-    #[must_use]
     pub fn count(&self) -> u32 {
         let named = u32::try_from(self.missing.len()).unwrap_or(u32::MAX);
         self.before.saturating_sub(self.now).max(named).max(1)
@@ -124,7 +123,6 @@ pub struct CheckOutcome {
 
 impl CheckOutcome {
     /// Failing tests where they are counted, else one for a failing command.
-    #[must_use]
     pub fn failing(&self) -> u32 {
         let counted = self.tests.as_ref().map_or(0, |tests| tests.failed);
         let shrunk = self.shrunk.as_ref().map_or(0, Shrunk::count);
@@ -231,7 +229,6 @@ pub struct Verdict {
 
 impl Verdict {
     /// What checks found where nothing else is to be said.
-    #[must_use]
     pub const fn new(tree: TreeHash, checks: Vec<CheckOutcome>) -> Self {
         Self {
             tree,
@@ -249,7 +246,6 @@ impl Verdict {
     }
 
     /// Whether everything passed. A verdict over no checks at all passes nothing.
-    #[must_use]
     pub fn passed(&self) -> bool {
         !self.checks.is_empty()
             && self.checks.iter().all(|check| check.passed)
@@ -259,7 +255,6 @@ impl Verdict {
 
     /// Whether what the checks said is worth nothing: they did not run on what they should have run on, or could not
     /// have failed.
-    #[must_use]
     pub fn is_void(&self) -> bool {
         !self.moved.is_empty()
             || self.tampered.iter().any(|tamper| !tamper.was_undone())
@@ -267,7 +262,6 @@ impl Verdict {
     }
 
     /// Whether a check failed and then passed on the same tree, and nothing else is wrong.
-    #[must_use]
     pub fn is_flaky(&self) -> bool {
         self.checks.iter().any(|check| check.flaky)
             && self.checks.iter().all(|check| check.passed || check.flaky)
@@ -276,13 +270,11 @@ impl Verdict {
     }
 
     /// Whether checks that find this before the first iteration prove nothing by passing later, so that a claim is needed, too.
-    #[must_use]
     pub fn is_green_start(&self) -> bool {
         self.passed() || self.is_flaky()
     }
 
     /// Why the checks count for nothing although their commands may have passed, in words.
-    #[must_use]
     pub fn doubt(&self) -> Option<String> {
         if let Some(tamper) = self.tampered.iter().find(|tamper| !tamper.was_undone()) {
             return Some(format!("tampered with: {tamper}"));
@@ -300,7 +292,6 @@ impl Verdict {
     }
 
     /// The score that iterations are compared by: failing tests and commands and unmet expectations.
-    #[must_use]
     pub fn failing(&self) -> u32 {
         let checks = self.checks.iter().map(CheckOutcome::failing).fold(0, u32::saturating_add);
         let failing = checks.saturating_add(u32::try_from(self.missing.len()).unwrap_or(u32::MAX));
@@ -308,7 +299,6 @@ impl Verdict {
     }
 
     /// Passing and failing tests, counting a command as one test where its tests are not known.
-    #[must_use]
     pub fn tally(&self) -> (u32, u32) {
         self.checks.iter().fold((0, 0), |(passing, failing), check| {
             let passed = check.tests.as_ref().map_or(u32::from(check.passed), |tests| tests.passed);
@@ -318,7 +308,6 @@ impl Verdict {
     }
 
     /// What fails, by name: equal sets mean that nothing got better or worse.
-    #[must_use]
     pub fn failing_set(&self) -> Vec<String> {
         let mut set: Vec<String> = Vec::new();
         for check in self.checks.iter().filter(|check| !check.passed && !check.flaky) {

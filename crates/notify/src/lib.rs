@@ -100,7 +100,6 @@ impl Notifier {
     }
 
     /// The channels that a notification takes.
-    #[must_use]
     pub fn channels(&self) -> Vec<Channel> {
         let is_addressed = self.mail.as_ref().is_some_and(mail::Sender::is_addressed);
         let known = [
@@ -112,7 +111,6 @@ impl Notifier {
     }
 
     /// Whether e-mails can be sent.
-    #[must_use]
     pub const fn can_mail(&self) -> bool {
         self.mail.is_some()
     }
@@ -164,7 +162,6 @@ fn digest(key: &str) -> String {
 }
 
 /// Whether this is an address that an e-mail can be sent to.
-#[must_use]
 pub fn is_address(address: &str) -> bool {
     address.parse::<Mailbox>().is_ok()
 }

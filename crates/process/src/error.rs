@@ -59,7 +59,6 @@ pub enum Error {
 
 impl Error {
     /// Whether the program did not run at all.
-    #[must_use]
     pub const fn is_before_start(&self) -> bool {
         match self {
             Self::CreateLog { .. } | Self::Reaper { .. } | Self::System { .. } => true,

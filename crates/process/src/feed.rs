@@ -42,7 +42,6 @@ pub enum FeedError {
 }
 
 /// Makes both ends of an input that is fed while its program runs. At most so many messages wait for the program, at least one.
-#[must_use]
 pub fn feed(most: usize) -> (Feeder, Feed) {
     let (sender, receiver) = mpsc::channel(most.max(1));
     (Feeder { messages: sender }, Feed { messages: Arc::new(Mutex::new(Some(receiver))) })

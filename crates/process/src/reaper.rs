@@ -49,7 +49,6 @@ pub(crate) const AHEAD: &str = "ahead";
 /// The whole life of a reaper: `ralph __reaper` calls this before anything else and exits with what it returns.
 ///
 /// Its standard input has to be the socket of a [`crate::Supervisor`], which also gives the arguments.
-#[must_use]
 pub fn reaper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let ended = match (arguments.next(), arguments.next()) {
         (None, _) => reap(NextStage::OnRequest),

@@ -44,7 +44,6 @@ pub struct Spec {
 
 impl Spec {
     /// The program and arguments for a line of shell, for [`Spec::program`].
-    #[must_use]
     pub fn shell(line: &str) -> Vec<OsString> {
         ["/bin/sh", "-c", line].map(OsString::from).to_vec()
     }

@@ -43,7 +43,6 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// Runs programs under this reaper and takes these secrets out of what they print.
-    #[must_use]
     pub fn new(reaper: ReaperProgram, redactor: Arc<Redactor>) -> Self {
         Self { reaper, redactor, spare: Arc::default(), has_spare: true }
     }
@@ -55,7 +54,6 @@ impl Supervisor {
     }
 
     /// Its redactor, for callers that decode an output before they use it.
-    #[must_use]
     pub fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor
     }

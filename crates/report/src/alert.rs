@@ -76,7 +76,6 @@ pub(crate) fn alerts(summary: &Summary) -> Vec<Alert> {
 
 impl Alert {
     /// In words, with the name of a skill or an agent as `name` shows it: it was given by somebody outside.
-    #[must_use]
     pub fn words(&self, name: impl Fn(&str) -> String) -> String {
         let loops = |rate: &Rate| format!("{} of {} loops", rate.part, rate.whole);
         match self {

@@ -42,7 +42,6 @@ text { fill: #9da7b3 }
 ";
 
 /// Draws the chart as a whole SVG file.
-#[must_use]
 pub fn svg(summary: &Summary) -> String {
     let mut out = String::with_capacity(16 << 10);
     // Writing to a string does not fail.

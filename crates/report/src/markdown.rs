@@ -28,7 +28,6 @@ pub struct Heading<'a> {
 }
 
 /// Writes the report.
-#[must_use]
 pub fn markdown(summary: &Summary, heading: Heading<'_>) -> String {
     let mut text = String::with_capacity(8 << 10);
     // Writing to a string does not fail.

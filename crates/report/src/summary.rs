@@ -87,7 +87,6 @@ pub struct Group {
 
 impl Group {
     /// How many of its loops completed. Those that somebody cancelled show nothing of what they would have come to.
-    #[must_use]
     pub const fn completion(&self) -> Rate {
         Rate { part: self.completed, whole: self.loops - self.cancelled }
     }
@@ -123,7 +122,6 @@ impl Day {
     }
 
     /// All loops of the day.
-    #[must_use]
     pub const fn loops(&self) -> u64 {
         self.completed + self.aborted + self.errors
     }
@@ -138,7 +136,6 @@ impl Day {
 
 impl Summary {
     /// Sums records up.
-    #[must_use]
     pub fn of(records: &[Record]) -> Self {
         let mut last = HashMap::with_capacity(records.len());
         for (index, record) in records.iter().enumerate() {
@@ -181,13 +178,11 @@ impl Summary {
     }
 
     /// How many loops completed. Those that somebody cancelled show nothing of what they would have come to.
-    #[must_use]
     pub const fn completion(&self) -> Rate {
         Rate { part: self.completed, whole: self.loops - self.cancelled }
     }
 
     /// How many loops stalled.
-    #[must_use]
     pub const fn stall(&self) -> Rate {
         Rate { part: self.stalled, whole: self.loops }
     }

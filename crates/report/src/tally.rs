@@ -13,13 +13,11 @@ pub struct Rate {
 
 impl Rate {
     /// Whether the part is more than this many hundredths. Nothing of nothing is neither more nor less than anything.
-    #[must_use]
     pub const fn is_over(self, percent: u64) -> bool {
         self.whole > 0 && self.part as u128 * 100 > self.whole as u128 * percent as u128
     }
 
     /// Whether the part is less than this many hundredths.
-    #[must_use]
     pub const fn is_under(self, percent: u64) -> bool {
         self.whole > 0 && (self.part as u128 * 100) < self.whole as u128 * percent as u128
     }
@@ -62,13 +60,11 @@ impl Spread {
     }
 
     /// The mean, rounded to the nearest whole number; zero of nothing.
-    #[must_use]
     pub fn mean(self) -> u64 {
         self.total.saturating_add(self.count / 2).checked_div(self.count).unwrap_or(0)
     }
 
     /// The mean in tenths, for amounts as small as iterations.
-    #[must_use]
     pub fn mean_tenths(self) -> u64 {
         self.total.saturating_mul(10).saturating_add(self.count / 2).checked_div(self.count).unwrap_or(0)
     }

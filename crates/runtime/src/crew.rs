@@ -76,7 +76,6 @@ pub struct CrewLimits {
 const WAITING: &str = "WAITING";
 
 /// Whether a run that has no end can only continue once a person decided.
-#[must_use]
 pub fn is_waiting(entry: &RunEntry) -> bool {
     entry.status == RunStatus::Running && entry.reason.as_deref() == Some(WAITING)
 }
@@ -271,25 +270,21 @@ impl OpenedCrew {
     }
 
     /// Which crew it is.
-    #[must_use]
     pub const fn run_id(&self) -> RunId {
         self.crew.lease.run
     }
 
     /// How tools and agents are kept inside, in words.
-    #[must_use]
     pub fn sandbox(&self) -> &str {
         &self.sandbox
     }
 
     /// What was wrong with servers of tools, so that they are not used.
-    #[must_use]
     pub fn problems(&self) -> Vec<String> {
         self.place.problems()
     }
 
     /// What the crew has to show for itself so far.
-    #[must_use]
     pub fn result(&self) -> CrewResult {
         CrewResult::new(self.run_id(), &self.crew.run)
     }

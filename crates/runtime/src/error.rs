@@ -131,7 +131,6 @@ pub enum Error {
 
 impl Error {
     /// The error and everything behind it, in one line.
-    #[must_use]
     pub fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut source = std::error::Error::source(self);

@@ -26,25 +26,21 @@ pub struct Home {
 
 impl Home {
     /// Names the folder; makes nothing.
-    #[must_use]
     pub const fn new(root: PathBuf) -> Self {
         Self { root }
     }
 
     /// The folder itself.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// The database.
-    #[must_use]
     pub fn database(&self) -> PathBuf {
         self.root.join("ralph.db")
     }
 
     /// What belongs to one workspace: snapshots, stat cache, lock.
-    #[must_use]
     pub fn workspace(&self, root: &Path) -> PathBuf {
         self.root.join("workspaces").join(key(&Sha256::digest(root.as_os_str().as_bytes())))
     }
@@ -61,13 +57,11 @@ impl Home {
 
     /// What was put in the place of a workspace's own files, while checks run. Belongs to the workspace and not to a loop:
     /// the next loop there has to find it.
-    #[must_use]
     pub fn swap_record(&self, root: &Path) -> PathBuf {
         self.workspace(root).join("swap")
     }
 
     /// The loop that lives in a session there, between its hooks.
-    #[must_use]
     pub(crate) fn session_record(&self, root: &Path) -> PathBuf {
         self.workspace(root).join(SESSION_RECORD)
     }
@@ -84,13 +78,11 @@ impl Home {
     }
 
     /// What belongs to one loop: prompts, logs, attempts.
-    #[must_use]
     pub fn loop_folder(&self, loop_id: LoopId) -> LoopFolder {
         LoopFolder { root: self.root.join("loops").join(loop_id.to_string()) }
     }
 
     /// Settings of agents as they were before the agents that use them now: a folder for each set of paths.
-    #[must_use]
     pub(crate) fn kept_settings(&self) -> PathBuf {
         self.root.join("settings")
     }
@@ -106,7 +98,6 @@ impl Home {
     }
 
     /// Where a loop's worktree is.
-    #[must_use]
     pub fn worktree(&self, loop_id: LoopId) -> PathBuf {
         self.root.join("worktrees").join(loop_id.short())
     }
@@ -154,43 +145,36 @@ pub struct LoopFolder {
 
 impl LoopFolder {
     /// The folder itself.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Outputs of agents and checks.
-    #[must_use]
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
     }
 
     /// The output of the agent of one pass.
-    #[must_use]
     pub fn agent_log(&self, iteration: Iteration, attempt: Attempt) -> PathBuf {
         self.logs().join(format!("iteration-{iteration}-agent-{attempt}.log"))
     }
 
     /// What an agent was told.
-    #[must_use]
     pub fn prompt(&self, iteration: Iteration) -> PathBuf {
         self.root.join("prompts").join(format!("iteration-{iteration}.md"))
     }
 
     /// The requests of all agents of the loop to their model services, a line of JSON for each.
-    #[must_use]
     pub fn requests(&self) -> PathBuf {
         self.root.join("requests.jsonl")
     }
 
     /// What these requests and the answers to them held, where that is recorded.
-    #[must_use]
     pub fn requests_folder(&self) -> PathBuf {
         self.root.join("requests")
     }
 
     /// The folder that one run of an agent may write.
-    #[must_use]
     pub fn attempt(&self, attempt: Attempt) -> PathBuf {
         self.root.join("attempts").join(attempt.to_string())
     }
@@ -209,25 +193,21 @@ impl LoopFolder {
     }
 
     /// Exists when the agent of an attempt may have run under an earlier version, which recorded that here.
-    #[must_use]
     pub(crate) fn marker(&self, attempt: Attempt) -> PathBuf {
         self.root.join("attempts").join(format!("{attempt}.started"))
     }
 
     /// What the agent of an attempt has cost so far, in micro-dollars, where an earlier version recorded that.
-    #[must_use]
     pub(crate) fn so_far(&self, attempt: Attempt) -> PathBuf {
         self.root.join("attempts").join(format!("{attempt}.cost"))
     }
 
     /// What an agent made of its own settings, before they were put back.
-    #[must_use]
     pub(crate) fn settings(&self, attempt: Attempt) -> PathBuf {
         self.root.join("settings").join(attempt.to_string())
     }
 
     /// What agents of a Ralph that died made of their settings.
-    #[must_use]
     pub(crate) fn settings_left_behind(&self) -> PathBuf {
         self.root.join("settings").join("left-behind")
     }
@@ -240,55 +220,46 @@ impl LoopFolder {
     }
 
     /// Prohibited files as they were at the loop's start.
-    #[must_use]
     pub fn guard(&self) -> PathBuf {
         self.root.join("guard")
     }
 
     /// What verdicts depend on, as it was at the loop's start.
-    #[must_use]
     pub fn pins(&self) -> PathBuf {
         self.root.join("pins")
     }
 
     /// The agent's versions of pinned files, when those were put back for good.
-    #[must_use]
     pub fn replaced(&self, attempt: Attempt) -> PathBuf {
         self.root.join(format!("replaced-{attempt}"))
     }
 
     /// What checks may write besides the workspace.
-    #[must_use]
     pub fn checks(&self) -> PathBuf {
         self.root.join("checks")
     }
 
     /// Says which lock files the set-up commands ran for last.
-    #[must_use]
     pub(crate) fn set_up(&self) -> PathBuf {
         self.root.join("set-up")
     }
 
     /// What is known about the folder of isolated checks.
-    #[must_use]
     pub(crate) fn checkout_state(&self) -> PathBuf {
         self.root.join("checkout-state")
     }
 
     /// Where isolated checks run.
-    #[must_use]
     pub fn checkout(&self) -> PathBuf {
         self.root.join("checkout")
     }
 
     /// What an agent did to prohibited files.
-    #[must_use]
     pub fn patch(&self) -> PathBuf {
         self.root.join("prohibited.patch")
     }
 
     /// What the loop's end depends on.
-    #[must_use]
     pub fn certificate(&self) -> PathBuf {
         self.root.join("certificate.json")
     }

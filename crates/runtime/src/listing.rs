@@ -22,14 +22,12 @@ fn is_interrupted(entry: &RunEntry, home: &Home) -> bool {
 }
 
 /// The session that a loop lives in, which has no process between two hooks.
-#[must_use]
 pub fn in_session(entry: &RunEntry, home: &Home) -> Option<SessionRecord> {
     let record = SessionRecord::read(home, Path::new(&entry.workspace)).ok().flatten();
     record.filter(|record| record.loop_id == entry.id && entry.status == StoredStatus::Running)
 }
 
 /// A loop as a listing shows it to those who know no more than the state directory. `Host::listed` also knows the machine.
-#[must_use]
 pub fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
     ListEntry {
         loop_id: entry.id,

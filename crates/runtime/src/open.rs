@@ -50,7 +50,6 @@ pub struct Opened {
 
 impl Opened {
     /// Which loop it is.
-    #[must_use]
     pub const fn loop_id(&self) -> LoopId {
         self.driver.live.lease.run
     }
@@ -328,7 +327,6 @@ pub(crate) struct AsFound {
 
 /// What a snapshot is called that `ralph rewind` takes of a state that it restored, when the journal ends here: what is appended
 /// later is not about that state.
-#[must_use]
 pub fn rewound_label(end: Seq) -> String {
     format!("rewound-{end}")
 }

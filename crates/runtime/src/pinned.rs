@@ -82,7 +82,6 @@ pub struct Plan {
 }
 
 /// What the verdicts of a loop with this configuration would depend on.
-#[must_use]
 pub fn plan(config: &LoopConfig, environment: &[(OsString, OsString)], files: &[String]) -> Plan {
     let root = PathBuf::from(&config.workspace);
     let asked = Asked::of(config, environment, &root);

@@ -97,7 +97,6 @@ impl SessionRecord {
     }
 
     /// The records of all loops that live in a session, in whatever folders; and what could not be read.
-    #[must_use]
     pub fn of_session(home: &Home, session: &str) -> (Vec<Self>, Vec<Error>) {
         let (mut records, mut errors) = (Vec::new(), Vec::new());
         for entry in std::fs::read_dir(home.session_index(session)).into_iter().flatten().flatten() {
@@ -144,7 +143,6 @@ impl SessionRecord {
     }
 
     /// The prompt that the agent was given last, redacted; none where it cannot be read.
-    #[must_use]
     pub fn prompt(&self, home: &Home) -> Option<String> {
         std::fs::read_to_string(home.loop_folder(self.loop_id).prompt(self.iteration)).ok()
     }

@@ -19,7 +19,6 @@ pub struct Stops {
 }
 
 /// A queue for one loop.
-#[must_use]
 pub fn stops() -> (Stopper, Stops) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let flag = StopFlag::default();

@@ -123,19 +123,16 @@ impl Server {
     }
 
     /// What all requests share.
-    #[must_use]
     pub const fn app(&self) -> &App {
         &self.app
     }
 
     /// The address, with the port that was picked.
-    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The address for people and clients.
-    #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.acceptor.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)

@@ -121,7 +121,6 @@ impl fmt::Debug for App {
 
 impl App {
     /// For one server.
-    #[must_use]
     pub fn new(options: ServerOptions) -> Self {
         let document = crate::openapi::document(&options.version);
         Self(Arc::new(Shared {
@@ -135,31 +134,26 @@ impl App {
     }
 
     /// Journals and runs.
-    #[must_use]
     pub fn store(&self) -> &StoreHandle {
         &self.options.store
     }
 
     /// Tasks and what belongs to them.
-    #[must_use]
     pub fn board(&self) -> &Arc<dyn Board> {
         &self.options.board
     }
 
     /// What tasks may ask for.
-    #[must_use]
     pub fn caps(&self) -> &Caps {
         &self.options.caps
     }
 
     /// The time.
-    #[must_use]
     pub fn now(&self) -> Timestamp {
         (self.options.now)()
     }
 
     /// How many streams of events are open.
-    #[must_use]
     pub fn open_streams(&self) -> usize {
         self.options.limits.streams.saturating_sub(self.streams.available_permits())
     }

@@ -14,7 +14,6 @@ use crate::route::{Body, Content, Route};
 use crate::routes::table;
 
 /// The document of this version.
-#[must_use]
 pub fn document(version: &str) -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();

@@ -24,19 +24,16 @@ impl Secret {
     }
 
     /// One that was made before.
-    #[must_use]
     pub fn from_text(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
     /// The text that callers send.
-    #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
     /// What is stored of it.
-    #[must_use]
     pub fn hash(&self) -> String {
         hash(&self.0)
     }

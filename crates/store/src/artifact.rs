@@ -16,7 +16,6 @@ pub enum ArtifactKind {
 
 impl ArtifactKind {
     /// The name that is stored and that scripts see.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Log => "log",
@@ -31,7 +30,6 @@ impl ArtifactKind {
 }
 
 /// The name of the patch of an iteration, for those who cannot see the snapshots of a run; 0 is the whole loop.
-#[must_use]
 pub fn patch_name(iteration: u32) -> String {
     format!("patches/iteration-{iteration}.diff")
 }

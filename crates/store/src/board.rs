@@ -195,7 +195,6 @@ pub enum ApprovalStatus {
 
 impl ApprovalStatus {
     /// The name that is stored and that callers see.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -206,7 +205,6 @@ impl ApprovalStatus {
     }
 
     /// From its name.
-    #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Pending, Self::Approved, Self::Refused, Self::Expired].into_iter().find(|status| status.name() == name)
     }

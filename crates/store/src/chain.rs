@@ -35,7 +35,6 @@ pub struct Hash([u8; 32]);
 
 impl Hash {
     /// The hash before the first event of a run.
-    #[must_use]
     pub fn genesis(run: RunId) -> Self {
         let mut digest = Sha256::new();
         digest.update(b"ralph journal 1\n");
@@ -126,7 +125,6 @@ pub struct Head {
 
 impl Head {
     /// The end of a journal without events.
-    #[must_use]
     pub fn genesis(run: RunId) -> Self {
         Self { seq: Seq(0), hash: Hash::genesis(run) }
     }

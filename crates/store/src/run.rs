@@ -94,7 +94,6 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// The name that is stored and that scripts see.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Running => "RUNNING",
@@ -230,7 +229,6 @@ pub struct RunEntry {
 impl RunEntry {
     /// The other machine on which a process holds the run, where its lease is fresh. Clocks that differ by more than a lease lasts
     /// make this wrong, and nothing else: a process that lost its lease cannot write.
-    #[must_use]
     pub fn held_elsewhere(&self, here: &Machine, now: Timestamp) -> Option<&Machine> {
         let is_fresh = self.lease_until.is_some_and(|until| until > now);
         self.machine.as_ref().filter(|machine| is_fresh && *machine != here)

@@ -18,7 +18,6 @@ const MODEL: &str = "scripted-model";
 ///
 /// # Panics
 /// When the running program is not in a build folder of cargo, or when the build fails.
-#[must_use]
 #[track_caller]
 pub fn scripted_agent() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
@@ -29,7 +28,6 @@ pub fn scripted_agent() -> PathBuf {
 ///
 /// # Panics
 /// When the running program is not in a build folder of cargo, or when the build fails.
-#[must_use]
 #[track_caller]
 pub fn scripted_model() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
@@ -37,21 +35,18 @@ pub fn scripted_model() -> PathBuf {
 }
 
 /// The line for `sh -c` that starts the agent of a saved script, with its prompt on standard input.
-#[must_use]
 #[track_caller]
 pub fn agent_command(script: &Path) -> String {
     format!("{} {}", shell_quoted(&scripted_agent().to_string_lossy()), shell_quoted(&script.to_string_lossy()))
 }
 
 /// The same with the prompt in the file that Ralph puts in place of `{prompt_file}`.
-#[must_use]
 #[track_caller]
 pub fn agent_command_with_prompt_file(script: &Path) -> String {
     format!("{} --prompt-file {{prompt_file}}", agent_command(script))
 }
 
 /// A text as one word of a shell line.
-#[must_use]
 pub fn shell_quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%,".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

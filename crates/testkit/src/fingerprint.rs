@@ -21,7 +21,6 @@ impl Fingerprint {
     ///
     /// # Panics
     /// When something in it cannot be read.
-    #[must_use]
     #[track_caller]
     pub fn of(git: impl AsRef<Path>) -> Self {
         let git = git.as_ref();
@@ -32,7 +31,6 @@ impl Fingerprint {
     }
 
     /// One hash over everything.
-    #[must_use]
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         for (path, entry) in &self.entries {
@@ -45,7 +43,6 @@ impl Fingerprint {
     }
 
     /// What is different in `other`, one line each: `changed HEAD`, `added refs/heads/x`, `removed index`.
-    #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<String> {
         let gone = self.entries.iter().filter_map(|(path, entry)| match other.entries.get(path) {
             None => Some(format!("removed {}", path.display())),

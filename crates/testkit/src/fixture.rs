@@ -27,7 +27,6 @@ impl Fixture {
     ///
     /// # Panics
     /// When there is none; the message lists those that exist.
-    #[must_use]
     #[track_caller]
     pub fn named(name: &str) -> Self {
         match Self::ALL.iter().find(|fixture| fixture.name == name) {
@@ -40,13 +39,11 @@ impl Fixture {
     }
 
     /// Where it is.
-    #[must_use]
     pub fn folder(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(self.name)
     }
 
     /// The patch that makes its tests pass, for `git apply` in the project's folder.
-    #[must_use]
     pub fn patch(&self) -> PathBuf {
         let path = self.folder().join(PATCH);
         path.canonicalize().unwrap_or(path)

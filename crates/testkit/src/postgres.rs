@@ -33,7 +33,6 @@ impl Cluster {
     ///
     /// # Panics
     /// When PostgreSQL's server is not installed (Debian: `postgresql`), or does not start.
-    #[must_use]
     pub fn start() -> Self {
         let programs = programs();
         let owner = rustix::process::geteuid().is_root().then(|| user("postgres"));
@@ -57,7 +56,6 @@ impl Cluster {
     }
 
     /// The address of a database.
-    #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgresql://ralph@127.0.0.1:{}/{database}", self.port)
     }
@@ -66,7 +64,6 @@ impl Cluster {
     ///
     /// # Panics
     /// When the server refuses.
-    #[must_use]
     pub fn create_database(&self, name: &str) -> String {
         let made = self
             .program("createdb")

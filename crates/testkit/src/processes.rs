@@ -41,7 +41,6 @@ impl Processes {
     ///
     /// # Panics
     /// When the marker is empty.
-    #[must_use]
     #[track_caller]
     pub fn with_marker(marker: impl AsRef<[u8]>) -> Self {
         let marker = marker.as_ref();
@@ -50,7 +49,6 @@ impl Processes {
     }
 
     /// Those whose current folder is this one or below it.
-    #[must_use]
     pub fn working_in(folder: impl AsRef<Path>) -> Self {
         let folder = folder.as_ref();
         // The process table shows resolved paths.
@@ -61,7 +59,6 @@ impl Processes {
     ///
     /// # Panics
     /// When there is no process table.
-    #[must_use]
     #[track_caller]
     pub fn list(&self) -> Vec<Process> {
         let table = match fs::read_dir("/proc") {

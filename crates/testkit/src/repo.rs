@@ -15,7 +15,6 @@ const FIRST_COMMIT: u32 = 1_767_268_800;
 
 /// The variables that make git behave alike everywhere: no configuration of machine or user, a fixed identity and time, no
 /// questions. `HOME` leads nowhere, so leave it out for programs that need theirs.
-#[must_use]
 pub fn git_environment() -> Vec<(&'static str, String)> {
     let date = format!("{FIRST_COMMIT} +0000");
     vec![
@@ -46,7 +45,6 @@ pub struct Repo {
 
 impl Repo {
     /// An empty folder that is no repository.
-    #[must_use]
     #[track_caller]
     pub fn plain() -> Self {
         let scratch = scratch();
@@ -59,7 +57,6 @@ impl Repo {
     }
 
     /// A repository on branch `main` without a commit.
-    #[must_use]
     #[track_caller]
     pub fn unborn() -> Self {
         let repo = Self::plain();
@@ -68,7 +65,6 @@ impl Repo {
     }
 
     /// A repository on branch `main` with one commit that holds a `README.md`.
-    #[must_use]
     #[track_caller]
     pub fn init() -> Self {
         let repo = Self::unborn();
@@ -78,7 +74,6 @@ impl Repo {
     }
 
     /// A repository with one commit that holds a fixture, without the patch that mends it.
-    #[must_use]
     #[track_caller]
     pub fn fixture(name: &str) -> Self {
         let fixture = Fixture::named(name);
@@ -90,32 +85,27 @@ impl Repo {
     }
 
     /// The project's folder.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.root
     }
 
     /// The git directory.
-    #[must_use]
     pub fn git_directory(&self) -> PathBuf {
         self.root.join(".git")
     }
 
     /// A folder beside the project, removed with it: for scripts, logs and state that are no part of the workspace.
-    #[must_use]
     pub fn outside(&self) -> &Path {
         self.scratch.path()
     }
 
     /// The line for `sh -c` that runs the fixture's tests.
-    #[must_use]
     #[track_caller]
     pub fn test_command(&self) -> &'static str {
         self.expect_fixture().test
     }
 
     /// The line for `sh -c` that mends the fixture.
-    #[must_use]
     #[track_caller]
     pub fn fix_command(&self) -> String {
         format!("git apply {}", shell_quoted(&self.expect_fixture().patch().to_string_lossy()))
@@ -132,7 +122,6 @@ impl Repo {
     }
 
     /// What a file holds.
-    #[must_use]
     #[track_caller]
     pub fn read(&self, path: impl AsRef<Path>) -> String {
         let path = self.root.join(path);
@@ -143,7 +132,6 @@ impl Repo {
     }
 
     /// Whether something is there, be it a link to nowhere.
-    #[must_use]
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.root.join(path).symlink_metadata().is_ok()
     }
@@ -171,7 +159,6 @@ impl Repo {
     }
 
     /// The id of the current commit.
-    #[must_use]
     #[track_caller]
     pub fn head(&self) -> String {
         self.git(["rev-parse", "--verify", "HEAD"])
@@ -212,7 +199,6 @@ impl Repo {
     }
 
     /// Adds a worktree on a new branch, beside the project, and gives its folder.
-    #[must_use]
     #[track_caller]
     pub fn worktree(&self, branch: &str) -> PathBuf {
         let path = self.root.with_file_name(format!("worktree-{}", branch.replace('/', "-")));
@@ -223,7 +209,6 @@ impl Repo {
     }
 
     /// Plants programs that git would start, and gives the file that they add their names to; see [`crate::CANARIES`].
-    #[must_use]
     #[track_caller]
     pub fn plant_canaries(&self) -> PathBuf {
         let log = self.scratch.path().join("canaries.log");
@@ -234,7 +219,6 @@ impl Repo {
     }
 
     /// Everything in the git directory.
-    #[must_use]
     #[track_caller]
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(self.git_directory())
@@ -251,7 +235,6 @@ impl Repo {
     }
 
     /// Runs a line with `sh -c` in the project, whatever comes of it. Git behaves in it as in [`Repo::git`].
-    #[must_use]
     #[track_caller]
     pub fn shell(&self, line: &str) -> Output {
         let mut command = Command::new("/bin/sh");

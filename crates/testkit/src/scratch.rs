@@ -8,7 +8,6 @@ use tempfile::TempDir;
 ///
 /// # Panics
 /// When no folder can be created.
-#[must_use]
 #[track_caller]
 pub fn scratch() -> TempDir {
     // Thousands of small files on a real disk cost seconds of kernel time when they are created and removed in bulk.

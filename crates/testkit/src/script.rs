@@ -65,7 +65,6 @@ pub enum LoadError {
 
 impl Script {
     /// A script without runs: such an agent reads its prompt and ends with code 0.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -102,7 +101,6 @@ impl Script {
     ///
     /// # Panics
     /// When the file cannot be written.
-    #[must_use]
     #[track_caller]
     pub fn save(mut self, folder: impl AsRef<Path>) -> PathBuf {
         let folder = folder.as_ref();
@@ -128,7 +126,6 @@ impl Script {
     }
 
     /// The steps of run `number`, counted from 1.
-    #[must_use]
     pub fn steps(&self, number: u64) -> &[Step] {
         let listed = usize::try_from(number.saturating_sub(1)).ok().and_then(|index| self.runs.get(index));
         listed.or(self.default.as_ref()).or(self.runs.last()).map_or(&[], Vec::as_slice)
@@ -153,7 +150,6 @@ impl Script {
     ///
     /// # Panics
     /// When the script or its state file cannot be read.
-    #[must_use]
     #[track_caller]
     pub fn runs_of(saved: &Path) -> u64 {
         let script = match Self::load(saved) {

@@ -8,98 +8,82 @@ use crate::{CostReport, FileText, Rhythm, SignalName, Step};
 
 impl Step {
     /// Writes a file.
-    #[must_use]
     pub fn write(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         Self::Write(FileText { path: path.into(), text: text.into() })
     }
 
     /// Adds to the end of a file.
-    #[must_use]
     pub fn append(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         Self::Append(FileText { path: path.into(), text: text.into() })
     }
 
     /// Replaces the first occurrence of a text in a file.
-    #[must_use]
     pub fn replace(path: impl Into<PathBuf>, from: impl Into<String>, to: impl Into<String>) -> Self {
         Self::Replace { path: path.into(), from: from.into(), to: to.into() }
     }
 
     /// Removes a file, a link or a whole folder.
-    #[must_use]
     pub fn delete(path: impl Into<PathBuf>) -> Self {
         Self::Delete(path.into())
     }
 
     /// Sets permissions: `Step::chmod("run.sh", 0o755)`.
-    #[must_use]
     pub fn chmod(path: impl Into<PathBuf>, mode: u32) -> Self {
         Self::Chmod { path: path.into(), mode: format!("{mode:o}") }
     }
 
     /// Creates a symbolic link at `path`.
-    #[must_use]
     pub fn symlink(target: impl Into<PathBuf>, path: impl Into<PathBuf>) -> Self {
         Self::Symlink { target: target.into(), path: path.into() }
     }
 
     /// Prints a line on standard output.
-    #[must_use]
     pub fn say(line: impl AsRef<str>) -> Self {
         Self::Print(format!("{}\n", line.as_ref()))
     }
 
     /// Prints the default promise.
-    #[must_use]
     pub fn claim() -> Self {
         Self::Claim("<promise>COMPLETE</promise>".to_owned())
     }
 
     /// Says that a person is needed, and why.
-    #[must_use]
     pub fn blocked(why: impl Into<String>) -> Self {
         Self::Blocked(why.into())
     }
 
     /// Reports what the run cost, in micro-dollars, at once.
-    #[must_use]
     pub const fn cost(micros: u64) -> Self {
         Self::ReportCost(CostReport { micros, input_tokens: 0, output_tokens: 0, model: None, rhythm: None })
     }
 
     /// Reports a cost that grows to `micros` in `reports` equal parts.
-    #[must_use]
     pub fn growing_cost(micros: u64, reports: u32, pause: Duration) -> Self {
         let rhythm = Rhythm { reports, pause_ms: millis(pause) };
         Self::ReportCost(CostReport { micros, input_tokens: 0, output_tokens: 0, model: None, rhythm: Some(rhythm) })
     }
 
     /// Runs a line with `sh -c`.
-    #[must_use]
     pub fn run(line: impl Into<String>) -> Self {
         Self::Run(line.into())
     }
 
     /// Does nothing for a while.
-    #[must_use]
     pub fn sleep(time: Duration) -> Self {
         Self::SleepMs(millis(time))
     }
 
     /// Burns processor time for a while.
-    #[must_use]
     pub fn busy(time: Duration) -> Self {
         Self::BusyMs(millis(time))
     }
 
     /// Ignores the signals that ask a process to end.
-    #[must_use]
     pub fn ignore_signals() -> Self {
         Self::IgnoreSignals(vec![SignalName::Term, SignalName::Int, SignalName::Hup])
     }
 
     /// Waits until a file exists.
-    #[must_use]
     pub fn wait_for_file(path: impl Into<PathBuf>) -> Self {
         Self::WaitForFile { path: path.into(), limit_ms: a_minute() }
     }

@@ -134,7 +134,6 @@ const fn is_string(kind: u8) -> bool {
 }
 
 /// A whole text without escapes.
-#[must_use]
 pub fn strip_escapes(text: &str) -> Cow<'_, str> {
     if memchr::memchr2(ESCAPE, b'\r', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);

@@ -8,7 +8,6 @@ use std::fmt::Write;
 ///
 /// Control characters become their pictures (escape becomes `␛`), characters that are invisible or change the
 /// direction of writing become their number (`<U+202E>`). Every kind of line end becomes `\n`; tabs stay.
-#[must_use]
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     if first_suspect(text.as_bytes()).is_none() {
         return Cow::Borrowed(text);

@@ -101,7 +101,6 @@ impl std::fmt::Debug for Services {
 
 impl Services {
     /// What the tools for files and programs need, confined as a process of an agent is. The others are off.
-    #[must_use]
     pub fn new(services: &AgentServices) -> Self {
         let base = &services.base;
         Self {
@@ -176,13 +175,11 @@ impl Tools {
     }
 
     /// What a model is told about each tool.
-    #[must_use]
     pub fn specs(&self) -> &[Spec] {
         self.registry.specs()
     }
 
     /// What a model is told about one tool.
-    #[must_use]
     pub fn spec(&self, name: &str) -> Option<&Spec> {
         self.specs().iter().find(|spec| spec.name == name)
     }

@@ -51,13 +51,11 @@ const WRAPPERS: [&str; 13] = [
 ];
 
 /// Whether a test file is as it was, apart from additions.
-#[must_use]
 pub fn only_adds_tests(path: &str, before: &[u8], now: &[u8]) -> bool {
     refused_addition(path, before, now).is_none()
 }
 
 /// Why a changed test file is more than an extended one: the test that is gone or changed, where it is one.
-#[must_use]
 pub fn refused_addition(path: &str, before: &[u8], now: &[u8]) -> Option<String> {
     let unknown = || Some(String::new());
     let (Some(before), Some(now)) = (readable(before), readable(now)) else { return unknown() };

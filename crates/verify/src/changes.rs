@@ -101,7 +101,6 @@ struct Edit {
 
 impl Place {
     /// In how many ways it can be changed.
-    #[must_use]
     pub fn ways(&self) -> usize {
         self.ways.len()
     }
@@ -109,7 +108,6 @@ impl Place {
 
 /// The tests of a file that run and have to pass; none where the file cannot be parsed. Only assertions that `original`
 /// has are changed, where there is one.
-#[must_use]
 pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, seed: u64) -> Vec<ChangeableTest> {
     let Some(text) = readable(content) else { return Vec::new() };
     // Most sources of Rust hold no tests: they need not be parsed.
@@ -129,7 +127,6 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
 }
 
 /// A file with tests changed, each at one place in one of its ways.
-#[must_use]
 pub fn change(content: &[u8], places: &[(&Place, usize)]) -> Option<Vec<u8>> {
     let mut text = readable(content)?;
     let mut edits: Vec<&Edit> = places.iter().filter_map(|(place, way)| place.ways.get(*way)).flatten().collect();

@@ -12,7 +12,6 @@ pub enum Fallback {
 }
 
 /// Chooses what to try instead of changed tests.
-#[must_use]
 pub fn fallback(baseline: Option<&Verdict>) -> Fallback {
     let failed = |check: &CheckOutcome| !check.passed && !check.flaky;
     if baseline.is_some_and(|baseline| baseline.checks.iter().any(failed)) {
@@ -23,7 +22,6 @@ pub fn fallback(baseline: Option<&Verdict>) -> Fallback {
 }
 
 /// What a run on the original code says.
-#[must_use]
 pub fn judge_original(outcomes: &[CheckOutcome]) -> Tripwire {
     match stopped(outcomes) {
         Some(stopped) => stopped,
@@ -35,7 +33,6 @@ pub fn judge_original(outcomes: &[CheckOutcome]) -> Tripwire {
 }
 
 /// The same command without stopping at the first failure: every test program has to show its changed tests.
-#[must_use]
 pub fn to_the_end(command: &str) -> String {
     const STOPS: [(&str, &[&str]); 6] = [
         ("pytest", &["-x", "--exitfirst", "--maxfail"]),
@@ -65,7 +62,6 @@ pub fn to_the_end(command: &str) -> String {
 
 /// The same command, so that it names its tests: plain `go test` names packages and RSpec nothing, and a test that no longer
 /// runs would not be missed.
-#[must_use]
 pub fn naming_tests(command: &str) -> String {
     // What reads the output expects it as it is.
     if command.contains(['|', '>']) {
@@ -93,21 +89,18 @@ pub fn naming_tests(command: &str) -> String {
 }
 
 /// Checks that were cut short failed for no reason of their own.
-#[must_use]
 pub fn stopped(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
     let cut = outcomes.iter().any(|outcome| outcome.ended == Ended::Stopped);
     cut.then(|| Tripwire::NotPossible { why: "the loop was asked to stop".to_owned() })
 }
 
 /// Whether a file with this pin holds tests.
-#[must_use]
 pub fn holds_tests(path: &str, pin: Option<&Pin>) -> bool {
     // Of a Rust source only the tests count, wherever they are.
     is_code(path) && pin.is_some_and(|pin| matches!(pin.kind, PinKind::Frozen | PinKind::Parts))
 }
 
 /// Whether a file holds source code in a language that has tests.
-#[must_use]
 pub fn is_code(path: &str) -> bool {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     matches!(
@@ -117,7 +110,6 @@ pub fn is_code(path: &str) -> bool {
 }
 
 /// Whether a file holds tests of a Rust package.
-#[must_use]
 pub fn is_rust_test(path: &str) -> bool {
     path.ends_with(".rs") && (path.starts_with("tests/") || path.contains("/tests/"))
 }

@@ -70,7 +70,6 @@ fn excused(names: &[String], allowed: &[String]) -> Vec<String> {
 }
 
 /// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.
-#[must_use]
 pub fn module_of(path: &str) -> String {
     let inside = path.rsplit_once("src/").map_or(path, |(_, inside)| inside);
     let module = inside.strip_suffix(".rs").unwrap_or(inside);

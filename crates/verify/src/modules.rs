@@ -11,7 +11,6 @@ const ENDINGS: [&str; 8] = ["mjs", "js", "cjs", "jsx", "mts", "ts", "cts", "tsx"
 const COMPILED: [&str; 3] = ["so", "pyd", "pyc"];
 
 /// The source that a new file hides: `src/calc.js` is found before `src/calc.ts`, `calc/__init__.py` before `calc.py`.
-#[must_use]
 pub fn hidden_by(file: &str, is_there: &dyn Fn(&str) -> bool) -> Option<String> {
     let (folder, name) = (path::parent(file), path::name(file));
     let beside =
@@ -33,7 +32,6 @@ pub fn hidden_by(file: &str, is_there: &dyn Fn(&str) -> bool) -> Option<String> 
 }
 
 /// New modules of Python that no other module needs: no import at the top of one that is needed leads to them.
-#[must_use]
 pub fn unneeded_modules(old: &[(String, String)], new: &[(String, String)]) -> Vec<String> {
     let mut open: BTreeMap<&str, &str> = new.iter().map(|(file, text)| (file.as_str(), text.as_str())).collect();
     let mut names = BTreeSet::new();

@@ -43,7 +43,6 @@ pub enum ChangeJudgement {
 }
 
 /// Judges the change of one pinned file.
-#[must_use]
 pub fn judge_change(change: PinnedChange<'_>) -> ChangeJudgement {
     if change.is_allowed {
         return ChangeJudgement::Allowed;
@@ -83,7 +82,6 @@ fn judge_package(change: &PinnedChange<'_>) -> Option<ChangeJudgement> {
 }
 
 /// The package that a file belongs to: `left-pad`, `@types/node`.
-#[must_use]
 pub fn package_of(path: &str) -> Option<String> {
     let folder =
         ["node_modules/", "site-packages/"].into_iter().filter_map(|folder| Some((path.rfind(folder)?, folder.len())));
@@ -97,7 +95,6 @@ pub fn package_of(path: &str) -> Option<String> {
 }
 
 /// Whether a file says which packages there are: a change of packages is to be expected with a change of it.
-#[must_use]
 pub fn declares_packages(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     LOCK_FILES.contains(&name)

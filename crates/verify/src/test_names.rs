@@ -36,7 +36,6 @@ const SEPARATORS: [&str; 5] = [" > ", " › ", "::", ".", "/"];
 ///
 /// Numbers are not compared where they count other things than tests: plain `go test` prints packages that passed but
 /// tests that failed.
-#[must_use]
 pub fn compare(
     before: &TestTally,
     now: Option<&TestTally>,
@@ -65,13 +64,11 @@ pub fn compare(
 }
 
 /// What is missing when no test at all runs any more.
-#[must_use]
 pub fn nothing_left(before: &TestTally) -> Shrunk {
     Shrunk { before: tests(before), now: 0, missing: Vec::new() }
 }
 
 /// Whether a runner was seen and ran no test.
-#[must_use]
 pub fn ran_nothing(tally: &TestTally) -> bool {
     tests(tally) == 0
 }
@@ -208,7 +205,6 @@ fn file(name: &str) -> Option<&str> {
 }
 
 /// Whether a name is of a whole file or package.
-#[must_use]
 pub fn is_whole(name: &str) -> bool {
     name.starts_with(PACKAGE) || is_file(name)
 }

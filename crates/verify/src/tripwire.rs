@@ -99,7 +99,6 @@ pub struct ChangedRun<'a> {
 
 impl Plan {
     /// Chooses tests of these files; only such as ran before the first iteration, where that is known.
-    #[must_use]
     pub fn new(files: &[TestFile], baseline: Option<&Verdict>, verdict: &Verdict, seed: u64) -> Self {
         let before = Before::new(baseline, verdict);
         // A random order that needs no generator: the seed is random.
@@ -167,13 +166,11 @@ impl Plan {
     }
 
     /// Whether no test can be changed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
     /// Names of the tests that are changed.
-    #[must_use]
     pub fn names(&self) -> Vec<&str> {
         self.tests().map(|planned| planned.name.as_str()).collect()
     }
@@ -278,7 +275,6 @@ impl Plan {
     }
 
     /// What all runs together say; nothing where they say neither one nor the other.
-    #[must_use]
     pub fn judge(&self, verdict: &Verdict) -> Option<Tripwire> {
         if !self.others.is_empty() {
             return Some(Tripwire::OthersFail { failing: self.others.clone() });
@@ -387,7 +383,6 @@ fn is_whole_of(name: &str, path: &str) -> bool {
 }
 
 /// Whether a run ended because its time was up.
-#[must_use]
 pub fn timed_out(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
     let late = outcomes.iter().find_map(|outcome| match outcome.ended {
         Ended::TimedOut { after } | Ended::Idle { after } => Some(after),
@@ -397,7 +392,6 @@ pub fn timed_out(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
 }
 
 /// Whether commands give up at the first failure: those of the user, and what they lead to.
-#[must_use]
 pub fn stops_early(commands: usize, texts: &[String]) -> bool {
     const WORDS: [&str; 9] =
         ["-x", "--exitfirst", "--maxfail", "--bail", "-b", "--failfast", "-f", "-failfast", "--fail-fast"];

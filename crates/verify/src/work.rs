@@ -20,7 +20,6 @@ pub const LOCK_FILES: [&str; 11] = [
 ];
 
 /// Files of the work among changes: what is new is a by-product of the checks, and lock files belong to tools.
-#[must_use]
 pub fn moved_work(changes: Vec<Change>) -> Vec<String> {
     let moved = changes.into_iter().filter(|change| change.kind != ChangeKind::Added && !is_lock(&change.path));
     moved.map(|change| change.path).collect()
@@ -32,7 +31,6 @@ fn is_lock(path: &str) -> bool {
 
 /// Whether checks read a pinned file and do not write it, not even with the content that it has: tests and their helpers, and
 /// what steers a runner. Fixtures, snapshots and other data are often written again by the tests themselves.
-#[must_use]
 pub fn is_left_alone(path: &str, pin: Option<&Pin>) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_script = !name.contains('.') || SCRIPTS.iter().any(|extension| name.ends_with(extension));
@@ -57,7 +55,6 @@ const SCRIPTS: [&str; 14] =
 
 /// Whether passing checks have to run once more because they changed the work themselves, a formatter among them perhaps: what
 /// counts is a run that leaves the work alone.
-#[must_use]
 pub fn needs_another_run(moved: &[String], checks: &[CheckOutcome], tampered: &[Tamper]) -> bool {
     !moved.is_empty() && checks.iter().all(|check| check.passed) && tampered.iter().all(Tamper::was_undone)
 }

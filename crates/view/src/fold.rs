@@ -17,7 +17,6 @@ pub struct Folded {
 }
 
 /// Steps a copy of the loop: the caller that has to record the event first keeps the old one until that is done.
-#[must_use]
 pub fn fold(loop_id: LoopId, before: &Loop, at: Timestamp, event: Event) -> Folded {
     let continues = matches!(event, Event::Resumed { .. });
     let mut run = before.clone();
@@ -36,7 +35,6 @@ pub struct RunFold {
 
 impl RunFold {
     /// A run that was read from its journal.
-    #[must_use]
     pub const fn new(loop_id: LoopId, run: Loop) -> Self {
         Self { loop_id, run }
     }
@@ -59,26 +57,22 @@ impl RunFold {
     }
 
     /// The loop behind it.
-    #[must_use]
     pub const fn run(&self) -> &Loop {
         &self.run
     }
 
     /// How the run stands.
-    #[must_use]
     pub fn state(&self) -> RunState {
         RunState::new(self.loop_id, &self.run)
     }
 
     /// All of the run.
-    #[must_use]
     pub fn view(&self) -> RunView {
         RunView::new(self.loop_id, &self.run)
     }
 }
 
 /// What a loop that begins, or that a new process continues, sends first.
-#[must_use]
 pub fn opened(run: &Loop) -> Delta {
     let facts = run.facts();
     Delta::Opened { config: Box::new(facts.config.clone()), start: Box::new(facts.start.clone()) }

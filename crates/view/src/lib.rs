@@ -57,7 +57,6 @@ struct Documents {
 }
 
 /// The JSON schema of all views.
-#[must_use]
 pub fn schema() -> schemars::Schema {
     schemars::schema_for!(Documents)
 }

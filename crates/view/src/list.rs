@@ -68,7 +68,6 @@ pub struct ListEntry {
 
 impl ListEntry {
     /// The state in a word or two.
-    #[must_use]
     pub fn state(&self) -> String {
         match (self.status, &self.reason, &self.host) {
             (RunStatus::Aborted, Some(reason), _) => reason.clone(),
@@ -92,7 +91,6 @@ pub struct RaceView {
 
 impl RaceView {
     /// The race of these candidates, each with the time of its end; none where there are none.
-    #[must_use]
     pub fn new(candidates: &[ListEntry]) -> Option<Self> {
         let verified = candidates.iter().filter(|candidate| candidate.verified);
         let winner = verified.min_by_key(|candidate| candidate.finished_at).map(|winner| winner.loop_id);

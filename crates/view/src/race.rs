@@ -28,7 +28,6 @@ pub struct RaceRunView {
 
 impl RaceRunView {
     /// A race, with what listings have of it and of those candidates that began.
-    #[must_use]
     pub fn new(mut entry: ListEntry, race: &RaceRun, listed: &[ListEntry]) -> Self {
         let candidates: Vec<ListEntry> = race
             .candidates()

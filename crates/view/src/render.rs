@@ -7,14 +7,12 @@ use crate::run::{IterationView, RunState, RunStatus};
 use crate::update::Delta;
 
 /// A number with its word.
-#[must_use]
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// Money for people who watch it: at most four digits after the point, rounded up, so that nothing spent looks like
 /// nothing. What is kept or read by programs has all digits.
-#[must_use]
 pub fn dollars(amount: Money) -> String {
     const STEP: i64 = 100;
     let micros = amount.micros();
@@ -38,7 +36,6 @@ pub(crate) fn headline(
 }
 
 /// How an agent ended: what it came to first, what was wrong with it last, because that has words of its own.
-#[must_use]
 pub fn agent_found(run: &AgentRun, charged: Money) -> String {
     let files = counted(run.changed.len(), "file changed", "files changed");
     let came_to = format!("after {}, {files}, {}", run.duration, dollars(charged));
@@ -50,7 +47,6 @@ pub fn agent_found(run: &AgentRun, charged: Money) -> String {
 }
 
 /// What a check found.
-#[must_use]
 pub fn check_found(outcome: &CheckOutcome) -> String {
     match (&outcome.tests, outcome.passed) {
         (Some(TestTally { passed, failed, .. }), _) => format!("{passed} passing, {failed} failing"),
@@ -60,7 +56,6 @@ pub fn check_found(outcome: &CheckOutcome) -> String {
 }
 
 /// What an iteration came to.
-#[must_use]
 pub fn iteration_found(iteration: &IterationView) -> String {
     let Some(verdict) = &iteration.verdict else {
         let claimed = if iteration.claimed { ", and the agent claims to be done" } else { "" };
@@ -119,7 +114,6 @@ pub(crate) fn notes(record: &IterationRecord) -> Vec<String> {
 }
 
 /// A change in one line; none for what is not worth one.
-#[must_use]
 pub fn delta_line(state: &RunState, delta: &Delta) -> Option<String> {
     let (max, money) = (state.max_iterations, money(state));
     Some(match delta {
@@ -149,7 +143,6 @@ pub fn delta_line(state: &RunState, delta: &Delta) -> Option<String> {
 }
 
 /// What a run cost so far, and what it may cost.
-#[must_use]
 pub fn money(state: &RunState) -> String {
     match state.metered {
         true => format!("{} of {}", dollars(state.cost), state.max_cost),

@@ -102,7 +102,6 @@ pub struct RunResult {
 
 impl RunResult {
     /// The result of a run that ended like this; the folder and the last hash of its journal are the caller's to know.
-    #[must_use]
     pub fn new(view: &RunView, outcome: OutcomeView, folder: String, chain_head: String) -> Self {
         let OutcomeView { status, verified, unverified, reason, cause, details, error, exit_code } = outcome;
         let verified = verified == Some(true);
@@ -146,7 +145,6 @@ impl RunResult {
     }
 
     /// One line for people.
-    #[must_use]
     pub fn headline(&self) -> String {
         render::headline(self.status, self.reason, self.unverified.as_deref(), &self.details)
     }
@@ -188,7 +186,6 @@ pub struct CandidateView {
 
 /// How many more tests pass at the end than at the start. Where not all tests ran, only that something failed is known: at the
 /// start that makes the figure at least zero, at the end at most.
-#[must_use]
 pub fn tests_fixed(start: Option<&VerdictView>, end: Option<&VerdictView>) -> i64 {
     let failing = |verdict: Option<&VerdictView>| verdict.map_or(0, |verdict| i64::from(verdict.score));
     let is_incomplete = |verdict: Option<&VerdictView>| verdict.is_some_and(|verdict| verdict.incomplete);

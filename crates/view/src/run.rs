@@ -33,7 +33,6 @@ pub enum RunStatus {
 
 impl RunStatus {
     /// The name that scripts see.
-    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Running => "RUNNING",
@@ -133,7 +132,6 @@ pub struct RunState {
 
 impl RunState {
     /// How a loop stands.
-    #[must_use]
     pub fn new(loop_id: LoopId, run: &Loop) -> Self {
         let (facts, outcome) = (run.facts(), run.outcome());
         let is_verified = outcome == Some(&Outcome::Completed { verified: true });
@@ -186,7 +184,6 @@ impl RunState {
     }
 
     /// What it cost of what it may cost.
-    #[must_use]
     pub fn money(&self) -> String {
         match (self.metered, self.cost) {
             (true, cost) => format!("{cost} of {}", self.max_cost),
@@ -288,7 +285,6 @@ impl From<&Hint> for HintView {
 
 impl RunView {
     /// All of a loop. What only the outside knows (its race, whether a process works on it) is for the caller to add.
-    #[must_use]
     pub fn new(loop_id: LoopId, run: &Loop) -> Self {
         let facts = run.facts();
         let has_branch = facts.config.isolation == Isolation::Worktree || facts.commit.is_some();
@@ -315,13 +311,11 @@ impl RunView {
     }
 
     /// What the checks said last, the baseline included.
-    #[must_use]
     pub fn last_verdict(&self) -> Option<&VerdictView> {
         self.iterations.iter().rev().find_map(|iteration| iteration.verdict.as_ref()).or(self.baseline.as_ref())
     }
 
     /// An iteration by its number: the last one of that number, because one that a service refused comes again.
-    #[must_use]
     pub fn iteration(&self, number: u32) -> Option<&IterationView> {
         self.iterations.iter().rev().find(|iteration| iteration.iteration.0 == number)
     }
@@ -332,7 +326,6 @@ impl RunView {
     }
 
     /// The agents that it was given, with their models.
-    #[must_use]
     pub fn agents(&self) -> String {
         self.config.agents().map(AgentSpec::title).collect::<Vec<_>>().join(", ")
     }
@@ -367,13 +360,11 @@ pub struct OutcomeView {
 
 impl OutcomeView {
     /// How it ended, in one line.
-    #[must_use]
     pub fn headline(&self) -> String {
         render::headline(self.status, self.reason, self.unverified.as_deref(), &self.details)
     }
 
     /// How a loop ended.
-    #[must_use]
     pub fn new(loop_id: LoopId, outcome: &Outcome, run: &Loop) -> Self {
         let facts = run.facts();
         let by_keyboard = facts.stop.is_some_and(|stop| stop.by == ralph_engine::StopBy::Keyboard);
@@ -549,7 +540,6 @@ pub struct VerdictView {
 
 impl VerdictView {
     /// What the checks found in a run of which this much is known.
-    #[must_use]
     pub fn new(facts: &Facts, verdict: &Verdict) -> Self {
         let (passing, failing) = verdict.tally();
         Self {
@@ -587,7 +577,6 @@ pub struct CheckView {
 
 impl CheckView {
     /// What a check found.
-    #[must_use]
     pub fn new(outcome: &CheckOutcome) -> Self {
         Self { failing: outcome.failing(), outcome: outcome.clone() }
     }

@@ -74,7 +74,6 @@ impl From<bool> for SpanValue {
 }
 
 /// The spans that ended with an update.
-#[must_use]
 pub fn spans(update: &Update) -> Vec<Span> {
     let What::Recorded { at, state, deltas, .. } = &update.what else { return Vec::new() };
     let run = Run { id: state.loop_id, candidate: update.candidate };

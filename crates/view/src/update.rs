@@ -170,7 +170,6 @@ pub enum Progress {
 
 impl Progress {
     /// Whether it may be dropped when a watcher is slow: the next one says more.
-    #[must_use]
     pub const fn is_chatter(&self) -> bool {
         match self {
             Self::Activity { .. } | Self::Agent { .. } => true,

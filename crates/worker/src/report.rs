@@ -65,7 +65,6 @@ pub enum WorkerEvent {
 
 impl WorkerEvent {
     /// The line for people.
-    #[must_use]
     pub fn line(&self) -> String {
         let short = |task: &TaskId| {
             let id = task.to_string();
@@ -89,7 +88,6 @@ impl WorkerEvent {
     }
 
     /// The object for scripts.
-    #[must_use]
     pub fn json(&self, at: Timestamp) -> Value {
         let mut object = match self {
             Self::Started { name, concurrency } => {

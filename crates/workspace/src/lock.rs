@@ -143,13 +143,11 @@ impl Lock {
     }
 
     /// The loop that held the workspace before. Nothing of it runs any more.
-    #[must_use]
     pub const fn former(&self) -> Option<LoopId> {
         self.former
     }
 
     /// The open files that are the lock. A process with copies holds the workspace.
-    #[must_use]
     pub fn descriptors(&self) -> Vec<Arc<OwnedFd>> {
         std::iter::once(&self.file).chain(&self.folder).map(Arc::clone).collect()
     }

@@ -66,13 +66,11 @@ impl OwnFolder {
     }
 
     /// A path that means this very folder, whatever has taken its place meanwhile. Valid while this value lives.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()))
     }
 
     /// A message about a file in [`OwnFolder::path`], with the name that people know.
-    #[must_use]
     pub fn readable(&self, message: &str) -> String {
         message.replace(&self.path().display().to_string(), &self.shown.display().to_string())
     }

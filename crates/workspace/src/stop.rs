@@ -26,7 +26,6 @@ impl Default for StopFlag {
 
 impl StopFlag {
     /// A flag whose steps may take `grace` to end by themselves after they have seen the request.
-    #[must_use]
     pub fn with_grace(grace: Duration) -> Self {
         Self { requested: Arc::default(), grace }
     }
@@ -37,7 +36,6 @@ impl StopFlag {
     }
 
     /// Whether it was asked for.
-    #[must_use]
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }

@@ -140,13 +140,11 @@ impl Workspace {
     }
 
     /// The folder, without links in its path.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// Ralph's own git directory. Plain git can read it.
-    #[must_use]
     pub fn git_dir(&self) -> &Path {
         self.store.dir()
     }
@@ -263,7 +261,6 @@ impl Workspace {
 
     /// Files that are too large to be read, as in [`Change`], sorted: that they change is seen, but they are neither kept nor
     /// put back.
-    #[must_use]
     pub fn large_files(&self) -> Vec<String> {
         self.large.iter().map(|path| quote(path)).collect()
     }

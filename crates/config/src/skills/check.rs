@@ -18,7 +18,6 @@ pub struct Problem {
 }
 
 /// Everything that is wrong with the text of a skill. `name` is the name of its folder.
-#[must_use]
 pub fn check(name: &str, text: &str) -> Vec<Problem> {
     let (front, body) = match FrontMatter::split(text) {
         Ok(split) => split,
@@ -76,7 +75,6 @@ pub fn check(name: &str, text: &str) -> Vec<Problem> {
 }
 
 /// A skill to begin with.
-#[must_use]
 pub fn template(name: &str) -> String {
     format!(
         "---\n\

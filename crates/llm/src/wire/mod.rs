@@ -47,7 +47,6 @@ pub enum ChatLimit {
 }
 
 /// The path of requests below the provider's base address, which ends with a version or does not.
-#[must_use]
 pub fn url(protocol: Protocol, base: &str) -> String {
     let base = base.trim_end_matches('/');
     let base = match base.rsplit_once('/') {
@@ -67,7 +66,6 @@ pub fn url(protocol: Protocol, base: &str) -> String {
 }
 
 /// The body of a request whose answer is streamed.
-#[must_use]
 pub fn body(protocol: Protocol, request: &Request<'_>, limit: ChatLimit) -> Value {
     match protocol {
         Protocol::AnthropicMessages => anthropic::body(request),
@@ -92,7 +90,6 @@ enum Parts {
 
 impl Assembler {
     /// For one answer.
-    #[must_use]
     pub fn new(protocol: Protocol) -> Self {
         let format = match protocol {
             Protocol::AnthropicMessages => Parts::Anthropic(anthropic::Assembler::default()),
@@ -154,7 +151,6 @@ pub fn whole(protocol: Protocol, body: &Value) -> Result<Answer, WireError> {
 }
 
 /// The error that a body or an event is, in its provider's words.
-#[must_use]
 pub fn refusal(body: &Value) -> Option<WireError> {
     let error = match body.get("error") {
         Some(Value::Null) | None if body.get("type").is_some_and(|kind| kind == "error") => body,

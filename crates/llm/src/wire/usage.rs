@@ -68,7 +68,6 @@ pub struct UsageReader {
 
 impl UsageReader {
     /// For one answer.
-    #[must_use]
     pub fn new(format: Format) -> Self {
         Self { format, usage: Value::Null, seen: UsageSeen::default(), tier: String::new() }
     }
@@ -106,7 +105,6 @@ impl UsageReader {
     }
 
     /// What was seen so far.
-    #[must_use]
     pub fn seen(&self) -> UsageSeen {
         let tokens = match self.format {
             Format::Messages => anthropic::tokens(&self.usage),

@@ -39,7 +39,6 @@ pub struct Race {
 impl Race {
     /// What one of them may hold at a time, so that all of them can begin. Rounded up: a rest of a micro-dollar that no agent
     /// holds would be enough to start an agent once more.
-    #[must_use]
     pub const fn share(&self) -> Money {
         let candidates = if self.candidates == 0 { 1 } else { self.candidates as i64 };
         Money::from_micros(self.cap.micros().saturating_add(candidates - 1) / candidates)
@@ -144,7 +143,6 @@ impl HostRule {
     }
 
     /// Whether it names this port of this host, which is written without brackets.
-    #[must_use]
     pub fn permits(&self, host: &str, port: u16) -> bool {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
         let is_host = match self.host.strip_prefix('*') {
@@ -155,7 +153,6 @@ impl HostRule {
     }
 
     /// Whether this machine itself is meant.
-    #[must_use]
     pub fn is_local(&self) -> bool {
         self.host == "localhost" || self.host.parse::<core::net::IpAddr>().is_ok()
     }

@@ -62,7 +62,6 @@ pub enum ReadLevel {
 
 impl Level {
     /// The level of a machine, or of a user, without any.
-    #[must_use]
     pub fn none(why: &str) -> Self {
         let open = || why.to_owned();
         Self {
@@ -73,7 +72,6 @@ impl Level {
     }
 
     /// What this level does not cover, a sentence each.
-    #[must_use]
     pub fn gaps(&self) -> Vec<&'static str> {
         let mut gaps = Vec::new();
         match &self.files {

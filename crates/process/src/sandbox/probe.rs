@@ -15,7 +15,6 @@ use crate::wire::Request;
 /// anything in it. A few milliseconds; the answer holds until the machine is changed.
 ///
 /// `bubblewrap` is the program to use for the files, where there is one.
-#[must_use]
 pub fn probe(reaper: &ReaperProgram, bubblewrap: Option<&Path>) -> Level {
     let landlock = landlock::version();
     let version = landlock.as_ref().ok().copied();

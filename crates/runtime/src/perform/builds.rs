@@ -231,7 +231,6 @@ fn expired(all: &Path, before: SystemTime, most: u64) -> Vec<PathBuf> {
 }
 
 /// Folders with builds that no loop used since then.
-#[must_use]
 pub fn builds_before(home: &Home, before: SystemTime) -> Vec<PathBuf> {
     expired(&home.all_builds(), before, u64::MAX)
 }

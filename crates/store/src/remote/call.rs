@@ -51,7 +51,6 @@ pub enum Call {
 
 impl Call {
     /// The run that the call writes to. Calls that only read, or that anybody may make, have none.
-    #[must_use]
     pub fn written(&self) -> Option<RunId> {
         match self {
             Self::CreateRun { new, .. } => Some(new.id),

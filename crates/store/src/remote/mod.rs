@@ -63,7 +63,6 @@ pub struct RemoteStore {
 
 impl RemoteStore {
     /// A store that tries an unreachable server for so long.
-    #[must_use]
     pub fn new(transport: Box<dyn Transport>, timeout: Duration) -> Self {
         Self { transport, timeout, changes: broadcast::channel(16).0 }
     }

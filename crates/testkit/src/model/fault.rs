@@ -96,13 +96,11 @@ pub enum Trouble {
 
 impl Fault {
     /// An answer by its status, in the words of the service.
-    #[must_use]
     pub const fn status(code: u16) -> Self {
         Self::Status(Status { code, body: None, headers: BTreeMap::new() })
     }
 
     /// Silence from the start.
-    #[must_use]
     pub const fn hang() -> Self {
         Self::Hang { after_bytes: None }
     }

@@ -104,7 +104,6 @@ pub enum Ending {
 
 impl Logged {
     /// Whether the request belonged to the main conversation.
-    #[must_use]
     pub const fn is_main(&self) -> bool {
         matches!(self.source, Source::Reply(_) | Source::Then)
     }

@@ -185,7 +185,6 @@ impl Usage {
     pub const ZERO: Self = Self { input: 0, cache_read: 0, cache_write: 0, output: 0, reasoning: 0 };
 
     /// All input, however it was paid.
-    #[must_use]
     pub const fn all_input(&self) -> u64 {
         self.input + self.cache_read + self.cache_write
     }
@@ -213,25 +212,21 @@ impl AddAssign for Usage {
 
 impl Tool {
     /// Writes a whole file.
-    #[must_use]
     pub fn write(path: impl Into<String>, content: impl Into<String>) -> Self {
         Self::Write { path: path.into(), content: content.into() }
     }
 
     /// Runs a line in a shell.
-    #[must_use]
     pub fn shell(command: impl Into<String>) -> Self {
         Self::Shell { command: command.into() }
     }
 
     /// Reads a file.
-    #[must_use]
     pub fn read(path: impl Into<String>) -> Self {
         Self::Read { path: path.into() }
     }
 
     /// Calls a tool by its name.
-    #[must_use]
     pub fn call(name: impl Into<String>, input: impl Into<Value>) -> Self {
         Self::Call { name: name.into(), input: input.into() }
     }
@@ -239,25 +234,21 @@ impl Tool {
 
 impl Reply {
     /// A text and nothing else.
-    #[must_use]
     pub fn say(text: impl Into<String>) -> Self {
         Self { say: text.into(), ..Self::default() }
     }
 
     /// A tool call without a text.
-    #[must_use]
     pub fn tool(tool: Tool) -> Self {
         Self { tools: vec![tool], ..Self::default() }
     }
 
     /// Something that goes wrong before anything is said.
-    #[must_use]
     pub fn fault(fault: Fault) -> Self {
         Self { fault: Some(fault), ..Self::default() }
     }
 
     /// An error of the service, in its own words.
-    #[must_use]
     pub fn refuse(trouble: Trouble) -> Self {
         Self::fault(Fault::Refuse(trouble))
     }
@@ -321,7 +312,6 @@ impl Reply {
 
 impl Script {
     /// A script that answers every request with "done".
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

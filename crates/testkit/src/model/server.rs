@@ -68,7 +68,6 @@ impl ScriptedModel {
     ///
     /// # Panics
     /// When the script has a status or header that cannot be sent, or the system gives it no port or no thread.
-    #[must_use]
     #[track_caller]
     pub fn start(script: Script) -> Self {
         match Self::listen(script, 0, None) {
@@ -107,25 +106,21 @@ impl ScriptedModel {
     }
 
     /// Its address: `http://127.0.0.1:PORT`.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Its port.
-    #[must_use]
     pub const fn port(&self) -> u16 {
         self.address.port()
     }
 
     /// Every request so far, in the order in which they came.
-    #[must_use]
     pub fn requests(&self) -> Vec<Logged> {
         self.shared.state().log.clone()
     }
 
     /// The requests of the main conversation so far.
-    #[must_use]
     pub fn main_requests(&self) -> Vec<Logged> {
         self.requests().into_iter().filter(Logged::is_main).collect()
     }
@@ -148,13 +143,11 @@ impl ScriptedModel {
     }
 
     /// The tokens that were answered to the main conversation.
-    #[must_use]
     pub fn usage(&self) -> Usage {
         self.sum(Logged::is_main)
     }
 
     /// The tokens that were answered beside the main conversation.
-    #[must_use]
     pub fn side_usage(&self) -> Usage {
         self.sum(|request| !request.is_main())
     }

@@ -84,13 +84,11 @@ impl Redactor {
     }
 
     /// Redacts bytes that come in pieces.
-    #[must_use]
     pub fn stream(&self) -> RedactStream {
         RedactStream { rules: Arc::clone(&self.rules), waiting: Vec::new(), before: [0; 2], swallow: Swallow::Nothing }
     }
 
     /// Redacts a whole text.
-    #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if !self.rules.automaton.is_match(text) {
             return Cow::Borrowed(text);
@@ -104,7 +102,6 @@ impl Redactor {
 
     /// A whole text as it may be kept and shown: without escapes first, then without secrets, then harmless. In another order a
     /// secret with an escape inside would be put together again.
-    #[must_use]
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match strip_escapes(text) {
             Cow::Owned(stripped) => Cow::Owned(sanitize(&self.text(&stripped)).into_owned()),

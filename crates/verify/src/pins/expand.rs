@@ -48,7 +48,6 @@ impl Expanded {
 }
 
 /// A command and every text behind it, in the order in which they are met.
-#[must_use]
 pub fn expand(sources: &dyn Sources, command: &str) -> Vec<Expanded> {
     let mut expansion = Expansion { sources, seen: HashSet::new(), texts: Vec::new() };
     expansion.add(Expanded { text: command.to_owned(), from: None, folder: String::new() }, 0);

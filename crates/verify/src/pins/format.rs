@@ -6,7 +6,6 @@ use crate::syntax::{Source, readable};
 
 /// Whether two contents of a file differ in nothing but blanks, comments that no tool obeys, and punctuation that means
 /// nothing.
-#[must_use]
 pub fn same_but_for_format(path: &str, before: &[u8], now: &[u8]) -> bool {
     if before == now {
         return true;

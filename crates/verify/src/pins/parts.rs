@@ -70,7 +70,6 @@ pub struct Rest<'a> {
 ///
 /// What counts in a file follows from its name. A file whose parts are unknown, or that could not be read before, counts
 /// as a whole.
-#[must_use]
 pub fn compare_parts(path: &str, before: &[u8], now: Option<&[u8]>, rest: &Rest<'_>) -> Parts {
     if now == Some(before) {
         return Parts::Untouched;
@@ -90,7 +89,6 @@ pub fn compare_parts(path: &str, before: &[u8], now: Option<&[u8]>, rest: &Rest<
 }
 
 /// Whether a manifest that was not there has parts that a verdict depends on: what it says about packages is free.
-#[must_use]
 pub fn compare_new(path: &str, now: &[u8], texts: &[Expanded]) -> Parts {
     match path::name(path) {
         "package.json" => package::compare_new(&String::from_utf8_lossy(now)),

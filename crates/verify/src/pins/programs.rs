@@ -58,7 +58,6 @@ pub struct Program {
 }
 
 /// Every program outside the workspace that the commands or what they start would find on PATH.
-#[must_use]
 pub fn programs(question: &Question<'_>) -> Vec<Program> {
     let texts = texts(question.sources, question.commands);
     let mut names: Vec<String> = USUAL.map(str::to_owned).to_vec();
@@ -71,7 +70,6 @@ pub fn programs(question: &Question<'_>) -> Vec<Program> {
 }
 
 /// What became of programs: each that another file answers for, or whose file was replaced.
-#[must_use]
 pub fn changed_programs(before: &[Program], sources: &dyn Sources) -> Vec<Tamper> {
     let mut tampered = Vec::new();
     for program in before {

@@ -105,7 +105,6 @@ pub(crate) fn add(pins: &mut Vec<Pin>, kind: PinKind, why: &str, glob: impl Into
 /// files that the commands name, the user's own globs, what steers, what must not appear. Folders of packages and build
 /// output are then taken out of all these, and installed packages and runners are pinned inside them. Only a user's `!glob` comes after
 /// everything, because it is there to overrule it.
-#[must_use]
 pub fn pins(question: &Question<'_>) -> Answer {
     let texts = texts(question.sources, question.commands);
     let starts = starts(&texts);

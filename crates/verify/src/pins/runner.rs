@@ -16,7 +16,6 @@ pub(crate) fn of(starts: &[Simple]) -> Vec<Runner> {
 }
 
 /// The runner that a command starts and that is all it does: whatever else its output looks like was printed by tests.
-#[must_use]
 pub fn only_runner(command: &str) -> Option<Runner> {
     let starts = commands(command, "");
     let [simple] = starts.as_slice() else { return None };

@@ -6,7 +6,6 @@ use crate::pins::path::{extension, parent as folder};
 ///
 /// It knows files that runners name as they are (pytest, jest, vitest), dotted modules of unittest, packages of Go below
 /// the module's root, and what cargo says of the package at the workspace's root. Where it cannot tell, it says no.
-#[must_use]
 pub fn mentions(path: &str, text: &str) -> bool {
     match extension(path) {
         "rs" => rust(path, text),

@@ -90,7 +90,6 @@ impl Checkout {
     }
 
     /// The folder, without links in its path.
-    #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }

@@ -196,13 +196,11 @@ impl Baseline {
     }
 
     /// How many prohibited files and links there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.records.values().filter(|record| matches!(record.what, What::File(_) | What::Link { .. })).count()
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -112,7 +112,6 @@ impl Guard {
     }
 
     /// The glob that prohibits a path, absolute or relative to `root`: by its name, or by where its links lead.
-    #[must_use]
     pub fn forbids(&self, root: &Path, path: &Path) -> Option<String> {
         let mut path = lexical(&root.join(path));
         for _ in 0..MAX_LINKS {
@@ -134,7 +133,6 @@ impl Guard {
     }
 
     /// The glob that prohibits a path relative to the workspace, if one does.
-    #[must_use]
     pub fn prohibits(&self, path: &str) -> Option<String> {
         self.covers(&unquote(path)).map(|cover| cover.glob.to_string())
     }
@@ -229,7 +227,6 @@ impl Workspace {
 
 /// The path without `.` and `..`, by its text alone.
 /// Whether a path, absolute or relative to `root`, is `folder` or in it: by its name, or by where its links lead.
-#[must_use]
 pub fn leads_into(folder: &Path, root: &Path, path: &Path) -> bool {
     let written = root.join(path);
     let folders = [Some(lexical(folder)), real(folder)];

@@ -44,7 +44,6 @@ impl Pins {
 
     /// The number of the pin that counts for a path relative to the workspace, if one does. Pins of
     /// [`PinKind::Parts`] are never the answer.
-    #[must_use]
     pub fn find(&self, path: &str) -> Option<usize> {
         self.find_bytes(&unquote(path))
     }
@@ -73,25 +72,21 @@ impl PinBaseline {
     }
 
     /// The paths that were pinned and there, written as in [`ralph_model::Change`], sorted.
-    #[must_use]
     pub fn paths(&self) -> Vec<String> {
         self.0.records.keys().map(|path| quote(path)).collect()
     }
 
     /// How many files and links there were.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether there was none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Links to more than can be watched: pinned files behind them are not.
-    #[must_use]
     pub fn unwatched(&self) -> Vec<String> {
         self.0.unwatched.iter().map(|path| quote(path)).collect()
     }

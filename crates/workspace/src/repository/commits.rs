@@ -35,7 +35,6 @@ pub struct CommitWatch {
 
 impl CommitWatch {
     /// From where the repository stood at the loop's start.
-    #[must_use]
     pub const fn since(start: Head) -> Self {
         Self { start, clean: BTreeSet::new() }
     }

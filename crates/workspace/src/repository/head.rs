@@ -16,7 +16,6 @@ pub struct CommitId(String);
 
 impl CommitId {
     /// Reads a whole id.
-    #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim_end();
         let good = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -24,7 +23,6 @@ impl CommitId {
     }
 
     /// The digits.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -73,7 +73,6 @@ pub enum Need {
 impl Repository {
     /// Finds the repository of a folder by reading files. `git` is the git program; `scratch` a folder of Ralph's own for
     /// throwaway files.
-    #[must_use]
     pub fn find(root: &Path, git: &Path, scratch: &Path) -> Option<Self> {
         let root = root.canonicalize().ok()?;
         let places = GitDir::find(&root)?;
@@ -97,13 +96,11 @@ impl Repository {
     }
 
     /// The top folder of the working tree.
-    #[must_use]
     pub fn top(&self) -> &Path {
         &self.places.top
     }
 
     /// The git directory, and the one that it shares with other worktrees: what an agent writes that commits.
-    #[must_use]
     pub fn folders(&self) -> Vec<PathBuf> {
         let mut folders = vec![self.places.git_dir.clone(), self.places.common.clone()];
         folders.dedup();
@@ -112,7 +109,6 @@ impl Repository {
 
     /// What of the repository says how git works in it, and can make the user's git run a program: configuration, hooks, attributes
     /// and excludes, those of submodules included. The same for all worktrees of a repository.
-    #[must_use]
     pub fn steering(&self) -> Vec<PathBuf> {
         let common = &self.places.common;
         let steering = |folder: &Path| STEERING.map(|name| folder.join(name));
@@ -127,7 +123,6 @@ impl Repository {
     }
 
     /// What says where the git directory is, and how git works in this worktree alone. Nothing for the main working tree.
-    #[must_use]
     pub fn links(&self) -> Vec<PathBuf> {
         if self.places.git_dir == self.places.common {
             return Vec::new();
