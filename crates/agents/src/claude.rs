@@ -36,9 +36,6 @@ const INSTRUCTIONS: &str = "AGENTS.md";
 const OWN_INSTRUCTIONS: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
 
 /// How it is called for a run.
-///
-/// # Errors
-/// When its settings cannot be written into the scratch folder.
 pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Result<Invocation, Error> {
     let settings = RunSettings::new(request.base.prohibited.hook.as_deref(), &request.base.prohibited.globs);
     let settings = if spec.user_settings { settings } else { settings.with_login(user_settings(request).as_deref()) };

@@ -30,9 +30,6 @@ const LOGIN: &str = "set GEMINI_API_KEY, or run `gemini` once and choose how to 
 
 /// How it is called for a run. Without a model of the user's choice it chooses one itself, which costs one request of a small
 /// model.
-///
-/// # Errors
-/// When its settings cannot be written into the scratch folder.
 pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>) -> Result<Invocation, Error> {
     let mut arguments = [program, "--output-format=stream-json", "--yolo", "--skip-trust"].map(OsString::from).to_vec();
     let mut environment: Vec<(OsString, OsString)> = vec![

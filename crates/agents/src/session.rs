@@ -73,9 +73,6 @@ pub struct SessionRecords {
 }
 
 /// What the records say of a turn that has ended, and where they are read on. Waits for the last of them, about a second.
-///
-/// # Errors
-/// When the log cannot be written.
 pub fn observe_turn(
     records: &SessionRecords,
     redactor: &Arc<Redactor>,

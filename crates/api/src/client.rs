@@ -69,9 +69,6 @@ impl Client {
     }
 
     /// Creates a task. A second call with the same key and content returns the task of the first one.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn create_task(&self, new: &NewTask, key: &str) -> Result<Task> {
         let key = HeaderValue::from_str(key).map_err(|_| Error::Token)?;
         let headers = [(HeaderName::from_static("idempotency-key"), key)];
@@ -80,17 +77,11 @@ impl Client {
     }
 
     /// One task.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn task(&self, id: TaskId) -> Result<Task> {
         self.get(&format!("/api/tasks/{id}")).await
     }
 
     /// A page of tasks, newest first.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn tasks(&self, statuses: &[TaskStatus], before: Option<TaskId>, limit: u32) -> Result<TaskPage> {
         let mut path = format!("/api/tasks?limit={limit}");
         if !statuses.is_empty() {
@@ -104,26 +95,17 @@ impl Client {
     }
 
     /// Cancels a task.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn cancel_task(&self, id: TaskId) -> Result<Task> {
         self.post(&format!("/api/tasks/{id}/cancel"), &serde_json::json!({}), Repeat::No, CALL_TIMEOUT).await
     }
 
     /// Makes an agent known.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn register(&self, agent_id: &str) -> Result<AgentEntry> {
         let register = Register { agent_id: agent_id.to_owned() };
         self.post("/api/agents", &register, Repeat::Yes, CALL_TIMEOUT).await
     }
 
     /// Claims a task, waiting for one as long as the request says.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn poll(&self, poll: &Poll) -> Result<Option<Work>> {
         let body = Some(self.encode(poll)?);
         let timeout = CALL_TIMEOUT + Duration::from_secs(poll.wait_seconds.into());
@@ -135,66 +117,42 @@ impl Client {
     }
 
     /// Asks a person, or reads the answer: asking again with the same id changes nothing.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn ask_approval(&self, request: &ApprovalRequest) -> Result<Approval> {
         self.post("/api/approvals", request, Repeat::Yes, CALL_TIMEOUT).await
     }
 
     /// Renews the lease on a task.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn heartbeat(&self, task: TaskId, heartbeat: &Heartbeat) -> Result<Kept> {
         self.post(&format!("/api/leases/{task}/heartbeat"), heartbeat, Repeat::Yes, CALL_TIMEOUT).await
     }
 
     /// Reports how far the work is.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn progress(&self, task: TaskId, report: &ProgressReport) -> Result<Task> {
         self.post(&format!("/api/tasks/{task}/progress"), report, Repeat::Yes, CALL_TIMEOUT).await
     }
 
     /// Ends the work. A token for the task alone only claims completion: the task is returned as it was.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn complete(&self, task: TaskId, completion: &Completion) -> Result<Task> {
         self.post(&format!("/api/tasks/{task}/complete"), completion, Repeat::Yes, CALL_TIMEOUT).await
     }
 
     /// Gives a task back unfinished.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn release(&self, task: TaskId, epoch: u64) -> Result<Task> {
         let release = Release { epoch: Some(epoch) };
         self.post(&format!("/api/tasks/{task}/release"), &release, Repeat::Yes, CALL_TIMEOUT).await
     }
 
     /// Records a checkpoint.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn set_checkpoint(&self, task: TaskId, report: &CheckpointReport) -> Result<Task> {
         self.post(&format!("/api/tasks/{task}/checkpoint"), report, Repeat::Yes, CALL_TIMEOUT).await
     }
 
     /// The newest checkpoint of a task, if there is one.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn checkpoint(&self, task: TaskId) -> Result<Option<Checkpoint>> {
         self.task(task).await.map(|task| task.ralph_last_checkpoint)
     }
 
     /// Clears the checkpoint of a task.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn clear_checkpoint(&self, task: TaskId, epoch: Option<u64>) -> Result<()> {
         let epoch = epoch.map(|epoch| format!("?epoch={epoch}")).unwrap_or_default();
         let path = format!("/api/tasks/{task}/checkpoint{epoch}");
@@ -202,9 +160,6 @@ impl Client {
     }
 
     /// The events of a task after `seq`, as they happen, until the task ends.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn events(&self, task: TaskId, seq: u64) -> Result<TaskEvents> {
         let headers = [(HeaderName::from_static("last-event-id"), HeaderValue::from(seq))];
         let path = format!("/api/tasks/{task}/events");
@@ -215,9 +170,6 @@ impl Client {
     }
 
     /// Any other resource, as JSON.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         self.json(self.answer(Method::GET, path, &[], None, Repeat::Yes, CALL_TIMEOUT).await?).await
     }

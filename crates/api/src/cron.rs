@@ -17,9 +17,6 @@ pub struct Cron {
 
 impl Cron {
     /// Reads an expression of five fields, or six with seconds first.
-    ///
-    /// # Errors
-    /// The expression or the zone, whichever is wrong.
     pub fn parse(expression: &str, zone: &str) -> Result<Self, Problem> {
         let parser = CronParser::builder().seconds(Seconds::Optional).build();
         let pattern = parser.parse(expression).map_err(|error| {
@@ -49,9 +46,6 @@ const MAX_CRON: usize = 200;
 
 impl ScheduleRequest {
     /// The schedule as it is asked for, with everything checked.
-    ///
-    /// # Errors
-    /// Names the field that is wrong.
     pub fn plan(self, id: String, created_at: Timestamp, now: Timestamp, caps: &Caps) -> Result<Schedule, Problem> {
         check_name("name", &self.name)?;
         if self.cron.len() > MAX_CRON {
@@ -80,9 +74,6 @@ impl ScheduleRequest {
 }
 
 /// A name that can be printed.
-///
-/// # Errors
-/// Names the field.
 pub fn check_name(field: &'static str, text: &str) -> Result<(), Problem> {
     match text {
         _ if text.trim().is_empty() => Err(Problem::invalid(field, format!("{field} is empty"))),

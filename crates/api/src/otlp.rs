@@ -43,9 +43,6 @@ impl fmt::Debug for TraceTarget {
 
 impl TraceTarget {
     /// What `OTEL_EXPORTER_OTLP_ENDPOINT` and its companions say; none where no endpoint is set.
-    ///
-    /// # Errors
-    /// In words, when a value cannot be used.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, String> {
         let set = |name: &str| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let specific = set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");

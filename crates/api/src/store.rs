@@ -95,9 +95,6 @@ impl Client {
     }
 
     /// The content of an artifact of a run; none where the server does not have it.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn artifact(&self, run: RunId, sha256: &str) -> Result<Option<Bytes>> {
         let path = format!("/api/loops/{run}/artifacts/{sha256}");
         match self.answer(Method::GET, &path, &[], None, Repeat::Yes, UPLOAD_TIMEOUT).await {

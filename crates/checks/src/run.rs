@@ -201,9 +201,6 @@ impl Checker {
 
     /// Compares what was expected with what was observed, and runs the commands among the expectations as checks are
     /// run. [`Request::commands`] plays no part.
-    ///
-    /// # Errors
-    /// When a command could not be run at all.
     pub async fn expectations(
         &self,
         expected: &[Expectation],

@@ -11,9 +11,6 @@ use ralph_runtime::CrashPoint;
 use ralph_store::Machine;
 
 /// Looks around once.
-///
-/// # Errors
-/// When there is no home directory or no current folder, or the program cannot find itself.
 pub(crate) fn host() -> anyhow::Result<Host> {
     Ok(Host::new(HostInput {
         variables: std::env::vars_os().collect(),

@@ -11,17 +11,11 @@ use ralph_store::{Filter, Head, Lookup, RunEntry, RunStatus, StoreHandle};
 use ralph_view::RunView;
 
 /// The loop that a journal tells of.
-///
-/// # Errors
-/// When the journal is broken or cannot be followed.
 pub(crate) async fn read(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<Loop> {
     read_to_end(store, loop_id).await.map(|(run, _)| run)
 }
 
 /// The same, and where the journal ends.
-///
-/// # Errors
-/// As for [`read`].
 pub(crate) async fn read_to_end(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<(Loop, Head)> {
     let entry = store.run(loop_id).await?;
     if entry.kind == RunKind::Race {
@@ -36,17 +30,11 @@ pub(crate) async fn read_to_end(store: &StoreHandle, loop_id: LoopId) -> anyhow:
 }
 
 /// All of a loop, as its journal tells it.
-///
-/// # Errors
-/// When the journal is broken or cannot be followed.
 pub(crate) async fn view(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<RunView> {
     Ok(RunView::new(loop_id, &read(store, loop_id).await?))
 }
 
 /// The run that a command is about: the one that is named, or the newest of this workspace.
-///
-/// # Errors
-/// When no run is meant, or more than one.
 pub(crate) async fn chosen(store: &StoreHandle, name: Option<&str>, around: &Host) -> anyhow::Result<RunEntry> {
     if let Some(name) = name {
         return find_loop(store, name).await;
@@ -57,9 +45,6 @@ pub(crate) async fn chosen(store: &StoreHandle, name: Option<&str>, around: &Hos
 }
 
 /// The same for a command about a run that is under way: the newest of this workspace that runs, or the newest.
-///
-/// # Errors
-/// As for [`chosen`].
 pub(crate) async fn chosen_running(store: &StoreHandle, name: Option<&str>, around: &Host) -> anyhow::Result<RunEntry> {
     if name.is_none() {
         let is_running = |entry: &RunEntry| entry.status == RunStatus::Running && !around.is_interrupted(entry);
@@ -80,9 +65,6 @@ async fn of_folder(store: &StoreHandle, folder: &Path) -> anyhow::Result<Vec<Run
 }
 
 /// The loop that a person means.
-///
-/// # Errors
-/// When no run or more than one has the name.
 pub(crate) async fn find_loop(store: &StoreHandle, name: &str) -> anyhow::Result<RunEntry> {
     match store.find(name).await? {
         Lookup::One(entry) => Ok(*entry),

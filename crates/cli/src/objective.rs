@@ -22,9 +22,6 @@ pub(crate) enum Error {
 const MAX_OBJECTIVE: u64 = 1 << 20;
 
 /// The objective, byte for byte: from the words, from a file, or from `input` for `-`.
-///
-/// # Errors
-/// When it cannot be read, is too large or is not UTF-8.
 pub(crate) fn objective(args: &RunArgs, input: &mut dyn Read) -> Result<String, Error> {
     let mut bytes = Vec::new();
     let (place, read) = match (&args.objective_file, args.objective.as_deref()) {

@@ -34,33 +34,21 @@ impl<'a> Screen<'a> {
     }
 
     /// Prints a result that is laid out for the width of its output.
-    ///
-    /// # Errors
-    /// When nothing can be printed.
     pub(crate) fn page(&mut self, page: Page) -> io::Result<()> {
         page.lines((self.looks)().0).iter().try_for_each(|line| writeln!(self.out, "{line}"))
     }
 
     /// Prints a result.
-    ///
-    /// # Errors
-    /// When nothing can be printed.
     pub(crate) fn result(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{}", sanitize(text.trim_end_matches('\n')))
     }
 
     /// Prints a result as JSON.
-    ///
-    /// # Errors
-    /// When nothing can be printed.
     pub(crate) fn json(&mut self, value: &serde_json::Value) -> io::Result<()> {
         writeln!(self.out, "{}", escaped(&format!("{value:#}")))
     }
 
     /// Prints something besides the result.
-    ///
-    /// # Errors
-    /// When nothing can be printed.
     pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
         let mut page = Page::default();
         for line in text.trim_end_matches('\n').split('\n') {
@@ -172,9 +160,6 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 
 /// Asks at the terminal: the text goes to standard error, the answer comes from standard input. The end of input is a
 /// no.
-///
-/// # Errors
-/// When the terminal is gone.
 pub(crate) fn ask_at_terminal(text: &str) -> io::Result<Answer> {
     let mut err = io::stderr().lock();
     write!(err, "{} [y/N] ", sanitize(text))?;

@@ -24,9 +24,6 @@ const OWN: &str = "ralph";
 static VIEW: Mutex<Weak<Live>> = Mutex::new(Weak::new());
 
 /// What has to be logged; none for silence. `wanted` is the value of [`VARIABLE`], which weighs more than `--verbose`.
-///
-/// # Errors
-/// When it is no filter.
 pub(crate) fn filter(is_verbose: bool, wanted: Option<&OsStr>) -> Result<Option<Targets>, ConfigError> {
     let wanted = wanted.filter(|text| !text.is_empty());
     if !is_verbose && wanted.is_none() {
@@ -71,9 +68,6 @@ fn wrong(part: &str) -> ConfigError {
 }
 
 /// Logs what the filter lets through, without the secrets that the redactor knows.
-///
-/// # Errors
-/// When something is installed already.
 pub(crate) fn install(filter: Targets, redactor: Arc<Redactor>) -> anyhow::Result<()> {
     let lines = tracing_subscriber::fmt::layer().with_writer(Lines { redactor });
     let subscriber = tracing_subscriber::registry().with(filter).with(lines);

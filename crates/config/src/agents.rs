@@ -270,9 +270,6 @@ pub fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigErro
 }
 
 /// The built-in prices and the user's own.
-///
-/// # Errors
-/// When a price lacks a required figure.
 pub fn prices(user: &Layer) -> Result<PriceList, ConfigError> {
     let mut own = Vec::new();
     for (model, table) in &user.prices {
@@ -307,9 +304,6 @@ pub fn never_tells_its_cost(agent: &AgentSpec) -> bool {
 }
 
 /// A model without a price is refused before it costs anything.
-///
-/// # Errors
-/// Names the model and what to do.
 pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
     for agent in agents.iter().filter(|agent| !agent.unmetered && never_tells_its_cost(agent)) {
         let is_choice =
@@ -338,9 +332,6 @@ pub fn reports_cost_late(agent: &AgentSpec) -> bool {
 
 /// A server that no spent budget can stop is refused unless the user permits it, or its requests are counted on their way. A
 /// program whose login cannot be counted so is mostly paid for by a plan: for that a warning is enough.
-///
-/// # Errors
-/// Names the agent and what to do.
 pub fn refuse_late_cost(config: &LoopConfig, is_counted: impl Fn(&AgentSpec) -> bool) -> Result<(), ConfigError> {
     let is_late = |agent: &&AgentSpec| reports_cost_late(agent) && agent.shell_line().is_some() && !is_counted(agent);
     let Some(agent) = config.agents().find(is_late).filter(|_| !config.cost_after_run) else { return Ok(()) };

@@ -48,9 +48,6 @@ impl Document {
 }
 
 /// Reads the text of the file at `path`; the path is for messages only.
-///
-/// # Errors
-/// Names the file, the line, the key and what to do.
 pub fn parse(path: &Path, text: &str) -> Result<Document, Error> {
     // Windows editors put a byte order mark first; TOML does not know it.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

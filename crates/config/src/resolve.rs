@@ -80,9 +80,6 @@ pub struct RunSettings {
 
 impl RunSettings {
     /// What the user's file says for runs of a project.
-    ///
-    /// # Errors
-    /// When a price lacks a required figure.
     pub fn new(user: &Layer, project: &Path) -> Result<Self, ConfigError> {
         Ok(Self {
             caps: caps(user),
@@ -148,9 +145,6 @@ pub fn metrics_path(user: &Layer, workspace: &Path) -> PathBuf {
 }
 
 /// Puts everything together and checks it.
-///
-/// # Errors
-/// Names the key and what is allowed.
 pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
     let mut from = Chooser::new(layers);
     match choose(&mut from, inputs) {

@@ -49,8 +49,6 @@ pub struct Found {
 }
 
 impl Found {
-    /// # Errors
-    /// When it is not made for loops.
     pub fn require_loops(&self) -> Result<(), ConfigError> {
         if self.supports_loops {
             return Ok(());

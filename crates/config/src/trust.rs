@@ -121,17 +121,11 @@ impl Question {
     }
 
     /// Whether this content was approved in this place.
-    ///
-    /// # Errors
-    /// When approvals cannot be looked up.
     pub async fn is_approved(&self, store: &StoreHandle) -> Result<bool, Error> {
         Ok(store.is_trusted(&self.sha256, &self.place).await?)
     }
 
     /// Remembers the approval.
-    ///
-    /// # Errors
-    /// When it cannot be remembered.
     pub async fn approve(&self, store: &StoreHandle, now: Timestamp) -> Result<(), Error> {
         Ok(store.trust(&self.sha256, &self.place, now).await?)
     }

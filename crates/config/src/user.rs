@@ -6,17 +6,11 @@ use crate::agents::unknown_in_order;
 use crate::{Document, Error, Key, Layer, Links, parse, read};
 
 /// The user's own configuration; empty when there is none.
-///
-/// # Errors
-/// When it cannot be read or understood.
 pub fn read_user(path: &Path) -> Result<Layer, Error> {
     Ok(read_user_document(path)?.map(|document| document.layer).unwrap_or_default())
 }
 
 /// The same with the place of every key; none when there is no such file.
-///
-/// # Errors
-/// As for [`read_user`].
 pub fn read_user_document(path: &Path) -> Result<Option<Document>, Error> {
     let Some(bytes) = read(path, Links::Follow)? else {
         tracing::debug!(?path, "there is no configuration of the user");

@@ -101,9 +101,6 @@ pub struct BrokenAgent {
 
 impl AgentFile {
     /// Reads the text of a file. `name` is what the file is called.
-    ///
-    /// # Errors
-    /// One sentence about what is wrong.
     pub fn parse(name: &str, text: &str) -> Result<Self, String> {
         let (head, body) = split_front_matter::<Head>(text)?;
         let prompt = body.trim().to_owned();
@@ -147,9 +144,6 @@ pub fn built_in() -> Vec<AgentFile> {
 }
 
 /// The agents of a crew: those of the program, and the user's own from `folder`, which replace others of the same name.
-///
-/// # Errors
-/// The first file that is no agent.
 pub fn read_agents(folder: &Path) -> Result<Vec<AgentFile>, BrokenAgent> {
     let mut agents = built_in();
     for (_, _, agent) in files(folder, Links::Follow) {

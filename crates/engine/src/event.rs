@@ -389,17 +389,11 @@ impl Event {
     }
 
     /// The text that the journal keeps.
-    ///
-    /// # Errors
-    /// Never for events made by this crate; the error is that of the encoder.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 
     /// Reads what [`Event::encode`] wrote, also by an older Ralph.
-    ///
-    /// # Errors
-    /// When the event is of a newer version or is not one.
     pub fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
         run::decode(version, payload)
     }

@@ -20,9 +20,6 @@ pub struct Loop {
 
 impl Loop {
     /// A loop from its first event, with what has to be done first.
-    ///
-    /// # Errors
-    /// When the event is not [`Event::LoopStarted`].
     pub fn start(at: Timestamp, event: Event) -> Result<(Self, Vec<Effect>), ReplayError> {
         let Event::LoopStarted { config, start } = event else { return Err(ReplayError::NoStart) };
         let mut facts = Facts::new(*config, start, at);
@@ -56,9 +53,6 @@ impl Loop {
     }
 
     /// The loop that these events made. Starts nothing: the effects of the past are gone.
-    ///
-    /// # Errors
-    /// When the events are not those of a loop.
     pub fn replay(events: impl IntoIterator<Item = (Timestamp, Event)>) -> Result<Self, ReplayError> {
         let mut events = events.into_iter();
         let (at, first) = events.next().ok_or(ReplayError::NoStart)?;

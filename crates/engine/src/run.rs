@@ -13,15 +13,9 @@ pub trait JournalEvent: Sized {
     fn kind(&self) -> &'static str;
 
     /// The text that the journal keeps.
-    ///
-    /// # Errors
-    /// Never for events made by this crate; the error is that of the encoder.
     fn encode(&self) -> Result<String, serde_json::Error>;
 
     /// Reads what [`JournalEvent::encode`] wrote, also by an older Ralph.
-    ///
-    /// # Errors
-    /// When the event is of a newer version or is not one.
     fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent>;
 }
 
@@ -35,9 +29,6 @@ pub trait Machine: Clone {
     type Outcome;
 
     /// A run from its first event, with what has to be done first.
-    ///
-    /// # Errors
-    /// When the event is not the start of such a run.
     fn start(at: Timestamp, event: Self::Event) -> Result<(Self, Vec<Self::Effect>), ReplayError>;
 
     /// Takes one event into account and says what has to be done.
@@ -47,9 +38,6 @@ pub trait Machine: Clone {
     fn outcome(&self) -> Option<&Self::Outcome>;
 
     /// The run that these events made. Starts nothing: the effects of the past are gone.
-    ///
-    /// # Errors
-    /// When the events are not those of such a run.
     fn replay(events: impl IntoIterator<Item = (Timestamp, Self::Event)>) -> Result<Self, ReplayError> {
         let mut events = events.into_iter();
         let (at, first) = events.next().ok_or(ReplayError::NoStart)?;

@@ -36,9 +36,6 @@ impl std::fmt::Debug for ForwardProxy {
 impl ForwardProxy {
     /// Listens on loopback, and lets these hosts be reached. Those of them that are not on the list of exceptions are
     /// reached through the user's own proxy, where there is one.
-    ///
-    /// # Errors
-    /// When no port can be had.
     pub async fn start(hosts: Vec<HostRule>, egress: Egress, no_proxy: String) -> io::Result<Self> {
         let http = Http::new(false).map_err(io::Error::other)?;
         let listener = TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await?;

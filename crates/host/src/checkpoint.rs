@@ -29,9 +29,6 @@ impl Checkpoints {
     }
 
     /// Writes a checkpoint in the place of an earlier one.
-    ///
-    /// # Errors
-    /// When the folder or the file cannot be written.
     pub fn write(&self, checkpoint: &Checkpoint) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
         let text = serde_json::to_vec(checkpoint)?;
@@ -58,17 +55,11 @@ impl Checkpoints {
     }
 
     /// Removes the checkpoint of a task, and says whether there was one.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn clear(&self, task: TaskId) -> io::Result<bool> {
         remove(&self.file(task))
     }
 
     /// Removes a checkpoint that is older than this, or that cannot be read: a runner does so before it starts.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn clear_stale(&self, task: TaskId, before: Timestamp) -> io::Result<bool> {
         match self.read(task) {
             Ok(None) => Ok(false),

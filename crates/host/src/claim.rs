@@ -68,9 +68,6 @@ impl Claims {
     }
 
     /// Removes the claim about a task, and says whether there was one: a worker does so before every iteration.
-    ///
-    /// # Errors
-    /// When it cannot be removed.
     pub fn clear(&self, task: TaskId) -> io::Result<bool> {
         remove(&self.file(task))
     }

@@ -60,9 +60,6 @@ pub struct CrewEdges {
 
 impl Host {
     /// Takes the workspace and records a crew. Nothing runs yet.
-    ///
-    /// # Errors
-    /// When the request is wrong, or impossible on this machine.
     pub async fn start_crew(
         &self,
         request: CrewRequest,
@@ -108,9 +105,6 @@ impl Host {
     }
 
     /// Continues a crew.
-    ///
-    /// # Errors
-    /// When it answered, still runs, or its models cannot be asked.
     pub async fn resume_crew(
         &self,
         id: RunId,

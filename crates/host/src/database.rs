@@ -10,9 +10,6 @@ use crate::{DatabaseChoice, Dirs, Error};
 pub const VARIABLE: &str = "RALPH_DATABASE_URL";
 
 /// The address of the PostgreSQL server, where there is one. It may hold a password: never print it.
-///
-/// # Errors
-/// When the user's configuration cannot be read.
 pub fn url(dirs: &Dirs) -> Result<Option<String>, Error> {
     match &dirs.database_choice {
         DatabaseChoice::File => Ok(None),
@@ -22,9 +19,6 @@ pub fn url(dirs: &Dirs) -> Result<Option<String>, Error> {
 }
 
 /// Opens the database, and makes it where there is none.
-///
-/// # Errors
-/// When it cannot be opened or made.
 pub async fn open(dirs: &Dirs) -> Result<StoreHandle, Error> {
     match url(dirs)? {
         Some(url) => Ok(ralph_store::open_postgres(&url).await?),
@@ -37,9 +31,6 @@ pub async fn open(dirs: &Dirs) -> Result<StoreHandle, Error> {
 }
 
 /// Opens the database with its tasks, and makes it where there is none.
-///
-/// # Errors
-/// When it cannot be opened or made.
 pub async fn open_with_board(dirs: &Dirs) -> Result<Database, Error> {
     match url(dirs)? {
         Some(url) => Ok(Database::open_postgres(&url).await?),
@@ -51,9 +42,6 @@ pub async fn open_with_board(dirs: &Dirs) -> Result<Database, Error> {
 }
 
 /// Opens the database for a command that only looks; none where there is no file yet.
-///
-/// # Errors
-/// When it cannot be opened.
 pub async fn open_existing(dirs: &Dirs) -> Result<Option<StoreHandle>, Error> {
     match url(dirs)? {
         Some(url) => Ok(Some(ralph_store::open_postgres(&url).await?)),

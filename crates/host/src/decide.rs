@@ -45,9 +45,6 @@ pub struct Decided {
 
 impl Host {
     /// Decides. What is not approved is taken as not being there.
-    ///
-    /// # Errors
-    /// When a configuration file cannot be read or understood.
     pub async fn decide(&self, request: DecideRequest<'_>) -> Result<Decided, Error> {
         let DecideRequest { text, settings, workspace, mode } = request;
         let user = self.user_settings()?;

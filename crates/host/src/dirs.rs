@@ -43,9 +43,6 @@ pub struct NoHome;
 
 impl Dirs {
     /// From environment variables: `RALPH_HOME`, `XDG_STATE_HOME`, `XDG_CONFIG_HOME`, `HOME` and `RALPH_DATABASE_URL`.
-    ///
-    /// # Errors
-    /// When none of them is an absolute path.
     pub fn from_variables(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, NoHome> {
         // The XDG rules: a relative path is as good as none.
         let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());

@@ -76,9 +76,6 @@ pub struct ForAgents {
 
 impl Host {
     /// A host from what the program found.
-    ///
-    /// # Errors
-    /// When there is no home directory.
     pub fn new(input: HostInput) -> Result<Self, NoHome> {
         let variable = |name: &str| value_of(&input.variables, name);
         let (dirs, current) = (Dirs::from_variables(variable)?, input.current.clone());
@@ -95,17 +92,11 @@ impl Host {
     }
 
     /// The user's own configuration.
-    ///
-    /// # Errors
-    /// When it cannot be read or understood.
     pub fn user_settings(&self) -> Result<Layer, ralph_config::Error> {
         read_user(&self.dirs.config_file())
     }
 
     /// The caps of the installation.
-    ///
-    /// # Errors
-    /// When the user's configuration cannot be read or understood.
     pub fn caps(&self) -> Result<Caps, ralph_config::Error> {
         self.user_settings().map(|user| ralph_config::caps(&user))
     }
@@ -131,25 +122,16 @@ impl Host {
     }
 
     /// Opens the store, and makes it where there is none.
-    ///
-    /// # Errors
-    /// When it cannot be opened or made.
     pub async fn store(&self) -> Result<StoreHandle, Error> {
         database::open(&self.dirs).await
     }
 
     /// Opens the store for a command about loops that exist.
-    ///
-    /// # Errors
-    /// When there is none yet.
     pub async fn existing_store(&self) -> Result<StoreHandle, Error> {
         database::open_existing(&self.dirs).await?.ok_or(Error::NoLoops)
     }
 
     /// Everything a loop needs from outside.
-    ///
-    /// # Errors
-    /// When git is missing or a variable that was asked for is not set.
     pub(crate) fn services(
         &self,
         store: StoreHandle,
@@ -365,9 +347,6 @@ impl Host {
     }
 
     /// The git program.
-    ///
-    /// # Errors
-    /// When there is none.
     pub fn git(&self) -> Result<PathBuf, Error> {
         find_program("git", &self.search_path()).ok_or(Error::NoGit)
     }

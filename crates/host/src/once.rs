@@ -59,9 +59,6 @@ impl Host {
     }
 
     /// Runs the agent once.
-    ///
-    /// # Errors
-    /// When it cannot be started.
     pub async fn run_once(
         &self,
         pass: &OnePass,

@@ -31,9 +31,6 @@ pub(crate) struct Context<'a, 'b> {
 }
 
 /// The folder to work in, absolute and without links, so that approvals and locks mean the same folder by any name.
-///
-/// # Errors
-/// When it is not there or not a folder.
 pub fn workspace(given: Option<&Path>, current: &Path) -> Result<PathBuf, Error> {
     let path = current.join(given.unwrap_or(Path::new("")));
     let wrong = |source: io::Error| {

@@ -49,9 +49,6 @@ impl Host {
     }
 
     /// Ends a loop in a session.
-    ///
-    /// # Errors
-    /// When the loop cannot be opened, or its journal cannot be written.
     pub async fn cancel_session(
         &self,
         record: SessionRecord,

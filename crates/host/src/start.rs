@@ -55,9 +55,6 @@ impl Opened {
     }
 
     /// Runs it to its end.
-    ///
-    /// # Errors
-    /// When it cannot be brought to its end.
     pub async fn run(self) -> Result<RaceResult, ralph_runtime::Error> {
         match self {
             Self::Loop(opened) => opened.run().await.map(|result| RaceResult { result, race: Vec::new() }),
@@ -68,9 +65,6 @@ impl Opened {
 
 impl Host {
     /// Reads the files, asks for approval where it is needed, resolves and checks. Starts nothing.
-    ///
-    /// # Errors
-    /// When the request is wrong, not approved, or impossible on this machine.
     pub async fn prepare(&self, request: RunRequest, asking: Asking<'_>) -> Result<Prepared, Error> {
         let workspace = workspace(request.workspace.as_deref(), &self.current)?;
         // Before the store is opened, which would make files there.
@@ -151,9 +145,6 @@ impl Host {
     }
 
     /// Refuses an agent that no spent budget can stop, unless the user permits it.
-    ///
-    /// # Errors
-    /// Names the agent and what to do.
     pub fn refuse_late_cost(&self, config: &LoopConfig) -> Result<(), ConfigError> {
         refuse_late_cost(config, |agent| preflight::is_counted(config, agent, self))
     }

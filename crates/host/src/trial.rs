@@ -16,9 +16,6 @@ pub struct Trial {
 
 impl Host {
     /// A place for a loop of which nothing is kept. It lies among the state, where neither agents nor checks can write.
-    ///
-    /// # Errors
-    /// When the place cannot be made.
     pub fn trial(&self) -> Result<Trial, Error> {
         let trials = self.dirs.state.join("trials");
         Home::make_private(&trials)?;

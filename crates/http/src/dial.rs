@@ -11,9 +11,6 @@ use crate::{Egress, Error, Guard, root_cause, tcp};
 
 /// Connects to a port of a host, on the way out that the user has set up. Names are looked up here, unless a proxy does it, and
 /// no connection is made to an address that the guard refuses.
-///
-/// # Errors
-/// When there is no connection.
 pub async fn dial(host: &str, port: u16, egress: &Egress, guard: Option<Guard>) -> Result<TcpStream, Error> {
     let address = host.parse::<IpAddr>().ok();
     if let (Some(address), Some(guard)) = (address, guard)

@@ -103,17 +103,11 @@ pub type Guard = fn(IpAddr) -> bool;
 
 impl Http {
     /// For a server at an address with this scheme. Needs a Tokio runtime once it is used.
-    ///
-    /// # Errors
-    /// When no certificate authorities are found for `https`.
     pub fn new(is_secure: bool) -> Result<Self, Error> {
         Self::with(is_secure, None)
     }
 
     /// The same, but no connection is made to an address that the guard refuses, whatever name leads there.
-    ///
-    /// # Errors
-    /// When no certificate authorities are found for `https`.
     pub fn guarded(is_secure: bool, guard: Guard) -> Result<Self, Error> {
         Self::with(is_secure, Some(guard))
     }
@@ -153,9 +147,6 @@ impl Http {
     }
 
     /// Sends a call, and waits for the head of its answer.
-    ///
-    /// # Errors
-    /// See [`Error`].
     pub async fn send(&self, call: Call, timeout: Duration) -> Result<Response<Incoming>, Error> {
         let mut request = hyper::Request::builder().method(call.method).uri(call.url);
         if call.headers.iter().all(|(name, _)| name != USER_AGENT) {
@@ -193,9 +184,6 @@ fn pooled<C: Connect + Clone>(connector: C) -> Client<C, Full<Bytes>> {
 }
 
 /// The whole of an answer, which has this time and this size at most.
-///
-/// # Errors
-/// See [`Error`].
 pub async fn read(body: Incoming, at_most: usize, timeout: Duration) -> Result<Bytes, Error> {
     match tokio::time::timeout(timeout, Limited::new(body, at_most).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
@@ -236,9 +224,6 @@ impl Events {
     }
 
     /// The next event; none at the end. Loses nothing when it is dropped.
-    ///
-    /// # Errors
-    /// When the connection breaks, falls silent, or carries something else.
     pub async fn next(&mut self) -> Result<Option<Event>, Error> {
         loop {
             let next = self.stream.next();

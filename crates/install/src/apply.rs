@@ -118,9 +118,6 @@ impl Installer {
     }
 
     /// Changes the files. What was changed already is put back when one of them fails.
-    ///
-    /// # Errors
-    /// When a file cannot be written.
     pub fn apply(&self, changes: &[Change]) -> Result<(), Error> {
         for (done, change) in changes.iter().enumerate() {
             let result = write(&change.path, change.before.as_deref(), change.after.as_deref());

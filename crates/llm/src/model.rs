@@ -90,9 +90,6 @@ struct Fault {
 
 impl Model {
     /// A model. Needs a Tokio runtime once it is asked.
-    ///
-    /// # Errors
-    /// In words, when no certificate authorities are found.
     pub fn new(endpoint: Endpoint, name: &str, now: fn() -> Timestamp) -> Result<Self, ralph_http::Error> {
         let http = Http::new(endpoint.url.scheme_str() == Some("https"))?;
         Ok(Self { endpoint, name: name.to_owned(), http, now })
@@ -207,9 +204,6 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Asks the first of the models that can answer. Dropping this cancels the request.
-///
-/// # Errors
-/// When none of them answered.
 pub async fn ask(
     models: &[Model],
     request: &Request<'_>,

@@ -93,9 +93,6 @@ impl fmt::Debug for Endpoint {
 
 impl Endpoint {
     /// A provider at this address, or at its own; a server of one's own may need no key.
-    ///
-    /// # Errors
-    /// When the address or the key cannot be used.
     pub fn new(provider: Provider, base: Option<&str>, key: Option<&str>) -> Result<Self, ConfigError> {
         let protocol = provider.protocol();
         let own = provider.base_url();

@@ -41,8 +41,6 @@ pub(crate) struct LoopArguments {
 }
 
 impl LoopArguments {
-    /// # Errors
-    /// The first argument that cannot be accepted.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         check_text("objective", &self.objective, 1, MAX_OBJECTIVE)?;
         check_text("verification_command", &self.verification_command, 1, MAX_TEXT)?;
@@ -63,8 +61,6 @@ pub(crate) struct DecideArguments {
 }
 
 impl DecideArguments {
-    /// # Errors
-    /// The first argument that cannot be accepted.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         check_text("request", &self.request, 1, MAX_OBJECTIVE)
     }
@@ -81,8 +77,6 @@ pub(crate) struct StatusArguments {
 }
 
 impl StatusArguments {
-    /// # Errors
-    /// The first argument that cannot be accepted.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         self.loop_id.as_deref().map_or(Ok(()), |id| check_text("loop_id", id, 4, 64))
     }
@@ -107,8 +101,6 @@ pub(crate) struct CompleteArguments {
 }
 
 impl CompleteArguments {
-    /// # Errors
-    /// The first argument that cannot be accepted.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         check_text("summary", &self.summary, MIN_SUMMARY, MAX_TEXT)?;
         check_text("promiseEvidence", &self.promise_evidence, MIN_SUMMARY, MAX_EVIDENCE)?;
@@ -218,8 +210,6 @@ pub(crate) struct ListArguments {
 }
 
 impl ListArguments {
-    /// # Errors
-    /// The first argument that cannot be accepted.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         match self.limit {
             Some(limit) if !(1..=50).contains(&limit) => Err(Refused::new("limit must be between 1 and 50")),
@@ -248,8 +238,6 @@ pub(crate) struct ProgressArguments {
 }
 
 impl ProgressArguments {
-    /// # Errors
-    /// The first argument that cannot be accepted.
     pub(crate) fn check(&self) -> Result<(), Refused> {
         check_text("message", &self.message, 1, MAX_TEXT)
     }
@@ -272,9 +260,6 @@ pub(crate) fn check_text(name: &str, text: &str, least: usize, most: usize) -> R
 }
 
 /// The arguments of a call as their type.
-///
-/// # Errors
-/// When one is missing, unknown or of the wrong kind.
 pub(crate) fn parse<T: DeserializeOwned>(arguments: Option<Map<String, Value>>) -> Result<T, Refused> {
     let value = Value::Object(arguments.unwrap_or_default());
     serde_path_to_error::deserialize(value).map_err(|error| {

@@ -305,9 +305,6 @@ impl LoopConfig {
     }
 
     /// Checks every rule.
-    ///
-    /// # Errors
-    /// Gives the first rule that is broken.
     pub fn validate(self, caps: &Caps) -> Result<ValidLoopConfig, ConfigError> {
         self.check(caps)?;
         Ok(ValidLoopConfig(self))
@@ -469,9 +466,6 @@ impl LoopConfig {
     }
 
     /// Checks the two limits alone, as a resumed loop does with new ones.
-    ///
-    /// # Errors
-    /// Names the limit and the cap over it.
     pub fn validate_limits(&self, caps: &Caps) -> Result<(), ConfigError> {
         if self.max_iterations == 0 || self.max_iterations > caps.iterations {
             let problem = match self.max_iterations {

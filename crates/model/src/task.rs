@@ -338,9 +338,6 @@ impl NewTask {
     pub const MAX_LIST: usize = 64;
 
     /// Whether it can be accepted under the caps of the installation.
-    ///
-    /// # Errors
-    /// The first field that cannot be accepted.
     pub fn validate(&self, caps: &crate::config::Caps) -> Result<(), TaskError> {
         if self.task.trim().is_empty() {
             return Err(TaskError::new("task", "is empty: say what has to be done"));

@@ -9,17 +9,11 @@ pub mod moment {
     use serde::ser::Serializer;
 
     /// Writes one.
-    ///
-    /// # Errors
-    /// Those of the serializer.
     pub fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&at.rfc3339())
     }
 
     /// Reads one.
-    ///
-    /// # Errors
-    /// When it is no time.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
         struct Moment;
         impl Visitor<'_> for Moment {
@@ -48,17 +42,11 @@ pub mod optional_moment {
     struct Moment(#[serde(with = "super::moment")] Timestamp);
 
     /// Writes one.
-    ///
-    /// # Errors
-    /// Those of the serializer.
     pub fn serialize<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
         at.map(Moment).serialize(serializer)
     }
 
     /// Reads one.
-    ///
-    /// # Errors
-    /// When it is neither.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
         Ok(Option::<Moment>::deserialize(deserializer)?.map(|Moment(at)| at))
     }
@@ -71,17 +59,11 @@ pub mod dollars {
     use serde::ser::Serializer;
 
     /// Writes an amount.
-    ///
-    /// # Errors
-    /// Those of the serializer.
     pub fn serialize<S: Serializer>(amount: &Money, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(amount.to_json_number())
     }
 
     /// Reads the nearest micro-dollar: other writers may have summed floats.
-    ///
-    /// # Errors
-    /// When it is no amount.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Money, D::Error> {
         let micros = (f64::deserialize(deserializer)? * 1e6).round();
         // Up to 2^53 a float holds every whole number.
@@ -103,17 +85,11 @@ pub mod optional_dollars {
     struct Dollars(#[serde(with = "super::dollars")] Money);
 
     /// Writes one.
-    ///
-    /// # Errors
-    /// Those of the serializer.
     pub fn serialize<S: Serializer>(amount: &Option<Money>, serializer: S) -> Result<S::Ok, S::Error> {
         amount.map(Dollars).serialize(serializer)
     }
 
     /// Reads one.
-    ///
-    /// # Errors
-    /// When it is neither.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Money>, D::Error> {
         Ok(Option::<Dollars>::deserialize(deserializer)?.map(|Dollars(amount)| amount))
     }
@@ -126,17 +102,11 @@ pub mod seconds {
     use serde::ser::Serializer;
 
     /// Writes a span.
-    ///
-    /// # Errors
-    /// Those of the serializer.
     pub fn serialize<S: Serializer>(span: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(span.as_seconds())
     }
 
     /// Reads a span to the millisecond.
-    ///
-    /// # Errors
-    /// When it is none.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Millis, D::Error> {
         let millis = (f64::deserialize(deserializer)? * 1e3).round();
         if !(0.0..=9e15).contains(&millis) {

@@ -88,9 +88,6 @@ pub struct Notifier {
 
 impl Notifier {
     /// Checks the settings. Nothing is sent.
-    ///
-    /// # Errors
-    /// Names the key that is wrong.
     pub fn new(settings: Settings) -> Result<Self, Error> {
         Ok(Self {
             webhook: settings.webhook.map(webhook::Sender::new).transpose()?,

@@ -22,18 +22,12 @@ pub struct Log {
 
 impl Log {
     /// Creates the file, readable by its owner only, or empties it.
-    ///
-    /// # Errors
-    /// When it cannot be created.
     pub fn create(path: &Path, limit: u64) -> io::Result<Self> {
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
         Ok(Self { file, hash: Sha256::new(), room: limit, limit, dropped: 0 })
     }
 
     /// Adds text, as far as there is room for it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn append(&mut self, text: &str) -> io::Result<()> {
         if self.dropped > 0 {
             self.dropped += text.len() as u64;
@@ -53,9 +47,6 @@ impl Log {
     }
 
     /// Says what is missing, and closes the file. `bytes` is what the program wrote.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn finish(mut self, bytes: u64) -> io::Result<Recorded> {
         if self.dropped > 0 {
             self.write(format!("[ralph: {} more bytes were not kept]\n", self.dropped).as_bytes())?;

@@ -123,9 +123,6 @@ pub struct OpenedCrew {
 }
 
 /// A crew as its journal tells it.
-///
-/// # Errors
-/// When the journal is broken or cannot be followed.
 pub async fn read_crew(store: &StoreHandle, id: RunId) -> Result<Crew, Error> {
     replay(id, store.journal(id).await?)
 }
@@ -290,9 +287,6 @@ impl OpenedCrew {
     }
 
     /// The next request of a conversation.
-    ///
-    /// # Errors
-    /// When the journal can no longer be written.
     pub async fn say(&mut self, text: String) -> Result<CrewResult, Error> {
         // Ctrl-C between two turns was meant for none of them.
         self.stops.clear();
@@ -349,9 +343,6 @@ impl OpenedCrew {
     }
 
     /// Writes the record of the end, unless the crew waits for a person.
-    ///
-    /// # Errors
-    /// When the journal can no longer be written.
     pub async fn close(mut self) -> Result<CrewResult, Error> {
         if self.crew.run.is_unasked() {
             let stop = Stop { when: StopWhen::Now, by: StopBy::Keyboard };
@@ -374,9 +365,6 @@ impl OpenedCrew {
     }
 
     /// The files of the workspace as they are now, as a snapshot.
-    ///
-    /// # Errors
-    /// When the workspace cannot be read.
     pub async fn tree(&self) -> Result<TreeHash, Error> {
         let place = Arc::clone(&self.place);
         blocking(move || place.snapshot("end")).await

@@ -103,9 +103,6 @@ impl Home {
     }
 
     /// Makes a folder that only the user can read.
-    ///
-    /// # Errors
-    /// When it cannot be made.
     pub fn make_private(path: &Path) -> Result<(), Error> {
         make_private(path).map_err(Error::file(path))
     }

@@ -60,9 +60,6 @@ pub fn listed(entry: &RunEntry, home: &Home) -> ListEntry {
 }
 
 /// The workspace before and after an iteration, or before and after the whole loop.
-///
-/// # Errors
-/// When there is no such iteration, or it has no end.
 pub fn changed_trees(run: &Loop, iteration: Option<u32>) -> Result<(TreeHash, TreeHash), String> {
     let facts = run.facts();
     let Some(wanted) = iteration else { return Ok((facts.start.tree.clone(), facts.tree.clone())) };

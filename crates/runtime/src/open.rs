@@ -468,9 +468,6 @@ async fn refuse_committed(context: &Context, live: &Live) -> Result<(), Error> {
 }
 
 /// A loop as its journal tells it.
-///
-/// # Errors
-/// When the journal is broken or cannot be followed.
 pub async fn read_loop(store: &StoreHandle, loop_id: LoopId) -> Result<(Loop, Head), Error> {
     let recorded = store.journal(loop_id).await?;
     let head = head_of(loop_id, &recorded);
@@ -578,9 +575,6 @@ fn take_out(services: &Services, workspace: &mut Workspace, root: &Path) -> Resu
 }
 
 /// Takes out what a Ralph that died left in a workspace, for commands that change it without a loop.
-///
-/// # Errors
-/// When files cannot be put back.
 pub fn take_out_leftovers(home: &Home, workspace: &mut Workspace, root: &Path) -> Result<Vec<String>, Error> {
     Ok(workspace.swap_out(&home.swap_record(root), Since::Crash)?)
 }

@@ -106,9 +106,6 @@ pub async fn begin_race(
 }
 
 /// Continues a race whose process is gone: candidates that came to no end continue, the others keep their results.
-///
-/// # Errors
-/// When the race is over, or its journal cannot be followed.
 pub async fn resume_race(services: Services, id: RunId, stops: Stops) -> Result<OpenedRace, Error> {
     services.ensure_not_elsewhere(&services.store.run(id).await?)?;
     let recorded = services.store.journal(id).await?;
@@ -143,9 +140,6 @@ async fn ensure_not_running(services: &Services, race: &RaceRun) -> Result<(), E
 }
 
 /// A race as its journal tells it.
-///
-/// # Errors
-/// When the journal is broken or cannot be followed.
 pub async fn read_race(store: &StoreHandle, id: RunId) -> Result<RaceRun, Error> {
     replay(id, store.journal(id).await?)
 }
@@ -155,9 +149,6 @@ type Answer = (LoopId, Result<RunResult, Error>);
 
 impl OpenedRace {
     /// Runs it to its end.
-    ///
-    /// # Errors
-    /// When no candidate could be brought to its end, or the journal can no longer be written.
     pub async fn run(mut self) -> Result<RaceResult, Error> {
         let (mut tasks, mut names) = (JoinSet::<Answer>::new(), HashMap::<task::Id, LoopId>::new());
         let mut stoppers: HashMap<LoopId, Stopper> = HashMap::new();

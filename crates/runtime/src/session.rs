@@ -72,9 +72,6 @@ impl SessionRecord {
     }
 
     /// The record of a workspace; none where no loop lives in a session there.
-    ///
-    /// # Errors
-    /// When it cannot be read.
     pub fn read(home: &Home, workspace: &Path) -> Result<Option<Self>, Error> {
         Self::read_file(&home.session_record(workspace))
     }
@@ -111,9 +108,6 @@ impl SessionRecord {
     }
 
     /// Writes it in one step.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn save(&self, home: &Home) -> Result<(), Error> {
         let path = home.session_record(&self.workspace);
         if let Some(entry) = self.index_entry(home).filter(|entry| !entry.exists()) {
@@ -266,9 +260,6 @@ pub async fn continue_session(
 }
 
 /// Ends a loop in a session.
-///
-/// # Errors
-/// When the loop cannot be opened, or its journal cannot be written.
 pub async fn cancel_session(
     services: Services,
     record: SessionRecord,

@@ -95,9 +95,6 @@ impl std::fmt::Debug for TlsAcceptorDebug {
 
 impl Server {
     /// Listens on an address; port 0 picks a free one. Addresses other than loopback need TLS, or `insecure`.
-    ///
-    /// # Errors
-    /// See [`ServeError`].
     pub async fn bind(
         app: App,
         address: SocketAddr,

@@ -14,9 +14,6 @@ pub struct Secret(String);
 
 impl Secret {
     /// A new one, of 256 random bits.
-    ///
-    /// # Errors
-    /// When the system has no random bytes.
     pub fn generate() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes)?;
@@ -63,9 +60,6 @@ pub enum FirstTokenError {
 
 /// Makes sure that the token in the file is accepted: makes one at the first start, and records it where the database does not
 /// know it, such as one that is new. Returns whether a token was made.
-///
-/// # Errors
-/// When the file or the database cannot be used.
 pub async fn first_token(board: &dyn Board, path: &Path, at: Timestamp) -> Result<bool, FirstTokenError> {
     let failed = |source| FirstTokenError::File { path: path.to_owned(), source };
     let (secret, is_new) = read_or_make(path).map_err(failed)?;

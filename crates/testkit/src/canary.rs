@@ -40,9 +40,6 @@ const HOOKS: &[&str] = &[
 
 /// Plants the canaries in the repository at `root`: configuration, hooks and `.gitattributes`. Each one, when started,
 /// adds its name as a line to `log` (an absolute path).
-///
-/// # Errors
-/// When git or a file refuses.
 pub fn plant_canaries(root: &Path, log: &Path) -> io::Result<()> {
     let note = |name: &str| format!("echo {name} >> {}", shell_quoted(&log.to_string_lossy()));
     let settings = [

@@ -73,18 +73,12 @@ impl Processes {
     }
 
     /// Waits until none is left.
-    ///
-    /// # Errors
-    /// With those that still live when the limit has passed.
     #[track_caller]
     pub fn wait_until_gone(&self, limit: Duration) -> Result<(), Vec<Process>> {
         self.wait(limit, Vec::is_empty).map(|_| ())
     }
 
     /// Waits until there are at least `count`, and gives them.
-    ///
-    /// # Errors
-    /// With those that live when the limit has passed.
     #[track_caller]
     pub fn wait_for(&self, count: usize, limit: Duration) -> Result<Vec<Process>, Vec<Process>> {
         self.wait(limit, |found| found.len() >= count)

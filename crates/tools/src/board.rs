@@ -254,9 +254,6 @@ impl Tools {
 }
 
 /// Sends the reminders that are due, and returns what could not be sent. One that fails is tried again later.
-///
-/// # Errors
-/// When the board cannot be read or written.
 pub async fn send_reminders(
     board: &BoardHandle,
     notifier: &Notifier,

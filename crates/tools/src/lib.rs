@@ -135,9 +135,6 @@ pub struct Tools {
 
 impl Tools {
     /// The tools of these services.
-    ///
-    /// # Errors
-    /// When the workspace cannot be opened.
     pub fn new(services: Services) -> std::io::Result<Self> {
         let mut registry = Registry::default();
         files::register(&mut registry, &services)?;

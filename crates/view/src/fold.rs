@@ -40,9 +40,6 @@ impl RunFold {
     }
 
     /// A run from its first event.
-    ///
-    /// # Errors
-    /// When the event is not the start of a loop.
     pub fn start(loop_id: LoopId, at: Timestamp, event: Event) -> Result<(Self, Vec<Delta>), ReplayError> {
         let (run, _) = Loop::start(at, event)?;
         let deltas = vec![opened(&run)];

@@ -10,9 +10,6 @@ pub(crate) fn progress_file(task: &Task) -> String {
 }
 
 /// The objective of a task's loop.
-///
-/// # Errors
-/// When the plan of the task is not inside the workspace.
 pub(crate) fn objective(task: &Task, promise_tag: &str) -> Result<String, String> {
     let mut text = task.task.clone();
     if let Some(path) = &task.ralph_plan_path {

@@ -73,9 +73,6 @@ pub struct Worker {
 
 impl Worker {
     /// Looks whether this machine can work on tasks at all: a worker without its agent would fail every task.
-    ///
-    /// # Errors
-    /// When the agent, git or the workspace is missing, or the server does not accept the worker.
     pub async fn new(options: WorkerOptions) -> Result<Self, Error> {
         let WorkerOptions {
             host,

@@ -23,9 +23,6 @@ use crate::objective::objective;
 use crate::screen::{Screen, ask_at_terminal, counted, told};
 
 /// Decides and acts.
-///
-/// # Errors
-/// When nothing could be decided.
 pub(crate) async fn run(args: DoArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let objective = objective(&args.run, &mut std::io::stdin().lock())?;
     let folder = ralph_host::workspace(args.run.workspace.as_deref(), &around.current)?;

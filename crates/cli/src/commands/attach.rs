@@ -21,9 +21,6 @@ use crate::view::{Events, Live};
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Shows a running loop until it ends or the user leaves.
-///
-/// # Errors
-/// When no loop is meant, or it is over.
 pub(crate) async fn run(args: AttachArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = chosen_running(&store, args.loop_name.as_deref(), around).await?;

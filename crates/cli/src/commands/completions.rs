@@ -8,9 +8,6 @@ use clap_complete::Shell;
 use crate::args::{Cli, CompletionsArgs, CompletionsTarget};
 
 /// Prints what was asked for.
-///
-/// # Errors
-/// When it cannot be written.
 pub(crate) fn completions(args: &CompletionsArgs, out: &mut dyn Write) -> io::Result<()> {
     let mut text = Vec::new();
     match args.target {

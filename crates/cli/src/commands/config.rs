@@ -14,9 +14,6 @@ use crate::screen::Screen;
 use crate::style::{PLAIN, QUIET};
 
 /// Shows the settings.
-///
-/// # Errors
-/// When a configuration file cannot be read or understood.
 pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>) -> Result<u8> {
     let workspace = workspace(args.directory.as_deref(), &around.current)?;
     let user = read_user_document(&around.dirs.config_file())?;

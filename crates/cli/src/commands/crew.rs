@@ -24,9 +24,6 @@ const EXAMPLE: Example =
     Example("ralph crew \"Find out why the tests fail\" --max-cost 2 --model anthropic:claude-sonnet-5-5");
 
 /// Gives a request to a crew, or opens a conversation.
-///
-/// # Errors
-/// When nothing could be started.
 pub(crate) async fn run(args: CrewArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     if args.request.is_none() && !is_interactive() {
         bail!("a conversation needs a terminal: give a request, as in ralph crew \"REQUEST\" --max-cost 2");
@@ -78,9 +75,6 @@ async fn follow(
 }
 
 /// Continues a crew.
-///
-/// # Errors
-/// When it cannot continue.
 pub(crate) async fn resume(
     args: &ResumeArgs,
     entry: &RunEntry,
@@ -143,9 +137,6 @@ fn tell(result: &CrewResult, as_json: bool, terminal: &Terminal, screen: &mut Sc
 }
 
 /// Shows a crew.
-///
-/// # Errors
-/// When its journal cannot be followed.
 pub(crate) async fn show(
     store: &StoreHandle,
     entry: &RunEntry,
@@ -202,9 +193,6 @@ pub(crate) async fn show(
 }
 
 /// Prints what happened in a crew, from its journal.
-///
-/// # Errors
-/// When its journal cannot be read.
 pub(crate) async fn logs(store: &StoreHandle, entry: &RunEntry, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let mut events = Vec::new();
     for record in store.journal(entry.id).await? {

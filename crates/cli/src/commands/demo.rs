@@ -42,9 +42,6 @@ What happened:
 Next: `ralph init` in your own project, or `ralph run --help`.";
 
 /// Runs the demo.
-///
-/// # Errors
-/// When the throwaway repository cannot be made.
 pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let folder = tempfile::Builder::new().prefix("ralph-demo-").tempdir().context("no throwaway folder can be made")?;
     let root = folder.path().join("shop");
@@ -114,9 +111,6 @@ fn make_repository(root: &Path, git: &PathBuf) -> anyhow::Result<()> {
 }
 
 /// The scripted agent. It works in the current folder, as any agent does, and reports what it pretends to cost.
-///
-/// # Errors
-/// When it cannot write.
 pub(crate) fn agent(screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let iteration: u32 = std::env::var("RALPH_ITERATION").unwrap_or_default().parse().unwrap_or(1);
     let mut say = |line: &str| -> anyhow::Result<()> {

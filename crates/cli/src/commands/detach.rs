@@ -29,9 +29,6 @@ pub(crate) fn leave_terminal() {
 }
 
 /// Starts this command again in the background and returns when the run exists or could not be started.
-///
-/// # Errors
-/// When no process can be started.
 pub(crate) async fn run(
     objective: Option<&str>,
     as_json: bool,

@@ -112,9 +112,6 @@ impl Finding {
 }
 
 /// Examines, prints and gives the exit code: 1 when anything fails.
-///
-/// # Errors
-/// When nothing can be printed.
 pub(crate) async fn doctor(args: &DoctorArgs, subject: &Subject<'_>, screen: &mut Screen<'_>) -> Result<u8> {
     let findings = examine(subject).await;
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);

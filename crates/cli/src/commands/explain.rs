@@ -23,9 +23,6 @@ const MAX_FILES: usize = 200_000;
 const MAX_GLOB: usize = 60;
 
 /// Prints the plan of a loop.
-///
-/// # Errors
-/// When nothing can be printed.
 pub(super) fn explain(config: &LoopConfig, around: &Host, args: ScreenArgs, screen: &mut Screen<'_>) -> Result<u8> {
     let files = files(Path::new(&config.workspace));
     let plan = plan(config, &around.check_environment(&config.env), &files);

@@ -64,9 +64,6 @@ pub(crate) enum Hints {
 }
 
 /// Starts a run and follows it.
-///
-/// # Errors
-/// When nothing can be printed.
 pub(crate) async fn start(following: Following<'_>, resolved: Resolved, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let around = following.around;
     let open = async |store, watcher, stops| around.start(resolved, store, watcher, stops).await;
@@ -74,9 +71,6 @@ pub(crate) async fn start(following: Following<'_>, resolved: Resolved, screen: 
 }
 
 /// Goes on with a loop and follows it.
-///
-/// # Errors
-/// When nothing can be printed.
 pub(crate) async fn go_on(
     following: Following<'_>,
     loop_id: LoopId,

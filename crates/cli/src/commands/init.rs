@@ -27,9 +27,6 @@ use ralph_host::workspace;
 const LIMITS: [(Key, &str); 2] = [(Key::MaxIterations, "10"), (Key::MaxCostUsd, "5.00")];
 
 /// Looks, writes, approves what it wrote, and says what to type next.
-///
-/// # Errors
-/// When the file or the approval cannot be written.
 pub(crate) async fn init(
     args: &InitArgs,
     dirs: &Dirs,

@@ -13,9 +13,6 @@ use crate::style::{fit, of_status};
 use ralph_host::{Host, Liveness};
 
 /// Lists loops.
-///
-/// # Errors
-/// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let entries = match ralph_host::database::open_existing(&around.dirs).await? {
         Some(store) => chosen(&store, &args, around).await?.iter().map(|entry| around.listed(entry)).collect(),
@@ -59,9 +56,6 @@ async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::
 }
 
 /// The candidates of the race that a loop belongs to, itself included, in their order; none where it did not race.
-///
-/// # Errors
-/// When the store cannot be read.
 pub(crate) async fn of_race(store: &StoreHandle, entry: &RunEntry) -> anyhow::Result<Vec<RunEntry>> {
     let Some(race) = entry.parent else { return Ok(Vec::new()) };
     let mut candidates = store.runs(&Filter { parent: Some(race), ..Filter::default() }).await?;

@@ -24,9 +24,6 @@ use crate::view::transcript;
 use ralph_host::Host;
 
 /// Prints one output, and goes on with it while the loop runs when that is asked for.
-///
-/// # Errors
-/// When there is no such output.
 pub(crate) async fn run(mut args: LogsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let (loop_name, iteration) = loop_and_iteration(args.loop_name.as_deref(), args.iteration);

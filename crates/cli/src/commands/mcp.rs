@@ -9,9 +9,6 @@ use super::task::connect;
 use crate::args::McpArgs;
 
 /// Answers calls until the client goes away or a signal asks to end.
-///
-/// # Errors
-/// When signals cannot be heard.
 pub(crate) async fn run(args: &McpArgs, around: Host) -> anyhow::Result<u8> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut hang_up = signal(SignalKind::hangup())?;

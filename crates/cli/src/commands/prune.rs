@@ -36,9 +36,6 @@ const KINDS: [(&str, &str); 8] = [
 ];
 
 /// Shows what is kept, and removes what is old where that is asked for.
-///
-/// # Errors
-/// When something cannot be read or removed.
 pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     if args.older_than < LEAST_AGE {
         bail!("--older-than: {} is too short: the runs of the last 24 hours hold the day's budget", args.older_than);

@@ -19,9 +19,6 @@ use ralph_host::Host;
 const DAYS: i32 = 30;
 
 /// Writes the report of a period beside its metrics, or prints its figures.
-///
-/// # Errors
-/// When the metrics cannot be read or the report cannot be written.
 pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let date = args.date.map_or_else(|| now().utc_date(), |date| date.to_string());
     let since = match (args.since, args.date) {

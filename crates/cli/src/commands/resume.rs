@@ -16,9 +16,6 @@ use ralph_config::agents::{instead, prices, refuse_unpriced};
 use ralph_host::{Host, Liveness};
 
 /// Goes on with the loop that is meant and follows it to its end.
-///
-/// # Errors
-/// When no loop is meant or it cannot go on.
 pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = match &args.loop_name {

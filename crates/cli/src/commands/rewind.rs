@@ -19,9 +19,6 @@ use ralph_host::Host;
 const KEPT: &str = "before-rewind-";
 
 /// Puts the workspace back.
-///
-/// # Errors
-/// When the state is unknown or a loop works there.
 pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = chosen(&store, args.loop_name.as_deref(), around).await?;

@@ -20,9 +20,6 @@ use crate::screen::Screen;
 const OWN_DESCRIPTORS: u64 = 96;
 
 /// Serves until it is asked to end.
-///
-/// # Errors
-/// When the database cannot be opened or the address cannot be listened on.
 pub(crate) async fn run(args: ServeArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let mut dirs = around.dirs.clone();
     if let Some(url) = args.database_url {

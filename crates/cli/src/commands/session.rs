@@ -246,9 +246,6 @@ async fn cancel(given: Option<&Path>, json: bool, around: &Host, screen: &mut Sc
 }
 
 /// Ends a loop in a session that no hook works on.
-///
-/// # Errors
-/// When it cannot be opened or written.
 pub(crate) async fn cancel_loop(
     record: SessionRecord,
     around: &Host,

@@ -16,9 +16,6 @@ use crate::args::{SkillsAction, SkillsArgs, SkillsNewArgs};
 use crate::screen::Screen;
 
 /// Does what was asked for and gives the exit code.
-///
-/// # Errors
-/// When there is no such skill, or a file cannot be read or written.
 pub(crate) async fn run(args: SkillsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match args.action {
         SkillsAction::List(args) => {

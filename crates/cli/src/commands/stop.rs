@@ -12,9 +12,6 @@ use crate::screen::Screen;
 use ralph_host::{Host, Liveness};
 
 /// Asks a loop to end; does not wait for it.
-///
-/// # Errors
-/// When the loop is unknown or does not run.
 pub(crate) async fn run(args: StopArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = chosen_running(&store, args.loop_name.as_deref(), around).await?;

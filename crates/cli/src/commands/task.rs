@@ -20,9 +20,6 @@ const LOCAL: &str = "http://127.0.0.1:3013";
 const RECENT: u32 = 200;
 
 /// Does what is asked for.
-///
-/// # Errors
-/// When the server cannot be reached, or refuses.
 pub(crate) async fn run(args: TaskArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let client = connect(&args.connection, around)?;
     let done = match args.action {
@@ -50,9 +47,6 @@ fn is_usage(error: &anyhow::Error) -> bool {
 }
 
 /// The server that is meant. The token of the local server is sent to no other.
-///
-/// # Errors
-/// When there is no token, or the address is none.
 pub(crate) fn connect(args: &ConnectionArgs, around: &Host) -> anyhow::Result<Client> {
     let variable = |name: &str| around.variable(name).and_then(|value| value.into_string().ok());
     let given = |value: Option<String>| value.filter(|value| !value.trim().is_empty());

@@ -15,9 +15,6 @@ use crate::screen::Screen;
 const MAX_MESSAGE: usize = 16 * 1024;
 
 /// Leaves a message for a loop.
-///
-/// # Errors
-/// When no loop is meant, or it takes no messages.
 pub(crate) async fn run(args: TellArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = chosen_running(&store, args.loop_name.as_deref(), around).await?;
@@ -36,9 +33,6 @@ pub(crate) async fn run(args: TellArgs, around: &Host, screen: &mut Screen<'_>) 
 }
 
 /// Leaves a message for a loop.
-///
-/// # Errors
-/// When it is no loop that can take one.
 pub(crate) async fn leave(store: &StoreHandle, entry: &RunEntry, text: &str) -> anyhow::Result<()> {
     let short = entry.id.short();
     match entry.kind {

@@ -12,9 +12,6 @@ use crate::page::{Fit, Table, cell};
 use crate::screen::Screen;
 
 /// Does what is asked for.
-///
-/// # Errors
-/// When the database cannot be used, or there is no such token.
 pub(crate) async fn run(args: TokenArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     match args.action {
         None => screen.result(&read_first(around)?)?,
@@ -26,9 +23,6 @@ pub(crate) async fn run(args: TokenArgs, around: &Host, screen: &mut Screen<'_>)
 }
 
 /// The first token of the server that runs here.
-///
-/// # Errors
-/// When there is none.
 pub(crate) fn read_first(around: &Host) -> anyhow::Result<String> {
     let path = around.dirs.token_file();
     match std::fs::read_to_string(&path) {

@@ -17,9 +17,6 @@ use ralph_host::Dirs;
 use ralph_host::workspace;
 
 /// Does what the words ask for and gives the exit code.
-///
-/// # Errors
-/// When the store cannot be used or there is nothing to take back.
 pub(crate) async fn trust(
     args: &TrustArgs,
     dirs: &Dirs,

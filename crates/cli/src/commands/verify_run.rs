@@ -12,9 +12,6 @@ use crate::style::{BAD, GOOD, QUIET, TITLE};
 use ralph_host::Host;
 
 /// Checks a loop offline. Exit code 1 when something does not hold.
-///
-/// # Errors
-/// When the loop is unknown.
 pub(crate) async fn run(args: VerifyRunArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let entry = chosen(&store, args.loop_name.as_deref(), around).await?;

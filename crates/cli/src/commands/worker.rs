@@ -17,9 +17,6 @@ use crate::input::now;
 use crate::screen::{Screen, escaped};
 
 /// Works until a signal asks it to end, or until nothing is left to claim.
-///
-/// # Errors
-/// When this machine cannot work on tasks, or the server does not accept the worker.
 pub(crate) async fn run(args: WorkerArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let client = connect(&args.connection, around)?;

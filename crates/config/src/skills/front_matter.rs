@@ -40,9 +40,6 @@ impl FrontMatter {
 }
 
 /// Splits a file into its head and the text after it. A file without a head is all text.
-///
-/// # Errors
-/// One sentence about what is wrong with the head.
 pub fn split<T: DeserializeOwned + Default>(file: &str) -> Result<(T, &str), String> {
     let file = file.strip_prefix('\u{feff}').unwrap_or(file);
     let Some(head) = file.strip_prefix("---").and_then(after_line_end) else { return Ok((T::default(), file)) };

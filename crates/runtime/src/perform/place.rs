@@ -356,9 +356,6 @@ async fn remove_folder(path: &Path) -> Result<(), Error> {
 }
 
 /// Removes a file, or a folder with all that is in it, also where checks took the permission to do so away.
-///
-/// # Errors
-/// When something of it stays.
 pub fn remove_tree(path: &Path) -> Result<(), Error> {
     crate::settings_snapshot::remove(path).map_err(Error::file(path))
 }

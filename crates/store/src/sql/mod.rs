@@ -50,17 +50,11 @@ pub struct Database {
 
 impl Database {
     /// Opens a SQLite database as [`crate::open_sqlite`] does.
-    ///
-    /// # Errors
-    /// As there.
     pub async fn open_sqlite(path: &Path) -> Result<Self> {
         Ok(sqlite::open(path).await?.into())
     }
 
     /// Opens a PostgreSQL database as [`crate::open_postgres`] does, with enough connections for a server.
-    ///
-    /// # Errors
-    /// As there.
     pub async fn open_postgres(url: &str) -> Result<Self> {
         Ok(postgres::open(url, postgres::SERVER_CONNECTIONS).await?.into())
     }

@@ -49,9 +49,6 @@ pub(super) async fn open(path: &Path) -> Result<SqlStore> {
 }
 
 /// Opens the database when there is one. Makes nothing: `None` where no file is, for commands that only look.
-///
-/// # Errors
-/// As for [`open_sqlite`].
 pub async fn open_existing_sqlite(path: &Path) -> Result<Option<StoreHandle>> {
     match path.metadata() {
         // A file without a byte is one that another process is about to fill.

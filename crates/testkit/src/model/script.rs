@@ -352,9 +352,6 @@ impl Script {
     }
 
     /// Reads a script from a file.
-    ///
-    /// # Errors
-    /// When there is no such file, or when a word in it is unknown.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         let text = fs::read(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
         serde_json::from_slice(&text).map_err(|source| LoadError::Parse { path: path.to_owned(), source })
