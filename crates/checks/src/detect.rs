@@ -41,23 +41,10 @@ pub enum Stack {
     Make,
 }
 
-impl Stack {
-    /// What people call it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cargo => "cargo",
-            Self::Npm => "npm",
-            Self::Pnpm => "pnpm",
-            Self::Yarn => "yarn",
-            Self::Bun => "bun",
-            Self::Python => "python",
-            Self::Go => "go",
-            Self::Gradle => "gradle",
-            Self::Maven => "maven",
-            Self::Make => "make",
-        }
-    }
-}
+ralph_model::named!(Stack {
+    Cargo => "cargo", Npm => "npm", Pnpm => "pnpm", Yarn => "yarn", Bun => "bun", Python => "python", Go => "go",
+    Gradle => "gradle", Maven => "maven", Make => "make"
+});
 
 /// A command that could verify the work.
 #[derive(Debug, Clone, PartialEq, Eq)]

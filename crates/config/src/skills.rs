@@ -69,16 +69,7 @@ pub enum Provenance {
     Repository,
 }
 
-impl Provenance {
-    /// Its name in listings.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::BuiltIn => "built-in",
-            Self::Repository => "repository",
-        }
-    }
-}
+ralph_model::named!(Provenance { User => "user", BuiltIn => "built-in", Repository => "repository" });
 
 /// A skill of a listing: the one that its name stands for.
 #[derive(Debug)]

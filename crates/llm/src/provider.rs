@@ -23,24 +23,9 @@ pub enum Provider {
     OpenaiChat,
 }
 
+ralph_model::named!(Provider { Anthropic => "anthropic", Openai => "openai", OpenaiChat => "openai-chat" });
+
 impl Provider {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Anthropic, Self::Openai, Self::OpenaiChat];
-
-    /// The provider of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|provider| provider.name() == name)
-    }
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::Openai => "openai",
-            Self::OpenaiChat => "openai-chat",
-        }
-    }
-
     /// The format that it speaks.
     pub const fn protocol(self) -> Protocol {
         match self {

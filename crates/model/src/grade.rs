@@ -1,6 +1,5 @@
 //! How much a verified result is worth.
 
-use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -18,42 +17,17 @@ pub enum Grade {
     Strong,
 }
 
-impl Grade {
-    /// All of them, from less to more.
-    pub const ALL: [Self; 3] = [Self::Weak, Self::Standard, Self::Strong];
-
-    /// The name that scripts see.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Weak => "weak",
-            Self::Standard => "standard",
-            Self::Strong => "strong",
-        }
-    }
-}
-
-impl fmt::Display for Grade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+crate::named!(Grade { Weak => "weak", Standard => "standard", Strong => "strong" });
 
 /// A word that is no grade.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no grade: weak, standard or strong")]
 pub struct ParseGrade(String);
-
-impl fmt::Display for ParseGrade {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no grade: weak, standard or strong", self.0)
-    }
-}
-
-impl std::error::Error for ParseGrade {}
 
 impl FromStr for Grade {
     type Err = ParseGrade;
 
     fn from_str(text: &str) -> Result<Self, ParseGrade> {
-        Self::ALL.into_iter().find(|grade| grade.name() == text).ok_or_else(|| ParseGrade(text.to_owned()))
+        Self::parse(text).ok_or_else(|| ParseGrade(text.to_owned()))
     }
 }

@@ -83,21 +83,7 @@ pub enum RunKind {
     Crew,
 }
 
-impl RunKind {
-    /// The name that is stored and that scripts see.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Loop => "loop",
-            Self::Race => "race",
-            Self::Crew => "crew",
-        }
-    }
-
-    /// The kind with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Loop, Self::Race, Self::Crew].into_iter().find(|kind| kind.name() == name)
-    }
-}
+crate::named!(RunKind { Loop => "loop", Race => "race", Crew => "crew" });
 
 /// One pass of a loop, counted from 1. Zero stands for the state before the first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

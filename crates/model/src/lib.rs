@@ -11,6 +11,7 @@ mod delegation;
 mod grade;
 mod id;
 mod money;
+mod named;
 mod outcome;
 mod pin;
 mod price;

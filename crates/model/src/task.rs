@@ -69,30 +69,7 @@ pub enum TaskType {
     Crew,
 }
 
-impl TaskType {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Ralph, Self::Single, Self::Crew];
-
-    /// The name that is stored and that callers see.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ralph => "ralph",
-            Self::Single => "single",
-            Self::Crew => "crew",
-        }
-    }
-
-    /// From its name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|task_type| task_type.name() == name)
-    }
-}
-
-impl fmt::Display for TaskType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+crate::named!(TaskType { Ralph => "ralph", Single => "single", Crew => "crew" });
 
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -114,36 +91,12 @@ pub enum TaskStatus {
     Cancelled,
 }
 
+crate::named!(TaskStatus {
+    Unassigned => "unassigned", Offered => "offered", Pending => "pending", InProgress => "in_progress",
+    Completed => "completed", Failed => "failed", Cancelled => "cancelled"
+});
+
 impl TaskStatus {
-    /// All of them, in the order of a task's life.
-    pub const ALL: [Self; 7] = [
-        Self::Unassigned,
-        Self::Offered,
-        Self::Pending,
-        Self::InProgress,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-    ];
-
-    /// The name that is stored and that callers see.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unassigned => "unassigned",
-            Self::Offered => "offered",
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// From its name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
     /// Whether the task has ended. Nothing leads out of such a status.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
@@ -152,12 +105,6 @@ impl TaskStatus {
     /// Whether a worker holds a lease on it.
     pub const fn is_claimed(self) -> bool {
         matches!(self, Self::Pending | Self::InProgress)
-    }
-}
-
-impl fmt::Display for TaskStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -14,20 +14,7 @@ pub enum ArtifactKind {
     Patch,
 }
 
-impl ArtifactKind {
-    /// The name that is stored and that scripts see.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Log => "log",
-            Self::Prompt => "prompt",
-            Self::Patch => "patch",
-        }
-    }
-
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Self::Log, Self::Prompt, Self::Patch].into_iter().find(|kind| kind.name() == name)
-    }
-}
+ralph_model::named!(ArtifactKind { Log => "log", Prompt => "prompt", Patch => "patch" });
 
 /// The name of the patch of an iteration, for those who cannot see the snapshots of a run; 0 is the whole loop.
 pub fn patch_name(iteration: u32) -> String {

@@ -27,18 +27,7 @@ pub enum Metering {
     Reported,
 }
 
-impl Metering {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Watched => "watched",
-            Self::Reported => "reported",
-        }
-    }
-
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Self::Watched, Self::Reported].into_iter().find(|metering| metering.name() == name)
-    }
-}
+ralph_model::named!(Metering { Watched => "watched", Reported => "reported" });
 
 /// An attempt as it is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -193,22 +193,9 @@ pub enum ApprovalStatus {
     Expired,
 }
 
-impl ApprovalStatus {
-    /// The name that is stored and that callers see.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Approved => "approved",
-            Self::Refused => "refused",
-            Self::Expired => "expired",
-        }
-    }
-
-    /// From its name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Pending, Self::Approved, Self::Refused, Self::Expired].into_iter().find(|status| status.name() == name)
-    }
-}
+ralph_model::named!(ApprovalStatus {
+    Pending => "pending", Approved => "approved", Refused => "refused", Expired => "expired"
+});
 
 /// Something that waits for a person's permission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

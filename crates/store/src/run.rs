@@ -92,23 +92,9 @@ pub enum RunStatus {
     Error,
 }
 
-impl RunStatus {
-    /// The name that is stored and that scripts see.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Running => "RUNNING",
-            Self::Completed => "COMPLETED",
-            Self::Aborted => "ABORTED",
-            Self::Error => "ERROR",
-        }
-    }
-}
-
-impl fmt::Display for RunStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
+ralph_model::named!(RunStatus {
+    Running => "RUNNING", Completed => "COMPLETED", Aborted => "ABORTED", Error => "ERROR"
+});
 
 /// The text is no status.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -120,7 +106,7 @@ impl FromStr for RunStatus {
 
     /// In any case, as people type it.
     fn from_str(text: &str) -> Result<Self, ParseRunStatus> {
-        [Self::Running, Self::Completed, Self::Aborted, Self::Error]
+        Self::ALL
             .into_iter()
             .find(|status| status.name().eq_ignore_ascii_case(text))
             .ok_or_else(|| ParseRunStatus(text.to_owned()))
@@ -283,18 +269,7 @@ pub enum StopMode {
     Now,
 }
 
-impl StopMode {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::AfterIteration => "after-iteration",
-            Self::Now => "now",
-        }
-    }
-
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Self::AfterIteration, Self::Now].into_iter().find(|mode| mode.name() == name)
-    }
-}
+ralph_model::named!(StopMode { AfterIteration => "after-iteration", Now => "now" });
 
 #[cfg(test)]
 mod tests {

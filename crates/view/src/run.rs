@@ -31,19 +31,10 @@ pub enum RunStatus {
     Error,
 }
 
-impl RunStatus {
-    /// The name that scripts see.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Running => "RUNNING",
-            Self::Interrupted => "INTERRUPTED",
-            Self::Waiting => "WAITING",
-            Self::Completed => "COMPLETED",
-            Self::Aborted => "ABORTED",
-            Self::Error => "ERROR",
-        }
-    }
-}
+ralph_model::named!(RunStatus {
+    Running => "RUNNING", Interrupted => "INTERRUPTED", Waiting => "WAITING", Completed => "COMPLETED",
+    Aborted => "ABORTED", Error => "ERROR"
+});
 
 /// A service that is waited for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
