@@ -208,57 +208,32 @@ pub struct Observed {
 
 /// A run that Ralph itself could not carry out.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// Supervision failed.
     #[error(transparent)]
     Process(#[from] ralph_process::Error),
     /// A file for the agent could not be written.
     #[error("could not write {path} for the agent: check the free space and the permissions there")]
-    Scratch {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Scratch { path: PathBuf, source: io::Error },
     /// A file that the agent would follow is too long to be looked through.
     #[error("{path} is too long to see what it would change for the agent: remove it, or use another agent")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-    },
+    Unreadable { path: PathBuf },
     /// It would run code that is not approved.
     #[error(
         "{agent} would run the code in {place} without asking: remove it or use another agent; or, if you trust that code, set \
          `settings = \"user\"` in [agents.{agent}] of your configuration and start again"
     )]
-    ForeignCode {
-        /// The agent's name.
-        agent: String,
-        /// A folder of plugins, or settings that name some.
-        place: PathBuf,
-    },
+    ForeignCode { agent: String, place: PathBuf },
     /// A newer version of Ralph wrote it down, or an older one.
     #[error("{agent} is of the kind `{kind}`, which this version of Ralph does not know: take another agent")]
-    UnknownKind {
-        /// The agent's name.
-        agent: String,
-        /// Its kind.
-        kind: String,
-    },
+    UnknownKind { agent: String, kind: String },
     /// It needs a model that cannot be asked.
     #[error("{agent}: {why}")]
-    NoModel {
-        /// The agent's name.
-        agent: String,
-        /// Why not.
-        why: String,
-    },
+    NoModel { agent: String, why: String },
     /// There is neither a program nor a line of shell.
     #[error("{agent} names nothing that could be started: take another agent")]
-    NothingToStart {
-        /// The agent's name.
-        agent: String,
-    },
+    NothingToStart { agent: String },
 }
 
 impl Error {

@@ -8,35 +8,23 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call on a server failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The address is none that can be called.
     #[error("`{server}` is not the address of a server: write it like http://127.0.0.1:3013")]
-    Address {
-        /// What was given.
-        server: String,
-    },
+    Address { server: String },
     /// The token cannot be sent.
     #[error("the token contains characters that no token has")]
     Token,
     /// The server cannot be reached, or went away.
     #[error("no answer from {server}: {detail}; is `ralph serve` running there?")]
-    Unreachable {
-        /// The server.
-        server: String,
-        /// What the system said.
-        detail: String,
-    },
+    Unreachable { server: String, detail: String },
     /// The server refused the request.
     #[error("{0}")]
     Refused(Problem),
     /// The answer is none that this client understands.
     #[error("{server} sent an answer that this Ralph does not understand: {detail}")]
-    Answer {
-        /// The server.
-        server: String,
-        /// What is wrong with it.
-        detail: String,
-    },
+    Answer { server: String, detail: String },
 }
 
 impl Error {

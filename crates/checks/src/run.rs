@@ -77,49 +77,25 @@ pub enum Progress {
 
 /// Checks could not be run. A check that fails is no error.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// There is no place for the output.
     #[error(
         "could not create the folder {path} for the output of checks: check the free space and the permissions there"
     )]
-    Logs {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Logs { path: PathBuf, source: io::Error },
     /// The output would be in a place that is not read.
     #[error("the folder {logs} for the output of checks must be inside {root}")]
-    LogsOutside {
-        /// The folder for the output.
-        logs: PathBuf,
-        /// The folder that it should be inside.
-        root: PathBuf,
-    },
+    LogsOutside { logs: PathBuf, root: PathBuf },
     /// A glob for reports is none.
     #[error("`{glob}` is not a glob for test reports: write it like build/test-results/**/*.xml")]
-    Glob {
-        /// The glob as written.
-        glob: String,
-        /// What is wrong with it.
-        source: ignore::Error,
-    },
+    Glob { glob: String, source: ignore::Error },
     /// The shell or the sandbox of a command could not be started.
     #[error("could not start `{command}`: {why}; `ralph doctor` checks shell and sandbox")]
-    CouldNotStart {
-        /// The command.
-        command: String,
-        /// What the system says.
-        why: String,
-    },
+    CouldNotStart { command: String, why: String },
     /// Supervision failed.
     #[error("could not run `{command}`")]
-    Process {
-        /// The command.
-        command: String,
-        /// Why.
-        source: ralph_process::Error,
-    },
+    Process { command: String, source: ralph_process::Error },
 }
 
 /// Runs checks.

@@ -417,21 +417,14 @@ impl JournalEvent for Event {
 
 /// An event that this Ralph cannot read.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum DecodeEvent {
     /// Written by a newer Ralph.
     #[error("the event has version {version}, and this Ralph reads up to {known}: use a newer Ralph for this run")]
-    Newer {
-        /// The version of the event.
-        version: u32,
-        /// The newest version that this Ralph reads.
-        known: u32,
-    },
+    Newer { version: u32, known: u32 },
     /// Not an event.
     #[error("the event cannot be read")]
-    Unreadable {
-        /// What the decoder says.
-        source: serde_json::Error,
-    },
+    Unreadable { source: serde_json::Error },
 }
 
 /// Something to do. Every effect with an attempt is answered by an event with the same attempt.

@@ -51,18 +51,14 @@ pub trait Machine: Clone {
 
 /// A journal that is not that of such a run.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ReplayError {
     /// There are no events, or the first is not the start.
     #[error("the journal does not begin with the start of such a run")]
     NoStart,
     /// An event cannot be read.
     #[error("event {seq} of the journal")]
-    Decode {
-        /// Its place, counted from 1.
-        seq: u64,
-        /// Why not.
-        source: DecodeEvent,
-    },
+    Decode { seq: u64, source: DecodeEvent },
 }
 
 /// Reads one event as the kinds of this crate are stored: an object with its kind in it.

@@ -61,15 +61,11 @@ impl fmt::Display for Channel {
 
 /// Why a notification failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The settings cannot work.
     #[error("{key} {problem}")]
-    Settings {
-        /// The key of the configuration.
-        key: &'static str,
-        /// What is wrong with it.
-        problem: String,
-    },
+    Settings { key: &'static str, problem: String },
     /// The other side could not be reached, or refused.
     #[error("{0}")]
     Failed(String),

@@ -5,56 +5,31 @@ use std::path::PathBuf;
 
 /// Supervision failed. Whatever was started has been ended, unless [`Error::StillRunning`] says otherwise.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The log could not be written.
     #[error("could not write the log {path}: check the free space and the permissions there; the run was ended")]
-    Log {
-        /// The log.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Log { path: PathBuf, source: io::Error },
     /// The log could not be created, so the program was not started.
     #[error(
         "could not create the log {path}, so the program was not started: check the free space and the permissions there"
     )]
-    CreateLog {
-        /// The log.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    CreateLog { path: PathBuf, source: io::Error },
     /// The reaper could not be started, so the program was not started.
     #[error("could not start the supervisor process {program}: check that the file still exists and can be executed")]
-    Reaper {
-        /// The program that was to be the reaper.
-        program: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Reaper { program: PathBuf, source: io::Error },
     /// The reaper ended by itself in the middle of a run.
     #[error("the supervisor process ended unexpectedly ({how}); the run was ended")]
-    ReaperLost {
-        /// How it ended.
-        how: String,
-    },
+    ReaperLost { how: String },
     /// Something sent a message that the other side does not know.
     #[error("the supervisor process sent an unexpected message: is the installed program older than the running one?")]
     Protocol,
     /// The system refused something that a run needs, so the program was not started.
     #[error("could not {what}: too many files or processes may be open")]
-    System {
-        /// What was refused.
-        what: &'static str,
-        /// Why.
-        source: io::Error,
-    },
+    System { what: &'static str, source: io::Error },
     /// Processes of the tree cannot be ended by this user or are stuck in the kernel.
     #[error("processes of the run could not be ended; end them by hand: {}", list(.processes))]
-    StillRunning {
-        /// Their process ids.
-        processes: Vec<i32>,
-    },
+    StillRunning { processes: Vec<i32> },
 }
 
 impl Error {

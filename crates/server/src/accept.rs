@@ -40,31 +40,19 @@ const MAX_HEADERS: usize = 100;
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ServeError {
     /// The address cannot be listened on.
     #[error("could not listen on {address}: {}", describe(.source))]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
+    Listen { address: SocketAddr, source: io::Error },
     /// Others could read along.
     #[error(
         "{address} can be reached from other machines, and tokens would travel unencrypted: use --tls-cert and --tls-key, or allow it with --insecure-listen"
     )]
-    Insecure {
-        /// The address.
-        address: SocketAddr,
-    },
+    Insecure { address: SocketAddr },
     /// The certificate or its key cannot be used.
     #[error("{} cannot be used for TLS: {detail}", path.display())]
-    Tls {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        detail: String,
-    },
+    Tls { path: PathBuf, detail: String },
 }
 
 fn describe(error: &io::Error) -> String {

@@ -44,15 +44,11 @@ impl fmt::Debug for Secret {
 
 /// Why there is no first token.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FirstTokenError {
     /// The file cannot be used.
     #[error("could not use {} for the first token: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// The database cannot be used.
     #[error(transparent)]
     Store(#[from] ralph_store::Error),

@@ -193,6 +193,7 @@ struct Content<'e> {
 
 /// In what way an event is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Break {
     /// Its hash is not that of its content.
     #[error("it was changed after it was written")]
@@ -202,28 +203,16 @@ pub enum Break {
     Missing,
     /// It stands in another place.
     #[error("it was moved to place {found_at}")]
-    Reordered {
-        /// Where it stands now.
-        found_at: Seq,
-    },
+    Reordered { found_at: Seq },
     /// A column holds what no Ralph writes there.
     #[error("its column `{column}` cannot be read")]
-    Unreadable {
-        /// Which column.
-        column: String,
-    },
+    Unreadable { column: String },
     /// The journal ends here, and once went on.
     #[error("it and all after it are missing: the journal went up to event {head}")]
-    Truncated {
-        /// Where the journal ended.
-        head: Seq,
-    },
+    Truncated { head: Seq },
     /// It stands after the end of the journal.
     #[error("it comes after the journal's end, event {head}: another program added it")]
-    BeyondHead {
-        /// Where the journal ends.
-        head: Seq,
-    },
+    BeyondHead { head: Seq },
     /// The chain is whole and its end is another than the one noted with the run.
     #[error("the chain ends in another hash than the one noted with the run")]
     HeadDiffers,

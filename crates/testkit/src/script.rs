@@ -44,23 +44,14 @@ pub enum StdinUse {
 
 /// Why a script cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LoadError {
     /// The file cannot be read.
     #[error("could not read the script {path}")]
-    Read {
-        /// The script.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// It is no script: a word is misspelt, or the JSON is broken.
     #[error("{path} is not a script: {source}")]
-    Parse {
-        /// The script.
-        path: PathBuf,
-        /// What is wrong and where.
-        source: serde_json::Error,
-    },
+    Parse { path: PathBuf, source: serde_json::Error },
 }
 
 impl Script {

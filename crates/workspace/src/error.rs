@@ -7,17 +7,11 @@ use crate::stop::is_stop;
 
 /// A failure of this crate.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// A file or folder could not be read or written.
     #[error("could not {action} {}: {source}", path.display())]
-    Io {
-        /// What was tried, as an infinitive.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { action: &'static str, path: PathBuf, source: io::Error },
     /// Somebody asked to stop while the workspace was looked at or changed.
     #[error("stopped while reading the workspace; `ralph resume` reads it again")]
     Stopped,
@@ -26,34 +20,16 @@ pub enum Error {
         "{} was replaced by another folder, which was left alone; restore the workspace, then resume",
         path.display()
     )]
-    Replaced {
-        /// Where the workspace was.
-        path: PathBuf,
-    },
+    Replaced { path: PathBuf },
     /// The git program could not be started.
     #[error("could not start {}: {source}; install git or give its path", program.display())]
-    NoGit {
-        /// The program that was tried.
-        program: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    NoGit { program: PathBuf, source: io::Error },
     /// The git program ran and failed.
     #[error("git could not {action}: {message}")]
-    Git {
-        /// What was tried, as an infinitive.
-        action: &'static str,
-        /// What git printed.
-        message: String,
-    },
+    Git { action: &'static str, message: String },
     /// An object that should be in one of Ralph's git directories is not there or is broken.
     #[error("object {id} is missing or broken in {}; the snapshot that needs it cannot be used", store.display())]
-    Object {
-        /// The object.
-        id: String,
-        /// The git directory.
-        store: PathBuf,
-    },
+    Object { id: String, store: PathBuf },
     /// The text is no object id.
     #[error("`{0}` is not the id of a tree: expected 40 hexadecimal digits")]
     NotAnId(String),
@@ -62,108 +38,49 @@ pub enum Error {
     Label(String),
     /// A glob of the guard cannot be read.
     #[error("the prohibited path `{glob}` is not a valid glob: {why}")]
-    Glob {
-        /// The glob as given.
-        glob: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    Glob { glob: String, why: String },
     /// A glob of a pin cannot be read.
     #[error("the protected path `{glob}` is not a valid glob: {why}")]
-    PinGlob {
-        /// The glob as given.
-        glob: String,
-        /// What is wrong with it.
-        why: String,
-    },
+    PinGlob { glob: String, why: String },
     /// A folder has no baseline of the guard or of the pins.
     #[error("{} has no usable record of the watched files at the loop's start: {why}", path.display())]
-    Baseline {
-        /// The file that should hold it.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    Baseline { path: PathBuf, why: String },
     /// A prohibited path leads to more than the guard can watch.
     #[error(
         "the link `{link}` leads to more than {files} files or {mebibytes} MiB, too much to watch; narrow the prohibited \
          paths, or allow it with --prohibit '!{glob}'"
     )]
-    GuardTooLarge {
-        /// The last link that was followed.
-        link: String,
-        /// The glob that covers what is behind it.
-        glob: String,
-        /// How many files would be watched.
-        files: usize,
-        /// How much of them would be kept.
-        mebibytes: u64,
-    },
+    GuardTooLarge { link: String, glob: String, files: usize, mebibytes: u64 },
     /// A file cannot be placed where it was asked for.
     #[error("`{path}` cannot be placed: {why}")]
-    Placement {
-        /// The path as given.
-        path: String,
-        /// Why not.
-        why: &'static str,
-    },
+    Placement { path: String, why: &'static str },
     /// A folder that would be made equal to a tree may be somebody's own.
     #[error("{} is not empty and was not created by Ralph; remove it, or choose another folder", path.display())]
-    NotACheckout {
-        /// The folder.
-        path: PathBuf,
-    },
+    NotACheckout { path: PathBuf },
     /// Files are swapped in and were never swapped out.
     #[error("{} lists files that must be restored in the workspace before others are replaced", record.display())]
-    Swapped {
-        /// The folder of the record.
-        record: PathBuf,
-    },
+    Swapped { record: PathBuf },
     /// The record of swapped files is damaged.
     #[error("{} cannot be used to restore files in the workspace: {why}", path.display())]
-    SwapRecord {
-        /// The damaged file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    SwapRecord { path: PathBuf, why: String },
     /// `.git/info/exclude` cannot be edited safely.
     #[error("{} is not an ordinary file of a git directory; add `.ralph/` to your excludes yourself", path.display())]
-    Exclude {
-        /// The file that would have been edited.
-        path: PathBuf,
-    },
+    Exclude { path: PathBuf },
     /// Something needs a git repository and there is none.
     #[error("{} is not in a git repository, so {need}; run `git init` there, or leave the option out", root.display())]
-    NoRepository {
-        /// The workspace.
-        root: PathBuf,
-        /// What cannot be done.
-        need: &'static str,
-    },
+    NoRepository { root: PathBuf, need: &'static str },
     /// The repository's index is in use.
     #[error("{} exists: another git process is using the repository; wait for it, or remove the file if there is none", path.display())]
-    IndexLocked {
-        /// The lock file.
-        path: PathBuf,
-    },
+    IndexLocked { path: PathBuf },
     /// More was committed than can be looked through.
     #[error(
         "the branch has too many commits since the start of the loop to search for prohibited paths (limit: {most} commits \
          or ten minutes); review them with `git log` and undo them with `git reset` before you continue"
     )]
-    TooManyCommits {
-        /// How many are looked through.
-        most: usize,
-    },
+    TooManyCommits { most: usize },
     /// A path goes through a filter, which Ralph does not run.
     #[error("`{path}` uses the git filter `{filter}`, which Ralph does not run; commit it yourself with `git commit`")]
-    Filtered {
-        /// The path.
-        path: String,
-        /// The filter that its attributes name.
-        filter: String,
-    },
+    Filtered { path: String, filter: String },
 }
 
 impl Error {

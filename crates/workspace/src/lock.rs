@@ -56,31 +56,23 @@ struct Record {
 
 /// Why a workspace could not be taken.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LockError {
     /// A living process holds it.
     #[error(
         "loop {} is already running in {} (process {}); wait for it, or stop it with `ralph stop {}`",
         holder.loop_id, holder.workspace, holder.pid, holder.loop_id.short()
     )]
-    Held {
-        /// Who it is.
-        holder: Holder,
-    },
+    Held { holder: Holder },
     /// Its holder is dead, but processes that the holder started are still being ended.
     #[error("an earlier loop in this workspace has ended, but processes of its agent are still running{}; end them, then try again", named(holder.as_ref()))]
-    Survivor {
-        /// Who held it, where that is known.
-        holder: Option<Holder>,
-    },
+    Survivor { holder: Option<Holder> },
     /// A Ralph with another state folder holds it.
     #[error(
         "a loop with another RALPH_HOME is running in {}; wait for it, or stop it there with `ralph stop`",
         workspace.display()
     )]
-    Elsewhere {
-        /// The workspace.
-        workspace: PathBuf,
-    },
+    Elsewhere { workspace: PathBuf },
     /// The lock file cannot be used.
     #[error(transparent)]
     Unusable(#[from] Error),

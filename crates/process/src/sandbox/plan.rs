@@ -6,24 +6,17 @@ use crate::wire::Jail;
 
 /// Paths of a sandbox that cannot be had together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Unenforceable {
     /// The same path twice.
     #[error("{path} is listed as both hidden and writable: remove it from one of the lists")]
-    Contradiction {
-        /// The path.
-        path: PathBuf,
-    },
+    Contradiction { path: PathBuf },
     /// Landlock has no exceptions below what it allows.
     #[error(
         "{hidden} cannot be protected, because it is below {writable}, which the program may write: \
          move one of the two, or install bubblewrap"
     )]
-    Exposed {
-        /// What is to be protected.
-        hidden: PathBuf,
-        /// What the program may write.
-        writable: PathBuf,
-    },
+    Exposed { hidden: PathBuf, writable: PathBuf },
 }
 
 /// The same with paths that lead through no links, each of which exists and says something that none of the others says.
