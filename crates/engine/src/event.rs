@@ -429,19 +429,14 @@ pub enum DecodeEvent {
 
 /// Something to do. Every effect with an attempt is answered by an event with the same attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Effect {
     /// Run the checks on the untouched workspace; answered by `BaselineFinished`.
-    RunBaseline {
-        /// Who asks.
-        attempt: Attempt,
-    },
+    RunBaseline { attempt: Attempt },
     /// Rest, look at prohibited paths, reserve money; answered by `IterationStarted` or `IterationRefused`.
     BeginIteration {
-        /// Which pass.
         iteration: Iteration,
-        /// Who asks.
         attempt: Attempt,
-        /// How long to rest first.
         pause: Millis,
         /// What is waited for, where that is more than a rest.
         wait: Option<Wait>,
@@ -450,67 +445,32 @@ pub enum Effect {
     },
     /// Run the agent; answered by `AgentFinished`.
     RunAgent {
-        /// Which pass.
         iteration: Iteration,
-        /// Who asks.
         attempt: Attempt,
-        /// Which agent.
         agent: Box<AgentSpec>,
-        /// What it is told.
         prompt: String,
         /// The money that it may use; none when it costs nothing that is counted.
         budget: Option<Money>,
-        /// Its time limit.
         timeout: Millis,
     },
     /// Cut short whatever runs under this attempt; its own answer still comes.
-    StopRunning {
-        /// Whom.
-        attempt: Attempt,
-    },
+    StopRunning { attempt: Attempt },
     /// Keep the offending content and put prohibited files back; answered by `ProhibitedRestored`.
-    RestoreProhibited {
-        /// Who asks.
-        attempt: Attempt,
-    },
+    RestoreProhibited { attempt: Attempt },
     /// Run the checks; answered by `ChecksFinished`.
-    RunChecks {
-        /// Which pass.
-        iteration: Iteration,
-        /// Who asks.
-        attempt: Attempt,
-    },
+    RunChecks { iteration: Iteration, attempt: Attempt },
     /// Ask the checks to fail; answered by `TripwireFinished`.
-    TripWire {
-        /// Which pass.
-        iteration: Iteration,
-        /// Who asks.
-        attempt: Attempt,
-    },
+    TripWire { iteration: Iteration, attempt: Attempt },
     /// Put pinned files back for good; answered by `PinsRestored`.
-    RestorePinned {
-        /// Who asks.
-        attempt: Attempt,
-    },
+    RestorePinned { attempt: Attempt },
     /// Make the workspace what it was; answered by `TreeRestored`.
-    RestoreTree {
-        /// Who asks.
-        attempt: Attempt,
-        /// The tree that it gets.
-        to: Best,
-    },
+    RestoreTree { attempt: Attempt, to: Best },
     /// Commit the verified work; answered by `WorkCommitted`.
-    CommitWork {
-        /// Who asks.
-        attempt: Attempt,
-    },
+    CommitWork { attempt: Attempt },
     /// Tell people that a limit is near.
     RaiseAlert(Alert),
     /// The loop is over: write the record and the projections.
-    Finish {
-        /// How it ended.
-        outcome: Outcome,
-    },
+    Finish { outcome: Outcome },
 }
 
 #[cfg(test)]

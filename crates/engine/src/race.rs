@@ -49,33 +49,20 @@ pub struct RaceOutcome {
 /// Something that happened in a race.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum RaceEvent {
     /// The race exists. Its candidates may not exist yet.
     RaceStarted {
         /// What all candidates are asked to do.
         config: Box<LoopConfig>,
-        /// Its candidates.
         candidates: Vec<RaceCandidate>,
     },
     /// A candidate came to its end.
-    CandidateEnded {
-        /// Which.
-        run: LoopId,
-        /// How.
-        end: CandidateEnd,
-    },
+    CandidateEnded { run: LoopId, end: CandidateEnd },
     /// A candidate could not be brought to its end. The others continue.
-    CandidateBroke {
-        /// Which.
-        run: LoopId,
-        /// What failed.
-        error: String,
-    },
+    CandidateBroke { run: LoopId, error: String },
     /// Somebody wants the race to end.
-    StopRequested {
-        /// When and who.
-        stop: Stop,
-    },
+    StopRequested { stop: Stop },
     /// The worktrees of candidates that lost are gone.
     LosersCleared {
         /// Those that could not be removed, and why.
@@ -85,10 +72,7 @@ pub enum RaceEvent {
     /// A new process continues the race.
     Resumed,
     /// The race ended. Only a record: the outcome follows from the events before it.
-    RaceFinished {
-        /// How.
-        outcome: RaceOutcome,
-    },
+    RaceFinished { outcome: RaceOutcome },
 }
 
 impl JournalEvent for RaceEvent {
@@ -117,27 +101,16 @@ impl JournalEvent for RaceEvent {
 
 /// Something to do for a race.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum RaceEffect {
     /// Begin or continue this candidate; answered by `CandidateEnded` or `CandidateBroke`.
-    RunCandidate {
-        /// Which.
-        run: LoopId,
-    },
+    RunCandidate { run: LoopId },
     /// Ask the candidates that run to stop.
-    StopCandidates {
-        /// When and why.
-        stop: Stop,
-    },
+    StopCandidates { stop: Stop },
     /// Remove the worktrees and branches of these candidates; answered by `LosersCleared`.
-    ClearWorktrees {
-        /// Which.
-        runs: Vec<LoopId>,
-    },
+    ClearWorktrees { runs: Vec<LoopId> },
     /// The race is over: write the record.
-    Finish {
-        /// How it ended.
-        outcome: RaceOutcome,
-    },
+    Finish { outcome: RaceOutcome },
 }
 
 /// How far a candidate is.

@@ -62,23 +62,14 @@ pub struct Failed {
 
 /// What happens while a model is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Watch {
     /// A piece of the answer.
     Delta(Delta),
     /// The answer broke off or was refused, and comes again from its beginning after a wait.
-    Again {
-        /// Why.
-        trouble: Trouble,
-        /// The wait.
-        wait: Duration,
-    },
+    Again { trouble: Trouble, wait: Duration },
     /// Another model is asked.
-    Fallback {
-        /// Why.
-        trouble: Trouble,
-        /// Which.
-        model: String,
-    },
+    Fallback { trouble: Trouble, model: String },
 }
 
 /// Why one try has no answer.

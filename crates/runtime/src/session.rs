@@ -189,16 +189,12 @@ pub struct TurnReport {
 
 /// What comes after a turn.
 #[derive(Debug)]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum SessionStep {
     /// The agent has to continue.
     Next(NextTurn),
     /// The loop is over.
-    Over {
-        /// How.
-        result: Box<RunResult>,
-        /// Iterations of unknown cost.
-        unknown: usize,
-    },
+    Over { result: Box<RunResult>, unknown: usize },
     /// The loop was over before.
     Gone,
 }

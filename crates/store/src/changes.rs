@@ -8,26 +8,14 @@ use crate::chain::Seq;
 
 /// Something that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Change {
     /// Events were appended to a run.
-    Events {
-        /// The run.
-        run: RunId,
-        /// Where its journal ends now.
-        head: Seq,
-    },
+    Events { run: RunId, head: Seq },
     /// A run was asked to stop.
-    Stop {
-        /// The run.
-        run: RunId,
-    },
+    Stop { run: RunId },
     /// A task was created or changed. Workers that wait for a task look again when it can be claimed.
-    Task {
-        /// The task.
-        task: TaskId,
-        /// Its status now.
-        status: TaskStatus,
-    },
+    Task { task: TaskId, status: TaskStatus },
     /// An approval was asked for or answered.
     Approvals,
     /// A schedule was written, removed or has created a task.

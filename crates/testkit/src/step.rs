@@ -18,6 +18,7 @@ pub const INVALID_UTF8: &[u8] = b"bad \x80 \xc0\xaf \xed\xa0\x80 \xff\xfe \xe2\x
 /// One thing that a scripted agent does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Step {
     /// Writes a file, and the folders above it.
     Write(FileText),
@@ -25,46 +26,23 @@ pub enum Step {
     Append(FileText),
     /// Replaces the first occurrence of a text in a file; fails when it is not there.
     #[serde(rename_all = "snake_case")]
-    Replace {
-        /// The file.
-        path: PathBuf,
-        /// What it holds.
-        from: String,
-        /// What it holds afterwards.
-        to: String,
-    },
+    Replace { path: PathBuf, from: String, to: String },
     /// Removes a file, a link or a whole folder.
     Delete(PathBuf),
     /// Creates a folder and those above it.
     Mkdir(PathBuf),
     /// Sets permissions.
     Chmod {
-        /// The file.
         path: PathBuf,
         /// In octal, as chmod(1) takes it: `"755"`.
         mode: String,
     },
     /// Creates a symbolic link.
-    Symlink {
-        /// Where it points.
-        target: PathBuf,
-        /// The link.
-        path: PathBuf,
-    },
+    Symlink { target: PathBuf, path: PathBuf },
     /// Copies a file with its permissions.
-    Copy {
-        /// From here.
-        from: PathBuf,
-        /// To there.
-        to: PathBuf,
-    },
+    Copy { from: PathBuf, to: PathBuf },
     /// Moves a file or a folder.
-    Rename {
-        /// From here.
-        from: PathBuf,
-        /// To there.
-        to: PathBuf,
-    },
+    Rename { from: PathBuf, to: PathBuf },
     /// Prints a text on standard output, as it is.
     Print(String),
     /// Prints a text on standard error, as it is.
@@ -108,32 +86,19 @@ pub enum Step {
     /// Starts a child in a session of its own whose parent ends at once, and goes on.
     DoubleFork(Child),
     /// Leaves behind such a process that keeps standard output open for a while.
-    HoldStdout {
-        /// How long.
-        ms: u64,
-    },
+    HoldStdout { ms: u64 },
     /// Sends a signal to the process that started the agent.
     KillParent(SignalName),
     /// Sends a signal to the process whose id a file holds.
-    KillPidFile {
-        /// The file.
-        path: PathBuf,
-        /// The signal.
-        signal: SignalName,
-    },
+    KillPidFile { path: PathBuf, signal: SignalName },
     /// Waits until a file exists; fails after `limit_ms`.
     WaitForFile {
-        /// The file.
         path: PathBuf,
-        /// How long at most.
         #[serde(default = "a_minute")]
         limit_ms: u64,
     },
     /// Asks on the terminal and waits for a line; prints `no terminal` where there is none.
-    ReadTty {
-        /// The question.
-        question: String,
-    },
+    ReadTty { question: String },
     /// Writes to a folder until the disk is full; fails when it is not full after `limit` bytes.
     FillDisk {
         /// The folder; it gets a file `filler`.

@@ -5,60 +5,30 @@ use serde_json::{Value, json};
 
 /// Something that a worker did.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum WorkerEvent {
     /// It asks for tasks.
     Started {
-        /// Its name.
         name: String,
         /// How many tasks it works on at once.
         concurrency: u32,
     },
     /// It claimed a task.
     Claimed {
-        /// Which.
         task: TaskId,
         /// How often the task was claimed.
         epoch: u64,
     },
     /// The work on a task got further.
-    Progress {
-        /// Which.
-        task: TaskId,
-        /// A line for people.
-        message: String,
-    },
+    Progress { task: TaskId, message: String },
     /// A task ended.
-    Ended {
-        /// Which.
-        task: TaskId,
-        /// How.
-        status: TaskStatus,
-        /// Whether checks passed.
-        verified: bool,
-        /// Its iterations.
-        iterations: u32,
-        /// Its cost.
-        cost: Money,
-        /// One line for people.
-        message: String,
-    },
+    Ended { task: TaskId, status: TaskStatus, verified: bool, iterations: u32, cost: Money, message: String },
     /// It gave a task back unfinished.
-    Released {
-        /// Which.
-        task: TaskId,
-    },
+    Released { task: TaskId },
     /// Another worker has the task now.
-    Lost {
-        /// Which.
-        task: TaskId,
-    },
+    Lost { task: TaskId },
     /// Something went wrong; the worker continues.
-    Warning {
-        /// The task that it concerns.
-        task: Option<TaskId>,
-        /// What.
-        message: String,
-    },
+    Warning { task: Option<TaskId>, message: String },
     /// It ends.
     Stopping,
 }

@@ -5,21 +5,14 @@ use crate::quote::unquote;
 
 /// What is, or is to be, at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Placement {
     /// Nothing.
     Absent,
     /// A regular file.
-    File {
-        /// Its content.
-        content: Vec<u8>,
-        /// All its permission bits.
-        mode: u32,
-    },
+    File { content: Vec<u8>, mode: u32 },
     /// A symbolic link.
-    Link {
-        /// Where it points.
-        target: Vec<u8>,
-    },
+    Link { target: Vec<u8> },
 }
 
 /// The bytes of a path at which something can be placed.

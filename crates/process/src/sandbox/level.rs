@@ -16,24 +16,18 @@ pub struct Level {
 
 /// How files are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Files {
     /// By mounts that only the tree sees, made by bubblewrap.
     Bubblewrap {
-        /// The program.
         program: PathBuf,
         /// The version of the kernel's Landlock, which is applied on top.
         landlock: Option<u32>,
     },
     /// By the kernel's Landlock.
-    Landlock {
-        /// Its version.
-        version: u32,
-    },
+    Landlock { version: u32 },
     /// They are not.
-    Open {
-        /// Why nothing else works.
-        why: String,
-    },
+    Open { why: String },
 }
 
 /// How the network is closed off from programs that are to have none.
