@@ -272,13 +272,5 @@ pub enum StopMode {
 ralph_model::named!(StopMode { AfterIteration => "after-iteration", Now => "now" });
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_status_is_read_in_any_case() {
-        assert_eq!("completed".parse(), Ok(RunStatus::Completed));
-        let error = "done".parse::<RunStatus>().unwrap_err();
-        assert!(error.to_string().contains("completed"), "{error}");
-    }
-}
+#[path = "run_tests.rs"]
+mod tests;
