@@ -11,80 +11,68 @@ use crate::money::Reserve;
 use crate::run::{Append, Epoch, Filter, Lease, LeaseHolder, NewRun, Settlement, StopMode};
 use crate::store::Store;
 
-/// One call of [`Store`]. [`Store::subscribe`] and [`Store::close`] concern a process and have none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "call", deny_unknown_fields)]
-#[expect(missing_docs, reason = "each is the call of the same name, with its arguments")]
-pub enum Call {
-    CreateRun { new: Box<NewRun>, first: NewEvent },
-    Acquire { run: RunId, holder: Option<LeaseHolder> },
-    Renew { lease: Lease, until: Timestamp },
-    Append { lease: Lease, after: Seq, append: Append },
-    Finish { lease: Lease, certificate: Option<String> },
-    Certificate { run: RunId },
-    NoteBegan { lease: Lease, attempt: Attempt, at: Option<Timestamp> },
-    NoteCost { lease: Lease, attempt: Attempt, cost: Option<Money> },
-    Attempts { run: RunId },
-    RecordArtifacts { lease: Lease, artifacts: Vec<Artifact> },
-    Artifacts { run: RunId },
-    Journal { run: RunId },
-    EventsAfter { run: RunId, seq: Seq, limit: u32 },
-    Verify { run: RunId },
-    QuarantineAfter { run: RunId, seq: Seq },
-    Runs { filter: Filter },
-    RunCounts,
-    Run { run: RunId },
-    Find { text: String },
-    Reserve { lease: Lease, reserve: Reserve },
-    Settle { lease: Lease, settlement: Settlement },
-    Release { lease: Lease, attempt: Attempt },
-    OpenReservations { run: RunId },
-    Settlements { run: RunId },
-    DayTotals { day: String },
-    PoolTotals { pool: String },
-    RequestStop { run: RunId, mode: StopMode, at: Timestamp },
-    StopRequested { run: RunId },
-    ClearStop { lease: Lease },
-    Tell { run: RunId, text: String, at: Timestamp },
-    HintsAfter { run: RunId, number: u32 },
+/// Makes the calls of a store data, and carries them out: one row a call, with its arguments and the run that it writes to.
+/// Calls that only read, or that anybody may make, name none.
+macro_rules! calls {
+    ($($variant:ident { $($field:ident: $type:ty),* } => $method:ident($($argument:expr),*) $(, writes $written:expr)?;)+) => {
+        /// One call of [`Store`]. [`Store::subscribe`] and [`Store::close`] concern a process and have none.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "camelCase", tag = "call", deny_unknown_fields)]
+        #[expect(missing_docs, reason = "each is the call of the same name, with its arguments")]
+        pub enum Call {
+            $($variant { $($field: $type),* },)+
+        }
+
+        impl Call {
+            /// The run that the call writes to.
+            #[expect(unused_variables, reason = "most calls write to the run of one field")]
+            pub fn written(&self) -> Option<RunId> {
+                match self {
+                    $(Self::$variant { $($field),* } => None$(.or(Some($written)))?,)+
+                }
+            }
+        }
+
+        async fn carry_out(store: &dyn Store, call: Call) -> Result<Value> {
+            match call {
+                $(Call::$variant { $($field),* } => json(store.$method($($argument),*).await?),)+
+            }
+        }
+    };
 }
 
-impl Call {
-    /// The run that the call writes to. Calls that only read, or that anybody may make, have none.
-    pub fn written(&self) -> Option<RunId> {
-        match self {
-            Self::CreateRun { new, .. } => Some(new.id),
-            Self::Acquire { run, .. } | Self::QuarantineAfter { run, .. } => Some(*run),
-            Self::Renew { lease, .. }
-            | Self::Append { lease, .. }
-            | Self::Finish { lease, .. }
-            | Self::NoteBegan { lease, .. }
-            | Self::NoteCost { lease, .. }
-            | Self::RecordArtifacts { lease, .. }
-            | Self::Reserve { lease, .. }
-            | Self::Settle { lease, .. }
-            | Self::Release { lease, .. }
-            | Self::ClearStop { lease } => Some(lease.run),
-            Self::Certificate { .. }
-            | Self::Attempts { .. }
-            | Self::Artifacts { .. }
-            | Self::Journal { .. }
-            | Self::EventsAfter { .. }
-            | Self::Verify { .. }
-            | Self::Runs { .. }
-            | Self::RunCounts
-            | Self::Run { .. }
-            | Self::Find { .. }
-            | Self::OpenReservations { .. }
-            | Self::Settlements { .. }
-            | Self::DayTotals { .. }
-            | Self::PoolTotals { .. }
-            | Self::RequestStop { .. }
-            | Self::StopRequested { .. }
-            | Self::Tell { .. }
-            | Self::HintsAfter { .. } => None,
-        }
-    }
+calls! {
+    CreateRun { new: Box<NewRun>, first: NewEvent } => create_run(*new, first), writes new.id;
+    Acquire { run: RunId, holder: Option<LeaseHolder> } => acquire(run, holder), writes *run;
+    Renew { lease: Lease, until: Timestamp } => renew(lease, until), writes lease.run;
+    Append { lease: Lease, after: Seq, append: Append } => append(lease, after, append), writes lease.run;
+    Finish { lease: Lease, certificate: Option<String> } => finish(lease, certificate.as_deref()), writes lease.run;
+    Certificate { run: RunId } => certificate(run);
+    NoteBegan { lease: Lease, attempt: Attempt, at: Option<Timestamp> } => note_began(lease, attempt, at), writes lease.run;
+    NoteCost { lease: Lease, attempt: Attempt, cost: Option<Money> } => note_cost(lease, attempt, cost), writes lease.run;
+    Attempts { run: RunId } => attempts(run);
+    RecordArtifacts { lease: Lease, artifacts: Vec<Artifact> } => record_artifacts(lease, &artifacts), writes lease.run;
+    Artifacts { run: RunId } => artifacts(run);
+    Journal { run: RunId } => journal(run);
+    EventsAfter { run: RunId, seq: Seq, limit: u32 } => events_after(run, seq, limit);
+    Verify { run: RunId } => verify(run);
+    QuarantineAfter { run: RunId, seq: Seq } => quarantine_after(run, seq), writes *run;
+    Runs { filter: Filter } => runs(&filter);
+    RunCounts {} => run_counts();
+    Run { run: RunId } => run(run);
+    Find { text: String } => find(&text);
+    Reserve { lease: Lease, reserve: Reserve } => reserve(lease, reserve), writes lease.run;
+    Settle { lease: Lease, settlement: Settlement } => settle(lease, settlement), writes lease.run;
+    Release { lease: Lease, attempt: Attempt } => release(lease, attempt), writes lease.run;
+    OpenReservations { run: RunId } => open_reservations(run);
+    Settlements { run: RunId } => settlements(run);
+    DayTotals { day: String } => day_totals(&day);
+    PoolTotals { pool: String } => pool_totals(&pool);
+    RequestStop { run: RunId, mode: StopMode, at: Timestamp } => request_stop(run, mode, at);
+    StopRequested { run: RunId } => stop_requested(run);
+    ClearStop { lease: Lease } => clear_stop(lease), writes lease.run;
+    Tell { run: RunId, text: String, at: Timestamp } => tell(run, &text, at);
+    HintsAfter { run: RunId, number: u32 } => hints_after(run, number);
 }
 
 /// What comes back for a call.
@@ -158,42 +146,6 @@ pub async fn answer(store: &dyn Store, call: Call) -> Result<Reply> {
         Ok(value) => Ok(Reply::Done(value)),
         Err(error @ (Error::Busy { .. } | Error::Unreachable { .. } | Error::Full { .. })) => Err(error),
         Err(error) => Ok(Reply::Failed(error.into())),
-    }
-}
-
-async fn carry_out(store: &dyn Store, call: Call) -> Result<Value> {
-    match call {
-        Call::CreateRun { new, first } => json(store.create_run(*new, first).await?),
-        Call::Acquire { run, holder } => json(store.acquire(run, holder).await?),
-        Call::Renew { lease, until } => json(store.renew(lease, until).await?),
-        Call::Append { lease, after, append } => json(store.append(lease, after, append).await?),
-        Call::Finish { lease, certificate } => json(store.finish(lease, certificate.as_deref()).await?),
-        Call::Certificate { run } => json(store.certificate(run).await?),
-        Call::NoteBegan { lease, attempt, at } => json(store.note_began(lease, attempt, at).await?),
-        Call::NoteCost { lease, attempt, cost } => json(store.note_cost(lease, attempt, cost).await?),
-        Call::Attempts { run } => json(store.attempts(run).await?),
-        Call::RecordArtifacts { lease, artifacts } => json(store.record_artifacts(lease, &artifacts).await?),
-        Call::Artifacts { run } => json(store.artifacts(run).await?),
-        Call::Journal { run } => json(store.journal(run).await?),
-        Call::EventsAfter { run, seq, limit } => json(store.events_after(run, seq, limit).await?),
-        Call::Verify { run } => json(store.verify(run).await?),
-        Call::QuarantineAfter { run, seq } => json(store.quarantine_after(run, seq).await?),
-        Call::Runs { filter } => json(store.runs(&filter).await?),
-        Call::RunCounts => json(store.run_counts().await?),
-        Call::Run { run } => json(store.run(run).await?),
-        Call::Find { text } => json(store.find(&text).await?),
-        Call::Reserve { lease, reserve } => json(store.reserve(lease, reserve).await?),
-        Call::Settle { lease, settlement } => json(store.settle(lease, settlement).await?),
-        Call::Release { lease, attempt } => json(store.release(lease, attempt).await?),
-        Call::OpenReservations { run } => json(store.open_reservations(run).await?),
-        Call::Settlements { run } => json(store.settlements(run).await?),
-        Call::DayTotals { day } => json(store.day_totals(&day).await?),
-        Call::PoolTotals { pool } => json(store.pool_totals(&pool).await?),
-        Call::RequestStop { run, mode, at } => json(store.request_stop(run, mode, at).await?),
-        Call::StopRequested { run } => json(store.stop_requested(run).await?),
-        Call::ClearStop { lease } => json(store.clear_stop(lease).await?),
-        Call::Tell { run, text, at } => json(store.tell(run, &text, at).await?),
-        Call::HintsAfter { run, number } => json(store.hints_after(run, number).await?),
     }
 }
 

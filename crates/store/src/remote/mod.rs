@@ -248,7 +248,7 @@ impl Store for RemoteStore {
     }
 
     async fn run_counts(&self) -> Result<Vec<(RunStatus, u64)>> {
-        self.call(Call::RunCounts).await
+        self.call(Call::RunCounts {}).await
     }
 
     async fn run(&self, run: RunId) -> Result<RunEntry> {

@@ -33,6 +33,16 @@ use crate::run::{Append, Filter, Hint, Lease, LeaseHolder, Lookup, NewRun, RunEn
 use crate::store::{ChainReport, Quarantine, Store, StoreHandle, Trusted};
 use session::{Backend, Durability, Session};
 
+/// A write: begins its transaction, does the work in it, and commits.
+macro_rules! transaction {
+    ($begin:expr, $module:ident::$work:ident($($argument:expr),*)) => {{
+        let mut session = $begin.await?;
+        let done = $module::$work(&mut session, $($argument),*).await?;
+        session.commit(done).await
+    }};
+}
+use transaction;
+
 /// A store in a SQL database.
 #[derive(Debug)]
 pub(crate) struct SqlStore {
@@ -73,6 +83,13 @@ impl SqlStore {
         Session::write(&self.backend, doing, Durability::PowerLoss).await
     }
 
+    /// Begins a transaction that writes for the holder of the lease.
+    async fn write_under(&self, doing: &'static str, lease: Lease) -> Result<Session<'_>> {
+        let mut session = self.write(doing).await?;
+        runs::fence(&mut session, lease).await?;
+        Ok(session)
+    }
+
     /// Begins a transaction that writes what is not worth a wait for the disk, for the holder of the lease.
     async fn note(&self, doing: &'static str, lease: Lease) -> Result<Session<'_>> {
         let mut session = Session::write(&self.backend, doing, Durability::ProcessDeath).await?;
@@ -102,32 +119,23 @@ impl Store for SqlStore {
     }
 
     async fn create_run(&self, new: NewRun, first: NewEvent) -> Result<(Lease, Head)> {
-        let mut session = self.write("record a run").await?;
-        let created = journal::create(&mut session, &new, &first).await?;
-        session.commit(created).await
+        transaction!(self.write("record a run"), journal::create(&new, &first))
     }
 
     async fn acquire(&self, run: RunId, holder: Option<LeaseHolder>) -> Result<Lease> {
-        let mut session = self.write("take over a run").await?;
-        let lease = runs::acquire(&mut session, run, holder.as_ref()).await?;
-        session.commit(lease).await
+        transaction!(self.write("take over a run"), runs::acquire(run, holder.as_ref()))
     }
 
     async fn renew(&self, lease: Lease, until: Timestamp) -> Result<()> {
-        let mut session = self.note("renew a lease", lease).await?;
-        runs::renew(&mut session, lease.run, until).await?;
-        session.commit(()).await
+        transaction!(self.note("renew a lease", lease), runs::renew(lease.run, until))
     }
 
     async fn append(&self, lease: Lease, after: Seq, append: Append) -> Result<Head> {
-        let mut session = self.write("append to a journal").await?;
-        let head = journal::append(&mut session, lease, after, &append).await?;
-        session.commit(head).await
+        transaction!(self.write("append to a journal"), journal::append(lease, after, &append))
     }
 
     async fn finish(&self, lease: Lease, certificate: Option<&str>) -> Result<()> {
-        let mut session = self.write("finish a run").await?;
-        runs::fence(&mut session, lease).await?;
+        let mut session = self.write_under("finish a run", lease).await?;
         runs::retire(&mut session, lease.run, certificate).await?;
         stops::clear(&mut session, lease.run).await?;
         budget::release_open(&mut session, lease.run).await?;
@@ -139,15 +147,11 @@ impl Store for SqlStore {
     }
 
     async fn note_began(&self, lease: Lease, attempt: Attempt, at: Option<Timestamp>) -> Result<()> {
-        let mut session = self.note("record the start of an agent", lease).await?;
-        attempts::note_began(&mut session, lease.run, attempt, at).await?;
-        session.commit(()).await
+        transaction!(self.note("record the start of an agent", lease), attempts::note_began(lease.run, attempt, at))
     }
 
     async fn note_cost(&self, lease: Lease, attempt: Attempt, cost: Option<Money>) -> Result<()> {
-        let mut session = self.note("record a cost", lease).await?;
-        attempts::note_cost(&mut session, lease.run, attempt, cost).await?;
-        session.commit(()).await
+        transaction!(self.note("record a cost", lease), attempts::note_cost(lease.run, attempt, cost))
     }
 
     async fn attempts(&self, run: RunId) -> Result<Vec<AttemptEntry>> {
@@ -155,10 +159,7 @@ impl Store for SqlStore {
     }
 
     async fn record_artifacts(&self, lease: Lease, artifacts: &[Artifact]) -> Result<()> {
-        let mut session = self.write("record artifacts").await?;
-        runs::fence(&mut session, lease).await?;
-        artifacts::record(&mut session, lease.run, artifacts).await?;
-        session.commit(()).await
+        transaction!(self.write_under("record artifacts", lease), artifacts::record(lease.run, artifacts))
     }
 
     async fn artifacts(&self, run: RunId) -> Result<Vec<Artifact>> {
@@ -187,9 +188,7 @@ impl Store for SqlStore {
     }
 
     async fn quarantine_after(&self, run: RunId, seq: Seq) -> Result<Quarantine> {
-        let mut session = self.write("set broken events aside").await?;
-        let aside = journal::quarantine(&mut session, run, seq).await?;
-        session.commit(aside).await
+        transaction!(self.write("set broken events aside"), journal::quarantine(run, seq))
     }
 
     async fn runs(&self, filter: &Filter) -> Result<Vec<RunEntry>> {
@@ -209,24 +208,15 @@ impl Store for SqlStore {
     }
 
     async fn reserve(&self, lease: Lease, reserve: Reserve) -> Result<Reservation> {
-        let mut session = self.write("reserve money").await?;
-        runs::fence(&mut session, lease).await?;
-        let reservation = budget::reserve(&mut session, lease.run, &reserve).await?;
-        session.commit(reservation).await
+        transaction!(self.write_under("reserve money", lease), budget::reserve(lease.run, &reserve))
     }
 
     async fn settle(&self, lease: Lease, settlement: Settlement) -> Result<()> {
-        let mut session = self.write("settle money").await?;
-        runs::fence(&mut session, lease).await?;
-        budget::settle(&mut session, lease.run, settlement).await?;
-        session.commit(()).await
+        transaction!(self.write_under("settle money", lease), budget::settle(lease.run, settlement))
     }
 
     async fn release(&self, lease: Lease, attempt: Attempt) -> Result<()> {
-        let mut session = self.write("release money").await?;
-        runs::fence(&mut session, lease).await?;
-        budget::release(&mut session, lease.run, attempt).await?;
-        session.commit(()).await
+        transaction!(self.write_under("release money", lease), budget::release(lease.run, attempt))
     }
 
     async fn open_reservations(&self, run: RunId) -> Result<Vec<OpenReservation>> {
@@ -246,9 +236,7 @@ impl Store for SqlStore {
     }
 
     async fn request_stop(&self, run: RunId, mode: StopMode, at: Timestamp) -> Result<()> {
-        let mut session = self.write("ask a run to stop").await?;
-        stops::request(&mut session, run, mode, at).await?;
-        session.commit(()).await
+        transaction!(self.write("ask a run to stop"), stops::request(run, mode, at))
     }
 
     async fn stop_requested(&self, run: RunId) -> Result<Option<StopMode>> {
@@ -256,16 +244,11 @@ impl Store for SqlStore {
     }
 
     async fn clear_stop(&self, lease: Lease) -> Result<()> {
-        let mut session = self.write("clear a stop request").await?;
-        runs::fence(&mut session, lease).await?;
-        stops::clear(&mut session, lease.run).await?;
-        session.commit(()).await
+        transaction!(self.write_under("clear a stop request", lease), stops::clear(lease.run))
     }
 
     async fn tell(&self, run: RunId, text: &str, at: Timestamp) -> Result<()> {
-        let mut session = self.write("tell a run something").await?;
-        hints::insert(&mut session, run, text, at).await?;
-        session.commit(()).await
+        transaction!(self.write("tell a run something"), hints::insert(run, text, at))
     }
 
     async fn hints_after(&self, run: RunId, number: u32) -> Result<Vec<Hint>> {
@@ -273,15 +256,11 @@ impl Store for SqlStore {
     }
 
     async fn remove_run(&self, run: RunId) -> Result<()> {
-        let mut session = self.write("remove a run").await?;
-        runs::remove(&mut session, run).await?;
-        session.commit(()).await
+        transaction!(self.write("remove a run"), runs::remove(run))
     }
 
     async fn trust(&self, hash: &str, path: &str, at: Timestamp) -> Result<()> {
-        let mut session = self.write("remember trusted content").await?;
-        trust::insert(&mut session, hash, path, at).await?;
-        session.commit(()).await
+        transaction!(self.write("remember trusted content"), trust::insert(hash, path, at))
     }
 
     async fn is_trusted(&self, hash: &str, path: &str) -> Result<bool> {
@@ -293,8 +272,6 @@ impl Store for SqlStore {
     }
 
     async fn revoke(&self, hash: &str) -> Result<u64> {
-        let mut session = self.write("revoke trust").await?;
-        let revoked = trust::revoke(&mut session, hash).await?;
-        session.commit(revoked).await
+        transaction!(self.write("revoke trust"), trust::revoke(hash))
     }
 }

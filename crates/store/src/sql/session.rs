@@ -271,125 +271,38 @@ pub(crate) enum Value {
     Bytes(Vec<u8>),
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::Int(Some(number))
-    }
+macro_rules! value_from {
+    ($($type:ty: $value:ident => $made:expr;)+) => {
+        $(impl From<$type> for Value {
+            fn from($value: $type) -> Self {
+                $made
+            }
+        })+
+    };
 }
 
-impl From<Option<i64>> for Value {
-    fn from(number: Option<i64>) -> Self {
-        Self::Int(number)
-    }
-}
-
-impl From<u32> for Value {
-    fn from(number: u32) -> Self {
-        Self::Int(Some(number.into()))
-    }
-}
-
-impl From<Option<u32>> for Value {
-    fn from(number: Option<u32>) -> Self {
-        Self::Int(number.map(i64::from))
-    }
-}
-
-impl From<u64> for Value {
-    /// Events and epochs are counted one by one, so none ever comes near the edge.
-    fn from(number: u64) -> Self {
-        Self::Int(Some(i64::try_from(number).unwrap_or(i64::MAX)))
-    }
-}
-
-impl From<Seq> for Value {
-    fn from(seq: Seq) -> Self {
-        seq.0.into()
-    }
-}
-
-impl From<Attempt> for Value {
-    fn from(attempt: Attempt) -> Self {
-        attempt.0.into()
-    }
-}
-
-impl From<Money> for Value {
-    fn from(amount: Money) -> Self {
-        amount.micros().into()
-    }
-}
-
-impl From<Timestamp> for Value {
-    fn from(at: Timestamp) -> Self {
-        at.0.into()
-    }
-}
-
-impl From<Option<Timestamp>> for Value {
-    fn from(at: Option<Timestamp>) -> Self {
-        Self::Int(at.map(|at| at.0))
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        Self::Text(Some(text.to_owned()))
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        Self::Text(Some(text))
-    }
-}
-
-impl From<Option<&str>> for Value {
-    fn from(text: Option<&str>) -> Self {
-        Self::Text(text.map(str::to_owned))
-    }
-}
-
-impl From<RunId> for Value {
-    fn from(run: RunId) -> Self {
-        run.to_string().into()
-    }
-}
-
-impl From<Option<RunId>> for Value {
-    fn from(run: Option<RunId>) -> Self {
-        Self::Text(run.map(|run| run.to_string()))
-    }
-}
-
-impl From<TaskId> for Value {
-    fn from(task: TaskId) -> Self {
-        task.to_string().into()
-    }
-}
-
-impl From<Option<TaskId>> for Value {
-    fn from(task: Option<TaskId>) -> Self {
-        Self::Text(task.map(|task| task.to_string()))
-    }
-}
-
-impl From<i32> for Value {
-    fn from(number: i32) -> Self {
-        Self::Int(Some(number.into()))
-    }
-}
-
-impl From<bool> for Value {
-    fn from(flag: bool) -> Self {
-        Self::Bool(flag)
-    }
-}
-
-impl From<Vec<u8>> for Value {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(bytes)
-    }
+value_from! {
+    i64: number => Self::Int(Some(number));
+    Option<i64>: number => Self::Int(number);
+    i32: number => Self::Int(Some(number.into()));
+    u32: number => Self::Int(Some(number.into()));
+    Option<u32>: number => Self::Int(number.map(i64::from));
+    // Events and epochs are counted one by one, so none ever comes near the edge.
+    u64: number => Self::Int(Some(i64::try_from(number).unwrap_or(i64::MAX)));
+    Seq: seq => seq.0.into();
+    Attempt: attempt => attempt.0.into();
+    Money: amount => amount.micros().into();
+    Timestamp: at => at.0.into();
+    Option<Timestamp>: at => Self::Int(at.map(|at| at.0));
+    bool: flag => Self::Bool(flag);
+    Vec<u8>: bytes => Self::Bytes(bytes);
+    String: text => Self::Text(Some(text));
+    &str: text => Self::Text(Some(text.to_owned()));
+    Option<&str>: text => Self::Text(text.map(str::to_owned));
+    RunId: run => run.to_string().into();
+    Option<RunId>: run => Self::Text(run.map(|run| run.to_string()));
+    TaskId: task => task.to_string().into();
+    Option<TaskId>: task => Self::Text(task.map(|task| task.to_string()));
 }
 
 /// What a column can be read as.

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use ralph_model::{Checkpoint, Millis, NewTask, RunId, Task, TaskId, Timestamp};
 
 use super::session::{Backend, Durability, Session};
-use super::{SqlStore, artifacts};
+use super::{SqlStore, artifacts, transaction};
 use crate::board::{
     AgentEntry, Approval, ApprovalStatus, Board, Claim, Claimed, Progress, Reminder, Renewed, Schedule, StatusCount,
     TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskHolder, TaskLease, Token,
@@ -59,9 +59,7 @@ impl SqlStore {
 #[async_trait]
 impl Board for SqlStore {
     async fn create_task(&self, id: TaskId, new: &NewTask, key: Option<&str>, at: Timestamp) -> Result<(Task, bool)> {
-        let mut session = self.write("create a task").await?;
-        let created = tasks::create(&mut session, id, new, key, at).await?;
-        session.commit(created).await
+        transaction!(self.write("create a task"), tasks::create(id, new, key, at))
     }
 
     async fn task(&self, id: TaskId) -> Result<Task> {
@@ -77,21 +75,15 @@ impl Board for SqlStore {
     }
 
     async fn change_task(&self, id: TaskId, change: &TaskChange, at: Timestamp) -> Result<Task> {
-        let mut session = self.write("change a task").await?;
-        let task = tasks::change(&mut session, id, change, at).await?;
-        session.commit(task).await
+        transaction!(self.write("change a task"), tasks::change(id, change, at))
     }
 
     async fn comment_task(&self, id: TaskId, comment: &str, key: &str, at: Timestamp) -> Result<Task> {
-        let mut session = self.write("comment on a task").await?;
-        let task = tasks::comment(&mut session, id, comment, key, at).await?;
-        session.commit(task).await
+        transaction!(self.write("comment on a task"), tasks::comment(id, comment, key, at))
     }
 
     async fn cancel_task(&self, id: TaskId, at: Timestamp) -> Result<Task> {
-        let mut session = self.write("cancel a task").await?;
-        let task = tasks::cancel(&mut session, id, at).await?;
-        session.commit(task).await
+        transaction!(self.write("cancel a task"), tasks::cancel(id, at))
     }
 
     async fn claim_task(&self, claim: &Claim) -> Result<Option<Claimed>> {
@@ -113,9 +105,10 @@ impl Board for SqlStore {
 
     async fn renew_lease(&self, lease: TaskLease, for_span: Millis, at: Timestamp) -> Result<Renewed> {
         // Lost with the power, it only expires earlier.
-        let mut session = Session::single(&self.backend, "renew a lease", Durability::ProcessDeath).await?;
-        let renewed = leases::renew(&mut session, lease, for_span, at).await?;
-        session.commit(renewed).await
+        transaction!(
+            Session::single(&self.backend, "renew a lease", Durability::ProcessDeath),
+            leases::renew(lease, for_span, at)
+        )
     }
 
     async fn task_holder(&self, id: TaskId) -> Result<Option<TaskHolder>> {
@@ -123,27 +116,19 @@ impl Board for SqlStore {
     }
 
     async fn report_progress(&self, lease: TaskLease, progress: &Progress, at: Timestamp) -> Result<Task> {
-        let mut session = self.write("record progress").await?;
-        let task = leases::progress(&mut session, lease, progress, at).await?;
-        session.commit(task).await
+        transaction!(self.write("record progress"), leases::progress(lease, progress, at))
     }
 
     async fn set_checkpoint(&self, lease: TaskLease, checkpoint: Option<&Checkpoint>, at: Timestamp) -> Result<Task> {
-        let mut session = self.write("record a checkpoint").await?;
-        let task = leases::set_checkpoint(&mut session, lease, checkpoint, at).await?;
-        session.commit(task).await
+        transaction!(self.write("record a checkpoint"), leases::set_checkpoint(lease, checkpoint, at))
     }
 
     async fn finish_task(&self, lease: TaskLease, end: &TaskEnd, at: Timestamp) -> Result<Task> {
-        let mut session = self.write("finish a task").await?;
-        let task = leases::finish(&mut session, lease, end, at).await?;
-        session.commit(task).await
+        transaction!(self.write("finish a task"), leases::finish(lease, end, at))
     }
 
     async fn release_task(&self, lease: TaskLease, at: Timestamp) -> Result<Task> {
-        let mut session = self.write("release a task").await?;
-        let task = leases::release(&mut session, lease, at).await?;
-        session.commit(task).await
+        transaction!(self.write("release a task"), leases::release(lease, at))
     }
 
     async fn expire_leases(&self, at: Timestamp) -> Result<u64> {
@@ -185,9 +170,7 @@ impl Board for SqlStore {
     }
 
     async fn ask_approval(&self, approval: &Approval) -> Result<Approval> {
-        let mut session = self.write("ask for an approval").await?;
-        let approval = approvals::ask(&mut session, approval).await?;
-        session.commit(approval).await
+        transaction!(self.write("ask for an approval"), approvals::ask(approval))
     }
 
     async fn answer_approval(
@@ -197,9 +180,7 @@ impl Board for SqlStore {
         comment: Option<&str>,
         at: Timestamp,
     ) -> Result<Approval> {
-        let mut session = self.write("answer an approval").await?;
-        let approval = approvals::answer(&mut session, id, answer, comment, at).await?;
-        session.commit(approval).await
+        transaction!(self.write("answer an approval"), approvals::answer(id, answer, comment, at))
     }
 
     async fn approval(&self, id: &str, at: Timestamp) -> Result<Approval> {
@@ -211,15 +192,11 @@ impl Board for SqlStore {
     }
 
     async fn put_schedule(&self, schedule: &Schedule) -> Result<()> {
-        let mut session = self.write("write a schedule").await?;
-        schedules::put(&mut session, schedule).await?;
-        session.commit(()).await
+        transaction!(self.write("write a schedule"), schedules::put(schedule))
     }
 
     async fn remove_schedule(&self, id: &str) -> Result<bool> {
-        let mut session = self.write("remove a schedule").await?;
-        let removed = schedules::remove(&mut session, id).await?;
-        session.commit(removed).await
+        transaction!(self.write("remove a schedule"), schedules::remove(id))
     }
 
     async fn schedules(&self) -> Result<Vec<Schedule>> {
@@ -234,15 +211,11 @@ impl Board for SqlStore {
         task: TaskId,
         at: Timestamp,
     ) -> Result<Option<Task>> {
-        let mut session = self.write("create the task of a schedule").await?;
-        let task = schedules::fire(&mut session, id, due, next, task, at).await?;
-        session.commit(task).await
+        transaction!(self.write("create the task of a schedule"), schedules::fire(id, due, next, task, at))
     }
 
     async fn put_reminder(&self, reminder: &Reminder) -> Result<()> {
-        let mut session = self.write("record a reminder").await?;
-        reminders::put(&mut session, reminder).await?;
-        session.commit(()).await
+        transaction!(self.write("record a reminder"), reminders::put(reminder))
     }
 
     async fn due_reminders(&self, at: Timestamp) -> Result<Vec<Reminder>> {
@@ -250,15 +223,11 @@ impl Board for SqlStore {
     }
 
     async fn postpone_reminder(&self, reminder: &Reminder, until: Timestamp) -> Result<bool> {
-        let mut session = self.write("take a reminder").await?;
-        let taken = reminders::postpone(&mut session, reminder, until).await?;
-        session.commit(taken).await
+        transaction!(self.write("take a reminder"), reminders::postpone(reminder, until))
     }
 
     async fn remove_reminder(&self, id: &str) -> Result<bool> {
-        let mut session = self.write("remove a reminder").await?;
-        let removed = reminders::remove(&mut session, id).await?;
-        session.commit(removed).await
+        transaction!(self.write("remove a reminder"), reminders::remove(id))
     }
 
     fn is_shared(&self) -> bool {
@@ -266,9 +235,10 @@ impl Board for SqlStore {
     }
 
     async fn put_part(&self, file: (RunId, &str), part: u32, content: Vec<u8>, at: Timestamp) -> Result<()> {
-        let mut session = Session::single(&self.backend, "keep a file", Durability::PowerLoss).await?;
-        artifacts::put_part(&mut session, file, part, content, at).await?;
-        session.commit(()).await
+        transaction!(
+            Session::single(&self.backend, "keep a file", Durability::PowerLoss),
+            artifacts::put_part(file, part, content, at)
+        )
     }
 
     async fn part(&self, run: RunId, sha256: &str, part: u32) -> Result<Option<Vec<u8>>> {
@@ -276,15 +246,14 @@ impl Board for SqlStore {
     }
 
     async fn forget_parts(&self, before: Timestamp) -> Result<u64> {
-        let mut session = Session::single(&self.backend, "forget old files", Durability::PowerLoss).await?;
-        let forgotten = artifacts::forget_parts(&mut session, before).await?;
-        session.commit(forgotten).await
+        transaction!(
+            Session::single(&self.backend, "forget old files", Durability::PowerLoss),
+            artifacts::forget_parts(before)
+        )
     }
 
     async fn add_token(&self, token: &Token, hash: &str) -> Result<()> {
-        let mut session = self.write("record a token").await?;
-        tokens::add(&mut session, token, hash).await?;
-        session.commit(()).await
+        transaction!(self.write("record a token"), tokens::add(token, hash))
     }
 
     async fn token(&self, hash: &str) -> Result<Option<Token>> {
@@ -296,8 +265,6 @@ impl Board for SqlStore {
     }
 
     async fn revoke_token(&self, name: &str) -> Result<bool> {
-        let mut session = self.write("revoke a token").await?;
-        let revoked = tokens::revoke(&mut session, name).await?;
-        session.commit(revoked).await
+        transaction!(self.write("revoke a token"), tokens::revoke(name))
     }
 }
