@@ -65,7 +65,6 @@ const SWITCHES: [(&str, &str); 5] = [
     ("GEMINI_CLI_NO_RELAUNCH", "true"),
 ];
 
-/// The kind.
 pub(crate) static KIND: Kind = Kind {
     name: "acp",
     needs: Needs::Command,

@@ -25,7 +25,6 @@ const MAX_SUMMARY: usize = 500;
 /// Half of the two seconds within which a spent budget has to end the run, less what ending takes.
 const COST_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The kind.
 pub(crate) static KIND: Kind = Kind {
     name: AgentSpec::COMMAND,
     needs: Needs::Command,

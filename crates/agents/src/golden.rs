@@ -108,7 +108,6 @@ pub(crate) fn check(name: &str, parser: impl Fn() -> Box<dyn Parser>) {
     assert!(wrong.is_empty(), "{} of {count} streams:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// A transcript as text.
 fn written(transcript: &TranscriptSummary, ended: &Ended) -> String {
     let mut text = format!("ended: {ended}\ncost: {:?}\nusage: {:?}\n", transcript.cost, transcript.usage);
     if let Some(trouble) = &transcript.trouble {

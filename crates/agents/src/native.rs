@@ -7,7 +7,6 @@ use crate::agent::{Capabilities, ReportsCost};
 use crate::registry::{Behind, Kind, Needs};
 use crate::request::Error;
 
-/// The kind.
 pub(crate) static KIND: Kind = Kind {
     name: AgentSpec::NATIVE,
     needs: Needs::Nothing,

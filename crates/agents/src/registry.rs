@@ -54,11 +54,9 @@ pub enum Needs {
 /// The well-known program behind a kind.
 #[derive(Debug)]
 pub(crate) enum Behind {
-    /// This one.
     Program(&'static Program),
     /// The one that its line of shell starts.
     NamedInCommand,
-    /// Unknown.
     Unknown,
 }
 

@@ -36,7 +36,6 @@ pub struct Service {
 /// Where an agent looks for address and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Settings {
-    /// In these variables.
     Variables { keys: &'static [&'static str], addresses: &'static [&'static str] },
     /// In the settings of a provider of OpenCode, which has this id.
     Provider(String),

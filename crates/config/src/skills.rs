@@ -20,7 +20,6 @@ pub const DEEP_DEBUG: &str = "systematic-debugging";
 /// The skill of `ralph do` for work that no other skill is for.
 pub const EXECUTOR: &str = "executor";
 
-/// The key that names a skill.
 const KEY: &str = Key::Skill.name();
 
 const BUILT_IN: [(&str, &str); 4] = [

@@ -210,7 +210,6 @@ async fn converse(stream: TcpStream, service: Arc<Service>) {
     }
 }
 
-/// One service.
 struct Service {
     origin: String,
     key: String,

@@ -372,17 +372,14 @@ impl Host {
         self.variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 
-    /// The machine.
     pub(crate) const fn machine(&self) -> &Machine {
         &self.input.machine
     }
 
-    /// The time.
     pub(crate) fn now(&self) -> Timestamp {
         (self.input.now)()
     }
 
-    /// The clock.
     pub(crate) const fn clock(&self) -> fn() -> Timestamp {
         self.input.now
     }

@@ -57,7 +57,6 @@ impl Models {
         Ok(models)
     }
 
-    /// The model of a name.
     pub(crate) fn model(&self, name: &str) -> Result<Model, ConfigError> {
         let allowed = "PROVIDER:MODEL with anthropic, openai or openai-chat, or the NAME of a [models.NAME] of yours";
         let wrong = |problem: String| ConfigError::new("model", problem, allowed);

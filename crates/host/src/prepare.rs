@@ -24,7 +24,6 @@ pub(crate) struct Context<'a, 'b> {
     pub(crate) store: &'a StoreHandle,
     /// Whether there is somebody to ask.
     pub(crate) asking: Asking<'b>,
-    /// The time.
     pub(crate) now: Timestamp,
     /// The agents that are found on this computer, in the user's order.
     pub(crate) installed: &'a (dyn Fn(&Layer) -> Vec<String> + Sync),

@@ -25,7 +25,6 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Where the record of a file is.
     pub(crate) fn place(records: &Path, path: &Path) -> PathBuf {
         records.join(format!("{}.json", &hash(path.as_os_str().as_encoded_bytes())[..24]))
     }

@@ -30,9 +30,7 @@ pub(crate) enum Content {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub(crate) enum JsonEdit {
-    /// The value of a member.
     Member { path: Vec<String>, value: Value },
-    /// An element of a list.
     Element { path: Vec<String>, value: Value },
 }
 
@@ -75,13 +73,11 @@ impl Content {
         }
     }
 
-    /// Whether a text has it.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.added(Some(text), None).is_ok_and(|after| after == text)
     }
 }
 
-/// The line ends of a text.
 pub(crate) fn line_end(text: &str) -> &'static str {
     if text.contains("\r\n") { "\r\n" } else { "\n" }
 }

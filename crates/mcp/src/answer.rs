@@ -29,10 +29,8 @@ impl Refused {
     }
 }
 
-/// What a tool answers.
 pub(crate) type Answer = Result<CallToolResult, Refused>;
 
-/// An answer with its data.
 pub(crate) fn structured(text: &str, data: &impl Serialize) -> Answer {
     let mut result = CallToolResult::success(vec![ContentBlock::text(bounded(text, MAX_TEXT))]);
     let data = serde_json::to_value(data).map_err(|error| Refused::new(format!("the answer has no JSON: {error}")))?;

@@ -24,7 +24,6 @@ pub(crate) trait Tasks: Send + Sync {
     /// Tasks, newest first.
     async fn list(&self, statuses: &[TaskStatus], before: Option<TaskId>, limit: u32) -> Result<TaskPage, Refused>;
 
-    /// One task.
     async fn get(&self, id: TaskId) -> Result<Task, Refused>;
 
     /// Ends a task, or asks the worker that holds it to.

@@ -67,7 +67,6 @@ impl Pace {
         self.rest.map_or(Next::AtOnce, |rest| Next::At(now + rest))
     }
 
-    /// There was nothing to read.
     pub(crate) fn read_nothing(&mut self) -> Next {
         self.rest = None;
         Next::AtOnce

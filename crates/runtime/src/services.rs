@@ -167,7 +167,6 @@ impl Services {
         Self { watcher: Arc::new(watcher), ..self }
     }
 
-    /// The services of one run.
     pub(crate) fn of_run(self, loop_id: LoopId) -> Self {
         self.tagged(move |update| update.run = Some(loop_id))
     }

@@ -75,7 +75,6 @@ impl Call {
         })
     }
 
-    /// The query.
     pub(crate) fn query<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         let pairs = serde_urlencoded::Deserializer::new(form_pairs(&self.query));
         let parsed: T = serde_path_to_error::deserialize(pairs).map_err(|error| {
@@ -88,7 +87,6 @@ impl Call {
         }
     }
 
-    /// The body.
     pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         let mut deserializer = serde_json::Deserializer::from_slice(&self.body);
         let parsed: T = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| malformed(&error))?;
@@ -153,7 +151,6 @@ impl Call {
     }
 }
 
-/// The pairs of a query.
 fn form_pairs(query: &str) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.as_bytes())
 }
@@ -257,7 +254,6 @@ pub(crate) fn unread(error: &(dyn std::error::Error + 'static), limit: usize) ->
     Problem::new(400, "malformed-body", "the body could not be read").into()
 }
 
-/// A value as JSON.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
     let body = serde_json::to_vec(value)
         .map_err(|error| Refusal::internal(format!("an answer cannot be written: {error}")))?;

@@ -61,7 +61,6 @@ impl From<Error> for Refusal {
     }
 }
 
-/// A problem as an answer.
 pub(crate) fn answer(problem: &Problem) -> Response {
     let body = serde_json::to_vec(problem).unwrap_or_default();
     let mut response = Response::new(Body::from(body));

@@ -32,7 +32,6 @@ pub(crate) enum Body {
     Json(SchemaOf),
     /// The same, longer: a call on the store.
     LongJson(SchemaOf),
-    /// A file.
     File,
 }
 

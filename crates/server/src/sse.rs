@@ -34,14 +34,12 @@ pub(crate) fn permit(app: &App) -> Result<OwnedSemaphorePermit, Refusal> {
     })
 }
 
-/// One event.
 pub(crate) fn event(id: Option<u64>, name: &str, data: &impl Serialize) -> String {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     // JSON has no line breaks of its own.
     format!("{id}event: {name}\ndata: {}\n\n", serde_json::to_string(data).unwrap_or_default())
 }
 
-/// The answer that streams a source.
 pub(crate) fn stream(permit: OwnedSemaphorePermit, source: impl Source) -> Answer {
     let stream = unfold((permit, source), |(permit, mut source)| async move {
         let bytes = source.next().await?;

@@ -173,7 +173,6 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Whether it is this event.
     pub(crate) fn is(&self, event: &NewEvent) -> bool {
         (self.at, self.version, &self.kind, &self.payload) == (event.at, event.version, &event.kind, &event.payload)
     }

@@ -23,7 +23,6 @@ pub struct EscapeStream {
 enum Next {
     /// It belongs to it, and more may come.
     Held,
-    /// It is the last of it.
     Last,
     /// The sequence broke off before it.
     BrokenOff,

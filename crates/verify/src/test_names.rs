@@ -110,7 +110,6 @@ const fn names_tell(tally: &TestTally) -> bool {
     !tally.names.is_empty() && tally.names.len() < TestTally::MAX_TESTS
 }
 
-/// Whether the numbers are numbers of tests.
 fn numbers_tell(tally: &TestTally) -> bool {
     !tally.names.iter().any(|name| name.starts_with(PACKAGE))
 }

@@ -48,14 +48,12 @@ pub(crate) struct Job<'a> {
 
 /// How the work on a task ended.
 pub(crate) enum Ended {
-    /// Its loop ended.
     Loop {
         result: Box<RunResult>,
         branch: Option<String>,
         /// Why the last state of the work is not on the branch.
         unpushed: Option<String>,
     },
-    /// Its crew ended.
     Crew {
         result: Box<CrewResult>,
         branch: Option<String>,

@@ -15,7 +15,6 @@ use crate::gitdir::{GitDir, read_bytes};
 pub(crate) enum Word {
     /// Nothing: others may.
     Silent,
-    /// It is ignored.
     Ignored,
     /// It is wanted again.
     Wanted,
@@ -51,7 +50,6 @@ impl Rules {
 /// Whether a path is a folder, for patterns that end with a slash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Folder {
-    /// It is.
     Yes,
     /// It is a file or a link.
     No,
@@ -60,7 +58,6 @@ pub(crate) enum Folder {
 /// The rules of one folder on the way from the workspace's root.
 #[derive(Clone)]
 pub(crate) struct Link {
-    /// The rules.
     pub(crate) rules: Arc<Rules>,
     /// How much of a path leads to that folder.
     pub(crate) base: usize,

@@ -51,7 +51,6 @@ const fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
 pub(crate) struct Instant(i64);
 
 impl Instant {
-    /// Now.
     pub(crate) fn now() -> Self {
         // A clock before 1970 makes everything racy, which costs time and no correctness.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -40,7 +40,6 @@ impl StopFlag {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// For one step.
     pub(crate) fn step(&self) -> Poll {
         Poll { flag: self.clone(), heard: OnceLock::new() }
     }

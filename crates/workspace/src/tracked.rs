@@ -10,7 +10,6 @@ pub(crate) struct Tracked {
 }
 
 impl Tracked {
-    /// Adds a path.
     pub(crate) fn add(&mut self, path: &[u8]) {
         if !self.files.insert(path.into()) {
             return;
@@ -24,7 +23,6 @@ impl Tracked {
         }
     }
 
-    /// Whether this path is one of them.
     pub(crate) fn has(&self, path: &[u8]) -> bool {
         self.files.contains(path)
     }

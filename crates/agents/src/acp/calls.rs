@@ -159,9 +159,7 @@ impl Calls {
 /// What was new about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum News {
-    /// The call itself.
     Call,
-    /// Its title.
     Title,
     Other,
 }

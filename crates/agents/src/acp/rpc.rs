@@ -55,7 +55,6 @@ pub(super) fn request(id: u64, method: &str, params: &Value) -> String {
     line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 }
 
-/// A notification.
 pub(super) fn notification(method: &str, params: &Value) -> String {
     line(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
 }

@@ -5,7 +5,6 @@ use crate::program_agent::ProgramAgent;
 use crate::programs::Program;
 use crate::registry::{Behind, Kind, Needs};
 
-/// The kind.
 pub(crate) static KIND: Kind = Kind {
     name: PROGRAM.name,
     needs: Needs::Program,
@@ -25,7 +24,6 @@ pub(crate) static KIND: Kind = Kind {
     log_parser: Some(|| super::parser(super::Confinement::None)),
 };
 
-/// The program.
 pub(crate) const PROGRAM: Program = Program {
     name: "claude",
     title: "Claude Code",

@@ -67,7 +67,6 @@ pub(super) struct Failure {
     pub(super) status: Option<u16>,
     /// When a limit ends, where the service said so.
     pub(super) until: Option<Timestamp>,
-    /// In words.
     pub(super) words: String,
 }
 

@@ -36,7 +36,6 @@ const CLOUDS: [&str; 3] = ["AWS_", "GOOGLE_", "CLOUD_ML_"];
 /// Permissions of the user that only take something away.
 const NARROWING: [&str; 2] = ["deny", "disableBypassPermissionsMode"];
 
-/// The settings of one run.
 #[derive(Debug)]
 pub(super) struct RunSettings {
     /// What the program reads, free of secrets.

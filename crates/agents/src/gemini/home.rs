@@ -87,7 +87,6 @@ const DECIDED: [(&str, &str); 6] = [
 
 /// The folder of settings that was made for a run.
 pub(super) struct Own {
-    /// The folder itself.
     pub(super) folder: PathBuf,
     /// What makes the program use it.
     pub(super) environment: Vec<(String, OsString)>,

@@ -7,7 +7,6 @@ use crate::program_agent::ProgramAgent;
 use crate::programs::Program;
 use crate::registry::{Behind, Kind, Needs};
 
-/// The kind.
 pub(crate) static KIND: Kind = Kind {
     name: PROGRAM.name,
     needs: Needs::Program,
@@ -27,7 +26,6 @@ pub(crate) static KIND: Kind = Kind {
     log_parser: Some(|| super::parser(Path::new(""), None)),
 };
 
-/// The program.
 pub(crate) const PROGRAM: Program = Program {
     name: "gemini",
     title: "Gemini CLI",

@@ -29,7 +29,6 @@ pub(super) struct Health {
 }
 
 impl Health {
-    /// Whether a fault is news.
     pub(super) fn is_news(&self, fault: &Fault) -> bool {
         let alike = self.faults.iter().filter(|known| known.kind == fault.kind).count();
         alike < MAX_FAULTS && !self.faults.contains(fault)

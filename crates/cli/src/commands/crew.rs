@@ -230,7 +230,6 @@ fn as_value(told: &StreamEvent) -> Value {
     serde_json::to_value(told).unwrap_or_default()
 }
 
-/// Whether a result is an answer.
 const fn is_answered(result: &CrewResult) -> bool {
     matches!(result.status, CrewStatus::Answered)
 }

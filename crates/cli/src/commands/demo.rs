@@ -41,7 +41,6 @@ What happened:
 
 Next: `ralph init` in your own project, or `ralph run --help`.";
 
-/// Runs the demo.
 pub(crate) async fn run(args: DemoArgs, mut around: Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let folder = tempfile::Builder::new().prefix("ralph-demo-").tempdir().context("no throwaway folder can be made")?;
     let root = folder.path().join("shop");

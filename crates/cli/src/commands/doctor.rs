@@ -40,7 +40,6 @@ pub(crate) struct Subject<'a> {
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// How usable an agent is here.
     pub(crate) readiness: Box<dyn Fn(&AgentSpec) -> Readiness + 'a>,
-    /// Whether a run was interrupted.
     pub(crate) is_interrupted: Box<dyn Fn(&RunEntry) -> bool + 'a>,
     /// Where a person can be shown something.
     pub(crate) terminal: Terminal,

@@ -131,7 +131,6 @@ fn write_schema(workspace: &Path) -> io::Result<()> {
     exclude_ralph_folder(workspace).map(drop).map_err(io::Error::other)
 }
 
-/// The text of the file.
 fn file(detection: &Detection) -> String {
     let mut text = format!(
         "#:schema {SCHEMA}\n\

@@ -252,7 +252,6 @@ impl View {
         if self.stopping { format!("stopping, {}", what.trim_end_matches(" (stopping)")) } else { what }
     }
 
-    /// Whether it is over.
     pub(super) fn is_over(&self) -> bool {
         self.run.status != RunStatus::Running
     }

@@ -226,7 +226,6 @@ impl Stage {
 
 /// A stage that was forked, as either side of the fork sees it.
 pub(crate) enum Forked {
-    /// The reaper, with its stage.
     Reaper(Stage),
     /// The stage, with its socket.
     Stage(UnixStream),

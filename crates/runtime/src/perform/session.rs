@@ -27,7 +27,6 @@ pub(crate) enum Turn {
         /// The agent's last message.
         final_message: String,
     },
-    /// It was cancelled.
     Cancelled,
 }
 

@@ -21,7 +21,6 @@ const LOST_TASK: Error = Error::Vanished("reading the agent's settings");
 pub(super) enum Runs {
     /// An agent, which may outlive a Ralph that dies.
     Agent,
-    /// Checks.
     Checks,
 }
 

@@ -42,15 +42,12 @@ pub(super) struct Found {
     fd: OwnedFd,
     /// Where it really is, relative to the workspace.
     pub(super) path: PathBuf,
-    /// What it is.
     pub(super) stat: Stat,
 }
 
 /// A name in a folder, where something is or can be made.
 pub(super) struct Target {
-    /// The folder.
     pub(super) folder: OwnedFd,
-    /// The name.
     pub(super) name: OsString,
     /// Where it really is, relative to the workspace.
     pub(super) path: PathBuf,

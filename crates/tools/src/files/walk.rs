@@ -22,7 +22,6 @@ const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLO
 pub(super) enum Ignored {
     /// Pass it by.
     Skip,
-    /// Visit it.
     Visit,
 }
 

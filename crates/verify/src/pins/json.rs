@@ -56,7 +56,6 @@ impl Json {
         }
     }
 
-    /// The text of a string.
     pub(crate) fn as_text(&self) -> Option<String> {
         match self {
             Self::Text(raw) => Some(decoded(raw)),

@@ -56,7 +56,6 @@ pub fn allows(globs: &[String], path: &str) -> bool {
     covers(&matcher(globs), path)
 }
 
-/// Whether globs cover any of these files.
 pub(crate) fn covers_any(globs: &[&str], files: &[String]) -> bool {
     let matcher = matcher(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>());
     files.iter().any(|file| covers(&matcher, file))

@@ -80,7 +80,6 @@ pub(crate) struct Layers {
     pub(crate) apart: Vec<Pin>,
     /// Files that the commands name.
     pub(crate) named: Vec<Pin>,
-    /// What steers.
     pub(crate) steering: Vec<Pin>,
     /// Names that would shadow a module or a program.
     pub(crate) absent: Vec<Pin>,

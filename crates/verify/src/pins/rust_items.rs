@@ -15,7 +15,6 @@ pub(crate) struct Item {
     pub(crate) attributes: Vec<String>,
     /// The word that says what it is: `fn`, `mod`, `use`, `macro_rules`; empty for a macro.
     pub(crate) keyword: &'static str,
-    /// The name, where it has one.
     pub(crate) name: String,
     /// All tokens after the attributes.
     pub(crate) code: Vec<String>,
@@ -66,7 +65,6 @@ impl Module {
         module
     }
 
-    /// Whether there are tests in it.
     pub(crate) fn holds_tests(&self) -> bool {
         self.items.iter().any(|item| item.is_test() || item.module.as_ref().is_some_and(Self::holds_tests))
     }
@@ -136,7 +134,6 @@ fn is_test_attribute(attribute: &str) -> bool {
     }
 }
 
-/// Whether a token is a name.
 pub(crate) fn is_name(token: &str) -> bool {
     let token = token.strip_prefix("r#").unwrap_or(token);
     !token.starts_with(|c: char| c.is_numeric()) && token.chars().all(|c| c == '_' || c.is_alphanumeric())

@@ -127,7 +127,6 @@ pub(crate) fn add_all(project: &Project<'_>, texts: &[Expanded], layers: &mut La
 struct Named<'a> {
     project: &'a Project<'a>,
     known: HashSet<&'a str>,
-    /// What is named.
     files: BTreeSet<String>,
     /// Settings that others loaded.
     read: BTreeSet<String>,

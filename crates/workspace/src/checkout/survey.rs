@@ -79,7 +79,6 @@ enum Compared {
 /// How much of a folder may stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stay {
-    /// What is ignored.
     Ignored,
     /// Everything: the folder itself is ignored, and is there for the sake of what is wanted in it.
     All,

@@ -50,7 +50,6 @@ pub(super) struct Record {
     /// The glob that covers it.
     #[serde(with = "shared")]
     pub(super) glob: Arc<str>,
-    /// What is there.
     #[serde(flatten)]
     pub(super) what: What,
     /// Where it really is, when a link leads to it.
@@ -108,7 +107,6 @@ pub(super) struct Content {
 pub(super) struct Behind {
     /// Its path, without links.
     pub(super) real: Bytes,
-    /// What it is.
     #[serde(flatten)]
     pub(super) content: Content,
 }

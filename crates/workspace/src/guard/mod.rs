@@ -65,7 +65,6 @@ enum Care {
     Keep,
     /// What tells it from another content.
     Compare,
-    /// That it is there.
     Notice,
     /// The same, where no glob covers its folder.
     Glance,

@@ -38,9 +38,7 @@ pub(crate) enum Permissions {
 /// What to do about folders that a path needs and that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// Make them.
     Make,
-    /// Leave it so.
     Leave,
 }
 

@@ -138,7 +138,6 @@ impl Place {
         Ok(())
     }
 
-    /// Makes a folder.
     pub(crate) fn make_folder(&self, path: &[u8]) -> Result<(), Error> {
         match self.walk(path, Missing::Make)? {
             Some(_) => Ok(()),

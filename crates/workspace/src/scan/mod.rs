@@ -210,7 +210,6 @@ impl Compared {
 /// Which entries of a folder are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Visit {
-    /// All of them.
     All,
     /// Folders: the files are known to be unchanged.
     Folders,

@@ -55,7 +55,6 @@ const MAX_FLUSHES: usize = 64;
 /// When contents go to the disk. All of them are there before the record goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flush {
-    /// One by one.
     Each,
     /// At the end.
     Together,

@@ -19,7 +19,6 @@ pub(super) enum Kind {
     Other,
 }
 
-/// An event.
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) kind: Kind,

@@ -49,7 +49,6 @@ pub(crate) struct Watch {
 /// Where the contents of files are kept.
 pub(super) type Keep<'a> = Option<(&'a Store, &'a mut Batch)>;
 
-/// One walk.
 struct Walk<'a> {
     root: &'a Path,
     layers: Vec<Layer<'a>>,
@@ -70,7 +69,6 @@ struct Walk<'a> {
 /// How much of a folder a layer looks at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Reach {
-    /// Nothing.
     #[default]
     Nothing,
     /// What its globs name, as behind a link: the rest is somebody else's, or too much.
