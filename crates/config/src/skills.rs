@@ -48,6 +48,7 @@ pub struct Found {
 }
 
 impl Found {
+    /// Refuses a skill that is not made for loops.
     pub fn require_loops(&self) -> Result<(), ConfigError> {
         if self.supports_loops {
             return Ok(());
