@@ -15,21 +15,26 @@ pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
 
 /// What is done about a link in the place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Links {
-    /// It is followed: the file is the user's to put where they like.
+pub enum Links {
+    /// It is followed: the file is the user's to put where they like, and dotfile managers link it.
     Follow,
-    /// It is none: the agent chooses what lies there.
+    /// It is none: the agent or a repository chooses what lies there.
     Refuse,
 }
 
-/// Opens a plain file, and nothing else.
-pub(crate) fn open_plain(path: &Path, links: Links) -> io::Result<File> {
+/// Opens whatever is there to be read. The caller asks the open file what it is.
+pub fn open(path: &Path, links: Links) -> io::Result<File> {
     let follow = match links {
         Links::Follow => OFlags::empty(),
         Links::Refuse => OFlags::NOFOLLOW,
     };
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | follow;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | follow;
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// Opens a plain file, and nothing else.
+pub fn open_plain(path: &Path, links: Links) -> io::Result<File> {
+    let file = open(path, links)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a plain file"));
     }

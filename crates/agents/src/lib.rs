@@ -10,7 +10,7 @@ mod claude;
 mod codex;
 mod command;
 pub mod dotenv;
-mod files;
+pub mod files;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzz;
 mod gemini;

@@ -36,7 +36,10 @@ pub struct Service {
 /// Where an agent looks for address and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Settings {
-    Variables { keys: &'static [&'static str], addresses: &'static [&'static str] },
+    Variables {
+        keys: &'static [&'static str],
+        addresses: &'static [&'static str],
+    },
     /// In the settings of a provider of OpenCode, which has this id.
     Provider(String),
 }

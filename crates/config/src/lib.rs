@@ -34,7 +34,8 @@ pub use layer::{
 };
 pub use location::Location;
 pub use parse::{Document, Present, parse};
-pub use read::{Links, read};
+pub use ralph_agents::files::Links;
+pub use read::read;
 pub use repository::{Approval, FILE_NAME, Repository, RepositoryFile, hash};
 pub use resolve::{Inputs, Origin, Resolved, RunSettings, Source, caps, metrics_path, resolve};
 pub use schema::schema;

@@ -1,23 +1,12 @@
 //! Reads a small file once. What is checked is what is read: every question is put to the open file, never to its name
 //! a second time.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
+use ralph_agents::files::{Links, open};
 
 use super::{Error, MAX_BYTES};
-
-/// Whether the last part of the path may be a symbolic link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
-    /// For the user's own files: dotfile managers link them.
-    Follow,
-    /// For files of a repository: a link would show one file and mean another.
-    Refuse,
-}
 
 /// Reads a file whole; none when there is no such file.
 ///
@@ -45,17 +34,6 @@ pub fn read(path: &Path, links: Links) -> Result<Option<Vec<u8>>, Error> {
         return Err(not_ordinary("is larger than 256 KiB"));
     }
     Ok(Some(bytes))
-}
-
-fn open(path: &Path, links: Links) -> io::Result<File> {
-    // Without NONBLOCK a FIFO would hold the open until somebody writes to it.
-    let mut flags = OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    if links == Links::Refuse {
-        flags |= OFlags::NOFOLLOW;
-    }
-    #[expect(clippy::cast_possible_wrap, reason = "the flags of open(2) are small positive numbers")]
-    let flags = flags.bits() as i32;
-    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
+use ralph_agents::files::{Links, open_plain};
 use ralph_model::{Checkpoint, TaskId, Timestamp};
-use rustix::fs::OFlags;
 
 /// More than any checkpoint has.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -72,13 +72,8 @@ impl Checkpoints {
 /// The beginning of a file that an agent may have written. No link, because it could lead to a file of another user; and no pipe,
 /// because it would never end.
 pub(crate) fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a file"));
-    }
     let mut text = Vec::new();
-    file.take(most).read_to_end(&mut text)?;
+    open_plain(path, Links::Refuse)?.take(most).read_to_end(&mut text)?;
     Ok(text)
 }
 

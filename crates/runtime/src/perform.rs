@@ -35,7 +35,7 @@ use crate::home::LoopFolder;
 use crate::pinned::Pinned;
 use crate::services::Services;
 use crate::settings_snapshot::Tree;
-pub use builds::builds_before;
+pub use builds::{builds_before, disk_size};
 pub(crate) use checks::Before;
 pub use place::remove_tree;
 pub(crate) use session::{Pass as SessionPass, Turn};

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::bail;
 use ralph_host::Host;
 use ralph_model::{Millis, Timestamp};
-use ralph_runtime::{builds_before, remove_tree};
+use ralph_runtime::{builds_before, disk_size, remove_tree};
 use ralph_store::{Filter, RunEntry, RunStatus};
 use ratatui_core::text::Span;
 use serde_json::{Value, json};
@@ -64,9 +64,9 @@ pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>)
     folders.extend(old_files(&home.root().join("detached"), before));
     let age = Duration::from_millis(args.older_than.0);
     folders.extend(builds_before(&home, SystemTime::now().checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH)));
-    let freed: u64 = folders.iter().map(|folder| size(folder)).sum();
+    let freed: u64 = folders.iter().map(|folder| disk_size(folder)).sum();
     let usage: Vec<(&str, &str, u64)> =
-        KINDS.iter().map(|(name, what)| (*name, *what, size(&home.root().join(name)))).collect();
+        KINDS.iter().map(|(name, what)| (*name, *what, disk_size(&home.root().join(name)))).collect();
     if args.yes {
         for entry in &old {
             // First the files: a run that is still listed can be pruned again.
@@ -128,19 +128,6 @@ fn old_files(folder: &Path, before: Timestamp) -> Vec<PathBuf> {
         file.metadata().is_ok_and(|about| about.mtime().saturating_mul(1000) < before.0 && about.is_file())
     };
     files.filter(is_old).map(|file| file.path()).collect()
-}
-
-/// What a file, or everything in a folder, takes on the disk. Follows no link.
-fn size(path: &Path) -> u64 {
-    let (mut bytes, mut waiting) = (0, vec![path.to_owned()]);
-    while let Some(path) = waiting.pop() {
-        let Ok(about) = fs::symlink_metadata(&path) else { continue };
-        bytes += about.blocks() * 512;
-        if about.is_dir() {
-            waiting.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
-        }
-    }
-    bytes
 }
 
 fn bytes_text(bytes: u64) -> String {

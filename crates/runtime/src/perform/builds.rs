@@ -149,7 +149,7 @@ impl Builds {
     /// Keeps what the checks of the start built.
     pub(super) fn keep(self, root: &Path, trees: [TreeHash; 2]) -> Result<(), Error> {
         let (kept, used) = (self.folder.join(KEPT), self.used());
-        let bytes = size(&used);
+        let bytes = disk_size(&used);
         let is_too_large = bytes > MAX_ONE;
         if is_too_large {
             remove_tree(&used)?;
@@ -279,9 +279,9 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What everything in a folder takes on the disk. Follows no link.
-fn size(folder: &Path) -> u64 {
-    let (mut bytes, mut waiting) = (0, vec![folder.to_owned()]);
+/// What a file, or everything in a folder, takes on the disk. Follows no link.
+pub fn disk_size(path: &Path) -> u64 {
+    let (mut bytes, mut waiting) = (0, vec![path.to_owned()]);
     while let Some(path) = waiting.pop() {
         let Ok(about) = fs::symlink_metadata(&path) else { continue };
         bytes += about.blocks() * 512;
