@@ -17,8 +17,6 @@ pub use front_matter::split as split_front_matter;
 
 /// The skill that a stalled loop switches to.
 pub const DEEP_DEBUG: &str = "systematic-debugging";
-/// The skill of `ralph do` for work that no other skill is for.
-pub const EXECUTOR: &str = "executor";
 
 const KEY: &str = Key::Skill.name();
 

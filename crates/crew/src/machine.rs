@@ -101,11 +101,6 @@ impl Crew {
         &self.delegations
     }
 
-    /// The newest attempt.
-    pub const fn newest_attempt(&self) -> Attempt {
-        self.attempt
-    }
-
     /// What persons are asked.
     pub fn pending(&self) -> Vec<&Question> {
         self.frames.values().filter_map(Frame::pending).collect()

@@ -88,20 +88,12 @@ fn place(options: &PgConnectOptions) -> String {
 /// One server.
 #[derive(Debug)]
 pub(crate) struct PostgresBackend {
-    place: String,
-    pool: PgPool,
-    watch: Arc<Watch>,
+    pub(super) place: String,
+    pub(super) pool: PgPool,
+    pub(super) watch: Arc<Watch>,
 }
 
 impl PostgresBackend {
-    pub(super) fn place(&self) -> &str {
-        &self.place
-    }
-
-    pub(super) const fn pool(&self) -> &PgPool {
-        &self.pool
-    }
-
     /// A transaction of several reads that see one state.
     pub(super) async fn snapshot(&self) -> sqlx::Result<Transaction<'static, Postgres>> {
         self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
@@ -110,10 +102,6 @@ impl PostgresBackend {
     pub(super) async fn close(&self) -> sqlx::Result<()> {
         self.pool.close().await;
         Ok(())
-    }
-
-    pub(super) fn watch(&self) -> &Arc<Watch> {
-        &self.watch
     }
 
     /// Listens for notifications until the last subscriber leaves.

@@ -28,8 +28,8 @@ pub(crate) enum Backend {
 impl Backend {
     pub(crate) fn place(&self) -> &str {
         match self {
-            Self::Sqlite(sqlite) => sqlite.place(),
-            Self::Postgres(postgres) => postgres.place(),
+            Self::Sqlite(sqlite) => &sqlite.place,
+            Self::Postgres(postgres) => &postgres.place,
         }
     }
 
@@ -43,16 +43,16 @@ impl Backend {
 
     pub(crate) fn subscribe(&self) -> Changes {
         match self {
-            Self::Sqlite(sqlite) => sqlite.watch().subscribe(|| sqlite.follow()),
-            Self::Postgres(postgres) => postgres.watch().subscribe(|| postgres.follow()),
+            Self::Sqlite(sqlite) => sqlite.watch.subscribe(|| sqlite.follow()),
+            Self::Postgres(postgres) => postgres.watch.subscribe(|| postgres.follow()),
         }
     }
 
     fn fault(&self, doing: &'static str, source: &sqlx::Error) -> Error {
         tracing::debug!(doing, %source, "the database refused");
         match self {
-            Self::Sqlite(sqlite) => sqlite::fault(sqlite.place(), doing, source),
-            Self::Postgres(postgres) => postgres::fault(postgres.place(), doing, source),
+            Self::Sqlite(sqlite) => sqlite::fault(&sqlite.place, doing, source),
+            Self::Postgres(postgres) => postgres::fault(&postgres.place, doing, source),
         }
     }
 }
@@ -139,7 +139,7 @@ impl<'s> Session<'s> {
         let started = Instant::now();
         let connection = match backend {
             Backend::Sqlite(sqlite) => sqlite.write(durability).await.map(Connection::SqliteWriter),
-            Backend::Postgres(postgres) => postgres.pool().begin().await.map(Connection::PostgresTransaction),
+            Backend::Postgres(postgres) => postgres.pool.begin().await.map(Connection::PostgresTransaction),
         };
         let waited = started.elapsed();
         if waited >= LONG_WAIT {
@@ -158,15 +158,15 @@ impl<'s> Session<'s> {
 
     pub(super) async fn read(backend: &'s Backend, doing: &'static str) -> Result<Self> {
         let connection = match backend {
-            Backend::Sqlite(sqlite) => sqlite.readers().acquire().await.map(Connection::SqliteReader),
-            Backend::Postgres(postgres) => postgres.pool().acquire().await.map(Connection::PostgresReader),
+            Backend::Sqlite(sqlite) => sqlite.readers.acquire().await.map(Connection::SqliteReader),
+            Backend::Postgres(postgres) => postgres.pool.acquire().await.map(Connection::PostgresReader),
         };
         Self::of(backend, doing, connection)
     }
 
     pub(super) async fn snapshot(backend: &'s Backend, doing: &'static str) -> Result<Self> {
         let connection = match backend {
-            Backend::Sqlite(sqlite) => sqlite.readers().begin().await.map(Connection::SqliteSnapshot),
+            Backend::Sqlite(sqlite) => sqlite.readers.begin().await.map(Connection::SqliteSnapshot),
             Backend::Postgres(postgres) => postgres.snapshot().await.map(Connection::PostgresTransaction),
         };
         Self::of(backend, doing, connection)
@@ -224,7 +224,7 @@ impl<'s> Session<'s> {
         };
         committed.map_err(|source| self.backend.fault(self.doing, &source))?;
         if let Backend::Sqlite(sqlite) = self.backend {
-            self.changes.into_iter().for_each(|change| sqlite.watch().send(change));
+            self.changes.into_iter().for_each(|change| sqlite.watch.send(change));
         }
         Ok(value)
     }

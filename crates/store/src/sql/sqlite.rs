@@ -69,11 +69,11 @@ fn text(path: &Path) -> String {
 #[derive(Debug)]
 pub(crate) struct SqliteBackend {
     path: PathBuf,
-    place: String,
+    pub(super) place: String,
     /// Empty until the first write, and after a write that failed: a connection that saw a failure is not used again.
     writer: Mutex<Option<SqliteConnection>>,
-    readers: SqlitePool,
-    watch: Arc<Watch>,
+    pub(super) readers: SqlitePool,
+    pub(super) watch: Arc<Watch>,
 }
 
 impl SqliteBackend {
@@ -86,14 +86,6 @@ impl SqliteBackend {
         SqlStore { backend: Backend::Sqlite(self) }
     }
 
-    pub(super) fn place(&self) -> &str {
-        &self.place
-    }
-
-    pub(super) const fn readers(&self) -> &SqlitePool {
-        &self.readers
-    }
-
     /// Folds the write-ahead log into the file where no other process has it open.
     pub(super) async fn close(&self) -> sqlx::Result<()> {
         self.readers.close().await;
@@ -101,10 +93,6 @@ impl SqliteBackend {
             Some(connection) => connection.close().await,
             None => Ok(()),
         }
-    }
-
-    pub(super) const fn watch(&self) -> &Arc<Watch> {
-        &self.watch
     }
 
     /// Looks for commits of other processes until the last subscriber leaves. The number that is looked at changes with every
