@@ -79,16 +79,18 @@ fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 }
 
 impl Route {
+    /// A route for a method and a path, as in `GET /api/tasks`.
+    #[expect(clippy::expect_used, reason = "constants of the table, which every start and every test makes")]
     pub(crate) fn new<F: Future<Output = Answer> + Send + 'static>(
-        method: Method,
-        path: &'static str,
+        address: &'static str,
         id: &'static str,
         access: Access,
         summary: &'static str,
         handler: impl Fn(Call) -> F + Send + Sync + 'static,
     ) -> Self {
+        let (method, path) = address.split_once(' ').expect("a route has a method and a path");
         Self {
-            method,
+            method: method.parse().expect("a route has a known method"),
             path,
             id,
             summary,

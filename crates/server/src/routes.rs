@@ -1,6 +1,5 @@
 //! The table of routes: the only place where one is added.
 
-use axum::http::Method;
 use ralph_api::{
     AgentPage, ApprovalAnswer, ApprovalPage, ApprovalRequest, CheckpointReport, Completion, Heartbeat, Kept, LoopPage,
     Poll, ProgressReport, Register, Release, SchedulePage, ScheduleRequest, ScheduleView, Stats, StoreRequest,
@@ -33,24 +32,17 @@ pub(crate) fn table() -> Vec<Route> {
 
 fn about() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/", "index", Access::Open, "Says where the API is", info::index)
+        Route::new("GET /", "index", Access::Open, "Says where the API is", info::index)
             .text(PLAIN, "A page for people"),
-        Route::new(Method::GET, "/healthz", "health", Access::Open, "Says that the server runs", info::health)
+        Route::new("GET /healthz", "health", Access::Open, "Says that the server runs", info::health)
             .text(PLAIN, "It runs"),
-        Route::new(Method::GET, "/api/openapi.json", "openapi", Access::Any, "This document", info::document)
+        Route::new("GET /api/openapi.json", "openapi", Access::Any, "This document", info::document)
             .json::<serde_json::Value>(200, "An OpenAPI 3.1 document"),
-        Route::new(
-            Method::GET,
-            "/api/events",
-            "followAll",
-            Access::Worker,
-            "Says what changes, as it does",
-            follow::all,
-        )
-        .text(EVENTS, "Server-sent events `task`, `loop`, `stop`, `approvals`, `schedules` and `any`"),
-        Route::new(Method::GET, "/api/stats", "stats", Access::Worker, "Figures for dashboards", stats::show)
+        Route::new("GET /api/events", "followAll", Access::Worker, "Says what changes, as it does", follow::all)
+            .text(EVENTS, "Server-sent events `task`, `loop`, `stop`, `approvals`, `schedules` and `any`"),
+        Route::new("GET /api/stats", "stats", Access::Worker, "Figures for dashboards", stats::show)
             .json::<Stats>(200, "The figures"),
-        Route::new(Method::GET, "/metrics", "metrics", Access::Worker, "Figures for Prometheus", stats::metrics)
+        Route::new("GET /metrics", "metrics", Access::Worker, "Figures for Prometheus", stats::metrics)
             .text(METRICS, "The text format of Prometheus"),
     ]
 }
@@ -59,26 +51,25 @@ fn of_tasks() -> Vec<Route> {
     let key = "A text that is new for every task: a second request with it creates nothing and returns the first task.";
     let last = "The id of the last event that was seen; the stream continues after it.";
     vec![
-        Route::new(Method::POST, "/api/tasks", "createTask", Access::Admin, "Create a task", tasks::create)
+        Route::new("POST /api/tasks", "createTask", Access::Admin, "Create a task", tasks::create)
             .header("Idempotency-Key", key)
             .body::<NewTask>()
             .json::<Task>(201, "The new task")
             .json::<Task>(200, "The task that the same key created before"),
-        Route::new(Method::GET, "/api/tasks", "listTasks", Access::Worker, "List tasks, newest first", tasks::list)
+        Route::new("GET /api/tasks", "listTasks", Access::Worker, "List tasks, newest first", tasks::list)
             .query::<TaskQuery>()
             .json::<TaskPage>(200, "A page of tasks; the `Link` header names the next one"),
-        Route::new(Method::GET, "/api/tasks/{id}", "getTask", Access::Task, "Show a task", tasks::show)
+        Route::new("GET /api/tasks/{id}", "getTask", Access::Task, "Show a task", tasks::show)
             .json::<Task>(200, "The task"),
-        Route::new(Method::PATCH, "/api/tasks/{id}", "changeTask", Access::Admin, "Change a task", tasks::change)
+        Route::new("PATCH /api/tasks/{id}", "changeTask", Access::Admin, "Change a task", tasks::change)
             .body::<TaskChange>()
             .json::<Task>(200, "The changed task")
             .refuses(409),
-        Route::new(Method::POST, "/api/tasks/{id}/cancel", "cancelTask", Access::Admin, "Cancel a task", tasks::cancel)
+        Route::new("POST /api/tasks/{id}/cancel", "cancelTask", Access::Admin, "Cancel a task", tasks::cancel)
             .json::<Task>(200, "The task: ended, or still held by the worker that was asked to end it")
             .refuses(409),
         Route::new(
-            Method::GET,
-            "/api/tasks/{id}/events",
+            "GET /api/tasks/{id}/events",
             "followTask",
             Access::Task,
             "Stream what happens to a task",
@@ -92,20 +83,19 @@ fn of_tasks() -> Vec<Route> {
 
 fn of_workers() -> Vec<Route> {
     vec![
-        Route::new(Method::POST, "/api/agents", "registerAgent", Access::Worker, "Register an agent", agents::register)
+        Route::new("POST /api/agents", "registerAgent", Access::Worker, "Register an agent", agents::register)
             .body::<Register>()
             .json::<AgentEntry>(200, "The agent"),
-        Route::new(Method::GET, "/api/agents", "listAgents", Access::Worker, "List agents", agents::list)
+        Route::new("GET /api/agents", "listAgents", Access::Worker, "List agents", agents::list)
             .query::<LimitQuery>()
             .json::<AgentPage>(200, "The agents, the last heard of first"),
-        Route::new(Method::POST, "/api/poll", "poll", Access::Worker, "Claim a task, or wait for one", work::poll)
+        Route::new("POST /api/poll", "poll", Access::Worker, "Claim a task, or wait for one", work::poll)
             .body::<Poll>()
             .json::<Work>(200, "A claimed task")
             .empty(204, "No task could be claimed in that time")
             .refuses(409),
         Route::new(
-            Method::POST,
-            "/api/leases/{id}/heartbeat",
+            "POST /api/leases/{id}/heartbeat",
             "heartbeat",
             Access::Worker,
             "Renew the lease on a task",
@@ -115,8 +105,7 @@ fn of_workers() -> Vec<Route> {
         .json::<Kept>(200, "The renewed lease, and whether the task was cancelled")
         .refuses(409),
         Route::new(
-            Method::POST,
-            "/api/tasks/{id}/progress",
+            "POST /api/tasks/{id}/progress",
             "reportProgress",
             Access::Task,
             "Report how far the work is",
@@ -126,8 +115,7 @@ fn of_workers() -> Vec<Route> {
         .json::<Task>(200, "The task")
         .refuses(409),
         Route::new(
-            Method::POST,
-            "/api/tasks/{id}/complete",
+            "POST /api/tasks/{id}/complete",
             "completeTask",
             Access::Task,
             "End the work on a task",
@@ -138,8 +126,7 @@ fn of_workers() -> Vec<Route> {
         .json::<Task>(202, "The agent's claim is recorded; the worker decides after the checks")
         .refuses(409),
         Route::new(
-            Method::POST,
-            "/api/tasks/{id}/release",
+            "POST /api/tasks/{id}/release",
             "releaseTask",
             Access::Worker,
             "Give a task back unfinished",
@@ -149,8 +136,7 @@ fn of_workers() -> Vec<Route> {
         .json::<Task>(200, "The task, which another worker can claim")
         .refuses(409),
         Route::new(
-            Method::POST,
-            "/api/tasks/{id}/checkpoint",
+            "POST /api/tasks/{id}/checkpoint",
             "setCheckpoint",
             Access::Task,
             "Record a checkpoint",
@@ -160,8 +146,7 @@ fn of_workers() -> Vec<Route> {
         .json::<Task>(200, "The task with its checkpoint")
         .refuses(409),
         Route::new(
-            Method::GET,
-            "/api/tasks/{id}/checkpoint",
+            "GET /api/tasks/{id}/checkpoint",
             "getCheckpoint",
             Access::Task,
             "Show the newest checkpoint",
@@ -169,8 +154,7 @@ fn of_workers() -> Vec<Route> {
         )
         .json::<Checkpoint>(200, "The checkpoint"),
         Route::new(
-            Method::DELETE,
-            "/api/tasks/{id}/checkpoint",
+            "DELETE /api/tasks/{id}/checkpoint",
             "clearCheckpoint",
             Access::Task,
             "Clear the checkpoint",
@@ -180,8 +164,7 @@ fn of_workers() -> Vec<Route> {
         .empty(204, "There is none any more")
         .refuses(409),
         Route::new(
-            Method::POST,
-            "/api/store",
+            "POST /api/store",
             "store",
             Access::Worker,
             "Read or write journals, as a worker whose loops are recorded on this server does",
@@ -195,21 +178,13 @@ fn of_workers() -> Vec<Route> {
 
 fn of_loops() -> Vec<Route> {
     vec![
-        Route::new(Method::GET, "/api/loops", "listLoops", Access::Worker, "List loops, newest first", loops::list)
+        Route::new("GET /api/loops", "listLoops", Access::Worker, "List loops, newest first", loops::list)
             .query::<LoopQuery>()
             .json::<LoopPage>(200, "A page of loops; the `Link` header names the next one"),
+        Route::new("GET /api/loops/{id}", "getLoop", Access::Worker, "Show a loop and its iterations", loops::show)
+            .json::<RunView>(200, "The loop"),
         Route::new(
-            Method::GET,
-            "/api/loops/{id}",
-            "getLoop",
-            Access::Worker,
-            "Show a loop and its iterations",
-            loops::show,
-        )
-        .json::<RunView>(200, "The loop"),
-        Route::new(
-            Method::GET,
-            "/api/loops/{id}/diff/{n}",
+            "GET /api/loops/{id}/diff/{n}",
             "getDiff",
             Access::Worker,
             "Show what an iteration changed; 0 is the whole loop",
@@ -217,8 +192,7 @@ fn of_loops() -> Vec<Route> {
         )
         .text(PATCH, "A patch that `git apply` takes"),
         Route::new(
-            Method::GET,
-            "/api/loops/{id}/logs/{n}",
+            "GET /api/loops/{id}/logs/{n}",
             "getLog",
             Access::Worker,
             "Show the output of an iteration; 0 is the baseline",
@@ -227,8 +201,7 @@ fn of_loops() -> Vec<Route> {
         .query::<LogQuery>()
         .text(PLAIN, "The output"),
         Route::new(
-            Method::PUT,
-            "/api/loops/{id}/artifacts/{sha256}",
+            "PUT /api/loops/{id}/artifacts/{sha256}",
             "putArtifact",
             Access::Worker,
             "Send the content of a file that is recorded for a loop",
@@ -239,8 +212,7 @@ fn of_loops() -> Vec<Route> {
         .empty(204, "It is kept")
         .refuses(409),
         Route::new(
-            Method::GET,
-            "/api/loops/{id}/artifacts/{sha256}",
+            "GET /api/loops/{id}/artifacts/{sha256}",
             "getArtifact",
             Access::Worker,
             "Show the content of a file that is recorded for a loop",
@@ -252,26 +224,18 @@ fn of_loops() -> Vec<Route> {
 
 fn of_people() -> Vec<Route> {
     vec![
-        Route::new(
-            Method::POST,
-            "/api/approvals",
-            "askApproval",
-            Access::Any,
-            "Ask a person for permission",
-            approvals::ask,
-        )
-        .body::<ApprovalRequest>()
-        .json::<Approval>(201, "The question, or the one that was asked before with this id")
-        .refuses(404)
-        .refuses(409),
-        Route::new(Method::GET, "/api/approvals", "listApprovals", Access::Worker, "List approvals", approvals::list)
+        Route::new("POST /api/approvals", "askApproval", Access::Any, "Ask a person for permission", approvals::ask)
+            .body::<ApprovalRequest>()
+            .json::<Approval>(201, "The question, or the one that was asked before with this id")
+            .refuses(404)
+            .refuses(409),
+        Route::new("GET /api/approvals", "listApprovals", Access::Worker, "List approvals", approvals::list)
             .query::<ApprovalQuery>()
             .json::<ApprovalPage>(200, "The approvals, newest first"),
-        Route::new(Method::GET, "/api/approvals/{id}", "getApproval", Access::Any, "Show an approval", approvals::show)
+        Route::new("GET /api/approvals/{id}", "getApproval", Access::Any, "Show an approval", approvals::show)
             .json::<Approval>(200, "The approval"),
         Route::new(
-            Method::POST,
-            "/api/approvals/{id}/answer",
+            "POST /api/approvals/{id}/answer",
             "answerApproval",
             Access::Admin,
             "Allow or refuse",
@@ -280,31 +244,16 @@ fn of_people() -> Vec<Route> {
         .body::<ApprovalAnswer>()
         .json::<Approval>(200, "The answered approval")
         .refuses(409),
-        Route::new(
-            Method::POST,
-            "/api/schedules",
-            "createSchedule",
-            Access::Admin,
-            "Create a schedule",
-            schedules::create,
-        )
-        .body::<ScheduleRequest>()
-        .json::<ScheduleView>(201, "The new schedule")
-        .refuses(409),
-        Route::new(Method::GET, "/api/schedules", "listSchedules", Access::Admin, "List schedules", schedules::list)
+        Route::new("POST /api/schedules", "createSchedule", Access::Admin, "Create a schedule", schedules::create)
+            .body::<ScheduleRequest>()
+            .json::<ScheduleView>(201, "The new schedule")
+            .refuses(409),
+        Route::new("GET /api/schedules", "listSchedules", Access::Admin, "List schedules", schedules::list)
             .json::<SchedulePage>(200, "The schedules by name"),
+        Route::new("GET /api/schedules/{id}", "getSchedule", Access::Admin, "Show a schedule", schedules::show)
+            .json::<ScheduleView>(200, "The schedule"),
         Route::new(
-            Method::GET,
-            "/api/schedules/{id}",
-            "getSchedule",
-            Access::Admin,
-            "Show a schedule",
-            schedules::show,
-        )
-        .json::<ScheduleView>(200, "The schedule"),
-        Route::new(
-            Method::PUT,
-            "/api/schedules/{id}",
+            "PUT /api/schedules/{id}",
             "replaceSchedule",
             Access::Admin,
             "Replace a schedule",
@@ -314,8 +263,7 @@ fn of_people() -> Vec<Route> {
         .json::<ScheduleView>(200, "The changed schedule")
         .refuses(409),
         Route::new(
-            Method::DELETE,
-            "/api/schedules/{id}",
+            "DELETE /api/schedules/{id}",
             "removeSchedule",
             Access::Admin,
             "Remove a schedule",
