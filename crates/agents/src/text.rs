@@ -15,11 +15,7 @@ pub(crate) fn short(text: String, most: usize) -> String {
 /// The end of a text that is longer than it may be, in bytes.
 pub(crate) fn bounded(mut text: String, most: usize) -> String {
     if text.len() > most {
-        let mut start = text.len() - most;
-        while !text.is_char_boundary(start) {
-            start += 1;
-        }
-        text.drain(..start);
+        text.drain(..text.ceil_char_boundary(text.len() - most));
     }
     text
 }

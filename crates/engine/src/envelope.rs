@@ -209,10 +209,7 @@ fn bounded(text: &str) -> String {
     if text.len() <= MAX_SUMMARY {
         return text.to_owned();
     }
-    let mut start = text.len() - MAX_SUMMARY;
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
+    let start = text.ceil_char_boundary(text.len() - MAX_SUMMARY);
     format!("[… {start} bytes before this left out]\n{}", &text[start..])
 }
 

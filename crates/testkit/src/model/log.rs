@@ -118,6 +118,5 @@ pub(super) fn bounded_result(text: &str) -> String {
 }
 
 fn bounded(text: &str, most: usize) -> String {
-    let end = text.floor_char_boundary(most);
-    text[..end].to_owned()
+    text[..text.floor_char_boundary(most)].to_owned()
 }
