@@ -1,3 +1,4 @@
+use axum::http::Method;
 use std::collections::BTreeSet;
 
 use super::*;
