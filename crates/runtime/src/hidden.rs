@@ -20,7 +20,8 @@ pub(crate) fn hidden(
     if services.level.reads != ReadLevel::Hidden {
         return Vec::new();
     }
-    let resolved = |path: PathBuf| path.canonicalize().ok();
+    // Most of the usual places do not exist, which one call tells; to resolve a path takes one for each of its parts.
+    let resolved = |path: PathBuf| path.exists().then(|| path.canonicalize().ok()).flatten();
     let allowed: Vec<PathBuf> = allow_read.iter().map(PathBuf::from).filter_map(resolved).collect();
     let writable: Vec<PathBuf> = writable.iter().cloned().filter_map(resolved).collect();
     let is_allowed =
