@@ -152,6 +152,7 @@ pub enum Alert {
 
 impl Alert {
     /// One sentence for people.
+    #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Cost80 => "80 % of the loop's budget is spent",
@@ -366,6 +367,7 @@ pub enum Event {
 
 impl Event {
     /// The name of the kind, as it stands in the journal.
+    #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::LoopStarted { .. } => "loopStarted",
@@ -389,11 +391,17 @@ impl Event {
     }
 
     /// The text that the journal keeps.
+    ///
+    /// # Errors
+    /// Never for events made by this crate; the error is that of the encoder.
     pub fn encode(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 
     /// Reads what [`Event::encode`] wrote, also by an older Ralph.
+    ///
+    /// # Errors
+    /// When the event is of a newer version or is not one.
     pub fn decode(version: u32, payload: &str) -> Result<Self, DecodeEvent> {
         run::decode(version, payload)
     }
@@ -417,26 +425,38 @@ impl JournalEvent for Event {
 
 /// An event that this Ralph cannot read.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum DecodeEvent {
     /// Written by a newer Ralph.
     #[error("the event has version {version}, and this Ralph reads up to {known}: use a newer Ralph for this run")]
-    Newer { version: u32, known: u32 },
+    Newer {
+        /// The version of the event.
+        version: u32,
+        /// The newest version that this Ralph reads.
+        known: u32,
+    },
     /// Not an event.
     #[error("the event cannot be read")]
-    Unreadable { source: serde_json::Error },
+    Unreadable {
+        /// What the decoder says.
+        source: serde_json::Error,
+    },
 }
 
 /// Something to do. Every effect with an attempt is answered by an event with the same attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Effect {
     /// Run the checks on the untouched workspace; answered by `BaselineFinished`.
-    RunBaseline { attempt: Attempt },
+    RunBaseline {
+        /// Who asks.
+        attempt: Attempt,
+    },
     /// Rest, look at prohibited paths, reserve money; answered by `IterationStarted` or `IterationRefused`.
     BeginIteration {
+        /// Which pass.
         iteration: Iteration,
+        /// Who asks.
         attempt: Attempt,
+        /// How long to rest first.
         pause: Millis,
         /// What is waited for, where that is more than a rest.
         wait: Option<Wait>,
@@ -445,32 +465,67 @@ pub enum Effect {
     },
     /// Run the agent; answered by `AgentFinished`.
     RunAgent {
+        /// Which pass.
         iteration: Iteration,
+        /// Who asks.
         attempt: Attempt,
+        /// Which agent.
         agent: Box<AgentSpec>,
+        /// What it is told.
         prompt: String,
         /// The money that it may use; none when it costs nothing that is counted.
         budget: Option<Money>,
+        /// Its time limit.
         timeout: Millis,
     },
     /// Cut short whatever runs under this attempt; its own answer still comes.
-    StopRunning { attempt: Attempt },
+    StopRunning {
+        /// Whom.
+        attempt: Attempt,
+    },
     /// Keep the offending content and put prohibited files back; answered by `ProhibitedRestored`.
-    RestoreProhibited { attempt: Attempt },
+    RestoreProhibited {
+        /// Who asks.
+        attempt: Attempt,
+    },
     /// Run the checks; answered by `ChecksFinished`.
-    RunChecks { iteration: Iteration, attempt: Attempt },
+    RunChecks {
+        /// Which pass.
+        iteration: Iteration,
+        /// Who asks.
+        attempt: Attempt,
+    },
     /// Ask the checks to fail; answered by `TripwireFinished`.
-    TripWire { iteration: Iteration, attempt: Attempt },
+    TripWire {
+        /// Which pass.
+        iteration: Iteration,
+        /// Who asks.
+        attempt: Attempt,
+    },
     /// Put pinned files back for good; answered by `PinsRestored`.
-    RestorePinned { attempt: Attempt },
+    RestorePinned {
+        /// Who asks.
+        attempt: Attempt,
+    },
     /// Make the workspace what it was; answered by `TreeRestored`.
-    RestoreTree { attempt: Attempt, to: Best },
+    RestoreTree {
+        /// Who asks.
+        attempt: Attempt,
+        /// The tree that it gets.
+        to: Best,
+    },
     /// Commit the verified work; answered by `WorkCommitted`.
-    CommitWork { attempt: Attempt },
+    CommitWork {
+        /// Who asks.
+        attempt: Attempt,
+    },
     /// Tell people that a limit is near.
     RaiseAlert(Alert),
     /// The loop is over: write the record and the projections.
-    Finish { outcome: Outcome },
+    Finish {
+        /// How it ended.
+        outcome: Outcome,
+    },
 }
 
 #[cfg(test)]

@@ -60,6 +60,9 @@ pub struct CrewEdges {
 
 impl Host {
     /// Takes the workspace and records a crew. Nothing runs yet.
+    ///
+    /// # Errors
+    /// When the request is wrong, or impossible on this machine.
     pub async fn start_crew(
         &self,
         request: CrewRequest,
@@ -105,6 +108,9 @@ impl Host {
     }
 
     /// Continues a crew.
+    ///
+    /// # Errors
+    /// When it answered, still runs, or its models cannot be asked.
     pub async fn resume_crew(
         &self,
         id: RunId,
@@ -161,6 +167,7 @@ impl Host {
     }
 
     /// Whether a crew could ask a model here: the one that is named, or a usual one for which there is a key.
+    #[must_use]
     pub fn has_models(&self, model: Option<&str>) -> bool {
         let user = self.user_settings();
         user.is_ok_and(|user| Models::new(self, &user, [model.map(str::to_owned), None]).is_ok())
@@ -276,5 +283,24 @@ fn is_trivial(request: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "crew_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_short_question_is_trivial() {
+        assert!(is_trivial("Which tests fail?"));
+        for request in ["Fix the tests", "Is it slow?\nThen make it fast.", &"why ".repeat(20)] {
+            assert!(!is_trivial(request), "{request}");
+        }
+    }
+
+    #[test]
+    fn a_loop_of_a_crew_stays_within_its_money() {
+        let call = json!({ "objective": "x", "verification_command": "true", "max_cost_usd": 9.0 });
+        let (layer, objective) = loop_settings(&call, Money::dollars(2)).unwrap();
+        assert_eq!((objective.as_str(), layer.max_cost_usd.unwrap().0), ("x", Money::dollars(2)));
+        assert!(loop_settings(&json!({ "objective": "x" }), Money::ZERO).unwrap_err().contains("verification_command"));
+        let unknown = json!({ "objective": "x", "verification_command": "true", "force": true });
+        assert!(loop_settings(&unknown, Money::ZERO).unwrap_err().contains("`force`"));
+    }
+}

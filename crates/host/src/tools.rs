@@ -13,6 +13,9 @@ use crate::{Error, Host, find_program};
 
 impl Host {
     /// What completes the services of tools as the user configured them: memory and tasks, channels, the web.
+    ///
+    /// # Errors
+    /// Names the key of the user's configuration that cannot work.
     pub fn extend_tools(&self, user: &Layer, board: Option<BoardHandle>) -> Result<ExtendTools, Error> {
         let (notifier, web) = (self.notifier(&user.notify)?, self.web(user)?);
         let board = board.map(|board| BoardService { board, caps: ralph_config::caps(user) });
@@ -27,6 +30,9 @@ impl Host {
     }
 
     /// The servers of tools that the user configured.
+    ///
+    /// # Errors
+    /// Names the key that cannot work.
     pub fn mcp_servers(&self, user: &Layer) -> Result<Vec<McpServer>, Error> {
         let server = |(name, table): (&String, &McpTable)| {
             let place = match (&table.command, &table.url) {
@@ -57,6 +63,9 @@ impl Host {
     }
 
     /// Notifies the user; none where no channel is configured.
+    ///
+    /// # Errors
+    /// Names the key that cannot work.
     pub fn notifier(&self, table: &NotifyTable) -> Result<Option<Arc<Notifier>>, Error> {
         let email = match (&table.smtp, &table.email_from) {
             (Some(server), Some(from)) => Some(Email {

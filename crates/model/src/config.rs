@@ -232,6 +232,7 @@ impl ValidLoopConfig {
     }
 
     /// The configuration, to be changed by the one who runs it.
+    #[must_use]
     pub fn into_inner(self) -> LoopConfig {
         self.0
     }
@@ -247,6 +248,7 @@ impl std::ops::Deref for ValidLoopConfig {
 
 impl LoopConfig {
     /// A loop with the usual settings. What has no usual value has to be given.
+    #[must_use]
     pub fn new(objective: String, max_iterations: u32, max_cost: Money, agent: AgentSpec, workspace: String) -> Self {
         Self {
             objective,
@@ -305,6 +307,9 @@ impl LoopConfig {
     }
 
     /// Checks every rule.
+    ///
+    /// # Errors
+    /// Gives the first rule that is broken.
     pub fn validate(self, caps: &Caps) -> Result<ValidLoopConfig, ConfigError> {
         self.check(caps)?;
         Ok(ValidLoopConfig(self))
@@ -456,16 +461,21 @@ impl LoopConfig {
     }
 
     /// The agent at a place in their order.
+    #[must_use]
     pub fn agent_at(&self, place: usize) -> &AgentSpec {
         place.checked_sub(1).and_then(|place| self.more_agents.get(place)).unwrap_or(&self.agent)
     }
 
     /// Whether no run costs anything that Ralph has to count.
+    #[must_use]
     pub fn is_unmetered(&self) -> bool {
         self.agents().all(|agent| agent.unmetered)
     }
 
     /// Checks the two limits alone, as a resumed loop does with new ones.
+    ///
+    /// # Errors
+    /// Names the limit and the cap over it.
     pub fn validate_limits(&self, caps: &Caps) -> Result<(), ConfigError> {
         if self.max_iterations == 0 || self.max_iterations > caps.iterations {
             let problem = match self.max_iterations {
@@ -490,6 +500,7 @@ impl LoopConfig {
     }
 
     /// The promise as the tag that prompts ask for: a bare word is put into the tag, JSON is not.
+    #[must_use]
     pub fn promise_tag(&self) -> String {
         let promise = self.completion_promise.trim();
         if promise.contains('<') || promise.starts_with('{') {

@@ -30,6 +30,7 @@ pub enum Runner {
 
 impl Runner {
     /// What people call it.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::CargoTest => "cargo test",
@@ -58,16 +59,19 @@ impl Runner {
     ];
 
     /// Whether its tests are JavaScript or TypeScript.
+    #[must_use]
     pub const fn is_javascript(self) -> bool {
         matches!(self, Self::Jest | Self::Vitest | Self::Mocha | Self::NodeTest)
     }
 
     /// Whether its tests are Rust.
+    #[must_use]
     pub const fn is_rust(self) -> bool {
         matches!(self, Self::CargoTest | Self::Nextest)
     }
 
     /// Whether its tests are Python.
+    #[must_use]
     pub const fn is_python(self) -> bool {
         matches!(self, Self::Pytest | Self::Unittest)
     }

@@ -40,19 +40,31 @@ const MAX_HEADERS: usize = 100;
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ServeError {
     /// The address cannot be listened on.
     #[error("could not listen on {address}: {}", describe(.source))]
-    Listen { address: SocketAddr, source: io::Error },
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
     /// Others could read along.
     #[error(
         "{address} can be reached from other machines, and tokens would travel unencrypted: use --tls-cert and --tls-key, or allow it with --insecure-listen"
     )]
-    Insecure { address: SocketAddr },
+    Insecure {
+        /// The address.
+        address: SocketAddr,
+    },
     /// The certificate or its key cannot be used.
     #[error("{} cannot be used for TLS: {detail}", path.display())]
-    Tls { path: PathBuf, detail: String },
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
 }
 
 fn describe(error: &io::Error) -> String {
@@ -83,6 +95,9 @@ impl std::fmt::Debug for TlsAcceptorDebug {
 
 impl Server {
     /// Listens on an address; port 0 picks a free one. Addresses other than loopback need TLS, or `insecure`.
+    ///
+    /// # Errors
+    /// See [`ServeError`].
     pub async fn bind(
         app: App,
         address: SocketAddr,
@@ -108,16 +123,19 @@ impl Server {
     }
 
     /// What all requests share.
+    #[must_use]
     pub const fn app(&self) -> &App {
         &self.app
     }
 
     /// The address, with the port that was picked.
+    #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The address for people and clients.
+    #[must_use]
     pub fn url(&self) -> String {
         let scheme = if self.acceptor.is_some() { "https" } else { "http" };
         format!("{scheme}://{}", self.address)

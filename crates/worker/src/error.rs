@@ -5,7 +5,6 @@ use std::path::PathBuf;
 /// Why a worker cannot work, or a task cannot be worked on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The server refused or cannot be reached.
     #[error(transparent)]
@@ -21,16 +20,34 @@ pub enum Error {
     Store(#[from] ralph_store::Error),
     /// Git failed.
     #[error("git could not {action}: {why}")]
-    Git { action: String, why: String },
+    Git {
+        /// What it was about to do.
+        action: String,
+        /// What it said.
+        why: String,
+    },
     /// A repository cannot be reached at the moment.
     #[error("git could not {action}: {why}")]
-    Remote { action: String, why: String },
+    Remote {
+        /// What it was about to do.
+        action: String,
+        /// What it said.
+        why: String,
+    },
     /// The folder for tasks without a repository is in no repository.
     #[error("{path} is not in a git repository: tasks need one, because their work becomes a branch of it")]
-    NoRepository { path: PathBuf },
+    NoRepository {
+        /// The folder.
+        path: PathBuf,
+    },
     /// A file or folder of the worker's own cannot be made or read.
     #[error("{path}: {source}")]
-    File { path: PathBuf, source: std::io::Error },
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The task cannot be worked on as it is.
     #[error("{0}")]
     Task(String),

@@ -26,6 +26,7 @@ pub(super) struct Spending {
     pub(super) meter: Meter,
     /// The cost in the last [`AgentEvent::Usage`].
     pub(super) shown: Money,
+    /// It is told what is at stake.
     stake_told: bool,
     /// It is told that what is shown is not all.
     uncounted: bool,

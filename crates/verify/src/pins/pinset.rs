@@ -18,6 +18,7 @@ pub struct PinSet {
 
 impl PinSet {
     /// Reads pins. A glob that cannot be read matches nothing: the code that takes globs from users checks them.
+    #[must_use]
     pub fn new(pins: &[Pin]) -> Self {
         let globs: Vec<String> = pins.iter().map(|pin| pin.glob.clone()).collect();
         let by_glob = pins.iter().enumerate().map(|(at, pin)| (line(&pin.glob).to_owned(), at)).collect();
@@ -26,6 +27,7 @@ impl PinSet {
 
     /// The pin that counts for a file, given relative to the workspace and separated by `/`. The nearest folder that any
     /// pin covers decides, and of the pins for it the last.
+    #[must_use]
     pub fn pin(&self, path: &str) -> Option<&Pin> {
         let mut found = None;
         for (prefix, is_folder) in prefixes(path) {
@@ -52,10 +54,12 @@ fn line(glob: &str) -> &str {
 }
 
 /// Whether globs that are read like a `.gitignore` cover a path.
+#[must_use]
 pub fn allows(globs: &[String], path: &str) -> bool {
     covers(&matcher(globs), path)
 }
 
+/// Whether globs cover any of these files.
 pub(crate) fn covers_any(globs: &[&str], files: &[String]) -> bool {
     let matcher = matcher(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>());
     files.iter().any(|file| covers(&matcher, file))
