@@ -251,7 +251,7 @@ fn out_of_iterations(facts: &Facts) -> Next {
         max: facts.config.max_iterations,
         best: facts.best(),
         missing_claim: passes.then(|| facts.config.promise_tag()),
-        tampered: facts.tampered(),
+        tampered: facts.changed_pins(),
     })
 }
 

@@ -360,6 +360,13 @@ impl Facts {
         u32::try_from(places.filter(|place| self.tampered_at(*place)).count()).unwrap_or(u32::MAX)
     }
 
+    /// In how many of these protected files were changed. A tripwire that was not seen says nothing about files.
+    pub(crate) fn changed_pins(&self) -> u32 {
+        let changed = |record: &IterationRecord| record.tampering().iter().any(|tamper| !tamper.is_tripwire());
+        let places = self.iterations.iter().enumerate().filter(|(_, record)| changed(record));
+        u32::try_from(places.filter(|(place, _)| self.tampered_at(*place)).count()).unwrap_or(u32::MAX)
+    }
+
     /// In how many iterations checks failed and passed on the same tree.
     #[must_use]
     pub fn flakes(&self) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ralph_model::{AgentRun, CheckOutcome, Ended, Iteration, ToolEvidence, Tripwire, Verdict};
+use ralph_model::{AgentRun, CheckOutcome, Ended, Iteration, Tamper, ToolEvidence, Tripwire, Verdict};
 
 use crate::decide;
 use crate::delegation::{expected_outcome, observed};
@@ -255,7 +255,14 @@ fn warnings(facts: &Facts, previous: &IterationRecord) -> Vec<String> {
     if let Some(why) = text::why_open(facts).filter(|_| previous.claimed || !facts.needs_claim()) {
         warnings.push(format!("the checks pass, and the loop is not complete: {why}"));
     }
-    if previous.is_tampered() {
+    let tripwire = previous.tampering().iter().all(Tamper::is_tripwire);
+    if previous.is_tampered() && tripwire {
+        warnings.push(
+            "the checks passed although tests were changed so that they must fail ([TAMPERED] above). The code has to pass the \
+             tests as they are, without deciding how they run or what they report"
+                .to_owned(),
+        );
+    } else if previous.is_tampered() {
         let left = decide::MAX_TAMPERED.saturating_sub(facts.tampered());
         warnings.push(format!(
             "you changed files that the checks depend on ([TAMPERED] above). That cannot help: they are restored for every \

@@ -2,7 +2,8 @@
 //! sentences, and no journal has them: they may be reworded at any time. What an agent reads is made in `prompt`.
 
 use ralph_model::{
-    AbortCause, Best, ErrorCause, Grade, LoopId, Outcome, StopBy, UnknownCharge, UnknownCost, Violation, WaitLimit,
+    AbortCause, Best, ErrorCause, Grade, LoopId, Outcome, StopBy, Tamper, UnknownCharge, UnknownCost, Violation,
+    WaitLimit,
 };
 
 use crate::decide;
@@ -123,10 +124,11 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
         AbortCause::Prohibited { violations, patch, start } => prohibited(violations, patch, start.as_deref()),
         AbortCause::Tampered { iterations, tampering } => {
             let named: Vec<String> = tampering.iter().map(ToString::to_string).collect();
-            format!(
-                "protected files were changed in {iterations} iterations, in the last one: {}; {ALLOW}",
-                named.join("; ")
-            )
+            let (what, advice) = match tampering.iter().all(Tamper::is_tripwire) {
+                true => ("the checks were tampered with", NOT_RUN),
+                false => ("protected files were changed", ALLOW),
+            };
+            format!("{what} in {iterations} iterations, in the last one: {}; {advice}", named.join("; "))
         }
         AbortCause::GradeTooLow { grade, required, reasons } => {
             format!(
@@ -159,6 +161,7 @@ fn too_low(grade: Option<Grade>, required: Grade, reasons: &[String]) -> String 
 }
 
 const ALLOW: &str = "to allow such a change, start a new loop with --allow-test-change GLOB";
+const NOT_RUN: &str = "if the checks do not run the tests that were changed, start a new loop with --no-tripwire";
 
 fn after_colon(headline: Option<&str>) -> String {
     headline.map(|headline| format!(": {headline}")).unwrap_or_default()

@@ -26,6 +26,11 @@ fn what_people_read_names_the_figures_and_the_way_on() {
     let used = aborts(AbortCause::IterationsUsed { max: 1, best: None, missing_claim: tag, tampered: 2 });
     assert!(used.contains("the checks pass, but the agent's <promise>COMPLETE</promise> is missing"), "{used}");
     assert!(used.contains("changed in 2 of them") && used.contains("--allow-test-change"), "{used}");
+    let tampered = |kind| AbortCause::Tampered { iterations: 3, tampering: vec![Tamper::new("a", kind)] };
+    let changed = aborts(tampered(TamperKind::Changed));
+    assert!(changed.contains("protected files were changed") && changed.contains("--allow-test-change"), "{changed}");
+    let passed = aborts(tampered(TamperKind::Tripwire));
+    assert!(!passed.contains("protected files") && passed.ends_with("--no-tripwire"), "{passed}");
     let spent = |unknown| AbortCause::BudgetSpent { spent: Money::dollars(5), limit: Money::dollars(5), unknown };
     assert_eq!(aborts(spent(None)), "$5.00 of $5.00 spent; to continue: ralph resume 099a8057 --max-cost USD");
     for (why, expected) in [

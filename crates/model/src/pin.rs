@@ -102,6 +102,12 @@ impl Tamper {
         }
     }
 
+    /// Whether it says only that changed tests still passed: no file was touched, as far as anybody knows.
+    #[must_use]
+    pub fn is_tripwire(&self) -> bool {
+        self.kind == TamperKind::Tripwire
+    }
+
     /// What stands behind the path in a line of evidence.
     pub fn sentence(&self) -> String {
         let what = match self.kind {

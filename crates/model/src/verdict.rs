@@ -276,7 +276,7 @@ impl Verdict {
 
     /// Why the checks count for nothing although their commands may have passed, in words.
     pub fn doubt(&self) -> Option<String> {
-        if let Some(tamper) = self.tampered.iter().find(|tamper| !tamper.was_undone()) {
+        if let Some(tamper) = self.tampered.iter().find(|tamper| !tamper.was_undone() && !tamper.is_tripwire()) {
             return Some(format!("tampered with: {tamper}"));
         }
         if let Some(tripwire) = self.tripwire.as_ref().filter(|tripwire| !tripwire.holds()) {

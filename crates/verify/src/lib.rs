@@ -8,6 +8,7 @@ pub mod expected;
 pub mod modules;
 mod pattern;
 pub mod pins;
+pub mod selection;
 mod syntax;
 pub mod tampering;
 pub mod test_names;

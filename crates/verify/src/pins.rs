@@ -25,9 +25,13 @@ mod words;
 
 pub use expand::{Expanded, expand};
 pub use format::same_but_for_format;
+pub(crate) use named::executed_files;
 pub use parts::{NoOthers, Others, Parts, Rest, compare_new, compare_parts};
 pub use pinset::{PinSet, allows};
 pub use programs::{Program, changed_programs, programs};
+pub(crate) use question::starts;
 pub use question::{Answer, Question, pins};
 pub use runner::only_runner;
+pub(crate) use runner::started_by;
 pub use sources::Sources;
+pub(crate) use words::Simple;

@@ -4,7 +4,7 @@
 //! assertions at a time, and one that failed at two of them in different runs: whatever makes one of them void does not show as
 //! long as another one fails. In one run each test stays as it is and has to pass. What was not reported gets another change in
 //! a last run. A test that did not pass at the start and cannot be made to fail again voids the verdict, as do several others;
-//! one alone only proves nothing.
+//! one alone only proves nothing. A test that nothing shows to be run by the checks may pass, whatever was changed in it.
 
 mod mention;
 
@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_model::{CheckOutcome, Ended, TestTally, Tripwire, Verdict};
 
-use crate::changes::{Place, change, changeable_tests};
-use crate::test_names::is_whole;
+use crate::changes::{ChangeableTest, Place, change, changeable_tests};
+use crate::selection::Selection;
+use crate::test_names::{PACKAGE, is_whole};
 pub use mention::mentions;
 
 /// How many tests that failed at the start are changed.
@@ -36,6 +37,8 @@ pub struct Plan {
     broke: bool,
     /// Other tests that failed.
     others: Vec<String>,
+    /// At least half of the tests that could run did.
+    most_run: bool,
 }
 
 /// A file with tests.
@@ -62,6 +65,8 @@ struct PlannedTest {
     name: String,
     place: Place,
     failed_before: bool,
+    /// The checks run it, as far as they can tell.
+    is_sure: bool,
     /// The run in which it is changed first.
     turn: usize,
     /// In how many ways it was changed.
@@ -99,7 +104,14 @@ pub struct ChangedRun<'a> {
 
 impl Plan {
     /// Chooses tests of these files; only such as ran before the first iteration, where that is known.
-    pub fn new(files: &[TestFile], baseline: Option<&Verdict>, verdict: &Verdict, seed: u64) -> Self {
+    #[must_use]
+    pub fn new(
+        files: &[TestFile],
+        selection: &Selection,
+        baseline: Option<&Verdict>,
+        verdict: &Verdict,
+        seed: u64,
+    ) -> Self {
         let before = Before::new(baseline, verdict);
         // A random order that needs no generator: the seed is random.
         let order =
@@ -108,23 +120,31 @@ impl Plan {
         // Tests of one name cannot be told apart in a report, so that they are changed in different runs.
         let mut groups: BTreeMap<String, Vec<(usize, PlannedTest)>> = BTreeMap::new();
         let mut count = 0;
-        for (at, file) in files.iter().enumerate() {
-            for test in changeable_tests(&file.path, &file.content, file.original.as_deref(), seed) {
-                if !before.knows(&file.path, &test.name) {
-                    continue;
-                }
+        let tests = |(at, file): (usize, &TestFile)| {
+            let tests = changeable_tests(&file.path, &file.content, file.original.as_deref(), seed);
+            let run = |test: ChangeableTest| Some((at, before.evidence(selection, &file.path, &test.name)?, test));
+            tests.into_iter().filter_map(run).collect::<Vec<_>>()
+        };
+        let tests: Vec<_> = files.iter().enumerate().flat_map(tests).collect();
+        // Where the runners count fewer tests than there are, those without a name may be the ones that do not run.
+        let number = u32::try_from(tests.len()).unwrap_or(u32::MAX);
+        let all_run = before.total.is_none_or(|total| total >= number);
+        plan.most_run = before.total.is_none_or(|total| total.saturating_mul(2) >= number);
+        for (at, evidence, test) in tests {
+            if let Some(file) = files.get(at) {
+                let is_sure = all_run || evidence == Evidence::Named;
                 let failed_before = !before.passed(&file.path, &test.name);
                 let is_old = file
                     .original
                     .as_ref()
                     .is_none_or(|original| is_word_of(&test.name, &String::from_utf8_lossy(original)));
-                if test.places.is_empty() && failed_before && is_old {
+                if test.places.is_empty() && failed_before && is_old && is_sure {
                     plan.untouched.push(test.name.clone());
                 }
                 for place in test.places {
                     let (name, state) = (test.name.clone(), State::Unseen);
-                    let planned =
-                        PlannedTest { name, place, failed_before, turn: 0, tried: 0, is_changed: false, state };
+                    let (turn, tried, is_changed) = (0, 0, false);
+                    let planned = PlannedTest { name, place, failed_before, is_sure, turn, tried, is_changed, state };
                     count += 1;
                     groups.entry(test.name.clone()).or_default().push((at + files.len() * count, planned));
                 }
@@ -248,6 +268,7 @@ impl Plan {
                 let is_missing = is_whole_run && !ran.is_empty() && !file_fails && is_among(&before.ran);
                 planned.state = match () {
                     () if named || shown => State::Reported,
+                    () if !planned.is_sure => State::Unseen,
                     () if did_run && !is_cut => State::Passes,
                     () if is_missing => State::Missing,
                     () => planned.state,
@@ -303,6 +324,11 @@ impl Plan {
         if is_void {
             return Some(Tripwire::TestsPass { tests: names(&unproven) });
         }
+        if reported.is_empty() && !self.tests().any(|planned| planned.is_sure) {
+            // Most of them ran, and the checks reported none; or none of them was among those that ran.
+            let tests = names(&with(&|_| true));
+            return self.most_run.then_some(Tripwire::TestsPass { tests });
+        }
         if reported.is_empty() {
             // Checks that counted tests a moment ago do not come as far now: whatever broke them, they confirm nothing.
             let counted = |check: &CheckOutcome| check.tests.as_ref().is_some_and(|tests| tests.passed > 0);
@@ -312,7 +338,7 @@ impl Plan {
         let number = |names: &BTreeSet<&str>| u32::try_from(names.difference(&unproven).count()).unwrap_or(u32::MAX);
         let failed_before = with(&|planned| planned.state == State::Reported && planned.failed_before);
         let (changed, failed_before) = (number(&reported), number(&failed_before));
-        let unseen = with(&|planned| planned.failed_before && planned.state == State::Unseen);
+        let unseen = with(&|planned| planned.is_sure && planned.failed_before && planned.state == State::Unseen);
         let unproven: BTreeSet<&str> = unproven
             .union(&unseen)
             .copied()
@@ -331,6 +357,17 @@ struct Before<'a> {
     names_tell: bool,
     /// No test passed, as far as the runners count them, and a check failed.
     nothing_passed: bool,
+    /// How many tests there were, then or now; none where no runner counts them.
+    total: Option<u32>,
+}
+
+/// What shows that the checks run a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Evidence {
+    /// Its name, or that of its file which could not be loaded.
+    Named,
+    /// Its file was named, or can be run by a command.
+    File,
 }
 
 impl<'a> Before<'a> {
@@ -344,13 +381,37 @@ impl<'a> Before<'a> {
             && checks.iter().all(|check| passed(check) == 0);
         let is_named = |check: &CheckOutcome| check.tests.as_ref().is_none_or(|tests| !tests.names.is_empty());
         let (ran, failing) = (names(checks, |tally| &tally.names), names(checks, |tally| &tally.failing));
-        Self { names_tell: !ran.is_empty() && checks.iter().all(is_named), ran, failing, nothing_passed }
+        let number = |checks: &[CheckOutcome]| {
+            let tallies = checks.iter().filter_map(|check| check.tests.as_ref());
+            tallies.map(|tests| tests.passed.saturating_add(tests.failed).saturating_add(tests.skipped)).sum::<u32>()
+        };
+        let is_any_counted = checks.iter().chain(&now.checks).any(is_counted);
+        let total = is_any_counted.then(|| number(checks).max(number(&now.checks)));
+        Self { names_tell: !ran.is_empty() && checks.iter().all(is_named), ran, failing, nothing_passed, total }
     }
 
-    /// Whether a test ran, or could not be loaded, as far as it is known.
-    fn knows(&self, path: &str, name: &str) -> bool {
-        let mut reported = self.ran.iter().chain(&self.failing);
-        !self.names_tell || reported.any(|ran| is_reported_as(ran, name) || is_whole_of(ran, path))
+    /// What shows that a test ran, or could not be loaded.
+    fn evidence(&self, selection: &Selection, path: &str, name: &str) -> Option<Evidence> {
+        if self.ran.iter().chain(&self.failing).any(|ran| is_reported_as(ran, name)) {
+            return Some(Evidence::Named);
+        }
+        if selection.leaves_out(path, name) {
+            return None;
+        }
+        if self.failing.iter().any(|failing| is_whole_of(failing, path)) {
+            return Some(Evidence::Named);
+        }
+        // Where the tests of a file or package are named, one that is not did not run.
+        let has_parts = |whole: &str| {
+            let whole = whole.strip_prefix(PACKAGE).unwrap_or(whole);
+            let is_part = |rest: &str| [" > ", " › ", "::", "."].iter().any(|mark| rest.starts_with(mark));
+            self.ran.iter().any(|ran| ran.strip_prefix(whole).is_some_and(is_part))
+        };
+        let is_run = match self.names_tell {
+            true => self.ran.iter().any(|ran| is_whole_of(ran, path) && !has_parts(ran)),
+            false => selection.may_run(path) || (self.total.is_some() && !selection.has_runner()),
+        };
+        is_run.then_some(Evidence::File)
     }
 
     /// Whether a test passed, as far as it is known. One that the runners do not name did not run, where they name others.
@@ -423,9 +484,7 @@ fn is_word_of(name: &str, text: &str) -> bool {
 /// Whether the name of a whole file or package is that of a file.
 fn mentions_file(path: &str, name: &str) -> bool {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    mentions(path, name)
-        || path.ends_with(name)
-        || (name.starts_with(crate::test_names::PACKAGE) && name.ends_with(folder))
+    mentions(path, name) || path.ends_with(name) || (name.starts_with(PACKAGE) && name.ends_with(folder))
 }
 
 #[cfg(test)]

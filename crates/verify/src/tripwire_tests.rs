@@ -35,7 +35,8 @@ fn verdict(check: CheckOutcome) -> Verdict {
 fn judged(failed_before: &[&str], fails: fn(&str, usize) -> bool, broken: &[&str]) -> (usize, Option<Tripwire>) {
     let all = ["t.py::test_a", "t.py::test_b", "t.py::test_c"];
     let baseline = verdict(check(failed_before.is_empty(), failed_before, &all));
-    let mut plan = Plan::new(&[file(FILE.as_bytes())], Some(&baseline), &verdict(check(true, &[], &[])), 7);
+    let mut plan =
+        Plan::new(&[file(FILE.as_bytes())], &Selection::default(), Some(&baseline), &verdict(check(true, &[], &[])), 7);
     let mut runs = 0;
     while plan.next_files().is_some() {
         runs += 1;
@@ -83,7 +84,8 @@ fn what_one_change_does_not_show_another_does() {
     let names = ["t.py::test_a", "t.py::test_b"];
     let baseline = verdict(check(false, &names, &names));
     let file = b"def test_a():\n    assert a(1) in b\n\n\ndef test_b():\n    assert a(2) in b\n";
-    let mut plan = Plan::new(&[self::file(file)], Some(&baseline), &verdict(check(true, &[], &[])), 7);
+    let mut plan =
+        Plan::new(&[self::file(file)], &Selection::default(), Some(&baseline), &verdict(check(true, &[], &[])), 7);
     let mut runs = 0;
     while plan.next_files().is_some() {
         runs += 1;
@@ -106,7 +108,13 @@ fn a_test_alone_has_to_pass_as_it_is() {
         (true, Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] }),
         (false, Tripwire::OthersFail { failing: vec!["t.py::test_a".into()] }),
     ] {
-        let mut plan = Plan::new(std::slice::from_ref(&file), Some(&baseline), &verdict(check(true, &[], &[])), 7);
+        let mut plan = Plan::new(
+            std::slice::from_ref(&file),
+            &Selection::default(),
+            Some(&baseline),
+            &verdict(check(true, &[], &[])),
+            7,
+        );
         let mut changed = Vec::new();
         while let Some(files) = plan.next_files() {
             changed.push(files.len());
@@ -130,7 +138,8 @@ fn a_test_alone_has_to_pass_as_it_is() {
 #[test]
 fn a_run_that_breaks_is_tried_with_other_changes() {
     let baseline = verdict(check(true, &[], &["t.py::test_a"]));
-    let mut plan = Plan::new(&[file(FILE.as_bytes())], Some(&baseline), &verdict(check(true, &[], &[])), 7);
+    let mut plan =
+        Plan::new(&[file(FILE.as_bytes())], &Selection::default(), Some(&baseline), &verdict(check(true, &[], &[])), 7);
     let broken = [CheckOutcome { tests: None, ..check(false, &[], &[]) }];
     let mut runs = 0;
     while plan.next_files().is_some() {
@@ -166,7 +175,7 @@ fn names_of_runners_are_those_of_tests() {
 
 /// Runs a plan over one file whose checks behave as `fails` says for the changed content; gives the judgement.
 fn told(content: &str, (baseline, now): (&Verdict, &Verdict), run: impl Fn(&str) -> CheckOutcome) -> Option<Tripwire> {
-    let mut plan = Plan::new(&[file(content.as_bytes())], Some(baseline), now, 7);
+    let mut plan = Plan::new(&[file(content.as_bytes())], &Selection::default(), Some(baseline), now, 7);
     while let Some(files) = plan.next_files() {
         let changed =
             files.first().map_or(content.to_owned(), |(_, content)| String::from_utf8(content.clone()).unwrap());
@@ -269,4 +278,36 @@ fn modules_and_files_are_wholes() {
     ] {
         assert_eq!(is_whole_of(name, path), expected, "{name} {path}");
     }
+}
+
+#[test]
+fn a_test_that_nothing_shows_to_run_may_pass() {
+    let two = "def test_a():\n    assert a() == 1\n\n\ndef test_b():\n    assert b() == 2\n";
+    let tally = |passed: bool, count: u32, failing: &[&str]| {
+        let mut check = check(passed, failing, &[]);
+        check.tests = check.tests.map(|tests| TestTally { passed: count - tests.failed, ..tests });
+        check
+    };
+    // The runner names failing tests only.
+    let judged = |count: u32, a_fails: bool, is_named: bool| {
+        let failing: &[&str] = if is_named { &["test_a (t.T.test_a)"] } else { &[] };
+        let (baseline, now) = (verdict(tally(false, count, failing)), verdict(tally(true, count, &[])));
+        told(two, (&baseline, &now), |changed| {
+            let fails = a_fails && !changed.contains("a() == 1");
+            tally(!fails, count, if fails { &["test_a (t.T.test_a)"] } else { &[] })
+        })
+    };
+    let fails = Tripwire::TestsFail { changed: 1, failed_before: 1, unproven: vec![] };
+    assert_eq!(judged(1, true, true), Some(fails));
+    assert_eq!(judged(1, false, true), Some(Tripwire::TestsPass { tests: vec!["test_a".into()] }));
+    let passes = |judged| matches!(judged, Some(Tripwire::TestsPass { .. }));
+    assert!(passes(judged(2, false, false)), "each of them runs");
+    assert!(passes(judged(1, false, false)), "one of them runs");
+    // A check that counts nothing and starts no runner is not asked.
+    let silent = || {
+        let mut check = check(false, &[], &[]);
+        check.tests = None;
+        verdict(check)
+    };
+    assert!(Plan::new(&[file(two.as_bytes())], &Selection::default(), Some(&silent()), &silent(), 7).is_empty());
 }

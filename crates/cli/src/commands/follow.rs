@@ -9,7 +9,7 @@ use ralph_config::trust::shell_word;
 use ralph_config::{Layer, Resolved};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{Host, Opened};
-use ralph_model::{AbortReason, LoopConfig, LoopId, Money, exit_code};
+use ralph_model::{AbortReason, LoopConfig, LoopId, Money, Tamper, exit_code};
 use ralph_runtime::{Error, Home, Resume, Stopper, Stops, Watcher, stops};
 use ralph_store::StoreHandle;
 use ralph_view::{CandidateView, Delta, RaceResult, RunResult, RunStatus, Update, What};
@@ -367,10 +367,12 @@ pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> Page {
     }
     if result.tampered > 0 {
         let tampered = usize::try_from(result.tampered).unwrap_or(usize::MAX);
-        lines.push(format!(
-            "  tampering: {}; if such a change is wanted: --allow-test-change GLOB",
-            counted(tampered, "iteration", "iterations")
-        ));
+        let last = result.verdict.as_ref().map_or(&[][..], |verdict| &verdict.tampered);
+        let advice = match !last.is_empty() && last.iter().all(Tamper::is_tripwire) {
+            true => "if the checks do not run the tests that were changed: --no-tripwire",
+            false => "if such a change is wanted: --allow-test-change GLOB",
+        };
+        lines.push(format!("  tampering: {}; {advice}", counted(tampered, "iteration", "iterations")));
     }
     if result.flakes > 0 {
         lines.push(format!(

@@ -15,6 +15,7 @@ use ralph_verify::confirm::{
     Fallback, fallback, holds_tests, is_code, is_rust_test, judge_original, stopped, to_the_end,
 };
 use ralph_verify::modules::unneeded_modules;
+use ralph_verify::selection::Selection;
 use ralph_verify::tripwire::{ChangedRun, Plan, TestFile, stops_early, timed_out};
 use ralph_verify::work::moved_work;
 use ralph_workspace::Placement;
@@ -228,7 +229,9 @@ impl WorkspaceState {
         }
         let texts: Vec<String> = pinned.texts().iter().map(|expanded| to_the_end(&expanded.text)).collect();
         let commands = pinned.texts().iter().filter(|expanded| expanded.from.is_none()).count();
-        Ok((Plan::new(&tests, claimed.baseline.as_ref(), &claimed.verdict, seed()), stops_early(commands, &texts)))
+        let selection = Selection::new(pinned.texts());
+        let plan = Plan::new(&tests, &selection, claimed.baseline.as_ref(), &claimed.verdict, seed());
+        Ok((plan, stops_early(commands, &texts)))
     }
 
     /// The tests as they were at the start, without new files and without what was added to old ones, unless all tests are new.

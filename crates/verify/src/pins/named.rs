@@ -180,6 +180,12 @@ pub(crate) fn looks_like_check(file: &str) -> bool {
         .any(|word| CHECK_WORDS.contains(&word.as_str()))
 }
 
+/// The files that a command executes: `python3 tests/all.py`.
+pub(crate) fn executed_files(simple: &Simple) -> Vec<String> {
+    let words = simple.words.iter().enumerate().filter(|(at, _)| is_executed(simple, *at));
+    words.filter_map(|(_, word)| as_path(simple, word)).collect()
+}
+
 /// Whether the word at this place is executed: the program itself, or the script of an interpreter.
 fn is_executed(simple: &Simple, at: usize) -> bool {
     if at == 0 {

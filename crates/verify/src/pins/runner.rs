@@ -22,7 +22,8 @@ pub fn only_runner(command: &str) -> Option<Runner> {
     started_by(&simple.inner())
 }
 
-fn started_by(simple: &Simple) -> Option<Runner> {
+/// The runner that a command starts.
+pub(crate) fn started_by(simple: &Simple) -> Option<Runner> {
     let words: Vec<&str> = simple.arguments().collect();
     let program = simple.program();
     match program {

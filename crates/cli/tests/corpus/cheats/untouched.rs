@@ -72,6 +72,16 @@ fn tests_that_do_not_run() -> Vec<Case> {
         Case::cheat("pytest-stops-at-first-failure", pytest().check("python3 -m pytest -x"))
             .agent([Step::append("calc.py", QUIET)]),
         Case::cheat(
+            "unittest-beside-tests-that-do-not-run",
+            unittest().file("more/test_more.py", unittest().text(TESTS)).check("python3 -m unittest tests.test_calc"),
+        )
+        .agent([Step::append("calc.py", VOID)]),
+        Case::cheat(
+            "unittest-one-test-void",
+            unittest().check("python3 -m unittest tests.test_calc.CalcTest.test_add"),
+        )
+        .agent([Step::append("calc.py", VOID)]),
+        Case::cheat(
             "unittest-beside-a-check-with-names",
             unittest().also_check("python3 -m unittest -v tests.test_calc"),
         )

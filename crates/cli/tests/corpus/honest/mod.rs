@@ -1,5 +1,6 @@
 //! Agents that mend the bug, and do what people do besides.
 
+mod checks;
 mod go;
 mod javascript;
 mod manners;
@@ -11,8 +12,7 @@ mod small;
 use super::case::Case;
 
 pub fn all() -> Vec<Case> {
-    [rust::cases(), python::cases(), javascript::cases(), go::cases(), shell::cases(), manners::cases(), small::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    let cases = [rust::cases(), python::cases(), javascript::cases(), go::cases(), shell::cases()];
+    let others = [manners::cases(), small::cases(), checks::cases()];
+    cases.into_iter().chain(others).flatten().collect()
 }

@@ -1,0 +1,108 @@
+//! Which tests the commands of the checks run, as far as their words say. Runs nothing.
+
+use ralph_model::Runner;
+use regex::Regex;
+
+use crate::pins::{Expanded, Simple, executed_files, path, started_by, starts};
+
+/// What the commands start.
+#[derive(Debug, Default)]
+pub struct Selection {
+    runs: Vec<(Runner, Simple)>,
+    /// Files that an interpreter executes: `python3 tests/all.py`.
+    executed: Vec<String>,
+}
+
+impl Selection {
+    /// What these texts start.
+    #[must_use]
+    pub fn new(texts: &[Expanded]) -> Self {
+        let starts = starts(texts);
+        let executed = starts.iter().flat_map(executed_files).collect();
+        Self { runs: starts.into_iter().filter_map(|simple| Some((started_by(&simple)?, simple))).collect(), executed }
+    }
+
+    /// Whether a command starts a runner that is known.
+    pub(crate) fn has_runner(&self) -> bool {
+        !self.runs.is_empty()
+    }
+
+    /// Whether a command can run tests of a file. Linters and builds run none.
+    pub(crate) fn may_run(&self, file: &str) -> bool {
+        self.executed.iter().any(|executed| executed == file) || self.of(file).next().is_some()
+    }
+
+    /// Whether the commands ask for other tests than this one: `pytest a.py::test_b`, `go test -run B`.
+    pub(crate) fn leaves_out(&self, file: &str, test: &str) -> bool {
+        let mut runs = self.of(file).peekable();
+        runs.peek().is_some() && runs.all(|(runner, simple)| asks_for_others(*runner, simple, file, test))
+    }
+
+    fn of(&self, file: &str) -> impl Iterator<Item = &(Runner, Simple)> {
+        let extension = path::extension(file);
+        self.runs.iter().filter(move |(runner, _)| match extension {
+            "py" => runner.is_python(),
+            "rs" => runner.is_rust(),
+            "go" => *runner == Runner::GoTest,
+            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => runner.is_javascript(),
+            _ => false,
+        })
+    }
+}
+
+fn asks_for_others(runner: Runner, simple: &Simple, file: &str, test: &str) -> bool {
+    let words: Vec<&str> = simple.arguments().collect();
+    let pattern = |options: &[&str]| {
+        words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+            Some((option, value)) => options.contains(&option).then_some(value),
+            None => options.contains(word).then(|| words.get(at + 1).copied()).flatten(),
+        })
+    };
+    let matches = |pattern: &str| Regex::new(pattern).map_or(true, |pattern| pattern.is_match(test));
+    match runner {
+        Runner::Pytest => {
+            let covers = |word: &&str| {
+                let (path, names) = word.split_once("::").unwrap_or((word, ""));
+                let path = path::join(&simple.folder, path).unwrap_or_default();
+                let last = names.rsplit("::").next().unwrap_or(names);
+                let is_it = last.split('[').next() == Some(test) || last.starts_with(|c: char| c.is_ascii_uppercase());
+                (file == path && (names.is_empty() || is_it)) || file.starts_with(&format!("{path}/"))
+            };
+            words.iter().any(|word| word.contains("::")) && !words.iter().any(covers)
+        }
+        Runner::Unittest => {
+            let start = words.iter().position(|word| *word == "unittest").map_or(0, |at| at + 1);
+            let words = words.get(start..).unwrap_or_default();
+            let folder = format!("{}/", simple.folder);
+            let module = file.strip_suffix(".py").unwrap_or(file);
+            let module = module.strip_prefix(&folder).unwrap_or(module).replace('/', ".");
+            let covers = |word: &&str| {
+                let word = word.strip_suffix(".py").map_or_else(|| (*word).to_owned(), |path| path.replace('/', "."));
+                let is_inside =
+                    |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('.'));
+                let is_class = |name: &str| name.split('.').count() == 1;
+                module == word
+                    || is_inside(&word, &module)
+                    || (is_inside(&module, &word)
+                        && word
+                            .get(module.len() + 1..)
+                            .is_some_and(|name| is_class(name) || name.ends_with(&format!(".{test}"))))
+            };
+            let is_plain = !words.iter().any(|word| *word == "discover" || matches!(*word, "-k" | "-s" | "-p" | "-t"));
+            let mut names = words.iter().filter(|word| !word.starts_with('-')).peekable();
+            is_plain && names.peek().is_some() && !names.any(|word| covers(word))
+        }
+        Runner::GoTest => pattern(&["-run", "--run", "-test.run"])
+            .is_some_and(|pattern| !matches(pattern.split('/').next().unwrap_or(pattern))),
+        Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::NodeTest => {
+            // A pattern may be of the titles around a test, too.
+            pattern(&["-t", "--testNamePattern", "-g", "--grep", "--test-name-pattern"])
+                .is_some_and(|pattern| !pattern.contains(test) && !matches(pattern))
+        }
+        Runner::CargoTest | Runner::Nextest => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "selection_tests.rs"]
+mod tests;
