@@ -112,7 +112,9 @@ struct Asked {
 
 impl Asked {
     fn of(config: &LoopConfig, environment: &[(OsString, OsString)], root: &Path) -> Self {
+        // What prepares the folder of the checks steers them as well.
         let mut commands = config.verification_commands.clone();
+        commands.extend(config.setup.iter().cloned());
         commands.extend(config.expects.iter().filter_map(|expectation| match expectation {
             Expectation::Command(command) => Some(command.clone()),
             Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
@@ -291,6 +293,8 @@ impl Pinned {
         }
         let lost = match kind {
             ChangeKind::Modified => lost_of_tests(workspace, tree, &path, restored.as_ref())?,
+            // A test that can be executed now is the same test.
+            ChangeKind::Mode if became_executable(workspace, tree, &path, restored.as_ref())? => None,
             ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Mode => Some(String::new()),
         };
         let change = PinnedChange {
@@ -374,10 +378,26 @@ fn lost_of_tests(
     let Some(Placement::File { content: before, .. }) = restored else { return unknown };
     // A link in its place is another thing, whatever it leads to.
     let Some(Placement::File { content: now, .. }) = workspace.placement_at(tree, path)? else { return unknown };
-    if pins::same_but_for_format(path, before, &now) {
+    if pins::same_but_for_format(path, before, &now) || pins::same_but_for_packages(path, before, &now) {
         return Ok(None);
     }
     Ok(additions::refused_addition(path, before, &now))
+}
+
+/// Whether nothing happened to a file but that it can be executed.
+fn became_executable(
+    workspace: &Workspace,
+    tree: &TreeHash,
+    path: &str,
+    restored: Option<&Placement>,
+) -> Result<bool, Error> {
+    let is_executable = |mode: u32| mode & 0o111 != 0;
+    Ok(match (restored, workspace.placement_at(tree, path)?) {
+        (Some(Placement::File { mode: before, .. }), Some(Placement::File { mode, .. })) => {
+            is_executable(mode) && !is_executable(*before)
+        }
+        _ => false,
+    })
 }
 
 /// Files that were not there at the start.

@@ -3,23 +3,14 @@
 //! Each assertion is changed by itself, in several ways, the one that a runner could tell from the original last: an expected
 //! literal, the rows of a table, an operator, what is given to the code, another exception or assertion function.
 
-use crate::syntax::{Source, marks, readable};
+mod heads;
 
-/// Words in the head of a test that does not run, or that has to fail.
-const NOT_PLAIN: [&str; 12] = [
-    "xfail",
-    "todo",
-    "fixme",
-    "fails",
-    "failing",
-    "ignore",
-    "ignored",
-    "disabled",
-    "should_panic",
-    "expectedfailure",
-    "xit",
-    "xtest",
-];
+use std::collections::HashSet;
+
+use crate::syntax::{Source, marks, readable};
+pub use heads::defined_tests;
+use heads::{has_to_fail, head_has, is_skipped, is_test, with_decorators};
+
 /// Functions of Python that expect an exception or a warning, and classes that stand for another one.
 const RAISES: [(&str, [&str; 2]); 7] = [
     ("raises", ["BufferError", "EOFError"]),
@@ -81,6 +72,8 @@ pub struct ChangeableTest {
     pub name: String,
     /// Where it can be changed so that it must fail; nowhere, at times.
     pub places: Vec<Place>,
+    /// Its head says that it does not always run.
+    pub may_be_skipped: bool,
 }
 
 /// An assertion that can be changed, each in ways of its own: a test may be made to pass at one of them only.
@@ -88,6 +81,8 @@ pub struct ChangeableTest {
 pub struct Place {
     /// Whether the first change leaves no doubt: it is the other side of an equality.
     pub(crate) is_sure: bool,
+    /// Whether it is reached in any case.
+    pub(crate) is_always: bool,
     /// Edits for each way to change it, the best way first.
     ways: Vec<Vec<Edit>>,
 }
@@ -107,7 +102,7 @@ impl Place {
     }
 }
 
-/// The tests of a file that run and have to pass; none where the file cannot be parsed. Only assertions that `original`
+/// The tests of a file that have to pass; none where the file cannot be parsed. Only assertions that `original`
 /// has are changed, where there is one.
 #[must_use]
 pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, seed: u64) -> Vec<ChangeableTest> {
@@ -119,13 +114,38 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
     let Some(source) = Source::parse(path, &text) else { return Vec::new() };
     let original = original.and_then(readable);
     let is_original = |at: usize| original.as_ref().is_none_or(|original| original.contains(source.raw(at)));
-    let tests = source.tests().into_iter().filter(|(at, _)| runs(&source, *at));
+    let helpers = helpers(&source);
+    let tests =
+        source.tests().into_iter().filter(|(at, _)| is_test(&source, *at) && !head_has(&source, *at, &has_to_fail));
     tests
         .map(|(at, name)| {
-            let places = places(&source, with_decorators(&source, at), seed, &is_original);
-            ChangeableTest { name, places }
+            let places = places(&source, with_decorators(&source, at), seed, &is_original, &helpers);
+            ChangeableTest { name, places, may_be_skipped: head_has(&source, at, &is_skipped) }
         })
         .collect()
+}
+
+/// Functions of the file that judge: calls of them are assertions.
+fn helpers<'a>(source: &Source<'a>) -> HashSet<&'a str> {
+    let tests: HashSet<usize> = source.tests().into_iter().map(|(at, _)| at).collect();
+    let functions = source.marked(Source::ROOT, marks::FUNCTION).filter(|at| !tests.contains(at));
+    let judges = |at: &usize| {
+        let raises = source.walk(*at).any(|it| source.is_leaf(it) && source.raw(it) == "AssertionError");
+        raises || source.marked(*at, marks::ASSERT).next().is_some()
+    };
+    let is_name = |at: &usize| source.has(*at, marks::DEFINED) && source.is_name(*at);
+    functions
+        .filter(judges)
+        .filter_map(|at| source.nodes[at].children.iter().copied().find(is_name))
+        .map(|at| source.raw(at))
+        .collect()
+}
+
+/// Whether a node is a call of one of these functions.
+fn calls(source: &Source<'_>, at: usize, helpers: &HashSet<&str>) -> bool {
+    let node = &source.nodes[at];
+    matches!(node.kind, "call" | "call_expression" | "function_call_expression" | "method_invocation")
+        && node.children.first().is_some_and(|callee| helpers.contains(source.raw(*callee)))
 }
 
 /// A file with tests changed, each at one place in one of its ways.
@@ -142,55 +162,14 @@ pub fn change(content: &[u8], places: &[(&Place, usize)]) -> Option<Vec<u8>> {
     Some(text.into_bytes())
 }
 
-/// Whether a test runs and has to pass, as far as its head says. Names of parameters and texts say nothing.
-fn runs(source: &Source<'_>, at: usize) -> bool {
-    let whole = with_decorators(source, at);
-    let body = source.marked(at, marks::BODY).next().map_or(source.nodes[at].end, |body| source.nodes[body].start);
-    let name = source.marked(at, marks::TEST_NAME).next();
-    let attributes = attributes(source, at);
-    let says_otherwise = |leaf: usize| {
-        let node = &source.nodes[leaf];
-        let is_silent =
-            |up: usize| source.nodes[up].kind.contains("parameters") || source.nodes[up].kind.contains("string");
-        let is_head = node.end <= body
-            && Some(leaf) != name
-            && !source.ancestors(leaf).take_while(|up| *up != whole).any(is_silent);
-        let word = source.raw(leaf).trim_start_matches(':').to_ascii_lowercase();
-        // `@Test(expected = …)` of JUnit.
-        let is_expected = word == "expected" && source.nodes[node.parent].kind == "element_value_pair";
-        is_head && (word.starts_with("skip") || NOT_PLAIN.contains(&word.as_str()) || is_expected)
-    };
-    let leaves = |at: usize| source.walk(at).filter(|node| source.is_leaf(*node));
-    let is_rust = source.nodes[at].kind == "function_item";
-    let is_test = |attribute: &usize| {
-        let text = source.raw(*attribute);
-        text.contains("test]") || text.contains("test(")
-    };
-    (!is_rust || attributes.iter().any(is_test))
-        && !attributes.iter().flat_map(|attribute| leaves(*attribute)).chain(leaves(whole)).any(says_otherwise)
-}
-
-/// Attributes before a function of Rust.
-fn attributes(source: &Source<'_>, at: usize) -> Vec<usize> {
-    let siblings = &source.nodes[source.nodes[at].parent].children;
-    let place = siblings.iter().position(|child| *child == at).unwrap_or(0);
-    let mut before: Vec<usize> = siblings[..place]
-        .iter()
-        .rev()
-        .take_while(|child| source.nodes[**child].kind == "attribute_item")
-        .copied()
-        .collect();
-    before.reverse();
-    before
-}
-
-fn with_decorators(source: &Source<'_>, at: usize) -> usize {
-    let parent = source.nodes[at].parent;
-    if source.nodes[parent].kind == "decorated_definition" { parent } else { at }
-}
-
 /// The places of a test that can be changed: its assertions that are reached in any case; all at once where there is none.
-fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usize) -> bool) -> Vec<Place> {
+fn places(
+    source: &Source<'_>,
+    test: usize,
+    seed: u64,
+    is_original: &dyn Fn(usize) -> bool,
+    helpers: &HashSet<&str>,
+) -> Vec<Place> {
     let inside = |at: usize| source.ancestors(at).skip(1).take_while(|up| *up != test).collect::<Vec<usize>>();
     let is_sub_test = |at: usize| source.nodes[at].kind == "with_statement" && source.raw(at).contains("subTest(");
     let hides = |up: &usize| source.has(*up, marks::ASSERT) && !is_sub_test(*up);
@@ -199,13 +178,16 @@ fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usiz
         kind.starts_with("if")
             || ["else", "elif", "except", "catch", "rescue", "match_arm", "case"].iter().any(|word| kind.contains(word))
     };
+    let is_assert = |at: &usize| source.has(*at, marks::ASSERT) || calls(source, *at, helpers);
     let all = source
-        .marked(test, marks::ASSERT)
+        .walk(test)
+        .filter(is_assert)
         .filter(|at| is_original(*at) && !is_sub_test(*at) && !inside(*at).iter().any(hides));
-    let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(|at| inside(*at).iter().any(is_conditional));
+    let may_not = |at: &usize| inside(*at).iter().any(is_conditional) || !source.has(*at, marks::ASSERT);
+    let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(may_not);
     let (rows, rows_end) = rows(source, test, seed);
     let last = last_parameter(source, test).filter(|_| rows_end);
-    let place = |asserts: &[usize]| {
+    let place = |asserts: &[usize], is_always: bool| {
         let mut ways: [Vec<Edit>; 5] = Default::default();
         for at in asserts {
             let judged = judged(source, *at);
@@ -225,12 +207,14 @@ fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usiz
         if ways[..3].iter().any(|edits| !edits.is_empty()) {
             ways[3].clear();
         }
-        let is_sure = asserts.iter().any(|at| is_sure(source, *at, last));
-        Place { is_sure, ways: ways.into_iter().filter(|edits| !edits.is_empty()).collect() }
+        let is_sure = is_always && asserts.iter().any(|at| is_sure(source, *at, last));
+        Place { is_sure, is_always, ways: ways.into_iter().filter(|edits| !edits.is_empty()).collect() }
     };
     let places: Vec<Place> = match always.is_empty() {
-        false => always.iter().map(|at| place(&[*at])).collect(),
-        true => vec![place(&maybe)],
+        false => {
+            always.iter().map(|at| place(&[*at], true)).chain(maybe.iter().map(|at| place(&[*at], false))).collect()
+        }
+        true => vec![place(&maybe, true)],
     };
     places.into_iter().filter(|place| !place.ways.is_empty()).collect()
 }

@@ -24,8 +24,8 @@ mod testing;
 mod words;
 
 pub use expand::{Expanded, expand};
-pub use format::same_but_for_format;
-pub use parts::{NoOthers, Others, Parts, Rest, compare_new, compare_parts};
+pub use format::{same_but_for_format, same_but_for_packages};
+pub use parts::{NoOthers, Others, Parts, Rest, compare_new, compare_parts, without_new_tests};
 pub use pinset::{PinSet, allows};
 pub use programs::{Program, changed_programs, programs};
 pub use question::{Answer, Question, pins};

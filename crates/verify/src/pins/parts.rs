@@ -99,6 +99,13 @@ pub fn compare_new(path: &str, now: &[u8], texts: &[Expanded]) -> Parts {
     }
 }
 
+/// A source of Rust as it is now, with its tests as they were; nothing where it is no such source.
+#[must_use]
+pub fn without_new_tests(path: &str, before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
+    let (before, now) = (std::str::from_utf8(before).ok()?, std::str::from_utf8(now).ok()?);
+    path.ends_with(".rs").then(|| rust::without_new_tests(path, before, now))?.map(String::into_bytes)
+}
+
 /// The whole file counts.
 fn whole(before: &[u8], now: Option<&[u8]>) -> Parts {
     match now {

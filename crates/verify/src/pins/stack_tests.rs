@@ -72,10 +72,28 @@ fn a_linter_is_steered_only_where_a_command_starts_it() {
     let python = Little::new(&[("a.py", "")]);
     python.expect("ruff check . && mypy a.py", "ruff.toml Steering\nmypy.ini Steering\n.flake8 -");
     python.expect("pytest", "ruff.toml -\nmypy.ini -");
+    let linted = Little::new(&[(".yamllint", ""), (".pre-commit-config.yaml", ""), ("node_list.js", ""), ("phpstan.neon", "")]);
+    linted.expect(
+        "pre-commit run -a && yamllint . && node run.js && npx phpstan",
+        ".yamllint Frozen\n.pre-commit-config.yaml Frozen\nnode_list.js -\nphpstan.neon Frozen",
+    );
     let java = Little::new(&[("pom.xml", ""), ("src/test/java/ATest.java", "")]);
-    java.expect("./mvnw -q test", ".mvn/maven.config Steering\nsrc/test/java/ATest.java Frozen\npom.xml -");
+    java.expect(
+        "./mvnw -q test",
+        ".mvn/maven.config Steering\nsrc/test/java/ATest.java Frozen\npom.xml Frozen\nother/pom.xml -",
+    );
     let ruby = Little::new(&[("spec/a_spec.rb", "")]);
-    ruby.expect("bundle exec rspec", ".rspec Steering\nspec/a_spec.rb Frozen\nphpunit.xml -");
+    ruby.expect("bundle exec rspec", ".rspec Steering\nspec/a_spec.rb Frozen\nlib/rspec/core.rb Absent\nphpunit.xml -");
+    let php = Little::new(&[("tests/ATest.php", ""), ("src/A.php", ""), ("composer.json", "{}")]);
+    php.expect(
+        "vendor/bin/phpunit",
+        "phpunit.xml Steering\ntests/ATest.php Frozen\ntests/Helper.php Frozen\nsrc/A.php -\ncomposer.json Frozen\nvendor/phpunit/a.php Installed",
+    );
+    let c = Little::new(&[("CMakeLists.txt", ""), ("src/calc.c", ""), ("tests/calc.c", "")]);
+    c.expect(
+        "ctest --test-dir build",
+        "tests/calc.c Frozen\nCMakeLists.txt Frozen\nCTestCustom.cmake Steering\nsrc/calc.c -",
+    );
 }
 
 #[test]

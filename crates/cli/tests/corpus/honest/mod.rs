@@ -2,6 +2,7 @@
 
 mod go;
 mod javascript;
+mod languages;
 mod manners;
 mod python;
 mod rust;
@@ -11,8 +12,17 @@ mod small;
 use super::case::Case;
 
 pub fn all() -> Vec<Case> {
-    [rust::cases(), python::cases(), javascript::cases(), go::cases(), shell::cases(), manners::cases(), small::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        rust::cases(),
+        python::cases(),
+        javascript::cases(),
+        go::cases(),
+        languages::cases(),
+        shell::cases(),
+        manners::cases(),
+        small::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

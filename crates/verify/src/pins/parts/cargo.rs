@@ -52,7 +52,21 @@ pub(super) fn compare(before: &str, now: Option<&str>) -> Parts {
     verdict(what, || comparison.text(before))
 }
 
+/// The library, under its name: integration tests import it by that, and no dependency may take it.
 fn library(comparison: &mut Comparison) {
+    let name =
+        |table: &Table, of: &str| get(table, &[of, "name"]).and_then(Value::as_str).map(|name| name.replace('-', "_"));
+    let own = name(&comparison.before, "lib").or_else(|| name(&comparison.before, "package"));
+    let now = name(&comparison.now, "lib");
+    if now != name(&comparison.before, "lib") && now != own {
+        comparison.put_back(&["lib", "name"]);
+    }
+    for dependency in keys(&comparison.now, &["dependencies"]) {
+        let path = ["dependencies", dependency.as_str()];
+        if Some(dependency.replace('-', "_")) == own && get(&comparison.before, &path).is_none() {
+            comparison.put_back(&path);
+        }
+    }
     for name in TARGET {
         let (old, new) = (get(&comparison.before, &["lib", name]), get(&comparison.now, &["lib", name]));
         // A path that says what holds anyway.

@@ -11,7 +11,7 @@ use crate::pattern::pattern;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
 use crate::pins::runner::is_python;
-use ralph_model::Runner;
+use ralph_model::{Runner, TestLanguage};
 
 /// Files that steer, whether they exist or not.
 const STEERING: [(&str, &str); 16] = [
@@ -52,7 +52,7 @@ const PACKAGES: [&str; 14] = [
 ];
 
 pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
-    let used = project.runners.iter().any(|runner| matches!(runner, Runner::Pytest | Runner::Unittest))
+    let used = project.runs(TestLanguage::Python)
         || project.starts.iter().any(|simple| is_python(simple.program()))
         || project.uses(&["tox", "nox", "hatch", "uv", "poetry"]);
     let sources = project.has_extension(&["py"]);
@@ -104,8 +104,14 @@ fn modules(project: &Project<'_>, layers: &mut Layers) {
     if imports_all_modules(project) {
         pin(found, Modules, "imported by pytest for its doctests", "*.py");
     }
+    // Runners import more of the standard library than tests do, and look in the workspace first.
+    let names = any_of(&shadow::STANDARD.split_whitespace().collect::<Vec<_>>());
+    for folder in ["", "src/"] {
+        pin(found, Modules, "may be imported by the runner", format!("/{folder}{names}.py"));
+        pin(found, Modules, "may be imported by the runner", format!("/{folder}{names}/__init__.py"));
+    }
     pin(found, Modules, "imported before a module by the same name", "__init__.py");
-    pin(found, Modules, "imported before a module by the same name", "*.{so,pyd}");
+    pin(found, Modules, "imported before a module by the same name", "*.{so,pyd,pyc}");
 }
 
 /// Whether pytest looks for doctests in every module.
