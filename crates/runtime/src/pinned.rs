@@ -10,6 +10,7 @@ use ralph_model::{
     ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TreeHash,
 };
 use ralph_verify::additions;
+use ralph_verify::confirm::is_code;
 use ralph_verify::expected;
 use ralph_verify::modules;
 use ralph_verify::pins::{self, Expanded, Others, Parts, PinSet, Program, Question, Rest};
@@ -251,12 +252,36 @@ impl Pinned {
         let is_declared = offences.iter().any(is_package)
             && workspace.changes(&self.start, tree)?.iter().any(|change| tampering::declares_packages(&change.path));
         for offence in offences {
+            if offence.kind == ChangeKind::Deleted
+                && let Some(to) = self.moved_to(workspace, tree, &offence.path)?
+            {
+                looked.renamed.extend(expected::renamed(&offence.path, &to));
+                continue;
+            }
             self.judge(workspace, tree, offence, is_declared, &mut looked)?;
         }
         self.compare_parts(workspace, tree, &mut looked)?;
         looked.tampered.extend(pins::changed_programs(&self.found.programs, &self.disk));
         tampering::shorten(&mut looked.tampered);
         Ok(looked)
+    }
+
+    /// Where a test file of the start lies now, under its own name and with its own content.
+    fn moved_to(&self, workspace: &Workspace, tree: &TreeHash, path: &str) -> Result<Option<String>, Error> {
+        let is_frozen = |path: &str| self.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
+        let Some(before) = workspace.file_at(&self.start, path)?.filter(|_| is_code(path) && is_frozen(path)) else {
+            return Ok(None);
+        };
+        for change in workspace.changes(&self.start, tree)? {
+            let is_candidate = change.kind == ChangeKind::Added
+                && change.path.rsplit('/').next() == path.rsplit('/').next()
+                && change.path.split('/').next() == path.split('/').next()
+                && is_frozen(&change.path);
+            if is_candidate && workspace.file_at(tree, &change.path)?.as_ref() == Some(&before) {
+                return Ok(Some(change.path));
+            }
+        }
+        Ok(None)
     }
 
     fn judge(
@@ -331,6 +356,13 @@ impl Pinned {
             |path: &str| may_have_parts(path) && self.pin(path).is_some_and(|pin| pin.kind == PinKind::Parts);
         let added = changes.iter().filter(|change| change.kind == ChangeKind::Added);
         let others = New { workspace, tree, paths: added.map(|change| change.path.clone()).collect() };
+        for path in others.paths.iter().filter(|path| path.ends_with(".rs") && !pins::allows(&self.allowed, path)) {
+            let judges = others.read(path).map(|content| pins::new_judges(path, &content)).unwrap_or_default();
+            if !judges.is_empty() {
+                looked.tampered.push(Tamper::with(path.clone(), TamperKind::Appeared, judges.join(", ")));
+                looked.entries.insert(path.clone(), Placement::Absent);
+            }
+        }
         for change in changes.iter().filter(|change| change.kind != ChangeKind::Added && has_parts(&change.path)) {
             let path = &change.path;
             let Some(before) = workspace.file_at(&self.start, path)? else { continue };

@@ -106,6 +106,15 @@ fn excused(names: &[String], allowed: &[String]) -> Vec<String> {
     names.iter().filter(|name| files.iter().any(|file| is_in(name, file))).cloned().collect()
 }
 
+/// What the names of tests start with that are in another file now: by its path, and by its module in Python.
+#[must_use]
+pub fn renamed(old: &str, new: &str) -> Vec<(String, String)> {
+    let module = |path: &str| path.strip_suffix(".py").map(|path| format!("{}.", path.replace('/', ".")));
+    let mut pairs = vec![(old.to_owned(), new.to_owned())];
+    pairs.extend(module(old).zip(module(new)));
+    pairs
+}
+
 /// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.
 #[must_use]
 pub fn module_of(path: &str) -> String {

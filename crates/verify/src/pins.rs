@@ -25,7 +25,7 @@ mod words;
 
 pub use expand::{Expanded, expand};
 pub use format::{same_but_for_format, same_but_for_packages};
-pub use parts::{NoOthers, Others, Parts, Rest, compare_new, compare_parts, without_new_tests};
+pub use parts::{NoOthers, Others, Parts, Rest, compare_new, compare_parts, new_judges, without_new_tests};
 pub use pinset::{PinSet, allows};
 pub use programs::{Program, changed_programs, programs};
 pub use question::{Answer, Question, pins};

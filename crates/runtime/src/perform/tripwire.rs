@@ -299,7 +299,7 @@ impl WorkspaceState {
         for change in changes {
             let placement = match change.kind {
                 ChangeKind::Added if is_frozen(&change.path) || is_rust_test(&change.path) => Some(Placement::Absent),
-                ChangeKind::Modified if is_test(&change.path) => {
+                ChangeKind::Modified | ChangeKind::Deleted if is_test(&change.path) => {
                     self.workspace.placement_at(pinned.start(), &change.path)?
                 }
                 ChangeKind::Added | ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::Mode => None,

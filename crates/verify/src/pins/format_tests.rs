@@ -152,6 +152,16 @@ fn what_is_not_known_is_another() {
 }
 
 #[test]
+fn what_formatters_and_type_checkers_of_python_ask_for_is_the_same() {
+    let before = "def test_a():\n    values = [1, 2]\n    assert add(values) == 3\n    return values\n";
+    assert!(same("a.py", before, &before.replace("add(values) == 3", "(\n        add(values) == 3\n    )")));
+    assert!(same("a.py", before, &before.replace("values = [", "values: list[int] = [")));
+    assert!(!same("a.py", before, &before.replace("add(values) == 3", "(add(values) == 3, 'message')")));
+    let class = "@dataclass\nclass A:\n    value = 3\n";
+    assert!(!same("a.py", class, &class.replace("value =", "value: int =")));
+}
+
+#[test]
 fn a_manifest_may_name_other_packages_and_nothing_else() {
     let pom = "<project>\n<dependencies>\n</dependencies>\n<build>\n</build>\n</project>\n";
     let cmake = "project(a C)\nadd_library(calc calc.c)\nadd_executable(calc_tests tests/calc.c)\nadd_test(NAME calc COMMAND calc_tests)\n";

@@ -350,6 +350,13 @@ fn code_that_is_another_for_tests_is_tampering_and_helpers_for_tests_are_not() {
 }
 
 #[test]
+fn a_new_file_may_not_judge() {
+    let file = "#[macro_export]\nmacro_rules! assert_eq {\n    ($a:expr, $b:expr) => {};\n}\n";
+    assert_eq!(new_judges("src/macros.rs", file.as_bytes()), ["a new `assert_eq!`"]);
+    assert!(new_judges("src/a.rs", b"#[cfg(test)]\nmod tests { #[test] fn a() { assert_eq!(1, 1); } }").is_empty());
+}
+
+#[test]
 fn the_tripwire_runs_old_tests_as_they_were() {
     let before = "pub fn add() -> i32 { 1 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(super::add(), 2);\n    }\n}\n";
     let now = before

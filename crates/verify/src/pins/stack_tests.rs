@@ -128,7 +128,7 @@ fn a_python_project() {
          .pytest.ini Steering
          tox.ini Steering
          noxfile.py Steering
-         .coveragerc Steering
+         .coveragerc -
          sitecustomize.py Steering
          usercustomize.py Steering
          evil.pth Steering

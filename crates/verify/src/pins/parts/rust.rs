@@ -445,6 +445,14 @@ fn judges<'a>(old: &Module, new: &'a Module) -> Vec<&'a Item> {
     now
 }
 
+/// Macros of a new file that judge in the place of the usual ones.
+pub(super) fn new_judges(path: &str, text: &str) -> Vec<String> {
+    let Some(source) = Source::parse_items(path, text) else { return Vec::new() };
+    let file = Module::read(&source);
+    let judges = judges(&Module::default(), &file).into_iter();
+    judges.map(|item| format!("a new `{}!`", introduced(item).join("`, `"))).collect()
+}
+
 /// A new file that has all of them.
 fn moved(path: &str, pinned: &[Pinned<'_>], others: &dyn Others) -> Option<String> {
     others.paths().into_iter().filter(|other| other.ends_with(".rs") && other != path).find(|other| {

@@ -62,7 +62,8 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     for glob in ["test_*.py", "*_test.py", "/tests.py", "tests/", "test/"] {
         pin(&mut layers.tests, Frozen, "Python tests and their support files", glob);
     }
-    for (name, why) in STEERING {
+    let measures = measures_coverage(project);
+    for (name, why) in STEERING.into_iter().filter(|(name, _)| measures || *name != ".coveragerc") {
         pin(&mut layers.steering, Steering, why, name);
     }
     manifests(project, layers);
@@ -116,10 +117,19 @@ fn modules(project: &Project<'_>, layers: &mut Layers) {
 
 /// Whether pytest looks for doctests in every module.
 fn imports_all_modules(project: &Project<'_>) -> bool {
-    const OPTION: &str = "--doctest-modules";
-    let says = |file: &&str| project.sources.read(file).is_some_and(|text| text.contains(OPTION));
+    has_option(project, "--doctest-modules")
+}
+
+/// Whether the checks measure coverage.
+fn measures_coverage(project: &Project<'_>) -> bool {
+    project.uses(&["coverage"]) || has_option(project, "--cov")
+}
+
+/// Whether a command or the settings of pytest have an option that starts so.
+fn has_option(project: &Project<'_>, option: &str) -> bool {
+    let says = |file: &&str| project.sources.read(file).is_some_and(|text| text.contains(option));
     ["pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml"].iter().any(says)
-        || project.starts.iter().any(|simple| simple.words.iter().any(|word| word == OPTION))
+        || project.starts.iter().any(|simple| simple.words.iter().any(|word| word.starts_with(option)))
 }
 
 /// Modules that test files import: what a test compares with is as good as the test.
