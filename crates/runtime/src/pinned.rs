@@ -309,7 +309,9 @@ impl Pinned {
             }
             _ => String::new(),
         };
-        let is_new_manifest = kind == ChangeKind::Added && may_have_parts(&path);
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        let has_parts = matches!(name, "package.json" | "pyproject.toml" | "setup.cfg");
+        let is_new_manifest = kind == ChangeKind::Added && has_parts;
         if is_new_manifest && let Some(Placement::File { content, mode }) = workspace.placement_at(tree, &path)? {
             match pins::compare_new(&path, &content, &self.found.texts) {
                 Parts::Tampered { restored: content, .. } => restored = Some(Placement::File { content, mode }),

@@ -84,12 +84,10 @@ pub fn naming_tests(command: &str) -> String {
     }
     let named = |part: &str| {
         NAMING.iter().find_map(|(programs, own, option)| {
-            let rest = |program: &&str| {
-                part.strip_prefix(program)
-                    .filter(|rest| rest.is_empty() || rest.starts_with(' '))
-                    .map(|it| (*program, it))
-            };
-            let (program, rest) = programs.iter().find_map(rest)?;
+            let (program, rest) = programs.iter().copied().find_map(|program| {
+                let rest = part.strip_prefix(program)?;
+                (rest.is_empty() || rest.starts_with(' ')).then_some((program, rest))
+            })?;
             let is_own = |word: &str| {
                 let name = word.split('=').next().unwrap_or(word).replace("--", "-");
                 own.iter().any(|own| name == *own || own.strip_suffix('*').is_some_and(|own| word.starts_with(own)))

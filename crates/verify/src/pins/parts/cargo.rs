@@ -98,10 +98,9 @@ fn is_plain_target(kind: &str, name: &str, target: &Value) -> bool {
     let on = |setting: &str| target.get(setting).is_none_or(|value| value.as_bool() == Some(true));
     let features = target.get("required-features").is_none() || matches!(kind, "bin" | "example");
     // By its path a target could stand for a file of another name that cargo would have found.
-    let path = target
-        .get("path")
-        .and_then(Value::as_str)
-        .is_none_or(|path| kind != "test" || path.split(['/', '.']).any(|part| part == name));
+    let path = target.get("path").and_then(Value::as_str).is_none_or(|path| {
+        kind != "test" || (path.starts_with("tests/") && path.split(['/', '.']).any(|it| it == name))
+    });
     // Benchmarks usually have a harness of their own.
     let harness = on("harness") || kind == "bench";
     (on("test") || matches!(kind, "example" | "bench")) && harness && features && path

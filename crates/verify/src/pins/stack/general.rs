@@ -115,6 +115,13 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
         for glob in MAKEFILES.into_iter().chain(["*.mk"]) {
             pin(&mut layers.steering, Steering, "makefile of the check", glob);
         }
+        for file in project.files.iter().filter(|file| MAKEFILES.contains(&path::name(file))) {
+            for included in project.sources.read(file).iter().flat_map(|text| included(text)) {
+                if let Some(included) = path::join(path::parent(file), &included) {
+                    pin(&mut layers.steering, Steering, "included by the makefile", path::exact(&included));
+                }
+            }
+        }
     }
     if project.uses(&["just"]) {
         for glob in JUSTFILES {
@@ -141,6 +148,17 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     for glob in grouped(&filled.collect::<Vec<_>>(), "target/**") {
         pin(&mut layers.apart, Frozen, "packages and build output", format!("!{glob}"));
     }
+}
+
+/// Files that a makefile includes, whether they are there or not, and does not make itself.
+fn included(text: &str) -> Vec<String> {
+    let is_made = |name: &str| text.lines().any(|line| line.split(':').next().is_some_and(|it| it.trim() == name));
+    let words = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        matches!(words.next(), Some("include" | "-include" | "sinclude")).then_some(words)
+    });
+    let plain = words.flatten().filter(|word| !word.contains(['$', '*', '?', '%']) && !is_made(word));
+    plain.map(str::to_owned).collect()
 }
 
 /// Whether a file is called like the settings of a program: `.yamllint`, `.pre-commit-config.yaml`, `phpstan.neon`.

@@ -10,6 +10,7 @@ use super::{any_of, shadow};
 use crate::pattern::pattern;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
+use crate::pins::words::Simple;
 use ralph_model::{Runner, TestLanguage};
 
 const CODE: [&str; 8] = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"];
@@ -170,18 +171,25 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
         pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}/**", any_of(&names)));
         pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}", any_of(&names)));
     }
-    let words: Vec<&str> = known.iter().flat_map(|(words, _)| words.iter().copied()).collect();
+    let mut words: Vec<&str> = known.iter().flat_map(|(words, _)| words.iter().copied()).collect();
+    words.extend(project.starts.iter().map(Simple::program).filter(|program| !program.is_empty()));
+    words.sort_unstable();
+    words.dedup();
     for (place, here) in found {
+        let bins: Vec<String> = words
+            .iter()
+            .filter(|word| project.sources.has(&format!("{place}/.bin/{word}")))
+            .map(|word| path::exact(word)[1..].to_owned())
+            .collect();
+        if !bins.is_empty() {
+            let why = "program of the checks";
+            pin(&mut layers.installed, Installed, why, path::below(&place, &format!(".bin/{}", any_of(&bins))));
+        }
         if here.iter().any(|name| !name.contains('*')) {
             let why = "installed runner or library of JavaScript tests";
             pin(&mut layers.installed, Installed, why, path::below(&place, &format!("{}/**", any_of(&here))));
             // A link, as pnpm makes them.
             pin(&mut layers.installed, Installed, why, path::below(&place, &any_of(&here)));
-            let bins: Vec<&str> =
-                words.iter().copied().filter(|word| project.sources.has(&format!("{place}/.bin/{word}"))).collect();
-            if !bins.is_empty() {
-                pin(&mut layers.installed, Installed, why, path::below(&place, &format!(".bin/{}", any_of(&bins))));
-            }
         }
     }
     for place in bins {

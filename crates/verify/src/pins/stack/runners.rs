@@ -31,16 +31,24 @@ const ROWS: [Row; 12] = [
         tests: &["/spec/", "*_spec.rb"],
         steering: &[".rspec", ".rspec-local", ".simplecov", ".bundle/config"],
         existing: &["Rakefile", "Gemfile"],
-        shadows: &["rspec.rb", "rspec/{core,expectations,mocks,support,autorun}.rb", "rspec/{core,expectations}/**"],
+        shadows: &[
+            "rspec.rb",
+            "**/rspec/{core,expectations,mocks,support,autorun}.rb",
+            "**/rspec/{core,expectations}/**",
+        ],
         installed: &["/vendor/bundle/**"],
     },
     Row {
         runner: Runner::Minitest,
         tests: &["/test/", "*_test.rb", "test_*.rb"],
         // Plugins are loaded from every folder that Ruby looks into.
-        steering: &["minitest/*_plugin.rb", ".test-unit.yml", ".simplecov", ".bundle/config"],
+        steering: &["**/minitest/*_plugin.rb", ".test-unit.yml", ".simplecov", ".bundle/config"],
         existing: &["Rakefile", "Gemfile"],
-        shadows: &["minitest.rb", "minitest/{autorun,test,unit,spec,assertions,expectations,mock}.rb", "test/unit.rb"],
+        shadows: &[
+            "minitest.rb",
+            "**/minitest/{autorun,test,unit,spec,assertions,expectations,mock}.rb",
+            "**/test/unit.rb",
+        ],
         installed: &["/vendor/bundle/**"],
     },
     Row {
@@ -57,14 +65,14 @@ const ROWS: [Row; 12] = [
     },
     Row {
         runner: Runner::Junit,
-        tests: &["src/test/", "src/*Test/", "*Test.{java,kt}", "*Tests.{java,kt}", "/Test*.java", "*IT.java"],
+        tests: &["**/src/test/", "**/src/*Test/", "*Test.{java,kt}", "*Tests.{java,kt}", "/Test*.java", "*IT.java"],
         // Options that Maven takes as if they were on its command line; what JUnit finds among the classes.
         steering: &[
             "/.mvn/**",
             "gradle.properties",
             "init.gradle*",
             "junit-platform.properties",
-            "META-INF/services/org.junit*",
+            "**/META-INF/services/org.junit*",
         ],
         existing: &[
             "pom.xml",
@@ -74,12 +82,12 @@ const ROWS: [Row; 12] = [
             "settings.gradle.kts",
             "/gradle/**",
         ],
-        shadows: &["org/junit/**", "junit/framework/**", "org/hamcrest/**"],
+        shadows: &["**/org/junit/**", "**/junit/framework/**", "**/org/hamcrest/**"],
         installed: &[],
     },
     Row {
         runner: Runner::Dotnet,
-        tests: &["*Test.cs", "*Tests.cs", "*.Tests/**/*.cs"],
+        tests: &["*Test.cs", "*Tests.cs", "**/*.Tests/**/*.cs"],
         steering: &[
             "*.runsettings",
             "Directory.{Build,Packages}.{props,targets}",
