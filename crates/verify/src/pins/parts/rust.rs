@@ -449,7 +449,8 @@ fn judges<'a>(old: &Module, new: &'a Module) -> Vec<&'a Item> {
 pub(super) fn new_judges(path: &str, text: &str) -> Vec<String> {
     let Some(source) = Source::parse_items(path, text) else { return Vec::new() };
     let file = Module::read(&source);
-    let judges = judges(&Module::default(), &file).into_iter();
+    // What it imports is for itself.
+    let judges = judges(&Module::default(), &file).into_iter().filter(|item| item.keyword != "use");
     judges.map(|item| format!("a new `{}!`", introduced(item).join("`, `"))).collect()
 }
 
