@@ -6,11 +6,18 @@ use crate::syntax::{Source, marks, readable};
 const HAS_TO_FAIL: [&str; 5] = ["xfail", "fails", "failing", "should_panic", "expectedfailure"];
 /// Words in the head of a test that may not run, besides those that start with `skip`.
 const NOT_RUN: [&str; 7] = ["todo", "fixme", "ignore", "ignored", "disabled", "xit", "xtest"];
+
 /// Names of the tests of a file that run whenever the file is loaded; none where that cannot be said.
 #[must_use]
 pub fn defined_tests(path: &str, content: &[u8]) -> Vec<String> {
     // What a setting or a platform may leave out.
-    const CONDITIONAL: [&str; 10] = [
+    const CONDITIONAL: [&str; 16] = [
+        "pytest.skip(",
+        "SkipTest",
+        "skipTest",
+        "testing.Short",
+        "this.skip(",
+        "t.skip(",
         "#[cfg(",
         "cfg_attr",
         "go:build",
