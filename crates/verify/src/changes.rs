@@ -192,7 +192,11 @@ fn places(
         for at in asserts {
             let judged = judged(source, *at);
             let (input, expected) = literals(source, &judged);
-            ways[0].extend(expected.and_then(|literal| changed_literal(source, literal, seed)));
+            ways[0].extend(match expected {
+                Some(literal) => changed_literal(source, literal, seed),
+                None if has_side(source, &judged, last) => None,
+                None => paired(source, *at, &judged),
+            });
             let operators = judged.iter().flat_map(|part| source.marked(*part, marks::OPERATOR));
             let operator = operators.min_by_key(|at| source.ancestors(*at).count());
             ways[2].extend(operator.and_then(|operator| swapped(source, operator, &OPERATORS)));
@@ -247,7 +251,11 @@ fn literals(source: &Source<'_>, judged: &[usize]) -> (Option<usize>, Option<usi
     for part in judged {
         for literal in source.marked(*part, marks::LITERAL).filter(|at| !is_inside_string(source, *at)) {
             let around = source.ancestors(literal).take_while(|up| !judged.contains(up)).chain([*part]);
-            if around.into_iter().any(|up| is_call(source, up)) {
+            let is_index = |up: usize| {
+                ["subscript", "subscript_expression", "element_reference", "index_expression"]
+                    .contains(&source.nodes[up].kind)
+            };
+            if around.into_iter().any(|up| is_call(source, up) || is_index(up)) {
                 input = Some(literal)
             } else {
                 expected = Some(literal)
@@ -297,44 +305,95 @@ fn other_exception(source: &Source<'_>, at: usize) -> Option<Edit> {
     Some(Edit { start: node.start, end: node.end, text: (*other).to_owned() })
 }
 
-/// Whether an assertion compares something for equality with a literal, or with the last parameter where rows are changed there.
+/// Words of assertions that compare for equality, and of those that do not quite.
+const EQUAL: [&str; 15] = [
+    "toBe(",
+    "toEqual(",
+    "toStrictEqual(",
+    "assertEqual(",
+    "assertEquals(",
+    "assertSame(",
+    "assert_eq!(",
+    "assert_equal",
+    "trictEqual(",
+    "deepEqual(",
+    ".equal(",
+    ".Equal(",
+    " == ",
+    " === ",
+    " eq(",
+];
+const NEARLY: [&str; 6] = ["Almost", "approx", "Close", "Delta", "not", "!="];
+
+fn is_equality(text: &str) -> bool {
+    EQUAL.iter().any(|name| text.contains(name)) && !NEARLY.iter().any(|name| text.contains(name))
+}
+
+/// Whether a node is one side of the comparison that an assertion makes, or one of its arguments.
+fn is_side(source: &Source<'_>, judged: &[usize], at: usize) -> bool {
+    let parent = source.nodes[at].parent;
+    judged.contains(&at)
+        || judged.contains(&parent) && ["comparison_operator", "binary_expression"].contains(&source.nodes[parent].kind)
+}
+
+/// Whether an assertion compares something for equality with a literal, with a list or table of literals, with a name, or with
+/// the last parameter where rows are changed there.
 fn is_sure(source: &Source<'_>, at: usize, last_parameter: Option<&str>) -> bool {
-    const EQUAL: [&str; 15] = [
-        "toBe(",
-        "toEqual(",
-        "toStrictEqual(",
-        "assertEqual(",
-        "assertEquals(",
-        "assertSame(",
-        "assert_eq!(",
-        "assert_equal",
-        "trictEqual(",
-        "deepEqual(",
-        ".equal(",
-        ".Equal(",
-        " == ",
-        " === ",
-        " eq(",
+    // What holds a literal and is another value with another one in it.
+    const COMPOSITE: [&str; 13] = [
+        "list",
+        "tuple",
+        "set",
+        "dictionary",
+        "pair",
+        "array",
+        "object",
+        "hash",
+        "array_creation_expression",
+        "array_element_initializer",
+        "parenthesized_expression",
+        "unary_operator",
+        // In a macro of Rust; those of calls are no expected values.
+        "token_tree",
     ];
-    const NEARLY: [&str; 5] = ["Almost", "approx", "Close", "Delta", "not"];
-    let text = source.raw(at);
     let judged = judged(source, at);
     let (_, expected) = literals(source, &judged);
-    let is_direct = |at: usize| {
-        let parent = source.nodes[at].parent;
-        judged.contains(&at)
-            || judged.contains(&parent)
-                && ["comparison_operator", "binary_expression"].contains(&source.nodes[parent].kind)
-    };
-    EQUAL.iter().any(|name| text.contains(name))
-        && !NEARLY.iter().any(|name| text.contains(name))
-        && match expected {
-            Some(literal) => is_direct(literal),
-            None => judged
-                .iter()
-                .flat_map(|part| source.walk(*part))
-                .any(|at| source.is_leaf(at) && is_direct(at) && Some(source.raw(at)) == last_parameter),
+    let is_expected = |literal: usize| {
+        let mut up = literal;
+        while !is_side(source, &judged, up) && COMPOSITE.contains(&source.nodes[source.nodes[up].parent].kind) {
+            up = source.nodes[up].parent;
         }
+        is_side(source, &judged, up)
+    };
+    is_equality(source.raw(at))
+        && match expected {
+            Some(literal) => is_expected(literal),
+            None => has_side(source, &judged, last_parameter) || paired(source, at, &judged).is_some(),
+        }
+}
+
+/// Whether one side of a comparison is this name.
+fn has_side(source: &Source<'_>, judged: &[usize], name: Option<&str>) -> bool {
+    let mut leaves = judged.iter().flat_map(|part| source.walk(*part)).filter(|at| source.is_leaf(*at));
+    name.is_some() && leaves.any(|at| is_side(source, judged, at) && Some(source.raw(at)) == name)
+}
+
+/// Puts the name that something is compared with into a pair, which equals nothing that is no pair with the same name in it.
+fn paired(source: &Source<'_>, at: usize, judged: &[usize]) -> Option<Edit> {
+    let (open, close) = match source.language.extensions {
+        extensions if extensions.contains(&"py") => ("(", ", 7)"),
+        extensions if extensions.contains(&"js") || extensions.contains(&"rb") => ("[", ", 7]"),
+        _ => return None,
+    };
+    let is_name = |at: &usize| source.nodes[*at].kind == "identifier" && is_side(source, judged, *at);
+    // What comes third is a message.
+    let name = judged.iter().take(2).flat_map(|part| source.walk(*part)).filter(is_name).last()?;
+    let node = &source.nodes[name];
+    is_equality(source.raw(at)).then(|| Edit {
+        start: node.start,
+        end: node.end,
+        text: format!("{open}{}{close}", source.raw(name)),
+    })
 }
 
 /// The parts of an assertion that decide, without a message.
