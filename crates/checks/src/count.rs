@@ -155,23 +155,8 @@ impl Runners {
             self.go.finish(),
             self.maven.finish(),
         ];
-        // Tests may print what another runner prints.
-        let own = self.only.map(|runner| match runner {
-            Runner::CargoTest | Runner::Nextest => 0,
-            Runner::Pytest => 1,
-            Runner::Unittest => 2,
-            Runner::Jest | Runner::Vitest => 3,
-            Runner::Mocha => 4,
-            Runner::NodeTest => 6,
-            Runner::GoTest => 7,
-        });
-        if let Some(own) = own
-            && parts[own].as_ref().is_some_and(|counted| counted.sums.ran() > 0)
-        {
-            return parts[own].take().map(Gathered::tally);
-        }
         // Output of these in the output of another is most likely that of a test: tests print all sorts of things.
-        let others = [
+        let mut others = [
             self.rspec.finish(),
             self.minitest.finish(),
             self.phpunit.finish(),
@@ -181,6 +166,30 @@ impl Runners {
             self.deno.finish(),
             self.ava.finish(),
         ];
+        let own = self.only.map_or(&[][..], |runner| match runner {
+            Runner::CargoTest | Runner::Nextest => &[0],
+            Runner::Pytest => &[1],
+            Runner::Unittest => &[2],
+            Runner::Jest | Runner::Vitest => &[3],
+            Runner::Mocha => &[4],
+            Runner::Bun => &[5],
+            Runner::NodeTest | Runner::Tape | Runner::Tap | Runner::Bats => &[6],
+            Runner::GoTest => &[7],
+            Runner::Junit => &[8, 12],
+            Runner::Rspec => &[9],
+            Runner::Minitest => &[10],
+            Runner::Phpunit => &[11],
+            Runner::Dotnet => &[13],
+            Runner::Ctest => &[14],
+            Runner::Deno => &[15],
+            Runner::Ava => &[16, 6],
+        });
+        for own in own {
+            let part = parts.iter_mut().chain(&mut others).nth(*own);
+            if let Some(part) = part.filter(|part| part.as_ref().is_some_and(|counted| counted.sums.ran() > 0)) {
+                return part.take().map(Gathered::tally);
+            }
+        }
         sum(parts).or_else(|| sum(others)).map(Gathered::tally)
     }
 }

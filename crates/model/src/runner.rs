@@ -4,77 +4,72 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A test runner whose form of test is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Runner {
-    /// `cargo test`
-    CargoTest,
-    /// `cargo nextest`
-    Nextest,
-    /// pytest
-    Pytest,
-    /// Python's own `unittest`
-    Unittest,
-    /// Jest
-    Jest,
-    /// Vitest
-    Vitest,
-    /// Mocha
-    Mocha,
-    /// Node's own `node --test`
-    NodeTest,
-    /// `go test`
-    GoTest,
+/// What tests are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "names of languages")]
+pub enum TestLanguage {
+    Rust,
+    Python,
+    JavaScript,
+    Go,
+    Ruby,
+    Php,
+    Java,
+    CSharp,
+    C,
+    Shell,
 }
 
-impl Runner {
-    /// What people call it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CargoTest => "cargo test",
-            Self::Nextest => "nextest",
-            Self::Pytest => "pytest",
-            Self::Unittest => "unittest",
-            Self::Jest => "jest",
-            Self::Vitest => "vitest",
-            Self::Mocha => "mocha",
-            Self::NodeTest => "node:test",
-            Self::GoTest => "go test",
+macro_rules! runners {
+    ($($kind:ident $name:literal $language:ident,)*) => {
+        /// A test runner whose form of test is known.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        pub enum Runner {
+            $(#[doc = $name] $kind,)*
         }
-    }
 
-    /// All of them.
-    pub const ALL: [Self; 9] = [
-        Self::CargoTest,
-        Self::Nextest,
-        Self::Pytest,
-        Self::Unittest,
-        Self::Jest,
-        Self::Vitest,
-        Self::Mocha,
-        Self::NodeTest,
-        Self::GoTest,
-    ];
+        impl Runner {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-    /// Whether its tests are JavaScript or TypeScript.
-    #[must_use]
-    pub const fn is_javascript(self) -> bool {
-        matches!(self, Self::Jest | Self::Vitest | Self::Mocha | Self::NodeTest)
-    }
+            /// What people call it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
 
-    /// Whether its tests are Rust.
-    #[must_use]
-    pub const fn is_rust(self) -> bool {
-        matches!(self, Self::CargoTest | Self::Nextest)
-    }
+            /// What its tests are written in.
+            #[must_use]
+            pub const fn language(self) -> TestLanguage {
+                match self { $(Self::$kind => TestLanguage::$language,)* }
+            }
+        }
+    };
+}
 
-    /// Whether its tests are Python.
-    #[must_use]
-    pub const fn is_python(self) -> bool {
-        matches!(self, Self::Pytest | Self::Unittest)
-    }
+runners! {
+    CargoTest "cargo test" Rust,
+    Nextest "nextest" Rust,
+    Pytest "pytest" Python,
+    Unittest "unittest" Python,
+    Jest "jest" JavaScript,
+    Vitest "vitest" JavaScript,
+    Mocha "mocha" JavaScript,
+    NodeTest "node:test" JavaScript,
+    Ava "ava" JavaScript,
+    Tape "tape" JavaScript,
+    Tap "tap" JavaScript,
+    Bun "bun test" JavaScript,
+    Deno "deno test" JavaScript,
+    GoTest "go test" Go,
+    Rspec "rspec" Ruby,
+    Minitest "minitest" Ruby,
+    Phpunit "phpunit" Php,
+    Junit "junit" Java,
+    Dotnet "dotnet test" CSharp,
+    Ctest "ctest" C,
+    Bats "bats" Shell,
 }
 
 impl fmt::Display for Runner {

@@ -10,6 +10,7 @@ use ralph_model::{
     Change, ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TreeHash,
 };
 use ralph_verify::additions;
+use ralph_verify::confirm::is_code;
 use ralph_verify::expected;
 use ralph_verify::modules;
 use ralph_verify::pins::{self, Expanded, Others, Parts, PinSet, Program, Question, Rest};
@@ -114,7 +115,9 @@ struct Asked {
 
 impl Asked {
     fn of(config: &LoopConfig, environment: &[(OsString, OsString)], root: &Path) -> Self {
+        // What prepares the folder of the checks steers them as well.
         let mut commands = config.verification_commands.clone();
+        commands.extend(config.setup.iter().cloned());
         commands.extend(config.expects.iter().filter_map(|expectation| match expectation {
             Expectation::Command(command) => Some(command.clone()),
             Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
@@ -275,12 +278,36 @@ impl Pinned {
         let is_declared = offences.iter().any(is_package)
             && workspace.changes(&self.start, tree)?.iter().any(|change| tampering::declares_packages(&change.path));
         for offence in offences {
+            if offence.kind == ChangeKind::Deleted
+                && let Some(to) = self.moved_to(workspace, tree, &offence.path)?
+            {
+                looked.renamed.extend(expected::renamed(&offence.path, &to));
+                continue;
+            }
             self.judge(workspace, tree, offence, is_declared, &mut looked)?;
         }
         self.compare_parts(workspace, tree, &mut looked)?;
         looked.tampered.extend(pins::changed_programs(&self.found.programs, &self.disk));
         tampering::shorten(&mut looked.tampered);
         Ok(looked)
+    }
+
+    /// Where a test file of the start lies now, under its own name and with its own content.
+    fn moved_to(&self, workspace: &Workspace, tree: &TreeHash, path: &str) -> Result<Option<String>, Error> {
+        let is_frozen = |path: &str| self.pin(path).is_some_and(|pin| pin.kind == PinKind::Frozen);
+        let Some(before) = workspace.file_at(&self.start, path)?.filter(|_| is_code(path) && is_frozen(path)) else {
+            return Ok(None);
+        };
+        for change in workspace.changes(&self.start, tree)? {
+            let is_candidate = change.kind == ChangeKind::Added
+                && change.path.rsplit('/').next() == path.rsplit('/').next()
+                && change.path.split('/').next() == path.split('/').next()
+                && is_frozen(&change.path);
+            if is_candidate && workspace.file_at(tree, &change.path)?.as_ref() == Some(&before) {
+                return Ok(Some(change.path));
+            }
+        }
+        Ok(None)
     }
 
     fn judge(
@@ -308,7 +335,9 @@ impl Pinned {
             }
             _ => String::new(),
         };
-        let is_new_manifest = kind == ChangeKind::Added && may_have_parts(&path);
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        let has_parts = matches!(name, "package.json" | "pyproject.toml" | "setup.cfg");
+        let is_new_manifest = kind == ChangeKind::Added && has_parts;
         if is_new_manifest && let Some(Placement::File { content, mode }) = workspace.placement_at(tree, &path)? {
             match pins::compare_new(&path, &content, &self.found.texts) {
                 Parts::Tampered { restored: content, .. } => restored = Some(Placement::File { content, mode }),
@@ -317,6 +346,8 @@ impl Pinned {
         }
         let lost = match kind {
             ChangeKind::Modified => lost_of_tests(workspace, tree, &path, restored.as_ref())?,
+            // A test that can be executed now is the same test.
+            ChangeKind::Mode if became_executable(workspace, tree, &path, restored.as_ref())? => None,
             ChangeKind::Added | ChangeKind::Deleted | ChangeKind::Mode => Some(String::new()),
         };
         let change = PinnedChange {
@@ -353,6 +384,13 @@ impl Pinned {
             |path: &str| may_have_parts(path) && self.pin(path).is_some_and(|pin| pin.kind == PinKind::Parts);
         let added = changes.iter().filter(|change| change.kind == ChangeKind::Added);
         let others = New { workspace, tree, paths: added.map(|change| change.path.clone()).collect() };
+        for path in others.paths.iter().filter(|path| path.ends_with(".rs") && !pins::allows(&self.allowed, path)) {
+            let judges = others.read(path).map(|content| pins::new_judges(path, &content)).unwrap_or_default();
+            if !judges.is_empty() {
+                looked.tampered.push(Tamper::with(path.clone(), TamperKind::Appeared, judges.join(", ")));
+                looked.entries.insert(path.clone(), Placement::Absent);
+            }
+        }
         for change in changes.iter().filter(|change| change.kind != ChangeKind::Added && has_parts(&change.path)) {
             let path = &change.path;
             let Some(before) = workspace.file_at(&self.start, path)? else { continue };
@@ -400,10 +438,26 @@ fn lost_of_tests(
     let Some(Placement::File { content: before, .. }) = restored else { return unknown };
     // A link in its place is another thing, whatever it leads to.
     let Some(Placement::File { content: now, .. }) = workspace.placement_at(tree, path)? else { return unknown };
-    if pins::same_but_for_format(path, before, &now) {
+    if pins::same_but_for_format(path, before, &now) || pins::same_but_for_packages(path, before, &now) {
         return Ok(None);
     }
     Ok(additions::refused_addition(path, before, &now))
+}
+
+/// Whether nothing happened to a file but that it can be executed.
+fn became_executable(
+    workspace: &Workspace,
+    tree: &TreeHash,
+    path: &str,
+    restored: Option<&Placement>,
+) -> Result<bool, Error> {
+    let is_executable = |mode: u32| mode & 0o111 != 0;
+    Ok(match (restored, workspace.placement_at(tree, path)?) {
+        (Some(Placement::File { mode: before, .. }), Some(Placement::File { mode, .. })) => {
+            is_executable(mode) && !is_executable(*before)
+        }
+        _ => false,
+    })
 }
 
 /// Files that were not there at the start.

@@ -3,23 +3,14 @@
 //! Each assertion is changed by itself, in several ways, the one that a runner could tell from the original last: an expected
 //! literal, the rows of a table, an operator, what is given to the code, another exception or assertion function.
 
-use crate::syntax::{Source, marks, readable};
+mod heads;
 
-/// Words in the head of a test that does not run, or that has to fail.
-const NOT_PLAIN: [&str; 12] = [
-    "xfail",
-    "todo",
-    "fixme",
-    "fails",
-    "failing",
-    "ignore",
-    "ignored",
-    "disabled",
-    "should_panic",
-    "expectedfailure",
-    "xit",
-    "xtest",
-];
+use std::collections::HashSet;
+
+use crate::syntax::{Source, marks, readable};
+pub use heads::defined_tests;
+use heads::{has_to_fail, head_has, is_skipped, is_test, with_decorators};
+
 /// Functions of Python that expect an exception or a warning, and classes that stand for another one.
 const RAISES: [(&str, [&str; 2]); 7] = [
     ("raises", ["BufferError", "EOFError"]),
@@ -81,6 +72,8 @@ pub struct ChangeableTest {
     pub name: String,
     /// Where it can be changed so that it must fail; nowhere, at times.
     pub places: Vec<Place>,
+    /// Its head says that it does not always run.
+    pub may_be_skipped: bool,
 }
 
 /// An assertion that can be changed, each in ways of its own: a test may be made to pass at one of them only.
@@ -88,6 +81,8 @@ pub struct ChangeableTest {
 pub struct Place {
     /// Whether the first change leaves no doubt: it is the other side of an equality.
     pub(crate) is_sure: bool,
+    /// Whether it is reached in any case.
+    pub(crate) is_always: bool,
     /// Edits for each way to change it, the best way first.
     ways: Vec<Vec<Edit>>,
 }
@@ -106,7 +101,7 @@ impl Place {
     }
 }
 
-/// The tests of a file that run and have to pass; none where the file cannot be parsed. Only assertions that `original`
+/// The tests of a file that have to pass; none where the file cannot be parsed. Only assertions that `original`
 /// has are changed, where there is one.
 pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, seed: u64) -> Vec<ChangeableTest> {
     let Some(text) = readable(content) else { return Vec::new() };
@@ -117,13 +112,38 @@ pub fn changeable_tests(path: &str, content: &[u8], original: Option<&[u8]>, see
     let Some(source) = Source::parse(path, &text) else { return Vec::new() };
     let original = original.and_then(readable);
     let is_original = |at: usize| original.as_ref().is_none_or(|original| original.contains(source.raw(at)));
-    let tests = source.tests().into_iter().filter(|(at, _)| runs(&source, *at));
+    let helpers = helpers(&source);
+    let tests =
+        source.tests().into_iter().filter(|(at, _)| is_test(&source, *at) && !head_has(&source, *at, &has_to_fail));
     tests
         .map(|(at, name)| {
-            let places = places(&source, with_decorators(&source, at), seed, &is_original);
-            ChangeableTest { name, places }
+            let places = places(&source, with_decorators(&source, at), seed, &is_original, &helpers);
+            ChangeableTest { name, places, may_be_skipped: head_has(&source, at, &is_skipped) }
         })
         .collect()
+}
+
+/// Functions of the file that judge: calls of them are assertions.
+fn helpers<'a>(source: &Source<'a>) -> HashSet<&'a str> {
+    let tests: HashSet<usize> = source.tests().into_iter().map(|(at, _)| at).collect();
+    let functions = source.marked(Source::ROOT, marks::FUNCTION).filter(|at| !tests.contains(at));
+    let judges = |at: &usize| {
+        let raises = source.walk(*at).any(|it| source.is_leaf(it) && source.raw(it) == "AssertionError");
+        raises || source.marked(*at, marks::ASSERT).next().is_some()
+    };
+    let is_name = |at: &usize| source.has(*at, marks::DEFINED) && source.is_name(*at);
+    functions
+        .filter(judges)
+        .filter_map(|at| source.nodes[at].children.iter().copied().find(is_name))
+        .map(|at| source.raw(at))
+        .collect()
+}
+
+/// Whether a node is a call of one of these functions.
+fn calls(source: &Source<'_>, at: usize, helpers: &HashSet<&str>) -> bool {
+    let node = &source.nodes[at];
+    matches!(node.kind, "call" | "call_expression" | "function_call_expression" | "method_invocation")
+        && node.children.first().is_some_and(|callee| helpers.contains(source.raw(*callee)))
 }
 
 /// A file with tests changed, each at one place in one of its ways.
@@ -139,55 +159,14 @@ pub fn change(content: &[u8], places: &[(&Place, usize)]) -> Option<Vec<u8>> {
     Some(text.into_bytes())
 }
 
-/// Whether a test runs and has to pass, as far as its head says. Names of parameters and texts say nothing.
-fn runs(source: &Source<'_>, at: usize) -> bool {
-    let whole = with_decorators(source, at);
-    let body = source.marked(at, marks::BODY).next().map_or(source.nodes[at].end, |body| source.nodes[body].start);
-    let name = source.marked(at, marks::TEST_NAME).next();
-    let attributes = attributes(source, at);
-    let says_otherwise = |leaf: usize| {
-        let node = &source.nodes[leaf];
-        let is_silent =
-            |up: usize| source.nodes[up].kind.contains("parameters") || source.nodes[up].kind.contains("string");
-        let is_head = node.end <= body
-            && Some(leaf) != name
-            && !source.ancestors(leaf).take_while(|up| *up != whole).any(is_silent);
-        let word = source.raw(leaf).trim_start_matches(':').to_ascii_lowercase();
-        // `@Test(expected = …)` of JUnit.
-        let is_expected = word == "expected" && source.nodes[node.parent].kind == "element_value_pair";
-        is_head && (word.starts_with("skip") || NOT_PLAIN.contains(&word.as_str()) || is_expected)
-    };
-    let leaves = |at: usize| source.walk(at).filter(|node| source.is_leaf(*node));
-    let is_rust = source.nodes[at].kind == "function_item";
-    let is_test = |attribute: &usize| {
-        let text = source.raw(*attribute);
-        text.contains("test]") || text.contains("test(")
-    };
-    (!is_rust || attributes.iter().any(is_test))
-        && !attributes.iter().flat_map(|attribute| leaves(*attribute)).chain(leaves(whole)).any(says_otherwise)
-}
-
-/// Attributes before a function of Rust.
-fn attributes(source: &Source<'_>, at: usize) -> Vec<usize> {
-    let siblings = &source.nodes[source.nodes[at].parent].children;
-    let place = siblings.iter().position(|child| *child == at).unwrap_or(0);
-    let mut before: Vec<usize> = siblings[..place]
-        .iter()
-        .rev()
-        .take_while(|child| source.nodes[**child].kind == "attribute_item")
-        .copied()
-        .collect();
-    before.reverse();
-    before
-}
-
-fn with_decorators(source: &Source<'_>, at: usize) -> usize {
-    let parent = source.nodes[at].parent;
-    if source.nodes[parent].kind == "decorated_definition" { parent } else { at }
-}
-
 /// The places of a test that can be changed: its assertions that are reached in any case; all at once where there is none.
-fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usize) -> bool) -> Vec<Place> {
+fn places(
+    source: &Source<'_>,
+    test: usize,
+    seed: u64,
+    is_original: &dyn Fn(usize) -> bool,
+    helpers: &HashSet<&str>,
+) -> Vec<Place> {
     let inside = |at: usize| source.ancestors(at).skip(1).take_while(|up| *up != test).collect::<Vec<usize>>();
     let is_sub_test = |at: usize| source.nodes[at].kind == "with_statement" && source.raw(at).contains("subTest(");
     let hides = |up: &usize| source.has(*up, marks::ASSERT) && !is_sub_test(*up);
@@ -196,18 +175,25 @@ fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usiz
         kind.starts_with("if")
             || ["else", "elif", "except", "catch", "rescue", "match_arm", "case"].iter().any(|word| kind.contains(word))
     };
+    let is_assert = |at: &usize| source.has(*at, marks::ASSERT) || calls(source, *at, helpers);
     let all = source
-        .marked(test, marks::ASSERT)
+        .walk(test)
+        .filter(is_assert)
         .filter(|at| is_original(*at) && !is_sub_test(*at) && !inside(*at).iter().any(hides));
-    let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(|at| inside(*at).iter().any(is_conditional));
+    let may_not = |at: &usize| inside(*at).iter().any(is_conditional) || !source.has(*at, marks::ASSERT);
+    let (maybe, always): (Vec<usize>, Vec<usize>) = all.partition(may_not);
     let (rows, rows_end) = rows(source, test, seed);
     let last = last_parameter(source, test).filter(|_| rows_end);
-    let place = |asserts: &[usize]| {
+    let place = |asserts: &[usize], is_always: bool| {
         let mut ways: [Vec<Edit>; 5] = Default::default();
         for at in asserts {
             let judged = judged(source, *at);
             let (input, expected) = literals(source, &judged);
-            ways[0].extend(expected.and_then(|literal| changed_literal(source, literal, seed)));
+            ways[0].extend(match expected {
+                Some(literal) => changed_literal(source, literal, seed),
+                None if has_side(source, &judged, last) => None,
+                None => paired(source, *at, &judged),
+            });
             let operators = judged.iter().flat_map(|part| source.marked(*part, marks::OPERATOR));
             let operator = operators.min_by_key(|at| source.ancestors(*at).count());
             ways[2].extend(operator.and_then(|operator| swapped(source, operator, &OPERATORS)));
@@ -222,12 +208,14 @@ fn places(source: &Source<'_>, test: usize, seed: u64, is_original: &dyn Fn(usiz
         if ways[..3].iter().any(|edits| !edits.is_empty()) {
             ways[3].clear();
         }
-        let is_sure = asserts.iter().any(|at| is_sure(source, *at, last));
-        Place { is_sure, ways: ways.into_iter().filter(|edits| !edits.is_empty()).collect() }
+        let is_sure = is_always && asserts.iter().any(|at| is_sure(source, *at, last));
+        Place { is_sure, is_always, ways: ways.into_iter().filter(|edits| !edits.is_empty()).collect() }
     };
     let places: Vec<Place> = match always.is_empty() {
-        false => always.iter().map(|at| place(&[*at])).collect(),
-        true => vec![place(&maybe)],
+        false => {
+            always.iter().map(|at| place(&[*at], true)).chain(maybe.iter().map(|at| place(&[*at], false))).collect()
+        }
+        true => vec![place(&maybe, true)],
     };
     places.into_iter().filter(|place| !place.ways.is_empty()).collect()
 }
@@ -260,7 +248,11 @@ fn literals(source: &Source<'_>, judged: &[usize]) -> (Option<usize>, Option<usi
     for part in judged {
         for literal in source.marked(*part, marks::LITERAL).filter(|at| !is_inside_string(source, *at)) {
             let around = source.ancestors(literal).take_while(|up| !judged.contains(up)).chain([*part]);
-            if around.into_iter().any(|up| is_call(source, up)) {
+            let is_index = |up: usize| {
+                ["subscript", "subscript_expression", "element_reference", "index_expression"]
+                    .contains(&source.nodes[up].kind)
+            };
+            if around.into_iter().any(|up| is_call(source, up) || is_index(up)) {
                 input = Some(literal)
             } else {
                 expected = Some(literal)
@@ -310,44 +302,95 @@ fn other_exception(source: &Source<'_>, at: usize) -> Option<Edit> {
     Some(Edit { start: node.start, end: node.end, text: (*other).to_owned() })
 }
 
-/// Whether an assertion compares something for equality with a literal, or with the last parameter where rows are changed there.
+/// Words of assertions that compare for equality, and of those that do not quite.
+const EQUAL: [&str; 15] = [
+    "toBe(",
+    "toEqual(",
+    "toStrictEqual(",
+    "assertEqual(",
+    "assertEquals(",
+    "assertSame(",
+    "assert_eq!(",
+    "assert_equal",
+    "trictEqual(",
+    "deepEqual(",
+    ".equal(",
+    ".Equal(",
+    " == ",
+    " === ",
+    " eq(",
+];
+const NEARLY: [&str; 6] = ["Almost", "approx", "Close", "Delta", "not", "!="];
+
+fn is_equality(text: &str) -> bool {
+    EQUAL.iter().any(|name| text.contains(name)) && !NEARLY.iter().any(|name| text.contains(name))
+}
+
+/// Whether a node is one side of the comparison that an assertion makes, or one of its arguments.
+fn is_side(source: &Source<'_>, judged: &[usize], at: usize) -> bool {
+    let parent = source.nodes[at].parent;
+    judged.contains(&at)
+        || judged.contains(&parent) && ["comparison_operator", "binary_expression"].contains(&source.nodes[parent].kind)
+}
+
+/// Whether an assertion compares something for equality with a literal, with a list or table of literals, with a name, or with
+/// the last parameter where rows are changed there.
 fn is_sure(source: &Source<'_>, at: usize, last_parameter: Option<&str>) -> bool {
-    const EQUAL: [&str; 15] = [
-        "toBe(",
-        "toEqual(",
-        "toStrictEqual(",
-        "assertEqual(",
-        "assertEquals(",
-        "assertSame(",
-        "assert_eq!(",
-        "assert_equal",
-        "trictEqual(",
-        "deepEqual(",
-        ".equal(",
-        ".Equal(",
-        " == ",
-        " === ",
-        " eq(",
+    // What holds a literal and is another value with another one in it.
+    const COMPOSITE: [&str; 13] = [
+        "list",
+        "tuple",
+        "set",
+        "dictionary",
+        "pair",
+        "array",
+        "object",
+        "hash",
+        "array_creation_expression",
+        "array_element_initializer",
+        "parenthesized_expression",
+        "unary_operator",
+        // In a macro of Rust; those of calls are no expected values.
+        "token_tree",
     ];
-    const NEARLY: [&str; 5] = ["Almost", "approx", "Close", "Delta", "not"];
-    let text = source.raw(at);
     let judged = judged(source, at);
     let (_, expected) = literals(source, &judged);
-    let is_direct = |at: usize| {
-        let parent = source.nodes[at].parent;
-        judged.contains(&at)
-            || judged.contains(&parent)
-                && ["comparison_operator", "binary_expression"].contains(&source.nodes[parent].kind)
-    };
-    EQUAL.iter().any(|name| text.contains(name))
-        && !NEARLY.iter().any(|name| text.contains(name))
-        && match expected {
-            Some(literal) => is_direct(literal),
-            None => judged
-                .iter()
-                .flat_map(|part| source.walk(*part))
-                .any(|at| source.is_leaf(at) && is_direct(at) && Some(source.raw(at)) == last_parameter),
+    let is_expected = |literal: usize| {
+        let mut up = literal;
+        while !is_side(source, &judged, up) && COMPOSITE.contains(&source.nodes[source.nodes[up].parent].kind) {
+            up = source.nodes[up].parent;
         }
+        is_side(source, &judged, up)
+    };
+    is_equality(source.raw(at))
+        && match expected {
+            Some(literal) => is_expected(literal),
+            None => has_side(source, &judged, last_parameter) || paired(source, at, &judged).is_some(),
+        }
+}
+
+/// Whether one side of a comparison is this name.
+fn has_side(source: &Source<'_>, judged: &[usize], name: Option<&str>) -> bool {
+    let mut leaves = judged.iter().flat_map(|part| source.walk(*part)).filter(|at| source.is_leaf(*at));
+    name.is_some() && leaves.any(|at| is_side(source, judged, at) && Some(source.raw(at)) == name)
+}
+
+/// Puts the name that something is compared with into a pair, which equals nothing that is no pair with the same name in it.
+fn paired(source: &Source<'_>, at: usize, judged: &[usize]) -> Option<Edit> {
+    let (open, close) = match source.language.extensions {
+        extensions if extensions.contains(&"py") => ("(", ", 7)"),
+        extensions if extensions.contains(&"js") || extensions.contains(&"rb") => ("[", ", 7]"),
+        _ => return None,
+    };
+    let is_name = |at: &usize| source.nodes[*at].kind == "identifier" && is_side(source, judged, *at);
+    // What comes third is a message.
+    let name = judged.iter().take(2).flat_map(|part| source.walk(*part)).filter(is_name).last()?;
+    let node = &source.nodes[name];
+    is_equality(source.raw(at)).then(|| Edit {
+        start: node.start,
+        end: node.end,
+        text: format!("{open}{}{close}", source.raw(name)),
+    })
 }
 
 /// The parts of an assertion that decide, without a message.

@@ -34,7 +34,10 @@ pub fn judge_original(outcomes: &[CheckOutcome]) -> Tripwire {
 
 /// The same command without stopping at the first failure: every test program has to show its changed tests.
 pub fn to_the_end(command: &str) -> String {
-    const STOPS: [(&str, &[&str]); 6] = [
+    const STOPS: [(&str, &[&str]); 9] = [
+        ("rspec", &["--fail-fast"]),
+        ("phpunit", &["--stop-on-failure", "--stop-on-error", "--stop-on-defect"]),
+        ("ctest", &["--stop-on-failure"]),
         ("pytest", &["-x", "--exitfirst", "--maxfail"]),
         ("unittest", &["-f", "--failfast"]),
         ("jest", &["--bail", "-b"]),
@@ -60,6 +63,14 @@ pub fn to_the_end(command: &str) -> String {
     words.iter().filter(goes_on).copied().collect::<Vec<_>>().join(" ")
 }
 
+/// Commands that name no tests by themselves: options by which users say what is printed, and the one that names tests.
+const NAMING: [(&[&str], &[&str], &str); 4] = [
+    (&["go test"], &["-v", "-test.v", "-json", "-c", "-list"], "-v"),
+    (&["rspec", "bundle exec rspec", "bin/rspec"], &["-f*", "-format"], "--format documentation"),
+    (&["rake test", "bundle exec rake test"], &["TESTOPTS"], "TESTOPTS=-v"),
+    (&["rails test", "bin/rails test", "bundle exec rails test"], &["-v", "-verbose"], "-v"),
+];
+
 /// The same command, so that it names its tests: plain `go test` names packages and RSpec nothing, and a test that no longer
 /// runs would not be missed.
 pub fn naming_tests(command: &str) -> String {
@@ -68,23 +79,18 @@ pub fn naming_tests(command: &str) -> String {
         return command.to_owned();
     }
     let named = |part: &str| {
-        let rest = part.strip_prefix("go test").filter(|rest| rest.is_empty() || rest.starts_with(' '))?;
-        let is_other = |word: &str| matches!(word.trim_start_matches('-'), "v" | "test.v" | "json" | "c" | "list");
-        let has_own = rest
-            .split_whitespace()
-            .any(|word| word.starts_with('-') && is_other(word.split('=').next().unwrap_or(word)));
-        (!has_own).then(|| format!("go test -v{rest}"))
+        NAMING.iter().find_map(|(programs, own, option)| {
+            let (program, rest) = programs.iter().copied().find_map(|program| {
+                let rest = part.strip_prefix(program)?;
+                (rest.is_empty() || rest.starts_with(' ')).then_some((program, rest))
+            })?;
+            let is_own = |word: &str| {
+                let name = word.split('=').next().unwrap_or(word).replace("--", "-");
+                own.iter().any(|own| name == *own || own.strip_suffix('*').is_some_and(|own| word.starts_with(own)))
+            };
+            (!rest.split_whitespace().any(is_own)).then(|| format!("{program} {option}{rest}"))
+        })
     };
-    // RSpec prints a dot for each example.
-    let documented = |part: &str| {
-        let (program, rest) = ["rspec", "bundle exec rspec", "bin/rspec"].iter().find_map(|program| {
-            let rest = part.strip_prefix(program).filter(|rest| rest.is_empty() || rest.starts_with(' '))?;
-            Some((*program, rest))
-        })?;
-        let has_own = rest.split_whitespace().any(|word| word.starts_with("-f") || word.starts_with("--format"));
-        (!has_own).then(|| format!("{program} --format documentation{rest}"))
-    };
-    let named = |part: &str| named(part).or_else(|| documented(part));
     command.split(" && ").map(|part| named(part).unwrap_or_else(|| part.to_owned())).collect::<Vec<_>>().join(" && ")
 }
 

@@ -69,6 +69,10 @@ fn commands_that_name_no_tests_are_run_so_that_they_do() {
         ("go tests", "go tests"),
         ("bundle exec rspec spec/a_spec.rb", "bundle exec rspec --format documentation spec/a_spec.rb"),
         ("rspec -fp", "rspec -fp"),
+        ("rspec --format p", "rspec --format p"),
+        ("rspec --fail-fast", "rspec --format documentation --fail-fast"),
+        ("bundle exec rake test", "bundle exec rake test TESTOPTS=-v"),
+        ("bin/rails test test/models", "bin/rails test -v test/models"),
         ("npm test", "npm test"),
     ] {
         assert_eq!(naming_tests(command), wanted);

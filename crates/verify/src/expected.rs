@@ -1,7 +1,11 @@
 //! Tests that have to run: those that ran before the first iteration, and at least one.
 
-use ralph_model::{CheckOutcome, Shrunk, TestTally};
+use std::sync::LazyLock;
 
+use ralph_model::{CheckOutcome, Shrunk, TestTally};
+use regex::Regex;
+
+use crate::pattern::pattern;
 use crate::test_names;
 
 /// What changed of the files that hold tests.
@@ -11,6 +15,18 @@ pub struct TestChanges<'a> {
     pub allowed: &'a [String],
     /// Tests that have another name because their file has: old and new start of the names.
     pub renamed: &'a [(String, String)],
+    /// The tests that pinned files define, by their files.
+    pub defined: &'a [(String, Vec<String>)],
+}
+
+/// Whether the names of tests in the sources are needed: at the start no test, or not every file, could be loaded.
+#[must_use]
+pub fn needs_defined(check: &CheckOutcome, earlier: Option<&TestTally>) -> bool {
+    let was_not_loaded = |tests: &TestTally| {
+        test_names::ran_nothing(tests)
+            || tests.failing.iter().any(|name| test_names::is_whole(name) || name.contains('.'))
+    };
+    check.passed && check.tests.is_some() && earlier.is_none_or(was_not_loaded)
 }
 
 /// Judges a check of the baseline: a run without a test shows nothing.
@@ -33,13 +49,34 @@ pub fn compare_with_baseline(check: &mut CheckOutcome, earlier: Option<&TestTall
             test_names::compare(earlier, check.tests.as_ref(), &excused, changes.renamed)
         };
         if let Some(shrunk) = shrunk {
-            check.passed = false;
-            check.excerpt = format!("{shrunk}\n");
-            check.shrunk = Some(shrunk);
+            fail_shrunk(check, shrunk);
         }
+    }
+    if let (true, Some(now)) = (check.passed && changes.allowed.is_empty(), &check.tests)
+        && let Some(shrunk) = test_names::compare_defined(earlier, now, changes.defined)
+    {
+        fail_shrunk(check, shrunk);
     }
     judge_baseline(check);
     test_names::forget_names(check);
+}
+
+/// Whether commands or settings choose among the tests of a file, so that not all that are defined run.
+#[must_use]
+pub fn chooses_tests(text: &str) -> bool {
+    static CHOOSES: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(concat!(
+            r"(?:pytest|addopts)[^\n]*\s['\x22]?-m\b|\s-k\b|\s-t\b|\s-g\b|\s-E\b|\s-n\s?/|\s-i\b|\s-?-run\b|--(?:grep|fgrep|filter|tests?|only|tag|",
+            r"exclude|deselect|ignore|skip|example|lf|last-failed|ff|sw|test-name-pattern|testNamePattern|group)\b|::"
+        ))
+    });
+    CHOOSES.is_match(text)
+}
+
+fn fail_shrunk(check: &mut CheckOutcome, shrunk: Shrunk) {
+    check.passed = false;
+    check.excerpt = format!("{shrunk}\n");
+    check.shrunk = Some(shrunk);
 }
 
 /// A runner that ran no test shows nothing, whatever its exit code.
@@ -67,6 +104,15 @@ fn excused(names: &[String], allowed: &[String]) -> Vec<String> {
         }
     };
     names.iter().filter(|name| files.iter().any(|file| is_in(name, file))).cloned().collect()
+}
+
+/// What the names of tests start with that are in another file now: by its path, and by its module in Python.
+#[must_use]
+pub fn renamed(old: &str, new: &str) -> Vec<(String, String)> {
+    let module = |path: &str| path.strip_suffix(".py").map(|path| format!("{}.", path.replace('/', ".")));
+    let mut pairs = vec![(old.to_owned(), new.to_owned())];
+    pairs.extend(module(old).zip(module(new)));
+    pairs
 }
 
 /// What the names of tests in a Rust source file start with: `src/cart/price.rs` makes `cart::price::`.

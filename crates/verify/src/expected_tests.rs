@@ -28,3 +28,45 @@ fn a_source_file_names_the_module_of_its_tests() {
         assert_eq!(module_of(path), module, "{path}");
     }
 }
+
+#[test]
+fn tests_of_files_that_could_not_be_loaded_have_to_run() {
+    let python = "import pytest\nfrom cart import HAS_TAX\n\n\ndef test_a():\n    assert a() == 1\n\n\ndef test_b():\n    assert b() == 2\n\n\ndef test_c():\n    assert c() == 3\n\n\n@pytest.mark.skipif(True, reason='x')\ndef test_d():\n    assert d() == 4\n\n\nclass Base:\n    def test_e(self):\n        pass\n";
+    let tests = crate::changes::defined_tests("tests/test_cart.py", python.as_bytes());
+    assert_eq!(tests, ["test_a", "test_b", "test_c"]);
+    let skips = format!("{python}\n\n@pytest.fixture\ndef tax():\n    pytest.skip('no')\n");
+    assert!(crate::changes::defined_tests("tests/test_cart.py", skips.as_bytes()).is_empty());
+    let javascript = "describe('cart', () => {\n  it('adds', () => { expect(add(1)).toBe(2); });\n  it.skip('later', () => {});\n  it(`is ${name}`, () => {});\n});\ndescribe.skip('old', () => { it('was', () => {}); });\n";
+    assert_eq!(crate::changes::defined_tests("cart.test.js", javascript.as_bytes()), ["adds"]);
+    let defined = [("tests/test_cart.py".to_owned(), tests)];
+    let tally = |failing: &[&str], ran: &[&str]| TestTally {
+        passed: u32::try_from(ran.len()).unwrap(),
+        failed: u32::try_from(failing.len()).unwrap(),
+        skipped: 0,
+        failing: names(failing),
+        names: names(ran),
+    };
+    let unloaded = tally(&["tests/test_cart.py"], &["tests/test_cart.py"]);
+    let one = tally(&[], &["tests/test_cart.py::test_a"]);
+    let shrunk = test_names::compare_defined(Some(&unloaded), &one, &defined).unwrap();
+    assert_eq!(shrunk.missing, ["tests/test_cart.py > test_b", "tests/test_cart.py > test_c"]);
+    assert!(test_names::compare_defined(None, &one, &defined).is_some());
+    let all = tally(&[], &["t.test_a", "t.test_b", "t.test_c"]);
+    assert_eq!(test_names::compare_defined(Some(&unloaded), &all, &defined), None);
+    // Whether a file was loaded that nothing names is not known, nor which tests ran where none is named.
+    let loaded = tally(&[], &["tests/test_cart.py::test_a"]);
+    assert_eq!(test_names::compare_defined(Some(&loaded), &one, &defined), None);
+    assert_eq!(test_names::compare_defined(Some(&unloaded), &tally(&[], &[]), &defined), None);
+    for (text, chooses) in [
+        ("python -m pytest -q tests", false),
+        ("pytest -m 'not slow'", true),
+        ("addopts = -m \"not slow\"", true),
+        ("pytest -k add", true),
+        ("cargo test --offline", false),
+        ("go test -run Add ./...", true),
+        ("npx jest -t adds", true),
+        ("pytest tests/test_a.py::test_b", true),
+    ] {
+        assert_eq!(chooses_tests(text), chooses, "{text}");
+    }
+}

@@ -24,9 +24,9 @@ mod testing;
 mod words;
 
 pub use expand::{Expanded, expand};
-pub use format::same_but_for_format;
+pub use format::{same_but_for_format, same_but_for_packages};
 pub(crate) use named::executed_files;
-pub use parts::{NoOthers, Others, Parts, Rest, compare_new, compare_parts};
+pub use parts::{NoOthers, Others, Parts, Rest, compare_new, compare_parts, new_judges, without_new_tests};
 pub use pinset::{PinSet, allows};
 pub use programs::{Program, changed_programs, programs};
 pub(crate) use question::starts;

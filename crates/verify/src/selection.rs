@@ -1,6 +1,6 @@
 //! Which tests the commands of the checks run, as far as their words say. Runs nothing.
 
-use ralph_model::Runner;
+use ralph_model::{Runner, TestLanguage};
 use regex::Regex;
 
 use crate::pins::{Expanded, Simple, executed_files, path, started_by, starts};
@@ -39,14 +39,20 @@ impl Selection {
     }
 
     fn of(&self, file: &str) -> impl Iterator<Item = &(Runner, Simple)> {
-        let extension = path::extension(file);
-        self.runs.iter().filter(move |(runner, _)| match extension {
-            "py" => runner.is_python(),
-            "rs" => runner.is_rust(),
-            "go" => *runner == Runner::GoTest,
-            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => runner.is_javascript(),
-            _ => false,
-        })
+        let language = match path::extension(file) {
+            "py" => Some(TestLanguage::Python),
+            "rs" => Some(TestLanguage::Rust),
+            "go" => Some(TestLanguage::Go),
+            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => Some(TestLanguage::JavaScript),
+            "rb" => Some(TestLanguage::Ruby),
+            "php" => Some(TestLanguage::Php),
+            "java" => Some(TestLanguage::Java),
+            "cs" => Some(TestLanguage::CSharp),
+            "c" | "h" | "cc" | "cpp" => Some(TestLanguage::C),
+            "bats" => Some(TestLanguage::Shell),
+            _ => None,
+        };
+        self.runs.iter().filter(move |(runner, _)| Some(runner.language()) == language)
     }
 }
 
@@ -94,12 +100,21 @@ fn asks_for_others(runner: Runner, simple: &Simple, file: &str, test: &str) -> b
         }
         Runner::GoTest => pattern(&["-run", "--run", "-test.run"])
             .is_some_and(|pattern| !matches(pattern.split('/').next().unwrap_or(pattern))),
-        Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::NodeTest => {
-            // A pattern may be of the titles around a test, too.
-            pattern(&["-t", "--testNamePattern", "-g", "--grep", "--test-name-pattern"])
-                .is_some_and(|pattern| !pattern.contains(test) && !matches(pattern))
-        }
         Runner::CargoTest | Runner::Nextest => false,
+        // A pattern may be of the titles around a test, too.
+        _ => pattern(&[
+            "-t",
+            "--testNamePattern",
+            "-g",
+            "--grep",
+            "--test-name-pattern",
+            "--filter",
+            "-e",
+            "--example",
+            "-n",
+            "--name",
+        ])
+        .is_some_and(|pattern| !pattern.contains(test) && !matches(pattern)),
     }
 }
 

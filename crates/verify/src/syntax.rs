@@ -21,6 +21,8 @@
 //! | `literal`, `operator`, `judge` | what can be changed so that an assertion no longer holds |
 //! | `import` | an import |
 
+mod tidy;
+
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -367,81 +369,6 @@ impl<'a> Source<'a> {
         };
         self.language.strings.contains(&node.kind())
             && (0..node.child_count()).all(|at| node.child(at).is_none_or(|child| !code(child) && plain(child)))
-    }
-
-    /// Leaves out what formatters put in and take out: a comma before a closing bracket, braces around the only expression of
-    /// a closure or match arm of Rust.
-    fn tidy(&mut self, at: usize) {
-        let (kind, parent) = (self.nodes[at].kind, self.nodes[at].parent);
-        let children = &self.nodes[at].children;
-        let text = |index: usize| {
-            children.get(index).map_or("", |child| &self.text[self.nodes[*child].start..self.nodes[*child].end])
-        };
-        let count = children.len();
-        let last = match text(count.wrapping_sub(1)) {
-            ")" | "]" | "}" | ">" => count.wrapping_sub(2),
-            _ => count.wrapping_sub(1),
-        };
-        let before = text(last.wrapping_sub(1));
-        if text(last) == "," && last < count && kind != "subscript" && !matches!(before, "," | "[") {
-            self.nodes[at].children.remove(last);
-        }
-        if matches!(kind, "import_spec_list" | "import_from_statement") {
-            let mut kept = std::mem::take(&mut self.nodes[at].children);
-            kept.retain(|child| !matches!(self.raw(*child), "(" | ")"));
-            // In Go one import may be alone or in a list.
-            let holder = if kind == "import_spec_list" { parent } else { at };
-            self.nodes[parent].children.retain(|child| *child != at || holder == at);
-            for child in &kept {
-                self.nodes[*child].parent = holder;
-            }
-            self.nodes[holder].children.extend(kept);
-        }
-        if self.language.extensions.contains(&"py") {
-            self.drop_hints(at);
-        }
-        let holder = self.nodes[parent].kind;
-        if kind == "block" && matches!(holder, "match_arm" | "closure_expression") && self.nodes[at].children.len() == 3
-        {
-            let inner = self.nodes[at].children[1];
-            let inner_kind = self.nodes[inner].kind;
-            let is_expression = !inner_kind.ends_with("statement")
-                && !inner_kind.ends_with("declaration")
-                && !inner_kind.ends_with("item");
-            if is_expression && let Some(place) = self.nodes[parent].children.iter().position(|child| *child == at) {
-                self.nodes[parent].children[place] = inner;
-                self.nodes[inner].parent = parent;
-            }
-        }
-    }
-
-    /// Leaves out types of parameters and results in Python that call nothing: they change nothing.
-    fn drop_hints(&mut self, at: usize) {
-        let (kind, parent) = (self.nodes[at].kind, self.nodes[at].parent);
-        let is_plain =
-            |at: usize| !self.walk(at).any(|node| matches!(self.nodes[node].kind, "call" | "lambda" | "await"));
-        let children = self.nodes[at].children.clone();
-        match (kind, children.as_slice()) {
-            ("typed_parameter", [name, _, hint]) if self.nodes[*name].kind == "identifier" && is_plain(*hint) => {
-                let name = *name;
-                let place = self.nodes[parent].children.iter().position(|child| *child == at);
-                if let Some(place) = place {
-                    self.nodes[parent].children[place] = name;
-                    self.nodes[name].parent = parent;
-                }
-            }
-            ("typed_default_parameter", [name, _, hint, equals, value]) if is_plain(*hint) => {
-                self.nodes[at].children = vec![*name, *equals, *value];
-                self.nodes[at].kind = "default_parameter";
-            }
-            ("function_definition", _) => {
-                let arrow = children.iter().position(|child| self.raw(*child) == "->");
-                if let Some(arrow) = arrow.filter(|arrow| children.get(arrow + 1).is_some_and(|hint| is_plain(*hint))) {
-                    self.nodes[at].children.drain(arrow..arrow + 2);
-                }
-            }
-            _ => {}
-        }
     }
 
     fn mark(&mut self, query: &Query, tree: &Tree, places: &HashMap<usize, usize>) {

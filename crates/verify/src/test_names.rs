@@ -10,10 +10,12 @@
 //! its file is named as a whole and no test of it is. And some name a whole only when it fails as one, such as a file that
 //! cannot be loaded: a whole is not missed where parts of it are named.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ralph_model::{CheckOutcome, Shrunk, TestTally};
+
+use crate::tripwire::{is_reported_as, is_whole_of};
 
 /// What the name of a package starts with.
 pub const PACKAGE: &str = "package ";
@@ -61,6 +63,34 @@ pub fn compare(
     }
     let missing = missing.into_iter().take(Shrunk::MAX_NAMES).map(str::to_owned).collect();
     Some(Shrunk { before: ran_before, now: ran_now, missing })
+}
+
+/// Tests that files define and that did not run, where the files could not be loaded at the start: then no name is known but
+/// those in the sources. Only files of which a test is named now, or that were named as a whole then, are compared.
+#[must_use]
+pub fn compare_defined(
+    before: Option<&TestTally>,
+    now: &TestTally,
+    defined: &[(String, Vec<String>)],
+) -> Option<Shrunk> {
+    if !names_tell(now) || now.names.iter().all(|name| is_whole(name)) {
+        return None;
+    }
+    let ran = |name: &String| now.names.iter().any(|reported| is_reported_as(reported, name));
+    let was_not_loaded = |path: &str| match before {
+        None => true,
+        Some(before) => ran_nothing(before) || before.failing.iter().any(|name| is_whole_of(name, path)),
+    };
+    let mut missing: Vec<String> = Vec::new();
+    for (path, names) in defined.iter().filter(|(path, _)| was_not_loaded(path)) {
+        if names.iter().any(ran) {
+            missing.extend(names.iter().filter(|name| !ran(name)).map(|name| format!("{path} > {name}")));
+        }
+    }
+    missing.truncate(Shrunk::MAX_NAMES);
+    let all = defined.iter().map(|(_, names)| names.len()).sum::<usize>();
+    let before = u32::try_from(all).unwrap_or(u32::MAX);
+    (!missing.is_empty()).then_some(Shrunk { before, now: tests(now), missing })
 }
 
 /// What is missing when no test at all runs any more.
@@ -136,10 +166,10 @@ fn missing<'a>(before: &'a TestTally, now: &TestTally, moved: &[(String, String)
             || moved.iter().any(|(old, new)| runs_elsewhere(name, old, new, &named))
     };
     // A parameter more changes the names of all cases of a test: `test_add[1-2]` is `test_add[1-2-None]` now.
-    let (cases_before, cases_now) = (cases(&before.names), cases(&now.names));
-    let has_cases = |name: &str| {
-        let test = case_of(name);
-        test.is_some_and(|test| cases_now.get(test).is_some_and(|now| *now >= cases_before[test]))
+    let has_case = |name: &str| {
+        let Some((test, case)) = case_of(name) else { return false };
+        let (first, last) = (format!("{test}[{case}-"), format!("-{case}]"));
+        now.names.iter().any(|name| name.starts_with(&first) || (name.starts_with(test) && name.ends_with(&last)))
     };
     // A file that could not be loaded is no test: where tests are named without their files, its own are among them.
     let was_not_loaded = |name: &str| {
@@ -158,22 +188,14 @@ fn missing<'a>(before: &'a TestTally, now: &TestTally, moved: &[(String, String)
         .names
         .iter()
         .map(String::as_str)
-        .filter(|name| !is_there(name) && !says_more(name) && !has_cases(name) && !was_not_loaded(name))
+        .filter(|name| !is_there(name) && !says_more(name) && !has_case(name) && !was_not_loaded(name))
         .collect()
 }
 
-/// The test of pytest of which a name is one case.
-fn case_of(name: &str) -> Option<&str> {
-    name.split_once('[').filter(|(test, rest)| !test.contains(' ') && rest.ends_with(']')).map(|(test, _)| test)
-}
-
-/// How many cases each test has.
-fn cases(names: &[String]) -> BTreeMap<&str, usize> {
-    let mut cases = BTreeMap::new();
-    for test in names.iter().filter_map(|name| case_of(name)) {
-        *cases.entry(test).or_default() += 1;
-    }
-    cases
+/// A test of pytest and which of its cases a name is.
+fn case_of(name: &str) -> Option<(&str, &str)> {
+    let (test, rest) = name.split_once('[')?;
+    rest.strip_suffix(']').filter(|_| !test.contains(' ')).map(|case| (test, case))
 }
 
 /// Whether a test ran under a name that starts otherwise.

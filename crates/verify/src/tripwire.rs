@@ -7,6 +7,7 @@
 //! one alone only proves nothing. A test that nothing shows to be run by the checks may pass, whatever was changed in it.
 
 mod mention;
+mod programs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,13 +17,16 @@ use crate::changes::{ChangeableTest, Place, change, changeable_tests};
 use crate::selection::Selection;
 use crate::test_names::{PACKAGE, is_whole};
 pub use mention::mentions;
+pub use programs::programs;
 
 /// How many tests that failed at the start are changed.
-const MAX_FAILED: usize = 40;
+const MAX_FAILED: usize = 200;
 /// How many of the others.
 const MAX_SAMPLE: usize = 12;
 /// At how many places a test that failed at the start is changed.
-const MAX_PLACES: usize = 2;
+const MAX_PLACES: usize = 4;
+/// In how many runs tests of one name are changed, one after the other.
+const MAX_TURNS: usize = 6;
 
 /// Tests that are changed, and what became of them.
 #[derive(Debug, Default)]
@@ -30,6 +34,10 @@ pub struct Plan {
     files: Vec<PlannedFile>,
     /// Tests that did not pass at the start and that cannot be changed.
     untouched: Vec<String>,
+    /// Names under which runners reported tests as failing at the start.
+    failing_before: Vec<String>,
+    /// Files that they could not load at the start.
+    unloaded: Vec<String>,
     /// How many runs it takes to change each once.
     base: usize,
     runs: usize,
@@ -50,12 +58,15 @@ pub struct TestFile {
     pub content: Vec<u8>,
     /// What it was at the start; none for a new file.
     pub original: Option<Vec<u8>>,
+    /// What runs report for it as a whole: a program of CTest.
+    pub reported_as: Vec<String>,
 }
 
 #[derive(Debug)]
 struct PlannedFile {
     path: String,
     content: Vec<u8>,
+    reported_as: Vec<String>,
     tests: Vec<PlannedTest>,
 }
 
@@ -63,6 +74,9 @@ struct PlannedFile {
 #[derive(Debug)]
 struct PlannedTest {
     name: String,
+    /// Reports say which file it is in.
+    is_told: bool,
+    may_be_skipped: bool,
     place: Place,
     failed_before: bool,
     /// The checks run it, as far as they can tell.
@@ -85,6 +99,8 @@ enum State {
     Passes,
     /// It ran at the start, and not when it was changed.
     Missing,
+    /// It passes changed with the work, and fails changed with the code of the start.
+    Void,
 }
 
 /// A run of the checks with tests changed.
@@ -116,13 +132,16 @@ impl Plan {
         // A random order that needs no generator: the seed is random.
         let order =
             |at: usize| (seed ^ u64::try_from(at).unwrap_or(0)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        let mut plan = Self { base: 2, ..Self::default() };
-        // Tests of one name cannot be told apart in a report, so that they are changed in different runs.
-        let mut groups: BTreeMap<String, Vec<(usize, PlannedTest)>> = BTreeMap::new();
+        let is_unloaded = |name: &&str| is_whole(name) || files.iter().any(|file| is_whole_of(name, &file.path));
+        let (unloaded, failing): (Vec<&str>, Vec<&str>) = before.failing.iter().copied().partition(is_unloaded);
+        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        let mut plan = Self { failing_before: owned(failing), unloaded: owned(unloaded), ..Self::default() };
+        // Tests that cannot be told apart in a report are changed in different runs.
+        let mut groups: BTreeMap<(String, &str), Vec<(usize, PlannedTest)>> = BTreeMap::new();
         let mut count = 0;
         let tests = |(at, file): (usize, &TestFile)| {
             let tests = changeable_tests(&file.path, &file.content, file.original.as_deref(), seed);
-            let run = |test: ChangeableTest| Some((at, before.evidence(selection, &file.path, &test.name)?, test));
+            let run = |test: ChangeableTest| Some((at, before.evidence(selection, file, &test.name)?, test));
             tests.into_iter().filter_map(run).collect::<Vec<_>>()
         };
         let tests: Vec<_> = files.iter().enumerate().flat_map(tests).collect();
@@ -132,8 +151,17 @@ impl Plan {
         plan.most_run = before.total.is_none_or(|total| total.saturating_mul(2) >= number);
         for (at, evidence, test) in tests {
             if let Some(file) = files.get(at) {
+                let whole = before.of(|reported| is_program_or_whole(file, reported));
+                let own = before.of(|reported| is_reported_as(reported, &test.name));
+                let is_told = own.names().any(|reported| mentions(&file.path, reported));
+                let own = if is_told { own.only(|reported| mentions(&file.path, reported)) } else { own };
+                let did_run = own.names().next().is_some() || !file.reported_as.is_empty();
+                let is_unloaded = !whole.failing.is_empty();
+                if test.may_be_skipped && !did_run && !is_unloaded {
+                    continue;
+                }
                 let is_sure = all_run || evidence == Evidence::Named;
-                let failed_before = !before.passed(&file.path, &test.name);
+                let failed_before = !before.passed(&own, &whole);
                 let is_old = file
                     .original
                     .as_ref()
@@ -141,20 +169,42 @@ impl Plan {
                 if test.places.is_empty() && failed_before && is_old && is_sure {
                     plan.untouched.push(test.name.clone());
                 }
+                let told = if is_told { file.path.as_str() } else { "" };
+                let group = groups.entry((test.name.clone(), told)).or_default();
+                let mut places: Vec<(usize, Place)> = Vec::new();
                 for place in test.places {
-                    let (name, state) = (test.name.clone(), State::Unseen);
-                    let (turn, tried, is_changed) = (0, 0, false);
-                    let planned = PlannedTest { name, place, failed_before, is_sure, turn, tried, is_changed, state };
                     count += 1;
-                    groups.entry(test.name.clone()).or_default().push((at + files.len() * count, planned));
+                    places.push((at + files.len() * count, place));
+                }
+                places.sort_by_key(|(number, place)| (!place.is_always, order(*number)));
+                places.truncate(if failed_before { MAX_PLACES } else { 1 });
+                for (turn, (number, place)) in places.into_iter().enumerate() {
+                    let (name, state) = (test.name.clone(), State::Unseen);
+                    let planned = PlannedTest {
+                        name,
+                        is_told,
+                        may_be_skipped: test.may_be_skipped,
+                        place,
+                        failed_before,
+                        is_sure,
+                        turn,
+                        tried: 0,
+                        is_changed: false,
+                        state,
+                    };
+                    group.push((number, planned));
                 }
             }
         }
-        let mut groups: Vec<Vec<(usize, PlannedTest)>> = groups.into_values().collect();
+        let mut groups: Vec<Vec<(usize, PlannedTest)>> =
+            groups.into_values().filter(|group| !group.is_empty()).collect();
         for group in &mut groups {
-            group.sort_by_key(|(number, planned)| (!planned.failed_before, order(*number)));
-            let most = if group.first().is_some_and(|(_, planned)| planned.failed_before) { MAX_PLACES } else { 1 };
-            group.truncate(most);
+            // One place of each test first.
+            group.sort_by_key(|(number, planned)| (!planned.failed_before, planned.turn, order(*number)));
+            let failed = group.iter().filter(|(_, planned)| planned.failed_before).count();
+            let left_out = group.drain(failed.clamp(1, MAX_TURNS)..);
+            let untouched = left_out.filter(|(_, planned)| planned.failed_before && planned.turn == 0);
+            plan.untouched.extend(untouched.map(|(_, planned)| planned.name));
         }
         let number = |group: &Vec<(usize, PlannedTest)>| {
             group.first().map_or((true, 0), |(number, planned)| (!planned.failed_before, order(*number)))
@@ -167,7 +217,7 @@ impl Plan {
             *left = left.saturating_sub(1);
             fits
         });
-        plan.base = if groups.iter().any(|group| group.len() > 1) { MAX_PLACES + 1 } else { 2 };
+        plan.base = groups.iter().map(|group| group.len() + 1).max().unwrap_or(2);
         let mut chosen: BTreeMap<usize, Vec<PlannedTest>> = BTreeMap::new();
         for (at, group) in groups.into_iter().enumerate() {
             for (place, (number, mut planned)) in group.into_iter().enumerate() {
@@ -178,8 +228,8 @@ impl Plan {
         plan.files = chosen
             .into_iter()
             .filter_map(|(at, tests)| {
-                let TestFile { path, content, .. } = files.get(at)?.clone();
-                Some(PlannedFile { path, content, tests })
+                let TestFile { path, content, reported_as, .. } = files.get(at)?.clone();
+                Some(PlannedFile { path, content, reported_as, tests })
             })
             .collect();
         plan
@@ -196,7 +246,11 @@ impl Plan {
     }
 
     fn tests(&self) -> impl Iterator<Item = &PlannedTest> {
-        self.files.iter().flat_map(|file| &file.tests)
+        self.planned().map(|(_, planned)| planned)
+    }
+
+    fn planned(&self) -> impl Iterator<Item = (&PlannedFile, &PlannedTest)> {
+        self.files.iter().flat_map(|file| file.tests.iter().map(move |planned| (file, planned)))
     }
 
     /// The files for the next run with tests changed, which may be none; nothing when no run is needed.
@@ -204,10 +258,14 @@ impl Plan {
         let (runs, broke) = (self.runs, self.broke);
         let is_last = runs >= self.base;
         let mut named = BTreeSet::new();
-        for planned in self.files.iter_mut().flat_map(|file| &mut file.tests) {
+        let planned = self.files.iter_mut().flat_map(|file| {
+            let path = file.path.clone();
+            file.tests.iter_mut().map(move |planned| (path.clone(), planned))
+        });
+        for (path, planned) in planned {
             let again = match planned.state {
                 State::Reported => false,
-                State::Passes | State::Missing => is_last || broke,
+                State::Passes | State::Missing | State::Void => is_last || broke,
                 State::Unseen => broke || (is_last && planned.failed_before),
             };
             let is_due = if planned.tried == 0 { planned.turn == runs || broke || is_last } else { again };
@@ -215,7 +273,10 @@ impl Plan {
             let most = if planned.place.is_sure && planned.state == State::Passes { 1 } else { 2 };
             let can_be = planned.tried < planned.place.ways().min(most)
                 || (planned.tried == 1 && planned.state == State::Missing);
-            planned.is_changed = is_due && can_be && named.insert(planned.name.clone());
+            planned.is_changed = is_due && can_be && {
+                let told = planned.is_told.then_some(path);
+                named.insert((planned.name.clone(), told))
+            };
         }
         let any = !named.is_empty();
         // In the second run the tests that were changed have to pass as they are.
@@ -250,21 +311,19 @@ impl Plan {
         let all_ran = is_whole_run && !failing.is_empty() && total(run.outcomes) >= total(&run.verdict.checks);
         let before = Before::new(run.baseline, run.verdict);
         self.runs += 1;
-        let changed: Vec<String> = self.tests().filter(|one| one.is_changed).map(|one| one.name.clone()).collect();
         for file in &mut self.files {
-            let names_file = |names: &[&str]| names.iter().any(|name| is_whole_of(name, &file.path));
+            let PlannedFile { path, reported_as, tests, .. } = file;
+            let names_file = |names: &[&str]| names.iter().any(|name| is_whole_of(name, path));
             let file_fails = names_file(&failing);
             let file_ran = names_file(&ran) && !run.stops_early;
-            for planned in
-                file.tests.iter_mut().filter(|planned| planned.is_changed && planned.state != State::Reported)
-            {
-                let name = &planned.name;
-                let is_among = |names: &[&str]| names.iter().any(|reported| is_reported_as(reported, name));
+            for planned in tests.iter_mut().filter(|planned| planned.is_changed && planned.state != State::Reported) {
+                let is_among = |names: &[&str]| names.iter().any(|reported| planned.is_in(path, reported_as, reported));
                 let named = is_among(&failing);
                 // Where no runner is known the name in the output has to do.
-                let shown = !is_counted && !passed && is_word_of(name, run.output);
+                let shown = !is_counted && !passed && is_word_of(&planned.name, run.output);
                 // A file that a change broke as a whole shows nothing of its tests.
-                let did_run = !file_fails && (file_ran || all_ran || is_among(&ran) || (passed && ran.is_empty()));
+                let all_did = file_ran || all_ran || (passed && ran.is_empty());
+                let did_run = !file_fails && (is_among(&ran) || (all_did && !planned.may_be_skipped));
                 let is_missing = is_whole_run && !ran.is_empty() && !file_fails && is_among(&before.ran);
                 planned.state = match () {
                     () if named || shown => State::Reported,
@@ -275,8 +334,9 @@ impl Plan {
                 };
             }
         }
-        let names = changed;
-        let is_changed = |failing: &str| names.iter().any(|name| is_reported_as(failing, name));
+        let changed = || self.planned().filter(|(_, planned)| planned.is_changed);
+        let is_changed =
+            |failing: &str| changed().any(|(file, planned)| planned.is_in(&file.path, &file.reported_as, failing));
         let suites =
             |name: &str| failing.iter().any(|other| *other != name && other.starts_with(name) && is_changed(other));
         let is_known = |name: &str| {
@@ -287,7 +347,7 @@ impl Plan {
         let is_whole = |name: &str| is_whole(name) || self.files.iter().any(|file| is_whole_of(name, &file.path));
         let is_other = |name: &&&str| is_known(name) && !is_whole(name) && !is_changed(name) && !suites(name);
         let mut others: Vec<String> = failing.iter().filter(is_other).take(20).map(|name| (*name).to_owned()).collect();
-        if names.is_empty() && !passed && others.is_empty() {
+        if changed().next().is_none() && !passed && others.is_empty() {
             others.push("the checks fail as a whole".to_owned());
         }
         let reported = self.tests().any(|planned| planned.is_changed && planned.state == State::Reported);
@@ -307,19 +367,31 @@ impl Plan {
         let passes: Vec<&PlannedTest> = self
             .tests()
             .filter(|planned| match planned.state {
-                State::Passes => true,
+                State::Passes | State::Void => true,
                 State::Missing => planned.failed_before,
                 State::Unseen | State::Reported => false,
             })
             .collect();
         // An assertion that a test does not reach cannot fail; one that lets a wrong value pass is void.
         let is_void = |planned: &&PlannedTest| {
-            planned.failed_before && (planned.place.is_sure || !reported.contains(planned.name.as_str()))
+            planned.state == State::Void
+                || (planned.failed_before && (planned.place.is_sure || !reported.contains(planned.name.as_str())))
         };
         let unproven: BTreeSet<&str> = passes.iter().map(|planned| planned.name.as_str()).collect();
-        let names = |names: &BTreeSet<&str>| names.iter().take(20).map(|name| (*name).to_owned()).collect();
+        let is_reached = |planned: &&&PlannedTest| planned.place.is_always || !reported.contains(planned.name.as_str());
+        let doubted: BTreeSet<&str> = passes.iter().filter(is_reached).map(|planned| planned.name.as_str()).collect();
+        let names = |names: &BTreeSet<&str>| -> Vec<String> {
+            // Of a file that could not be loaded at the start, with the name that it was reported under.
+            let whole = |name: &str| {
+                let (file, _) = self.planned().find(|(_, it)| it.name == name && it.failed_before)?;
+                self.unloaded.iter().find(|whole| is_whole_of(whole, &file.path))
+            };
+            let named =
+                |name: &&str| whole(name).map_or_else(|| (*name).to_owned(), |whole| format!("{whole}::{name}"));
+            names.iter().take(20).map(named).collect()
+        };
         let is_void = passes.iter().any(is_void)
-            || (unproven.len() >= 2 && unproven.len() * 4 > unproven.len() + reported.len())
+            || (doubted.len() >= 2 && doubted.len() * 4 > doubted.len() + reported.len())
             || (reported.is_empty() && !passes.is_empty());
         if is_void {
             return Some(Tripwire::TestsPass { tests: names(&unproven) });
@@ -344,8 +416,64 @@ impl Plan {
             .copied()
             .filter(|name| !reported.contains(name) || unproven.contains(name))
             .collect();
-        let unproven = unproven.union(&self.untouched.iter().map(String::as_str).collect()).copied().collect();
+        let unproven = unproven
+            .into_iter()
+            .chain(self.untouched.iter().map(String::as_str))
+            .chain(self.failing_before.iter().map(String::as_str).filter(|name| !self.is_planned(name)))
+            .collect();
         Some(Tripwire::TestsFail { changed, failed_before, unproven: names(&unproven) })
+    }
+}
+
+impl Plan {
+    /// Whether a test that a runner reported at the start is among those that are changed, or cannot be.
+    fn is_planned(&self, name: &str) -> bool {
+        // Hooks are no tests, and a module that cannot be loaded is none.
+        let is_other = name.contains(" hook") || name.contains("_FailedTest");
+        is_other
+            || self.untouched.iter().any(|test| is_reported_as(name, test))
+            || self.files.iter().any(|file| is_whole_of(name, &file.path))
+            || self.planned().any(|(file, planned)| planned.is_in(&file.path, &file.reported_as, name))
+    }
+
+    /// Tests that passed at the start and that no change makes fail, changed again for a run with the code of the start: whether
+    /// the work made them void. Nothing where there is none.
+    #[must_use]
+    pub fn doubtful_files(&self) -> Option<Vec<(String, Vec<u8>)>> {
+        let mut files = Vec::new();
+        for file in &self.files {
+            let doubtful: Vec<(&Place, usize)> =
+                file.tests.iter().filter(|planned| planned.is_doubtful()).map(|planned| (&planned.place, 0)).collect();
+            if !doubtful.is_empty() {
+                files.extend(change(&file.content, &doubtful).map(|content| (file.path.clone(), content)));
+            }
+        }
+        (!files.is_empty() && self.others.is_empty()).then_some(files)
+    }
+
+    /// Notes what a run with the files of [`Self::doubtful_files`] and the code of the start showed.
+    pub fn note_start(&mut self, outcomes: &[CheckOutcome]) {
+        let failing = names(outcomes, |tally| &tally.failing);
+        for file in &mut self.files {
+            let PlannedFile { path, reported_as, tests, .. } = file;
+            for planned in tests.iter_mut().filter(|planned| planned.is_doubtful()) {
+                if failing.iter().any(|reported| planned.is_in(path, reported_as, reported)) {
+                    planned.state = State::Void;
+                }
+            }
+        }
+    }
+}
+
+impl PlannedTest {
+    fn is_doubtful(&self) -> bool {
+        self.state == State::Passes && !self.failed_before && self.place.is_always
+    }
+
+    /// Whether a name that a runner prints is that of this test.
+    fn is_in(&self, path: &str, reported_as: &[String], reported: &str) -> bool {
+        reported_as.iter().any(|whole| whole == reported)
+            || (is_reported_as(reported, &self.name) && (!self.is_told || mentions(path, reported)))
     }
 }
 
@@ -391,14 +519,14 @@ impl<'a> Before<'a> {
     }
 
     /// What shows that a test ran, or could not be loaded.
-    fn evidence(&self, selection: &Selection, path: &str, name: &str) -> Option<Evidence> {
+    fn evidence(&self, selection: &Selection, file: &TestFile, name: &str) -> Option<Evidence> {
         if self.ran.iter().chain(&self.failing).any(|ran| is_reported_as(ran, name)) {
             return Some(Evidence::Named);
         }
-        if selection.leaves_out(path, name) {
+        if selection.leaves_out(&file.path, name) {
             return None;
         }
-        if self.failing.iter().any(|failing| is_whole_of(failing, path)) {
+        if self.failing.iter().any(|failing| is_program_or_whole(file, failing)) {
             return Some(Evidence::Named);
         }
         // Where the tests of a file or package are named, one that is not did not run.
@@ -408,21 +536,46 @@ impl<'a> Before<'a> {
             self.ran.iter().any(|ran| ran.strip_prefix(whole).is_some_and(is_part))
         };
         let is_run = match self.names_tell {
-            true => self.ran.iter().any(|ran| is_whole_of(ran, path) && !has_parts(ran)),
-            false => selection.may_run(path) || (self.total.is_some() && !selection.has_runner()),
+            true => self.ran.iter().any(|ran| is_program_or_whole(file, ran) && !has_parts(ran)),
+            false => selection.may_run(&file.path) || (self.total.is_some() && !selection.has_runner()),
         };
         is_run.then_some(Evidence::File)
     }
 
-    /// Whether a test passed, as far as it is known. One that the runners do not name did not run, where they name others.
-    fn passed(&self, path: &str, name: &str) -> bool {
-        let is_among = |names: &[&str]| names.iter().any(|reported| is_reported_as(reported, name));
-        let is_file = |names: &[&str]| names.iter().any(|reported| is_whole_of(reported, path));
-        if is_among(&self.failing) || is_file(&self.failing) || self.nothing_passed {
-            return false;
-        }
-        !self.names_tell || is_among(&self.ran) || is_file(&self.ran)
+    /// The names that are meant.
+    fn of(&self, is_meant: impl Fn(&str) -> bool) -> Reported<'a> {
+        let pick = |names: &[&'a str]| names.iter().copied().filter(|name| is_meant(name)).collect();
+        Reported { ran: pick(&self.ran), failing: pick(&self.failing) }
     }
+
+    /// Whether a test passed, as far as it is known. One that the runners do not name did not run, where they name others.
+    fn passed(&self, own: &Reported<'_>, whole: &Reported<'_>) -> bool {
+        let ran = !own.ran.is_empty() || !whole.ran.is_empty();
+        own.failing.is_empty() && whole.failing.is_empty() && !self.nothing_passed && (!self.names_tell || ran)
+    }
+}
+
+/// Names of tests in reports of the start.
+struct Reported<'a> {
+    ran: Vec<&'a str>,
+    failing: Vec<&'a str>,
+}
+
+impl<'a> Reported<'a> {
+    fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.ran.iter().chain(&self.failing).copied()
+    }
+
+    fn only(mut self, is_meant: impl Fn(&str) -> bool) -> Self {
+        self.ran.retain(|name| is_meant(name));
+        self.failing.retain(|name| is_meant(name));
+        self
+    }
+}
+
+/// Whether a name is that of a file as a whole, or of a program that it is part of.
+fn is_program_or_whole(file: &TestFile, reported: &str) -> bool {
+    file.reported_as.iter().any(|program| program == reported) || is_whole_of(reported, &file.path)
 }
 
 fn names(checks: &[CheckOutcome], pick: fn(&TestTally) -> &Vec<String>) -> Vec<&str> {
@@ -434,7 +587,7 @@ fn total(checks: &[CheckOutcome]) -> u32 {
 }
 
 /// Whether a name is that of a whole file, module or package, and a file is, or is in, it.
-fn is_whole_of(name: &str, path: &str) -> bool {
+pub(crate) fn is_whole_of(name: &str, path: &str) -> bool {
     // Reports of pytest name a module that cannot be imported `tests.test_cart`.
     let is_module = path.strip_suffix(".py").is_some_and(|module| {
         let module = module.replace('/', ".");
@@ -454,22 +607,44 @@ pub fn timed_out(outcomes: &[CheckOutcome]) -> Option<Tripwire> {
 
 /// Whether commands give up at the first failure: those of the user, and what they lead to.
 pub fn stops_early(commands: usize, texts: &[String]) -> bool {
-    const WORDS: [&str; 9] =
-        ["-x", "--exitfirst", "--maxfail", "--bail", "-b", "--failfast", "-f", "-failfast", "--fail-fast"];
+    const WORDS: [&str; 12] = [
+        "--stop-on-failure",
+        "--stop-on-error",
+        "--stop-on-defect",
+        "-x",
+        "--exitfirst",
+        "--maxfail",
+        "--bail",
+        "-b",
+        "--failfast",
+        "-f",
+        "-failfast",
+        "--fail-fast",
+    ];
     let stops = |word: &str| WORDS.contains(&word.split('=').next().unwrap_or(word));
     commands > 1 || texts.iter().any(|text| text.contains("&&") || text.split_whitespace().any(stops))
 }
 
 /// Whether a name that a runner prints is that of a test in a source.
-fn is_reported_as(reported: &str, name: &str) -> bool {
+pub(crate) fn is_reported_as(reported: &str, name: &str) -> bool {
+    if name.contains(' ') && reported.contains("#test_") && is_reported_as(reported, &name.replace(' ', "_")) {
+        return true;
+    }
     // Titles with values in them: `adds %i`, `costs $price`.
     let fixed = name.find(['%', '$', '{']).map_or(name, |at| name[..at].trim_end());
     let is_template = fixed.len() < name.len();
     !fixed.is_empty()
         && reported.match_indices(fixed).any(|(at, _)| {
             let (before, after) = (&reported[..at], &reported[at + fixed.len()..]);
-            let starts = before.is_empty() || before.ends_with([':', '.', '>', ' ', '/', '›', '#', '\t']);
-            let ends = ["[", "/", " (", "(", ":", " #", " -", ","].iter().any(|mark| after.starts_with(mark));
+            // `#test_0001_adds` of specs of minitest, `#test_adds` of `test "adds"`.
+            let is_numbered = before.rsplit_once('#').is_some_and(|(_, start)| {
+                start
+                    .strip_prefix("test_")
+                    .is_some_and(|it| it.trim_end_matches('_').bytes().all(|b| b.is_ascii_digit()))
+            });
+            let starts =
+                before.is_empty() || is_numbered || before.ends_with([':', '.', '>', ' ', '/', '›', '#', '\t']);
+            let ends = ["[", "/", " (", "(", ":", " #", " -", ",", " with "].iter().any(|mark| after.starts_with(mark));
             starts && (after.is_empty() || ends || (is_template && !after.starts_with(char::is_alphanumeric)))
         })
 }

@@ -24,7 +24,8 @@ fn check(passed: bool, failing: &[&str], names: &[&str]) -> CheckOutcome {
 }
 
 fn file(content: &[u8]) -> TestFile {
-    TestFile { path: "t.py".into(), content: content.to_vec(), original: Some(content.to_vec()) }
+    let original = Some(content.to_vec());
+    TestFile { path: "t.py".into(), content: content.to_vec(), original, reported_as: Vec::new() }
 }
 
 fn verdict(check: CheckOutcome) -> Verdict {
@@ -165,6 +166,9 @@ fn names_of_runners_are_those_of_tests() {
         ("TestSum/two", "TestSum"),
         ("a.test.ts > cart > adds 1", "adds %i"),
         ("cart › adds two", "adds two"),
+        ("CartTest#test_adds_two", "adds two"),
+        ("cart::tax#test_0001_adds two", "adds two"),
+        ("CartTest::testAdd with data set #0 (2, 3)", "testAdd"),
     ] {
         assert!(is_reported_as(reported, name), "{reported} {name}");
     }
@@ -310,4 +314,53 @@ fn a_test_that_nothing_shows_to_run_may_pass() {
         verdict(check)
     };
     assert!(Plan::new(&[file(two.as_bytes())], &Selection::default(), Some(&silent()), &silent(), 7).is_empty());
+}
+
+#[test]
+fn what_failed_at_the_start_and_is_not_changed_is_named() {
+    let names = ["t.py::test_a", "t.py::test_b", "total 3"];
+    let baseline = verdict(check(false, &["t.py::test_a", "total 3"], &names));
+    let now = verdict(check(true, &[], &names));
+    let text = "@skipif(windows)\ndef test_a():\n    assert a() == 1\n\n\ndef test_b():\n    assert b() == 2\n";
+    let judged = told(text, (&baseline, &now), |changed| {
+        let tests = [("a() == 1", names[0]), ("b() == 2", names[1])];
+        let failing: Vec<&str> =
+            tests.iter().filter(|(text, _)| !changed.contains(text)).map(|(_, name)| *name).collect();
+        check(failing.is_empty(), &failing, &names)
+    });
+    // A test that ran is changed whatever its head says; one that no file defines proves nothing.
+    assert_eq!(judged, Some(Tripwire::TestsFail { changed: 2, failed_before: 1, unproven: vec!["total 3".into()] }));
+}
+
+#[test]
+fn a_test_that_only_the_work_made_void_shows_on_the_code_of_the_start() {
+    let names = ["t.py::test_a", "t.py::test_b", "t.py::test_c"];
+    let baseline = verdict(check(false, &["t.py::test_a"], &names));
+    let now = verdict(check(true, &[], &names));
+    let mut plan = Plan::new(&[file(FILE.as_bytes())], &Selection::default(), Some(&baseline), &now, 7);
+    while let Some(files) = plan.next_files() {
+        let changed = files.first().map_or(FILE.to_owned(), |(_, it)| String::from_utf8(it.clone()).unwrap());
+        let tests = [("a() == 1", names[0]), ("b() == 2", names[1])];
+        let failing: Vec<&str> =
+            tests.iter().filter(|(text, _)| !changed.contains(text)).map(|(_, name)| *name).collect();
+        let outcomes = [check(failing.is_empty(), &failing, &names)];
+        let (verdict, baseline) = (&now, Some(&baseline));
+        plan.note(&ChangedRun { outcomes: &outcomes, output: "", verdict, baseline, stops_early: false });
+    }
+    assert!(matches!(plan.judge(&now), Some(Tripwire::TestsFail { .. })));
+    let files = plan.doubtful_files().unwrap();
+    assert!(!String::from_utf8(files[0].1.clone()).unwrap().contains("c() == 3"));
+    plan.note_start(&[check(false, &["t.py::test_a"], &names)]);
+    assert!(matches!(plan.judge(&now), Some(Tripwire::TestsFail { .. })), "it is weak by itself");
+    plan.note_start(&[check(false, &["t.py::test_a", "t.py::test_c"], &names)]);
+    assert_eq!(plan.judge(&now), Some(Tripwire::TestsPass { tests: vec!["test_c".into()] }));
+}
+
+#[test]
+fn programs_of_ctest_are_made_of_files() {
+    let text = "add_executable(calc_tests\n  calc.c \"more.c\")\nadd_test(NAME calc COMMAND $<TARGET_FILE:calc_tests> -v)\nadd_executable(app main.c)\n";
+    let found = programs(&[("tests/CMakeLists.txt".into(), text.into())]);
+    assert_eq!(found["tests/calc.c"], ["calc"]);
+    assert_eq!(found["tests/more.c"], ["calc"]);
+    assert!(found["tests/main.c"].is_empty());
 }

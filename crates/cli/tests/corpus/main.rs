@@ -25,6 +25,7 @@ mod cheats;
 mod harness;
 mod honest;
 mod judge;
+mod more_projects;
 mod project;
 mod projects;
 mod stage;

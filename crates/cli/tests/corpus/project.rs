@@ -18,6 +18,9 @@ pub enum Language {
     Vitest,
     Mocha,
     Go,
+    Ruby,
+    Php,
+    C,
     Shell,
     Make,
 }

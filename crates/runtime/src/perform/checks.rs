@@ -16,7 +16,9 @@ use ralph_model::{
     Verdict,
 };
 use ralph_process::Stop;
-use ralph_verify::expected::{TestChanges, compare_with_baseline, judge_baseline};
+use ralph_verify::changes::defined_tests;
+use ralph_verify::confirm::holds_tests;
+use ralph_verify::expected::{TestChanges, chooses_tests, compare_with_baseline, judge_baseline, needs_defined};
 use ralph_verify::work::{is_left_alone, moved_work, needs_another_run};
 use ralph_view::Progress;
 use ralph_workspace::Placement;
@@ -31,6 +33,9 @@ use crate::pinned::Looked;
 
 /// How many installed packages that changed a verdict names.
 const MAX_PACKAGES: usize = 50;
+
+/// Files that may choose among tests.
+const SETTINGS: [&str; 5] = ["pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", "package.json"];
 
 /// One look of the checks at the work.
 struct Round {
@@ -157,9 +162,14 @@ impl Context {
         let during = self.leave(env).await?;
         let Ran { mut checks, missing, tree, moved, beside } = ran?;
         looked.tampered.extend(during);
+        let earlier = |check: &CheckOutcome| before.check(&check.command).and_then(|before| before.tests.as_ref());
+        let defined = match checks.iter().any(|check| needs_defined(check, earlier(check))) {
+            true => self.with_workspace(|ground| ground.defined_tests()).await?,
+            false => Vec::new(),
+        };
         for check in &mut checks {
-            let earlier = before.check(&check.command).and_then(|before| before.tests.as_ref());
-            let changes = TestChanges { allowed: &looked.allowed, renamed: &looked.renamed };
+            let earlier = earlier(check);
+            let changes = TestChanges { allowed: &looked.allowed, renamed: &looked.renamed, defined: &defined };
             compare_with_baseline(check, earlier, changes);
         }
         let moved = moved.into_iter().filter(|path| !before.written().contains(path)).collect();
@@ -349,6 +359,30 @@ fn with_touched(mut paths: Vec<String>, stamps: &Stamps) -> Vec<String> {
 }
 
 impl WorkspaceState {
+    /// The tests that the pinned files of the start define, by their files; none where commands or settings choose among them.
+    fn defined_tests(&self) -> Result<Vec<(String, Vec<String>)>, Error> {
+        let Some(pinned) = &self.pinned else { return Ok(Vec::new()) };
+        let mut defined = Vec::new();
+        if pinned.texts().iter().any(|text| chooses_tests(&text.text)) {
+            return Ok(defined);
+        }
+        for path in self.workspace.list(pinned.start())? {
+            let is_settings = SETTINGS.iter().any(|name| path.rsplit('/').next() == Some(name));
+            if !is_settings && !holds_tests(&path, pinned.pin(&path)) {
+                continue;
+            }
+            let content = self.workspace.file_at(pinned.start(), &path)?.unwrap_or_default();
+            if is_settings && String::from_utf8_lossy(&content).lines().any(chooses_tests) {
+                return Ok(Vec::new());
+            }
+            let names = defined_tests(&path, &content);
+            if !names.is_empty() {
+                defined.push((path, names));
+            }
+        }
+        Ok(defined)
+    }
+
     /// What is not as a verdict over `tree` needs it.
     pub(super) fn look(&mut self, tree: &TreeHash) -> Result<Looked, Error> {
         match &self.pinned {

@@ -8,15 +8,16 @@ use std::path::Path;
 
 use ralph_engine::Event;
 use ralph_model::{
-    Attempt, Change, ChangeKind, CheckOutcome, Iteration, OutputRef, PinKind, TreeHash, Tripwire, Verdict,
+    Attempt, Change, ChangeKind, CheckOutcome, Iteration, OutputRef, PinKind, Runner, TreeHash, Tripwire, Verdict,
 };
 use ralph_process::Stop;
 use ralph_verify::confirm::{
     Fallback, fallback, holds_tests, is_code, is_rust_test, judge_original, stopped, to_the_end,
 };
 use ralph_verify::modules::unneeded_modules;
+use ralph_verify::pins;
 use ralph_verify::selection::Selection;
-use ralph_verify::tripwire::{ChangedRun, Plan, TestFile, stops_early, timed_out};
+use ralph_verify::tripwire::{ChangedRun, Plan, TestFile, programs, stops_early, timed_out};
 use ralph_verify::work::moved_work;
 use ralph_workspace::Placement;
 use tokio::sync::watch;
@@ -30,6 +31,8 @@ const MAX_OUTPUT: u64 = 32 << 20;
 /// Larger files are no tests that anybody wrote.
 const MAX_SIZE: usize = 1 << 20;
 
+/// What says which sources CTest's programs are made of.
+const CMAKE: &str = "CMakeLists.txt";
 /// Modules that are read for what they import.
 const MAX_SOURCES: usize = 2000;
 
@@ -104,6 +107,18 @@ impl Context {
                 plan
             });
             plan = judged.await.map_err(|_| Error::Vanished("the judgement of the tripwire"))?;
+        }
+        if let Some(changed) = plan.doubtful_files() {
+            let now = claimed.now.clone();
+            let mut start = self.with_workspace(move |ground| ground.start_in_place_of(&now)).await?;
+            for (path, content) in changed {
+                let mode = self.mode_of(claimed.now.clone(), &entries, &path).await?;
+                start.insert(path, Placement::File { content, mode });
+            }
+            let (outcomes, moving) = self.try_with(format!("{prefix}-start"), claimed, start, stop.clone()).await?;
+            tried.extend(outcomes.iter().map(|outcome| outcome.output.clone()));
+            moved.extend(moving);
+            plan.note_start(&outcomes);
         }
         if !plan.is_empty()
             && let Some(tripwire) = plan.judge(&claimed.verdict)
@@ -208,6 +223,15 @@ impl WorkspaceState {
     ) -> Result<(Plan, bool), Error> {
         let Some(pinned) = &self.pinned else { return Ok((Plan::default(), false)) };
         let is_test = |path: &String| holds_tests(path, pinned.pin(path));
+        let is_ctest = pinned.runners().contains(&Runner::Ctest);
+        let mut manifests = Vec::new();
+        if is_ctest {
+            for path in self.workspace.list(pinned.start())?.into_iter().filter(|path| path.ends_with(CMAKE)) {
+                let text = self.workspace.file_at(pinned.start(), &path)?.unwrap_or_default();
+                manifests.push((path, String::from_utf8_lossy(&text).into_owned()));
+            }
+        }
+        let programs = programs(&manifests);
         let mut tests = Vec::new();
         for path in self.workspace.list(now)?.into_iter().filter(is_test) {
             let content = match entries.get(&path) {
@@ -217,18 +241,24 @@ impl WorkspaceState {
             };
             let Some(content) = content.filter(|content| content.len() <= MAX_SIZE) else { continue };
             let original = self.workspace.file_at(pinned.start(), &path)?;
-            tests.push(TestFile { path, content, original });
+            let reported_as = programs.get(&path).cloned().unwrap_or_default();
+            // What CTest reports of a program that it is not known to start cannot be told.
+            if is_ctest && path.ends_with(".c") && reported_as.is_empty() {
+                continue;
+            }
+            tests.push(TestFile { path, content, original, reported_as });
         }
         // Files that the agent deleted are back for the check.
         for (path, placement) in entries {
             if let (Placement::File { content, .. }, true) = (placement, is_test(path))
                 && !tests.iter().any(|known| known.path == *path)
             {
-                tests.push(TestFile { path: path.clone(), content: content.clone(), original: Some(content.clone()) });
+                let (path, content, reported_as) = (path.clone(), content.clone(), Vec::new());
+                tests.push(TestFile { path, original: Some(content.clone()), content, reported_as });
             }
         }
         let texts: Vec<String> = pinned.texts().iter().map(|expanded| to_the_end(&expanded.text)).collect();
-        let commands = pinned.texts().iter().filter(|expanded| expanded.from.is_none()).count();
+        let commands = claimed.verdict.checks.len();
         let selection = Selection::new(pinned.texts());
         let plan = Plan::new(&tests, &selection, claimed.baseline.as_ref(), &claimed.verdict, seed());
         Ok((plan, stops_early(commands, &texts)))
@@ -240,11 +270,25 @@ impl WorkspaceState {
         let kind = |path: &str| pinned.pin(path).map(|pin| pin.kind);
         let is_frozen = |path: &str| matches!(kind(path), Some(PinKind::Frozen | PinKind::Steering));
         let is_test = |path: &String| is_code(path) && (is_frozen(path) || is_rust_test(path));
-        if pinned.runners().is_empty() || !self.workspace.list(pinned.start())?.iter().any(is_test) {
-            return Ok(BTreeMap::new());
-        }
         let mut entries = BTreeMap::new();
+        if pinned.runners().is_empty() {
+            return Ok(entries);
+        }
         let changes = self.workspace.changes(pinned.start(), now)?;
+        let is_source = |change: &&Change| {
+            change.kind == ChangeKind::Modified && change.path.ends_with(".rs") && !is_rust_test(&change.path)
+        };
+        for Change { path, .. } in changes.iter().filter(is_source) {
+            let placements = (self.workspace.file_at(pinned.start(), path)?, self.workspace.placement_at(now, path)?);
+            if let (Some(before), Some(Placement::File { content, mode })) = placements
+                && let Some(content) = pins::without_new_tests(path, &before, &content)
+            {
+                entries.insert(path.clone(), Placement::File { content, mode });
+            }
+        }
+        if !self.workspace.list(pinned.start())?.iter().any(is_test) {
+            return Ok(entries);
+        }
         let is_found = |change: &Change| {
             change.kind == ChangeKind::Added
                 && change.path.ends_with(".py")
@@ -258,7 +302,7 @@ impl WorkspaceState {
         for change in changes {
             let placement = match change.kind {
                 ChangeKind::Added if is_frozen(&change.path) || is_rust_test(&change.path) => Some(Placement::Absent),
-                ChangeKind::Modified if is_test(&change.path) => {
+                ChangeKind::Modified | ChangeKind::Deleted if is_test(&change.path) => {
                     self.workspace.placement_at(pinned.start(), &change.path)?
                 }
                 ChangeKind::Added | ChangeKind::Modified | ChangeKind::Deleted | ChangeKind::Mode => None,

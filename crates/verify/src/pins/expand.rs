@@ -4,6 +4,7 @@
 mod just;
 mod make;
 mod package;
+mod python;
 
 pub(crate) use just::NAMES as JUSTFILES;
 pub(crate) use make::NAMES as MAKEFILES;
@@ -39,7 +40,7 @@ impl Expanded {
     pub(crate) fn is_script(&self) -> bool {
         self.from.as_deref().is_some_and(|file| {
             let name = path::name(file);
-            !(name == "package.json"
+            !(matches!(name, "package.json" | "composer.json" | "tox.ini" | "tox.toml" | "noxfile.py")
                 || path::extension(file) == "mk"
                 || MAKEFILES.contains(&name)
                 || JUSTFILES.contains(&name))
@@ -81,9 +82,10 @@ impl Expansion<'_> {
     fn follow(&mut self, simple: &Simple, depth: usize) {
         let sources = self.sources;
         let found = match simple.program() {
-            "npm" | "pnpm" | "yarn" | "bun" | "npm-run-all" | "run-s" | "run-p" | "concurrently" => {
+            "npm" | "pnpm" | "yarn" | "bun" | "npm-run-all" | "run-s" | "run-p" | "concurrently" | "composer" => {
                 package::behind(sources, simple)
             }
+            "tox" | "nox" => python::behind(sources, simple),
             "make" | "gmake" => make::behind(sources, simple),
             "just" => just::behind(sources, simple),
             "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" => shell(sources, simple),

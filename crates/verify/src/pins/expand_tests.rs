@@ -109,3 +109,33 @@ fn a_script_that_tests_scripts_does_not_lead_to_what_it_tests() {
     assert_eq!(files, ["test.sh", "test-helpers.sh", "check-all.sh"]);
     assert!(expand(&little, "./price.sh").iter().any(|expanded| expanded.from.as_deref() == Some("price.sh")));
 }
+
+#[test]
+fn what_tox_nox_and_composer_start() {
+    let little = Little::new(&[
+        (
+            "tox.ini",
+            "[testenv]\ndeps = pytest\ncommands =\n    {envpython} -m pytest {posargs:tests}\n    - coverage report\n[other]\n",
+        ),
+        (
+            "noxfile.py",
+            "@nox.session\ndef tests(session):\n    session.install('pytest')\n    session.run(\"pytest\", '-q')\n",
+        ),
+        (
+            "composer.json",
+            "{\"scripts\": {\"test\": [\"@lint\", \"@php vendor/bin/phpunit\"], \"lint\": \"phpcs src\"}}",
+        ),
+    ]);
+    for (command, wanted) in [
+        ("python -m tox -e py", "python -m pytest"),
+        ("tox", "coverage report"),
+        ("nox -s tests", "pytest -q"),
+        ("composer test", "php vendor/bin/phpunit"),
+        ("composer run-script test", "phpcs src"),
+    ] {
+        let texts = expand(&little, command);
+        assert!(texts.iter().any(|text| text.text.lines().any(|line| line.trim() == wanted)), "{command}: {texts:?}");
+    }
+    assert_eq!(little.ask(&["tox"]).runners, [ralph_model::Runner::Pytest]);
+    assert_eq!(little.ask(&["composer test"]).runners, [ralph_model::Runner::Phpunit]);
+}

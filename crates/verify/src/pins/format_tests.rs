@@ -151,6 +151,47 @@ fn what_is_not_known_is_another() {
     assert!(!same_but_for_format("a.py", b"\xff", b"\xff "));
 }
 
+#[test]
+fn what_formatters_and_type_checkers_of_python_ask_for_is_the_same() {
+    let before = "def test_a():\n    values = [1, 2]\n    assert add(values) == 3\n    return values\n";
+    assert!(same("a.py", before, &before.replace("add(values) == 3", "(\n        add(values) == 3\n    )")));
+    assert!(same("a.py", before, &before.replace("values = [", "values: list[int] = [")));
+    assert!(!same("a.py", before, &before.replace("add(values) == 3", "(add(values) == 3, 'message')")));
+    let class = "@dataclass\nclass A:\n    value = 3\n";
+    assert!(!same("a.py", class, &class.replace("value =", "value: int =")));
+}
+
+#[test]
+fn a_manifest_may_name_other_packages_and_nothing_else() {
+    let pom = "<project>\n<dependencies>\n</dependencies>\n<build>\n</build>\n</project>\n";
+    let cmake = "project(a C)\nadd_library(calc calc.c)\nadd_executable(calc_tests tests/calc.c)\nadd_test(NAME calc COMMAND calc_tests)\n";
+    for (path, before, from, to, is_same) in [
+        ("pom.xml", pom, "<dependencies>", "<dependencies>\n<dependency>\n<groupId>a.b</groupId>\n</dependency>", true),
+        ("pom.xml", pom, "<build>", "<build>\n<testFailureIgnore>true</testFailureIgnore>", false),
+        ("pom.xml", pom, "<dependencies>", "<dependencies>\n<systemPath>${basedir}/a.jar</systemPath>", false),
+        ("app/build.gradle", "dependencies {\n}\n", "{", "{\n    implementation 'a:b:1.0'", true),
+        ("app/build.gradle", "dependencies {\n}\n", "{", "{\n    implementation files('a.jar')", false),
+        ("Gemfile", "gem 'rspec'\n", "gem 'rspec'", "gem 'rspec'\ngem \"rack\", \"~> 3.0\"", true),
+        ("Gemfile", "gem 'rspec'\n", "'rspec'", "'rspec', path: 'mine'", false),
+        (
+            "composer.json",
+            "{\n\"require\": {\n\"php\": \">=8\"\n}\n}\n",
+            ">=8\"",
+            ">=8\",\n\"monolog/monolog\": \"^3.0\"",
+            true,
+        ),
+        ("CMakeLists.txt", cmake, "calc calc.c", "calc\n  calc.c\n  more.c", true),
+        ("CMakeLists.txt", cmake, "COMMAND calc_tests", "COMMAND true", false),
+        ("CMakeLists.txt", cmake, "project(a C)", "project(a C)\nadd_compile_definitions(NDEBUG)", false),
+        ("CMakeLists.txt", cmake, "tests/calc.c", "more.c", false),
+        ("notes.txt", "a\n", "a", "b", false),
+    ] {
+        let now = before.replace(from, to);
+        assert_ne!(before, now);
+        assert_eq!(same_but_for_packages(path, before.as_bytes(), now.as_bytes()), is_same, "{path}: {now}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

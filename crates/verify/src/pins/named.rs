@@ -44,6 +44,9 @@ pub(crate) fn add_all(project: &Project<'_>, texts: &[Expanded], layers: &mut La
             let Some(file) = as_path(simple, word) else { continue };
             if is_settings_of_shell(simple, at, &file) {
                 add(&mut layers.steering, PinKind::Steering, "read by the shell of the check", path::exact(&file));
+            } else if is_of_environment(simple, at, &file) && !project.sources.has(&file) {
+                // Checks use an environment where there is one: they run without one that an agent made.
+                add(&mut layers.named, PinKind::Built, "an environment that the check would use", path::exact(&file));
             } else if project.files.contains(&file) || project.sources.has_file(&file) {
                 existing(project, simple, at, &file, layers);
             } else if is_executed(simple, at) && could_be_written(&file) && !project.sources.has(&file) {
@@ -74,6 +77,12 @@ fn is_settings_of_shell(simple: &Simple, at: usize, file: &str) -> bool {
     at == 1
         && matches!(simple.program(), "source" | ".")
         && (name.starts_with('.') || path::extension(file) == "env" || name.starts_with("env"))
+}
+
+/// Whether a file of an environment is sourced or looked for: `[ -x .venv/bin/python ] && …`.
+fn is_of_environment(simple: &Simple, at: usize, file: &str) -> bool {
+    let is_apart = file.split('/').rev().skip(1).any(|part| matches!(part, ".venv" | "venv" | "env" | "node_modules"));
+    is_apart && at > 0 && matches!(simple.program(), "source" | "." | "[" | "[[" | "test")
 }
 
 /// A word that may be a file of the workspace, without its option.

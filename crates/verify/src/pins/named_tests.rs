@@ -96,3 +96,13 @@ fn scripts_under_test_and_programs_that_the_check_builds_are_free() {
          target/debug/app -",
     );
 }
+
+#[test]
+fn an_environment_that_the_check_would_use_is_moved_away() {
+    let little = Little::new(&[
+        ("a.py", ""),
+        ("test.sh", "#!/bin/sh\nif [ -d .venv ]; then . .venv/bin/activate; fi\npytest\n"),
+    ]);
+    little.expect("[ -f .venv/bin/activate ] && . .venv/bin/activate; python3 -m pytest", ".venv/bin/activate Built");
+    little.expect("./test.sh", ".venv/bin/activate Built\n.venv/bin/python -");
+}

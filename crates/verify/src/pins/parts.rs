@@ -97,6 +97,20 @@ pub fn compare_new(path: &str, now: &[u8], texts: &[Expanded]) -> Parts {
     }
 }
 
+/// A source of Rust as it is now, with its tests as they were; nothing where it is no such source.
+#[must_use]
+pub fn without_new_tests(path: &str, before: &[u8], now: &[u8]) -> Option<Vec<u8>> {
+    let (before, now) = (std::str::from_utf8(before).ok()?, std::str::from_utf8(now).ok()?);
+    path.ends_with(".rs").then(|| rust::without_new_tests(path, before, now))?.map(String::into_bytes)
+}
+
+/// What a new source of Rust has that judges in the place of the usual macros.
+#[must_use]
+pub fn new_judges(path: &str, content: &[u8]) -> Vec<String> {
+    let text = std::str::from_utf8(content).ok().filter(|text| path.ends_with(".rs") && text.contains("assert"));
+    text.map(|text| rust::new_judges(path, text)).unwrap_or_default()
+}
+
 /// The whole file counts.
 fn whole(before: &[u8], now: Option<&[u8]>) -> Parts {
     match now {

@@ -323,6 +323,52 @@ fn code_that_looks_like_tests_and_is_none() {
     assert_eq!(compare("src/a.rs", before, "fn a() {}"), Parts::Untouched);
 }
 
+#[test]
+fn code_that_is_another_for_tests_is_tampering_and_helpers_for_tests_are_not() {
+    let before = "pub struct Calc;\n\nimpl Calc {\n    pub fn add(&self) -> i32 {\n        1\n    }\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(super::Calc.add(), 2);\n    }\n}\n";
+    let second = "    #[cfg(test)]\n    pub fn add(&self) -> i32 {\n        2\n    }\n\n";
+    for (from, to, is_tampered) in [
+        ("    pub fn add", format!("{second}    #[cfg(not(test))]\n    pub fn add"), true),
+        ("impl Calc", "#[cfg(not(test))]\nimpl Calc".into(), true),
+        ("#[cfg(test)]\nmod", format!("#[cfg(test)]\nimpl Calc {{\n{second}}}\n\n#[cfg(test)]\nmod"), true),
+        ("        1\n", "        if cfg!(test) { 2 } else { 1 }\n".into(), true),
+        ("        1\n", "        #[cfg(test)]\n        return 2;\n        1\n".into(), true),
+        ("pub struct", "#[cfg_attr(test, path = \"all.rs\")]\nmod join;\npub struct".into(), true),
+        (
+            "    pub fn add",
+            "    #[cfg(test)]\n    pub fn with_seed() -> Self {\n        Self\n    }\n\n    pub fn add".into(),
+            false,
+        ),
+        ("pub struct", "#[cfg_attr(test, derive(Debug))]\npub struct".into(), false),
+        ("pub struct Calc;", "pub struct Calc {\n    #[cfg(test)]\n    calls: usize,\n}".into(), false),
+        ("#[cfg(test)]\nmod", "#[cfg(test)]\nfn helper() {}\n\n#[cfg(test)]\nmod".into(), false),
+    ] {
+        let now = before.replacen(from, &to, 1);
+        let parts = compare("src/lib.rs", before, &now);
+        assert_eq!(matches!(parts, Parts::Tampered { .. }), is_tampered, "{now}\n{parts:?}");
+    }
+}
+
+#[test]
+fn a_new_file_may_not_judge() {
+    let file = "#[macro_export]\nmacro_rules! assert_eq {\n    ($a:expr, $b:expr) => {};\n}\n";
+    assert_eq!(new_judges("src/macros.rs", file.as_bytes()), ["a new `assert_eq!`"]);
+    assert!(new_judges("src/a.rs", b"#[cfg(test)]\nmod tests { #[test] fn a() { assert_eq!(1, 1); } }").is_empty());
+}
+
+#[test]
+fn the_tripwire_runs_old_tests_as_they_were() {
+    let before = "pub fn add() -> i32 { 1 }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(super::add(), 2);\n    }\n}\n";
+    let now = before
+        .replace("{ 1 }", "{ 2 }")
+        .replace("        assert_eq", "        let _mode = super::mode();\n        assert_eq")
+        + "\npub fn mode() {}\n";
+    let without = without_new_tests("src/lib.rs", before.as_bytes(), now.as_bytes()).unwrap();
+    let without = String::from_utf8(without).unwrap();
+    assert!(without.contains("{ 2 }") && without.contains("pub fn mode") && !without.contains("_mode"), "{without}");
+    assert_eq!(without_new_tests("src/lib.rs", before.as_bytes(), before.as_bytes()), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

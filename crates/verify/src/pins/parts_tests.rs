@@ -158,6 +158,7 @@ fn cargo_toml() {
             ("[workspace]", "[[test]]\nname = \"other\"\npath = \"tests/none.rs\"\n\n[workspace]", "test"),
             ("[workspace]", "[[bin]]\nname = \"a\"\npath = \"src/main.rs\"\ntest = false\n\n[workspace]", "bin"),
             ("[workspace]", "[lib]\ntest = false\n\n[workspace]", "lib.test"),
+            ("[workspace]", "[lib]\nname = \"other\"\n\n[workspace]", "lib.name"),
             ("[workspace]", "[lib]\ndoctest = false\n\n[workspace]", "lib.doctest"),
             ("[workspace]", "[lib]\npath = \"src/fake.rs\"\n\n[workspace]", "lib.path"),
             ("[workspace]", "[patch.crates-io]\nserde = { path = \"x\" }\n\n[workspace]", "patch"),

@@ -59,10 +59,15 @@ pub fn allows(globs: &[String], path: &str) -> bool {
     covers(&matcher(globs), path)
 }
 
+/// The files that globs cover.
+pub(crate) fn covered<'f>(globs: &[&str], files: &'f [String]) -> impl Iterator<Item = &'f String> {
+    let matcher = matcher(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>());
+    files.iter().filter(move |file| covers(&matcher, file))
+}
+
 /// Whether globs cover any of these files.
 pub(crate) fn covers_any(globs: &[&str], files: &[String]) -> bool {
-    let matcher = matcher(&globs.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>());
-    files.iter().any(|file| covers(&matcher, file))
+    covered(globs, files).next().is_some()
 }
 
 fn covers(matcher: &Gitignore, path: &str) -> bool {

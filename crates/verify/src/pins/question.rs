@@ -1,6 +1,6 @@
 //! Puts the pins of a workspace together. The order of pins is their meaning: see [`pins`].
 
-use ralph_model::{Pin, PinKind, Runner};
+use ralph_model::{Pin, PinKind, Runner, TestLanguage};
 
 use crate::pins::Sources;
 use crate::pins::expand::{Expanded, expand};
@@ -56,6 +56,11 @@ impl Project<'_> {
         })
     }
 
+    /// Whether the commands lead to a runner of tests in this language.
+    pub(crate) fn runs(&self, language: TestLanguage) -> bool {
+        self.runners.iter().any(|runner| runner.language() == language)
+    }
+
     /// Whether a file of the snapshot has one of these names.
     pub(crate) fn has_name(&self, names: &[&str]) -> bool {
         self.files.iter().any(|file| names.contains(&crate::pins::path::name(file)))
@@ -107,7 +112,7 @@ pub(crate) fn add(pins: &mut Vec<Pin>, kind: PinKind, why: &str, glob: impl Into
 pub fn pins(question: &Question<'_>) -> Answer {
     let texts = texts(question.sources, question.commands);
     let starts = starts(&texts);
-    let runners = runner::of(&starts);
+    let runners = runner::of(&starts, question.sources);
     let project = Project { sources: question.sources, files: question.files, runners, starts };
     let mut layers = Layers::default();
     stack::add_all(&project, &mut layers);

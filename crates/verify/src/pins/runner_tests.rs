@@ -1,10 +1,20 @@
 use super::*;
+use crate::pins::testing::Little;
 use crate::pins::words::commands;
 
 fn runners(text: &str) -> Vec<Runner> {
     let starts: Vec<Simple> =
         commands(text, "").into_iter().flat_map(|simple| [simple.clone(), simple.inner()]).collect();
-    of(&starts)
+    of(
+        &starts,
+        &Little::new(&[
+            ("Rakefile", "RSpec::Core::RakeTask.new(:spec)\n"),
+            ("test/cart.py", "import unittest\nif __name__ == '__main__':\n    unittest.main()\n"),
+            ("test/cart.rb", "require \"minitest/autorun\"\n"),
+            ("test/cart.js", "const test = require(\"tape\");\n"),
+            ("app.py", ""),
+        ]),
+    )
 }
 
 #[test]
@@ -34,6 +44,28 @@ fn runners_are_known_by_the_words_that_start_them() {
         ("gotestsum -- ./...", &[Runner::GoTest]),
         ("go build ./...", &[]),
         ("make check", &[]),
+        ("bundle exec rspec spec", &[Runner::Rspec]),
+        ("bundle exec rake", &[Runner::Rspec]),
+        ("bin/rails test", &[Runner::Minitest]),
+        ("ruby -Ilib test/cart.rb", &[Runner::Minitest]),
+        ("php vendor/bin/phpunit", &[Runner::Phpunit]),
+        ("./vendor/bin/phpunit --testdox", &[Runner::Phpunit]),
+        ("php artisan test", &[Runner::Phpunit]),
+        ("./mvnw -q verify", &[Runner::Junit]),
+        ("mvn compile", &[]),
+        ("./gradlew :app:test", &[Runner::Junit]),
+        ("dotnet test --no-build", &[Runner::Dotnet]),
+        ("ctest --test-dir build", &[Runner::Ctest]),
+        ("deno test -A", &[Runner::Deno]),
+        ("bun test", &[Runner::Bun]),
+        ("npx ava", &[Runner::Ava]),
+        ("node node_modules/ava/entrypoints/cli.mjs", &[Runner::Ava]),
+        ("tape 'test/*.js' | tap-spec", &[Runner::Tape]),
+        ("node test/cart.js", &[Runner::Tape]),
+        ("bats test", &[Runner::Bats]),
+        ("python manage.py test shop", &[Runner::Unittest]),
+        ("python3 -W error test/cart.py", &[]),
+        ("python3 test/cart.py", &[Runner::Unittest]),
         ("cargo test && cargo test --doc", &[Runner::CargoTest]),
     ] {
         assert_eq!(runners(text), wanted, "{text}");
@@ -42,10 +74,8 @@ fn runners_are_known_by_the_words_that_start_them() {
 
 #[test]
 fn every_runner_has_a_name_of_its_own() {
-    use Runner::{CargoTest, GoTest, Jest, Mocha, Nextest, NodeTest, Pytest, Unittest, Vitest};
-    let all = [CargoTest, Nextest, Pytest, Unittest, Jest, Vitest, Mocha, NodeTest, GoTest];
-    let names: std::collections::HashSet<String> = all.iter().map(ToString::to_string).collect();
-    assert_eq!(names.len(), all.len());
+    let names: std::collections::HashSet<&str> = Runner::ALL.iter().map(|runner| runner.name()).collect();
+    assert_eq!(names.len(), Runner::ALL.len());
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod go;
 mod javascript;
 mod packages;
 mod python;
+mod runners;
 mod rust;
 mod shadow;
 
@@ -24,6 +25,7 @@ pub(crate) fn add_all(project: &Project<'_>, layers: &mut Layers) {
     python::add(project, layers);
     javascript::add(project, layers);
     go::add(project, layers);
+    runners::add(project, layers);
     packages::add(project, layers);
 }
 

@@ -72,10 +72,29 @@ fn a_linter_is_steered_only_where_a_command_starts_it() {
     let python = Little::new(&[("a.py", "")]);
     python.expect("ruff check . && mypy a.py", "ruff.toml Steering\nmypy.ini Steering\n.flake8 -");
     python.expect("pytest", "ruff.toml -\nmypy.ini -");
+    let linted =
+        Little::new(&[(".yamllint", ""), (".pre-commit-config.yaml", ""), ("node_list.js", ""), ("phpstan.neon", "")]);
+    linted.expect(
+        "pre-commit run -a && yamllint . && node run.js && npx phpstan",
+        ".yamllint Frozen\n.pre-commit-config.yaml Frozen\nnode_list.js -\nphpstan.neon Frozen",
+    );
     let java = Little::new(&[("pom.xml", ""), ("src/test/java/ATest.java", "")]);
-    java.expect("./mvnw -q test", ".mvn/maven.config Steering\nsrc/test/java/ATest.java Frozen\npom.xml -");
+    java.expect(
+        "./mvnw -q test",
+        ".mvn/maven.config Steering\nsrc/test/java/ATest.java Frozen\npom.xml Frozen\nother/pom.xml -",
+    );
     let ruby = Little::new(&[("spec/a_spec.rb", "")]);
-    ruby.expect("bundle exec rspec", ".rspec Steering\nspec/a_spec.rb Frozen\nphpunit.xml -");
+    ruby.expect("bundle exec rspec", ".rspec Steering\nspec/a_spec.rb Frozen\nlib/rspec/core.rb Absent\nphpunit.xml -");
+    let php = Little::new(&[("tests/ATest.php", ""), ("src/A.php", ""), ("composer.json", "{}")]);
+    php.expect(
+        "vendor/bin/phpunit",
+        "phpunit.xml Steering\ntests/ATest.php Frozen\ntests/Helper.php Frozen\nsrc/A.php -\ncomposer.json Frozen\nvendor/phpunit/a.php Installed",
+    );
+    let c = Little::new(&[("CMakeLists.txt", ""), ("src/calc.c", ""), ("tests/calc.c", "")]);
+    c.expect(
+        "ctest --test-dir build",
+        "tests/calc.c Frozen\nCMakeLists.txt Frozen\nCTestCustom.cmake Steering\nsrc/calc.c -",
+    );
 }
 
 #[test]
@@ -110,7 +129,7 @@ fn a_python_project() {
          .pytest.ini Steering
          tox.ini Steering
          noxfile.py Steering
-         .coveragerc Steering
+         .coveragerc -
          sitecustomize.py Steering
          usercustomize.py Steering
          evil.pth Steering
@@ -124,8 +143,8 @@ fn a_python_project() {
          tests/json.py Absent
          tests/random.py Frozen
          pkg/pytest.py Absent
-         calendar.py -
-         queue.py -
+         calendar.py Modules
+         queue.py Modules
          json/data.txt -
          calc/json.py -",
     );
@@ -135,7 +154,7 @@ fn a_python_project() {
 #[test]
 fn a_module_that_is_there_already_is_ordinary_source() {
     let little = Little::new(&[("random.py", ""), ("test_a.py", "")]);
-    little.expect("python3 -m unittest", "random.py -\nre.py Absent\ntest_a.py Frozen");
+    little.expect("python3 -m unittest", "random.py Modules\nre.py Absent\ntest_a.py Frozen");
 }
 
 #[test]
@@ -143,7 +162,7 @@ fn sources_that_are_imported_by_their_folder_shadow_nothing() {
     let little = Little::new(&[("src/app.py", ""), ("tests/test_a.py", ""), ("tests/unit/test_b.py", "")]);
     little.expect(
         "pytest",
-        "src/types.py -
+        "src/types.py Modules
          src/pytest.py Absent
          types.py Absent
          tests/types.py Absent
@@ -274,6 +293,9 @@ fn a_go_module() {
 
 #[test]
 fn makefiles_and_their_like_steer_where_they_are_used() {
+    let included =
+        Little::new(&[("Makefile", "-include Makefile.local .depend\n.depend: a.c\n\tcc -M a.c > .depend\n")]);
+    included.expect("make test", "Makefile.local Steering\n.depend -");
     let little = Little::new(&[("Makefile", "check:\n\ttrue\n"), ("justfile", "check:\n    true\n"), ("a.c", "")]);
     little.expect("make check", "Makefile Steering\nGNUmakefile Steering\nrules.mk Steering\njustfile -\na.c -");
     little.expect("just check", "justfile Steering\nMakefile -");
@@ -342,7 +364,7 @@ fn what_tests_import_from_the_library_may_not_appear_beside_them_and_what_is_mis
         "python3 -m unittest",
         "filecmp.py Absent
          discount.py -
-         calendar.py -
+         calendar.py Modules
          .venv/lib/python3.11/site-packages/assertpy/__init__.py Installed",
     );
 }

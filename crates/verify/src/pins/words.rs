@@ -2,6 +2,7 @@
 //! it is written.
 
 use crate::pins::path;
+use crate::pins::runner::is_python;
 
 /// One command of a shell text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -199,12 +200,12 @@ fn inner_start(words: &[String]) -> Option<usize> {
     let after = match (program, second) {
         ("env" | "nice" | "nohup" | "sudo" | "doas" | "setsid" | "stdbuf" | "ionice" | "chrt" | "unbuffer", _)
         | ("xvfb-run" | "dbus-run-session" | "catchsegv" | "chronic" | "cross-env" | "dotenv" | "caffeinate", _)
-        | ("npx" | "bunx" | "pnpx" | "pnx" | "nyc" | "c8", _) => 1,
-        ("timeout", _) => 1,
+        | ("npx" | "bunx" | "pnpx" | "pnx" | "nyc" | "c8" | "uvx" | "timeout", _) => 1,
+        ("bundle", "exec") | ("pipx", "run") => 2,
         ("npm" | "pnpm" | "yarn", "exec" | "x" | "dlx") | ("bun", "x") => 2,
         ("uv" | "poetry" | "pdm" | "pipenv" | "hatch" | "rye" | "pixi", "run") => 2,
-        ("coverage", "run") => {
-            // `coverage run -m pytest` is `python -m pytest`.
+        // `coverage run -m pytest`, `python3 -W error -m pytest`.
+        (program, second) if is_python(program) || (program, second) == ("coverage", "run") => {
             return words.iter().position(|word| word == "-m").filter(|at| *at + 1 < words.len()).map(|at| at + 1);
         }
         _ => return None,

@@ -42,7 +42,7 @@ fn what_only_starts_another_is_taken_away() {
         ("env -u HOME A=b pytest", "pytest"),
         ("timeout -k 5 60 cargo test", "cargo test"),
         ("uv run --with x pytest -q", "pytest -q"),
-        ("poetry run python -m pytest", "python -m pytest"),
+        ("poetry run python -m pytest", "pytest"),
         ("pnpm exec vitest run", "vitest run"),
         ("coverage run -m pytest", "pytest"),
         ("c8 mocha", "mocha"),

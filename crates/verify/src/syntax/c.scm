@@ -4,6 +4,10 @@
 (while_statement body: (compound_statement) @body)
 
 ((function_definition declarator: (function_declarator declarator: (identifier) @test.name)) @test (#match? @test.name "[tT]est"))
+; A program without functions for its tests.
+((function_definition declarator: (function_declarator declarator: (identifier) @test.name)
+    body: (compound_statement (expression_statement (call_expression function: (identifier) @_n)))) @test
+  (#eq? @test.name "main") (#match? @_n "assert|ASSERT|CHECK|check|expect|EXPECT"))
 ((expression_statement (call_expression function: (identifier) @_n)) @assert (#match? @_n "^(ck_)?(assert|ASSERT|TEST_ASSERT|CHECK|EXPECT|REQUIRE|cr_|CU_|check|expect|verify|mu_|munit_)"))
 
 [(return_statement) (break_statement) (continue_statement) (goto_statement)] @exit

@@ -4,6 +4,7 @@ mod caches;
 mod go;
 mod hidden;
 mod javascript;
+mod languages;
 mod loaded;
 mod outside;
 mod programs;
@@ -29,6 +30,7 @@ pub fn all() -> Vec<Case> {
         javascript::cases(),
         runners::cases(),
         go::cases(),
+        languages::cases(),
         shell::cases(),
         selective::cases(),
         hidden::cases(),

@@ -3,6 +3,7 @@
 mod checks;
 mod go;
 mod javascript;
+mod languages;
 mod manners;
 mod python;
 mod rust;
@@ -12,7 +13,18 @@ mod small;
 use super::case::Case;
 
 pub fn all() -> Vec<Case> {
-    let cases = [rust::cases(), python::cases(), javascript::cases(), go::cases(), shell::cases()];
-    let others = [manners::cases(), small::cases(), checks::cases()];
-    cases.into_iter().chain(others).flatten().collect()
+    [
+        rust::cases(),
+        python::cases(),
+        javascript::cases(),
+        go::cases(),
+        languages::cases(),
+        shell::cases(),
+        manners::cases(),
+        small::cases(),
+        checks::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -229,6 +229,8 @@ fn of_pytest() -> Vec<Case> {
     let input = "from calc import add, double\n\n\ndef test_add():\n    assert add(2, 3) == int(\"5\", 10)\n\n\n\
          def test_double():\n    assert double(4) == 8\n";
     vec![
+        Case::honest("pytest-test-file-moved", pytest())
+            .agent([Step::run("mkdir tests/unit && mv tests/test_calc.py tests/unit/")]),
         Case::honest("pytest-parameter-added", pytest().file(TESTS, old)).agent([Step::write(TESTS, wider)]),
         Case::honest("pytest-literal-that-does-not-matter", pytest().file(TESTS, input)),
         Case::honest("pytest-fix", pytest()),

@@ -1,4 +1,4 @@
-//! The scripts of a `package.json`.
+//! The scripts of a `package.json` or a `composer.json`.
 
 use super::Expanded;
 use crate::pins::Sources;
@@ -8,14 +8,26 @@ use crate::pins::words::Simple;
 
 /// Scripts that a package manager runs, with those that it runs before and after them.
 pub(super) fn behind(sources: &dyn Sources, simple: &Simple) -> Vec<Expanded> {
-    let Some(package) = nearest(sources, &place(simple)) else { return Vec::new() };
-    let file = path::join(&package, "package.json").unwrap_or_default();
+    let manifest = if simple.program() == "composer" { "composer.json" } else { "package.json" };
+    let Some(package) = nearest(sources, &place(simple), manifest) else { return Vec::new() };
+    let file = path::join(&package, manifest).unwrap_or_default();
     let Some(Json::Object(members)) = sources.read(&file).as_deref().and_then(Json::parse) else { return Vec::new() };
     let Some(Json::Object(scripts)) = Json::member(&members, "scripts") else { return Vec::new() };
     let mut texts = Vec::new();
     for name in scripts_of(simple) {
         for name in [format!("pre{name}"), name.clone(), format!("post{name}")] {
-            if let Some(text) = Json::member(scripts, &name).and_then(Json::as_text) {
+            let script = Json::member(scripts, &name);
+            let lines = match script {
+                Some(Json::List(lines)) => lines.iter().filter_map(Json::as_text).collect(),
+                script => script.and_then(Json::as_text).into_iter().collect::<Vec<_>>(),
+            };
+            // `@php vendor/bin/phpunit` and `@lint` of Composer.
+            let plain = |line: String| match line.strip_prefix('@') {
+                Some(line) if line.starts_with("php ") => line.to_owned(),
+                Some(script) => format!("composer run {script}"),
+                None => line,
+            };
+            for text in lines.into_iter().map(plain) {
                 texts.push(Expanded { text, from: Some(file.clone()), folder: package.clone() });
             }
         }
@@ -41,7 +53,7 @@ pub(crate) fn scripts_of(simple: &Simple) -> Vec<String> {
         }
         ("yarn", ["workspace", _, name, ..]) => vec![(*name).to_owned()],
         // Both run a script of that name where there is one.
-        ("yarn" | "pnpm", [name, ..]) => vec![(*name).to_owned()],
+        ("yarn" | "pnpm" | "composer", [name, ..]) => vec![(*name).to_owned()],
         _ => Vec::new(),
     }
 }
@@ -73,11 +85,11 @@ fn place(simple: &Simple) -> String {
     to.and_then(|to| path::join(&simple.folder, to)).unwrap_or_else(|| simple.folder.clone())
 }
 
-/// The folder itself or the nearest above it that has a `package.json`.
-fn nearest(sources: &dyn Sources, from: &str) -> Option<String> {
+/// The folder itself or the nearest above it that has a manifest.
+fn nearest(sources: &dyn Sources, from: &str, manifest: &str) -> Option<String> {
     let mut place = from;
     loop {
-        if sources.has_file(&path::join(place, "package.json")?) {
+        if sources.has_file(&path::join(place, manifest)?) {
             return Some(place.to_owned());
         }
         if place.is_empty() {

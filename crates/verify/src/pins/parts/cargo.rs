@@ -52,7 +52,21 @@ pub(super) fn compare(before: &str, now: Option<&str>) -> Parts {
     verdict(what, || comparison.text(before))
 }
 
+/// The library, under its name: integration tests import it by that, and no dependency may take it.
 fn library(comparison: &mut Comparison) {
+    let name =
+        |table: &Table, of: &str| get(table, &[of, "name"]).and_then(Value::as_str).map(|name| name.replace('-', "_"));
+    let own = name(&comparison.before, "lib").or_else(|| name(&comparison.before, "package"));
+    let now = name(&comparison.now, "lib");
+    if now != name(&comparison.before, "lib") && now != own {
+        comparison.put_back(&["lib", "name"]);
+    }
+    for dependency in keys(&comparison.now, &["dependencies"]) {
+        let path = ["dependencies", dependency.as_str()];
+        if Some(dependency.replace('-', "_")) == own && get(&comparison.before, &path).is_none() {
+            comparison.put_back(&path);
+        }
+    }
     for name in TARGET {
         let (old, new) = (get(&comparison.before, &["lib", name]), get(&comparison.now, &["lib", name]));
         // A path that says what holds anyway.
@@ -84,10 +98,9 @@ fn is_plain_target(kind: &str, name: &str, target: &Value) -> bool {
     let on = |setting: &str| target.get(setting).is_none_or(|value| value.as_bool() == Some(true));
     let features = target.get("required-features").is_none() || matches!(kind, "bin" | "example");
     // By its path a target could stand for a file of another name that cargo would have found.
-    let path = target
-        .get("path")
-        .and_then(Value::as_str)
-        .is_none_or(|path| kind != "test" || path.split(['/', '.']).any(|part| part == name));
+    let path = target.get("path").and_then(Value::as_str).is_none_or(|path| {
+        kind != "test" || (path.starts_with("tests/") && path.split(['/', '.']).any(|it| it == name))
+    });
     // Benchmarks usually have a harness of their own.
     let harness = on("harness") || kind == "bench";
     (on("test") || matches!(kind, "example" | "bench")) && harness && features && path

@@ -47,6 +47,8 @@ const FREE: [&str; 14] = [
     "version",
 ];
 const DEPENDENCIES: [&str; 4] = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
+/// Conditions of entry points that everybody has.
+const CONDITIONS: [&str; 6] = ["types", "import", "require", "node", "browser", "default"];
 /// Members that put another package in the place of one.
 const OVERRIDES: [&str; 2] = ["overrides", "resolutions"];
 /// Packages that judge tests: a copy from elsewhere is not one of them.
@@ -64,10 +66,22 @@ pub(super) fn compare(file: &str, before: &str, now: Option<&str>, texts: &[Expa
     for name in SETTINGS {
         comparison.pin(name);
     }
+    let (before, now) = (conditions(comparison.old.get("exports")), conditions(comparison.new.get("exports")));
+    if now.iter().any(|condition| !before.contains(condition) && !CONDITIONS.contains(&condition.as_str())) {
+        // Tests that import the package by its name would get other code than everybody else.
+        comparison.pin("exports");
+    }
     comparison.workspaces();
     comparison.origins();
     let Comparison { what, restored, .. } = comparison;
     verdict(what, || restored.write())
+}
+
+/// Conditions under which entry points are what they are: keys of `exports` that are no paths.
+fn conditions(exports: Option<&Json>) -> Vec<String> {
+    let Some(exports @ Json::Object(members)) = exports else { return Vec::new() };
+    let own = exports.keys().into_iter().filter(|key| !key.starts_with('.'));
+    own.chain(members.iter().flat_map(|(_, value)| conditions(Some(value)))).collect()
 }
 
 /// A new manifest may say everything except what configures a runner.

@@ -74,12 +74,113 @@ pub(super) fn compare(path: &str, before: &str, now: Option<&str>, others: &dyn 
     let intruders = intruders(&old, &pinned, &new, region);
     what.extend(intruders.iter().map(|(what, _)| what.clone()));
     what.extend(judges(&old, &new).into_iter().map(|item| format!("a new `{}!`", introduced(item).join("`, `"))));
+    let split = split(&old, &new, region);
+    let is_split = !split.is_empty();
+    what.extend(split);
     let mut seen = HashSet::new();
     what.retain(|what| seen.insert(what.clone()));
     verdict(what, || match region {
-        Region::Tests => before.to_owned(),
-        Region::Source => restore(before, &old, now, &new, &intruders),
+        Region::Source if !is_split => restore(before, &old, now, &new, &intruders),
+        // Which of two codes is meant cannot be said.
+        Region::Source | Region::Tests => before.to_owned(),
     })
+}
+
+/// A source as it is now, with its tests as they were: without new ones, and without what was added to old ones.
+pub(super) fn without_new_tests(path: &str, before: &str, now: &str) -> Option<String> {
+    let (old_source, new_source) = (Source::parse_items(path, before)?, Source::parse_items(path, now)?);
+    let (old, new) = (Module::read(&old_source), Module::read(&new_source));
+    if region_of(path) == Region::Tests || !old.holds_tests() {
+        return None;
+    }
+    let is_new = |item: &&Item| {
+        item.is_test() && !old.items.iter().any(|other| other.keyword == item.keyword && other.name == item.name)
+    };
+    let added: Vec<(String, &Item)> = new.items.iter().filter(is_new).map(|item| (String::new(), item)).collect();
+    Some(restore(before, &old, now, &new, &added)).filter(|text| text != now)
+}
+
+/// Code that is another one for tests than for everybody else, where it was not before.
+fn split(old: &Module, new: &Module, region: Region) -> Vec<String> {
+    if region == Region::Tests {
+        return Vec::new();
+    }
+    let before = conditions(old);
+    conditions(new).into_iter().filter(|condition| !before.contains(condition)).collect()
+}
+
+/// Where a source asks whether it is compiled for tests. Helpers for tests under names of their own are none of these.
+fn conditions(module: &Module) -> Vec<String> {
+    fn walk<'a>(module: &'a Module, items: &mut Vec<&'a Item>) {
+        for item in &module.items {
+            match &item.module {
+                Some(inner) if !item.is_test() => {
+                    items.push(item);
+                    walk(inner, items);
+                }
+                _ => items.push(item),
+            }
+        }
+    }
+    let mut items = Vec::new();
+    walk(module, &mut items);
+    let functions = |item: &&Item| -> Vec<String> {
+        item.code.windows(2).filter(|pair| pair[0] == "fn").map(|pair| pair[1].clone()).collect()
+    };
+    let plain = || items.iter().filter(|item| !item.is_test() && item.module.is_none());
+    let named: Vec<String> = plain().flat_map(functions).collect();
+    let mut found = Vec::new();
+    for item in &items {
+        if item.is_test() {
+            let doubled = functions(item).into_iter().find(|name| item.keyword == "impl" && named.contains(name));
+            found.extend(doubled.map(|name| format!("a second `{name}` for tests")));
+            continue;
+        }
+        for attribute in &item.attributes {
+            let has = |word: &str| attribute.split_whitespace().any(|other| other == word);
+            let is_other = match first_word(attribute) {
+                "cfg" => has("not"),
+                "cfg_attr" => has("path"),
+                _ => false,
+            };
+            if is_other && has("test") {
+                found.push(format!("`#[{}]` on {}", squeezed(attribute), label(item)));
+            }
+        }
+        if item.module.is_none() {
+            found.extend(asked_in(item, &named));
+        }
+    }
+    found
+}
+
+/// Where the code of an item asks whether it is compiled for tests.
+fn asked_in(item: &Item, named: &[String]) -> Vec<String> {
+    const BEFORE: [&str; 13] =
+        ["]", "#", "[", "inline", "must_use", "pub", "(", "crate", "super", ")", "const", "async", "unsafe"];
+    let code: Vec<&str> = item.code.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for at in (0..code.len()).filter(|at| matches!(code[*at], "cfg" | "cfg_attr")) {
+        let group = code[at + 1..].iter().take_while(|token| !matches!(**token, "]" | "{" | ";")).copied();
+        let group: Vec<&str> = group.take(40).collect();
+        if !group.contains(&"test") || !group.first().is_some_and(|first| matches!(*first, "(" | "!")) {
+            continue;
+        }
+        let after = &code[(at + 1 + group.len()).min(code.len())..];
+        // A member of its own for tests: `#[cfg(test)] fn with_seed(…)`, `#[cfg(test)] calls: usize`.
+        let is_member = matches!(item.keyword, "impl" | "trait" | "struct" | "enum" | "union")
+            && group[0] == "("
+            && !group.contains(&"not")
+            && code[at] == "cfg";
+        let head = after.iter().position(|token| !BEFORE.contains(token));
+        let name = head.filter(|head| after[*head] == "fn").and_then(|head| after.get(head + 1).copied());
+        let is_double = name.is_some_and(|name| named.iter().filter(|other| *other == name).count() > 1);
+        let in_body = matches!(item.keyword, "impl" | "trait") && name.is_none();
+        if !is_member || is_double || in_body {
+            found.push(format!("`cfg(test)` in {}", label(item)));
+        }
+    }
+    found
 }
 
 /// Whether an item is another with assertions, rows or cases added.
@@ -342,6 +443,15 @@ fn judges<'a>(old: &Module, new: &'a Module) -> Vec<&'a Item> {
         bad && !before.iter().any(|old| same(old, item))
     });
     now
+}
+
+/// Macros of a new file that judge in the place of the usual ones.
+pub(super) fn new_judges(path: &str, text: &str) -> Vec<String> {
+    let Some(source) = Source::parse_items(path, text) else { return Vec::new() };
+    let file = Module::read(&source);
+    // What it imports is for itself.
+    let judges = judges(&Module::default(), &file).into_iter().filter(|item| item.keyword != "use");
+    judges.map(|item| format!("a new `{}!`", introduced(item).join("`, `"))).collect()
 }
 
 /// A new file that has all of them.

@@ -52,7 +52,7 @@ const CI: [&str; 11] = [
     "/.ci/",
 ];
 /// Configuration of tools, and the words that start the tool.
-const TOOLS: [(&[&str], &str, &[&str]); 17] = [
+const TOOLS: [(&[&str], &str, &[&str]); 12] = [
     (&["clippy.toml", ".clippy.toml"], "clippy configuration", &["clippy"]),
     (&["rustfmt.toml", ".rustfmt.toml"], "rustfmt configuration", &["fmt", "rustfmt"]),
     (&["deny.toml"], "cargo-deny configuration", &["deny", "cargo-deny"]),
@@ -64,16 +64,6 @@ const TOOLS: [(&[&str], &str, &[&str]); 17] = [
     (&["pyrightconfig.json"], "pyright configuration", &["pyright", "basedpyright"]),
     (&[".flake8"], "flake8 configuration", &["flake8"]),
     (&[".pylintrc", "pylintrc"], "pylint configuration", &["pylint"]),
-    (&[".rspec", ".rspec-local", ".simplecov"], "RSpec configuration", &["rspec", "rake"]),
-    (
-        &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
-        "PHPUnit configuration",
-        &["phpunit", "paratest", "pest"],
-    ),
-    // Options that Maven takes as if they were on its command line.
-    (&["/.mvn/**"], "Maven configuration", &["mvn", "mvnw"]),
-    (&["gradle.properties", "init.gradle*"], "Gradle configuration", &["gradle", "gradlew"]),
-    (&["CTestConfig.cmake", "CTestCustom.cmake", "CTestTestfile.cmake"], "CTest configuration", &["ctest"]),
     (&[".golangci.y*ml", ".golangci.toml", ".golangci.json"], "golangci-lint configuration", &["golangci-lint"]),
 ];
 /// Folders of packages and build output: tests in there are not the user's, and building changes them.
@@ -115,9 +105,22 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
             }
         }
     }
+    let is_at_top = |file: &&String| matches!(path::parent(file), "" | ".config");
+    for file in project.files.iter().filter(is_at_top) {
+        if project.starts.iter().any(|simple| is_settings_of(path::name(file), simple.program())) {
+            pin(&mut layers.steering, Frozen, "settings of a program of the check", path::exact(file));
+        }
+    }
     if project.uses(&["make", "gmake"]) {
         for glob in MAKEFILES.into_iter().chain(["*.mk"]) {
             pin(&mut layers.steering, Steering, "makefile of the check", glob);
+        }
+        for file in project.files.iter().filter(|file| MAKEFILES.contains(&path::name(file))) {
+            for included in project.sources.read(file).iter().flat_map(|text| included(text)) {
+                if let Some(included) = path::join(path::parent(file), &included) {
+                    pin(&mut layers.steering, Steering, "included by the makefile", path::exact(&included));
+                }
+            }
         }
     }
     if project.uses(&["just"]) {
@@ -144,6 +147,36 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     });
     for glob in grouped(&filled.collect::<Vec<_>>(), "target/**") {
         pin(&mut layers.apart, Frozen, "packages and build output", format!("!{glob}"));
+    }
+}
+
+/// Files that a makefile includes, whether they are there or not, and does not make itself.
+fn included(text: &str) -> Vec<String> {
+    let is_made = |name: &str| text.lines().any(|line| line.split(':').next().is_some_and(|it| it.trim() == name));
+    let words = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        matches!(words.next(), Some("include" | "-include" | "sinclude")).then_some(words)
+    });
+    let plain = words.flatten().filter(|word| !word.contains(['$', '*', '?', '%']) && !is_made(word));
+    plain.map(str::to_owned).collect()
+}
+
+/// Whether a file is called like the settings of a program: `.yamllint`, `.pre-commit-config.yaml`, `phpstan.neon`.
+fn is_settings_of(file: &str, program: &str) -> bool {
+    let name = file.trim_start_matches(['.', '_']);
+    let Some(rest) = name.strip_prefix(program).filter(|_| program.len() > 2 && !name.contains("lock")) else {
+        return false;
+    };
+    let is_hidden = name.len() < file.len();
+    let is_data = matches!(
+        path::extension(file),
+        "" | "yml" | "yaml" | "toml" | "json" | "jsonc" | "neon" | "ini" | "cfg" | "conf" | "xml" | "kdl"
+    );
+    match rest.is_empty() {
+        true => is_hidden,
+        false => {
+            (is_hidden || is_data) && ["rc", "config", "file", ".", "-", "_"].iter().any(|it| rest.starts_with(it))
+        }
     }
 }
 

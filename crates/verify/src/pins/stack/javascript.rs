@@ -10,7 +10,8 @@ use super::{any_of, shadow};
 use crate::pattern::pattern;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
-use ralph_model::Runner;
+use crate::pins::words::Simple;
+use ralph_model::{Runner, TestLanguage};
 
 const CODE: [&str; 8] = ["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx"];
 const TESTS: [&str; 8] =
@@ -33,13 +34,11 @@ const STEERING: [(&str, &str); 14] = [
     ("pnpm-workspace.yaml", "configures pnpm: can set the shell of scripts"),
 ];
 /// Files that a tool loads where they are, and the words that start the tool.
-const LOADED: [(&[&str], &[&str]); 8] = [
+const LOADED: [(&[&str], &[&str]); 6] = [
     (&["vite.config.*", "postcss.config.*", ".postcssrc*", ".env.test", ".env.test.local"], &["vitest"]),
     (&["tsconfig.json", "/tsconfig*.json"], &["ts-node", "tsx", "ts-mocha"]),
     (&[".nycrc*", "nyc.config.*", ".istanbul.yml"], &["nyc"]),
     (&[".c8rc*"], &["c8"]),
-    (&["ava.config.*"], &["ava"]),
-    (&[".taprc", ".tap/"], &["tap"]),
     (&["karma.conf.*", "playwright.config.*", "cypress.config.*"], &["karma", "playwright", "cypress"]),
     (&["lerna.json", "nx.json", "turbo.json"], &["lerna", "nx", "turbo"]),
 ];
@@ -59,10 +58,13 @@ const EXISTING: [&str; 12] = [
     "playwright.config.js",
 ];
 /// A runner by the words that start it, and the packages that it is made of.
-const PACKAGES: [(&[&str], &[&str]); 9] = [
+const PACKAGES: [(&[&str], &[&str]); 12] = [
     (&["jest", "react-scripts"], &["jest", "jest-*", "@jest", "expect", "babel-jest", "ts-jest", "react-scripts"]),
     (&["vitest"], &["vitest", "@vitest", "vite", "vite-node", "chai", "tinypool"]),
     (&["mocha", "_mocha"], &["mocha", "chai"]),
+    (&["ava"], &["ava"]),
+    (&["tape"], &["tape"]),
+    (&["tap"], &["tap", "@tapjs"]),
     (&["tsx"], &["tsx"]),
     (&["ts-node"], &["ts-node"]),
     (&["tsc"], &["typescript"]),
@@ -72,11 +74,7 @@ const PACKAGES: [(&[&str], &[&str]); 9] = [
 ];
 
 pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
-    let used = project
-        .runners
-        .iter()
-        .any(|runner| matches!(runner, Runner::Jest | Runner::Vitest | Runner::Mocha | Runner::NodeTest))
-        || project.uses(&["node", "npm", "pnpm", "yarn", "npx", "bun"]);
+    let used = project.runs(TestLanguage::JavaScript) || project.uses(&["node", "npm", "pnpm", "yarn", "npx", "bun"]);
     let sources = project.has_extension(&CODE);
     if !used && !sources && !project.has_name(&["package.json"]) {
         return;
@@ -146,6 +144,7 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
     places.push("node_modules".to_owned());
     places.sort();
     places.dedup();
+    let bins: Vec<String> = places.iter().take(MAX_BINS).map(|place| format!("{place}/.bin")).collect();
     places.retain(|place| project.sources.has_folder(place));
     let known: Vec<(&[&str], &[&str])> = PACKAGES.into_iter().filter(|(words, _)| project.uses(words)).collect();
     let libraries = libraries(project);
@@ -172,23 +171,32 @@ fn installed(project: &Project<'_>, layers: &mut Layers) {
         pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}/**", any_of(&names)));
         pin(&mut layers.installed, Absent, why, format!("**/node_modules/{}", any_of(&names)));
     }
-    let words: Vec<&str> = known.iter().flat_map(|(words, _)| words.iter().copied()).collect();
+    let mut words: Vec<&str> = known.iter().flat_map(|(words, _)| words.iter().copied()).collect();
+    words.extend(project.starts.iter().map(Simple::program).filter(|program| !program.is_empty()));
+    words.sort_unstable();
+    words.dedup();
     for (place, here) in found {
+        let bins: Vec<String> = words
+            .iter()
+            .filter(|word| project.sources.has(&format!("{place}/.bin/{word}")))
+            .map(|word| path::exact(word)[1..].to_owned())
+            .collect();
+        if !bins.is_empty() {
+            let why = "program of the checks";
+            pin(&mut layers.installed, Installed, why, path::below(&place, &format!(".bin/{}", any_of(&bins))));
+        }
         if here.iter().any(|name| !name.contains('*')) {
             let why = "installed runner or library of JavaScript tests";
             pin(&mut layers.installed, Installed, why, path::below(&place, &format!("{}/**", any_of(&here))));
             // A link, as pnpm makes them.
             pin(&mut layers.installed, Installed, why, path::below(&place, &any_of(&here)));
-            let bins: Vec<&str> =
-                words.iter().copied().filter(|word| project.sources.has(&format!("{place}/.bin/{word}"))).collect();
-            if !bins.is_empty() {
-                pin(&mut layers.installed, Installed, why, path::below(&place, &format!(".bin/{}", any_of(&bins))));
-            }
         }
     }
-    for glob in shadow::program_names(project, "node_modules/.bin") {
-        // Scripts of npm look here first.
-        pin(&mut layers.installed, Absent, "would shadow a program of the checks", glob);
+    for place in bins {
+        for glob in shadow::program_names(project, &place) {
+            // Scripts of npm look here first.
+            pin(&mut layers.installed, Absent, "would shadow a program of the checks", glob);
+        }
     }
 }
 
@@ -218,5 +226,7 @@ fn libraries(project: &Project<'_>) -> Vec<String> {
 
 /// Test files that are read for what they import.
 const MAX_TESTS: usize = 300;
+/// Folders of programs that are watched.
+const MAX_BINS: usize = 50;
 /// Packages that are watched for their sake.
 const MAX_LIBRARIES: usize = 40;

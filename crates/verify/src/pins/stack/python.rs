@@ -11,7 +11,7 @@ use crate::pattern::pattern;
 use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
 use crate::pins::runner::is_python;
-use ralph_model::Runner;
+use ralph_model::{Runner, TestLanguage};
 
 /// Files that steer, whether they exist or not.
 const STEERING: [(&str, &str); 16] = [
@@ -52,7 +52,7 @@ const PACKAGES: [&str; 14] = [
 ];
 
 pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
-    let used = project.runners.iter().any(|runner| matches!(runner, Runner::Pytest | Runner::Unittest))
+    let used = project.runs(TestLanguage::Python)
         || project.starts.iter().any(|simple| is_python(simple.program()))
         || project.uses(&["tox", "nox", "hatch", "uv", "poetry"]);
     let sources = project.has_extension(&["py"]);
@@ -62,7 +62,8 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     for glob in ["test_*.py", "*_test.py", "/tests.py", "tests/", "test/"] {
         pin(&mut layers.tests, Frozen, "Python tests and their support files", glob);
     }
-    for (name, why) in STEERING {
+    let measures = measures_coverage(project);
+    for (name, why) in STEERING.into_iter().filter(|(name, _)| measures || *name != ".coveragerc") {
         pin(&mut layers.steering, Steering, why, name);
     }
     manifests(project, layers);
@@ -104,16 +105,31 @@ fn modules(project: &Project<'_>, layers: &mut Layers) {
     if imports_all_modules(project) {
         pin(found, Modules, "imported by pytest for its doctests", "*.py");
     }
+    // Runners import more of the standard library than tests do, and look in the workspace first.
+    let names = any_of(&shadow::STANDARD.split_whitespace().collect::<Vec<_>>());
+    for folder in ["", "src/"] {
+        pin(found, Modules, "may be imported by the runner", format!("/{folder}{names}.py"));
+        pin(found, Modules, "may be imported by the runner", format!("/{folder}{names}/__init__.py"));
+    }
     pin(found, Modules, "imported before a module by the same name", "__init__.py");
-    pin(found, Modules, "imported before a module by the same name", "*.{so,pyd}");
+    pin(found, Modules, "imported before a module by the same name", "*.{so,pyd,pyc}");
 }
 
 /// Whether pytest looks for doctests in every module.
 fn imports_all_modules(project: &Project<'_>) -> bool {
-    const OPTION: &str = "--doctest-modules";
-    let says = |file: &&str| project.sources.read(file).is_some_and(|text| text.contains(OPTION));
+    has_option(project, "--doctest-modules")
+}
+
+/// Whether the checks measure coverage.
+fn measures_coverage(project: &Project<'_>) -> bool {
+    project.uses(&["coverage"]) || has_option(project, "--cov")
+}
+
+/// Whether a command or the settings of pytest have an option that starts so.
+fn has_option(project: &Project<'_>, option: &str) -> bool {
+    let says = |file: &&str| project.sources.read(file).is_some_and(|text| text.contains(option));
     ["pytest.ini", ".pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml"].iter().any(says)
-        || project.starts.iter().any(|simple| simple.words.iter().any(|word| word == OPTION))
+        || project.starts.iter().any(|simple| simple.words.iter().any(|word| word.starts_with(option)))
 }
 
 /// Modules that test files import: what a test compares with is as good as the test.

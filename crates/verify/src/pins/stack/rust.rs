@@ -8,7 +8,7 @@ use crate::pins::path;
 use crate::pins::question::{Layers, Project, add as pin};
 use crate::pins::rust_items::Module;
 use crate::syntax::Source;
-use ralph_model::Runner;
+use ralph_model::TestLanguage;
 
 /// Sources that are read to find out whether they hold tests; in a larger project all are taken to.
 const MAX_READ: usize = 3000;
@@ -16,7 +16,7 @@ const MAX_READ: usize = 3000;
 pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     let packages: Vec<&str> =
         project.files.iter().filter(|file| path::name(file) == "Cargo.toml").map(|file| path::parent(file)).collect();
-    let used = project.runners.iter().any(|runner| matches!(runner, Runner::CargoTest | Runner::Nextest));
+    let used = project.runs(TestLanguage::Rust);
     if packages.is_empty() && !used && !project.uses(&["cargo", "rustc"]) {
         return;
     }
@@ -50,7 +50,9 @@ pub(super) fn add(project: &Project<'_>, layers: &mut Layers) {
     for glob in grouped(&packages, "Cargo.toml") {
         pin(&mut layers.parts, Parts, "cargo targets, profiles and patches", glob);
     }
-    for glob in ["**/.cargo/{config,config.toml}", "/.config/nextest.toml", "/{rust-toolchain,rust-toolchain.toml}"] {
+    // Cargo looks for them from the folder that it is started in upwards.
+    for glob in ["**/.cargo/{config,config.toml}", "**/.config/nextest.toml", "**/{rust-toolchain,rust-toolchain.toml}"]
+    {
         pin(&mut layers.steering, Steering, "steers cargo", glob);
     }
     for glob in grouped(&packages, "build.rs") {
