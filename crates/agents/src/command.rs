@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ralph_model::{AgentEvent, AgentSpec, Cost, ToolEvidence, Usage};
+use ralph_model::{AgentEvent, AgentSpec, Cost, Money, ToolEvidence, Usage};
 use ralph_process::{Finished, Spec, Stdin, Stop, Stream, Supervisor};
 use tokio::sync::watch;
 
@@ -93,9 +93,10 @@ async fn run(
     let (budget, redactor) = (request.budget, Arc::clone(&request.base.redactor));
     let spec = request.into_spec(Spec::shell(&line), environment, stdin, None);
     let (ended_by, stops) = watch::channel(*stop.borrow());
+    let mut highest = None;
     let finished = {
         let mut on_text = |_: Stream, text: &str| observe(AgentEvent::Output { text: text.to_owned() });
-        let watch_over = watch_over(stop, ended_by, budget.map(|budget| (budget, report.clone())));
+        let watch_over = watch_over(stop, ended_by, budget, &report, &mut highest);
         tokio::select! {
             // The watcher never ends by itself; polled first so that a request to stop is not kept waiting by output.
             biased;
@@ -105,7 +106,7 @@ async fn run(
     };
     // It holds the prompt word for word; the copy that is kept has no secrets in it. The agent may have removed it itself.
     let _ = fs::remove_file(&prompt_file);
-    let transcript = match read_report(&report) {
+    let transcript = match read_report(&report).map(|report| keep_highest(report, highest)) {
         transcript if redact_report(&report, &redactor).is_ok() => transcript,
         transcript => {
             transcript.and(Err("the report file could not be freed of secrets and stays as the agent wrote it".into()))
@@ -118,11 +119,20 @@ async fn run(
     Ok(observed(finished, transcript, unmetered, &redactor))
 }
 
+/// A cost that was reported once is not taken back by a later report.
+fn keep_highest(report: Option<ReportFile>, highest: Option<Money>) -> Option<ReportFile> {
+    let Some(highest) = highest else { return report };
+    let report = report.unwrap_or_default();
+    Some(ReportFile { cost: report.cost.max(Some(highest)), ..report })
+}
+
 /// Passes requests to stop on, and asks for one itself when the report says that the budget is spent.
 async fn watch_over(
     mut stop: watch::Receiver<Option<Stop>>,
     ended_by: watch::Sender<Option<Stop>>,
-    budget: Option<(ralph_model::Money, PathBuf)>,
+    budget: Option<Money>,
+    report: &Path,
+    highest: &mut Option<Money>,
 ) -> std::convert::Infallible {
     let mut look = tokio::time::interval(COST_POLL_INTERVAL);
     let mut asked = false;
@@ -137,10 +147,10 @@ async fn watch_over(
                 Err(_) => asked = true,
             },
             _ = look.tick() => {
-                if let Some((budget, report)) = &budget
-                    && let Ok(Some(ReportFile { cost: Some(cost), .. })) = read_report(report)
-                    && cost >= *budget
-                {
+                if budget.is_some() && let Ok(Some(ReportFile { cost: cost @ Some(_), .. })) = read_report(report) {
+                    *highest = cost.max(*highest);
+                }
+                if let (Some(highest), Some(budget)) = (*highest, budget) && highest >= budget {
                     ask(&ended_by, Some(Stop::BudgetSpent));
                 }
             }
@@ -178,7 +188,7 @@ fn observed(
         (false, Some(amount)) => Cost::Known { amount },
         // A process that never ran cannot have cost anything.
         (false, None) if matches!(finished.ended, ralph_model::Ended::NotStarted { .. }) => {
-            Cost::Known { amount: ralph_model::Money::ZERO }
+            Cost::Known { amount: Money::ZERO }
         }
         (false, None) => Cost::Unknown,
     };
@@ -198,3 +208,7 @@ fn observed(
         swept: finished.swept,
     }
 }
+
+#[cfg(test)]
+#[path = "command_tests.rs"]
+mod tests;

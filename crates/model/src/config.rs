@@ -25,6 +25,12 @@ pub struct LoopConfig {
     pub max_iterations: u32,
     /// At most this much money.
     pub max_cost: Money,
+    /// At most this many tokens, read and written, those from caches included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// At most this much of a plan's allowance, in percent, where the agent reports how much of it is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_window: Option<u32>,
     /// What counts as the agent's claim, as given by the user or the skill.
     pub completion_promise: String,
     /// The user asked for this promise; then passing checks alone do not complete the loop.
@@ -81,6 +87,9 @@ pub struct LoopConfig {
     /// Whose turn it is, where there are several.
     #[serde(default)]
     pub turns: Turns,
+    /// Who takes over, one after the other, when a service is unavailable for longer than `max_wait`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failover: Vec<AgentSpec>,
     /// Agents may report their cost only after a run: the limit on it is checked between runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_after_run: bool,
@@ -311,6 +320,8 @@ impl LoopConfig {
             objective,
             max_iterations,
             max_cost,
+            max_tokens: None,
+            max_window: None,
             completion_promise: DEFAULT_PROMISE.to_owned(),
             promise_is_explicit: false,
             verification_commands: Vec::new(),
@@ -333,6 +344,7 @@ impl LoopConfig {
             agent,
             more_agents: Vec::new(),
             turns: Turns::default(),
+            failover: Vec::new(),
             cost_after_run: false,
             meter: MeterMode::default(),
             record_requests: false,
@@ -359,9 +371,31 @@ impl LoopConfig {
         }
     }
 
-    /// All agents, in their order.
+    /// All agents, in their order, and those that take over when a service is unavailable.
     pub fn agents(&self) -> impl Iterator<Item = &AgentSpec> {
+        self.usual_agents().chain(&self.failover)
+    }
+
+    /// The agents that work while their services are available, in their order.
+    pub fn usual_agents(&self) -> impl Iterator<Item = &AgentSpec> {
         std::iter::once(&self.agent).chain(&self.more_agents)
+    }
+
+    /// The agents with their models, for people: `claude:haiku, claude:opus; failover: codex`.
+    #[must_use]
+    pub fn agent_titles(&self) -> String {
+        let titles = |agents: Vec<&AgentSpec>| agents.into_iter().map(AgentSpec::title).collect::<Vec<_>>().join(", ");
+        let usual = titles(self.usual_agents().collect());
+        match self.failover.as_slice() {
+            [] => usual,
+            standby => format!("{usual}; failover: {}", titles(standby.iter().collect())),
+        }
+    }
+
+    /// Declares that no agent costs anything that is counted.
+    pub fn set_unmetered(&mut self) {
+        let more = self.more_agents.iter_mut().chain(&mut self.failover);
+        std::iter::once(&mut self.agent).chain(more).for_each(|agent| agent.unmetered = true);
     }
 
     /// The agent at a place in their order.

@@ -87,3 +87,30 @@ fn what_is_at_stake_is_told_before_anything_is_counted_and_once() {
     counted.tell_stake();
     assert_eq!(counted.take_events(), []);
 }
+
+#[test]
+fn a_service_that_was_never_reached_sold_nothing() {
+    let cost = |message: &str| {
+        let mut transcript = golden::transcript().prompted(300);
+        transcript.model("scripted-1");
+        let kind = TroubleKind::Unreachable;
+        transcript.trouble(Trouble { message: message.into(), kind, until: None, advice: None });
+        transcript.finish(&Ended::Exited { code: 1 }, false).cost
+    };
+    for never_made in [
+        "connect ECONNREFUSED 127.0.0.1:443",
+        "connect ENETUNREACH 160.79.104.10:443",
+        "connect EHOSTUNREACH 160.79.104.10:443",
+        "Network is unreachable (os error 101)",
+        "No route to host (os error 113)",
+        "getaddrinfo EAI_AGAIN api.anthropic.com",
+        "getaddrinfo ENOTFOUND api.anthropic.com",
+        "fetch failed",
+        "error sending request for url (https://api.openai.com/v1/responses)",
+    ] {
+        assert_eq!(cost(never_made), Cost::Known { amount: Money::ZERO }, "{never_made}");
+    }
+    for broke_off in ["socket hang up", "stream closed before the end", "connection reset by peer"] {
+        assert!(matches!(cost(broke_off), Cost::Known { amount } if amount > Money::ZERO), "{broke_off}");
+    }
+}

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use ignore::WalkBuilder;
 use ralph_agents::{Kind, command_line};
-use ralph_model::{AgentSpec, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
+use ralph_model::{LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
 use ralph_runtime::{Plan, plan};
 use serde_json::json;
 
@@ -66,7 +66,7 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
         let _ = writeln!(text, "{name:<12}{value}");
     };
     line("workspace", &config.workspace);
-    line("agent", &config.agents().map(AgentSpec::title).collect::<Vec<_>>().join(", "));
+    line("agent", &config.agent_titles());
     for agent in config.agents() {
         let call = command_line(agent).unwrap_or_else(|error| format!("cannot be called: {error}"));
         line("called as", &call);

@@ -148,6 +148,9 @@ fn as_text(run: &RunView, stands: &str, candidates: &[ListEntry]) -> String {
         state.max_iterations,
         state.money(),
     );
+    if let Some(limits) = state.usage.limits() {
+        text.push_str(&format!("  limits     {limits}\n"));
+    }
     if let Some(branch) = &run.branch {
         text.push_str(&format!("  branch     {branch}\n"));
     }

@@ -2,7 +2,7 @@
 
 use ralph_engine::{StartPoint, Stop, StopWhen};
 use ralph_model::{LoopConfig, Timestamp, Trouble};
-use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, iteration_found};
+use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, failed_over, iteration_found};
 
 use super::agent_event::event_line;
 use crate::screen::{counted, dollars};
@@ -50,6 +50,7 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
         Delta::IterationUndone { iteration } => {
             (Lasting, format!("iteration {iteration} made things worse and was undone"))
         }
+        Delta::FailedOver { from, to } => (Lasting, failed_over(from, to)),
         Delta::Escalated { skill } => (Lasting, format!("stalled: continuing with the skill {skill}")),
         Delta::Waiting { wait } => (Lasting, waiting(wait, now)),
         Delta::Alerted { alert } => (Lasting, format!("alert: {}", alert.sentence())),
@@ -80,7 +81,7 @@ pub(super) fn opened(config: &LoopConfig, state: &RunState) -> String {
         done => format!(", continues after iteration {done} and {}", dollars(state.cost)),
     };
     let objective = first_line(&config.objective);
-    let agents = config.agents().map(ralph_model::AgentSpec::title).collect::<Vec<_>>().join(", ");
+    let agents = config.agent_titles();
     format!("loop {}: {objective} ({agents}, {limits}{before})", state.loop_id.short())
 }
 

@@ -121,6 +121,7 @@ impl View {
                 | Delta::TripwireFinished { .. }
                 | Delta::IterationUndone { .. }
                 | Delta::Escalated { .. }
+                | Delta::FailedOver { .. }
                 | Delta::Alerted { .. }
                 | Delta::Stopping { .. } => {}
             }
