@@ -401,7 +401,7 @@ fn another_agent_takes_over_when_a_service_is_away_for_too_long() {
     scene.begin();
     assert_eq!(agent(&scene), "second");
     let facts = scene.run.facts();
-    assert_eq!((facts.counted(), facts.last_iteration().unwrap().iteration.0), (0, 1), "it is the same pass");
+    assert_eq!(facts.last_iteration().unwrap().iteration.0, 1, "it is the same pass");
     assert_eq!(facts.last_iteration().unwrap().took_over_from.as_deref(), Some("worker"));
     // It stays with the one that works.
     scene.agent(run("b")).checks(red(&["a"])).begin();
