@@ -197,7 +197,7 @@ async fn mediate(
     std::future::pending().await
 }
 
-/// Waits until somebody asks for the end. Nobody can any more when the sender is gone.
+/// Waits for a request to end. None can come when the sender is gone.
 async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
     loop {
         if let Some(why) = *stop.borrow_and_update() {
@@ -209,7 +209,7 @@ async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
     }
 }
 
-/// A parser without a server, for whoever has recorded or invented lines.
+/// A parser without a server, for recorded lines.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::adapter::Parser> {
     let task = PromptTask {

@@ -1,4 +1,4 @@
-//! What every agent is to whoever runs it: a task goes in, events come while it works, an observation comes out.
+//! The interface of every agent: a task goes in, events come while it works, an observation comes out.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -26,7 +26,7 @@ use crate::adapter::{Invocation, Parser};
 use crate::files::{Links, MAX_BYTES, read_plain, within, write_private};
 use crate::request::{Error, Request};
 
-/// Retries of a request. Longer limits are waited out by whoever runs the loop, who can also say so.
+/// Retries of a request. Longer limits are waited out by the loop, which shows that it waits.
 const RETRIES: &str = "3";
 /// Tools that reach beyond the run: one moves the work out of the workspace, the others keep the program waiting for a later
 /// that a run does not have.
@@ -46,7 +46,7 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     write_private(&file, &settings.json)?;
 
     let mut arguments = Arguments::of(program);
-    // Partial messages name the tokens of each answer; without them nobody learns before the end what was written.
+    // Partial messages name the tokens of each answer; without them the tokens of an answer are unknown before its end.
     arguments.add(["--print", "--output-format", "stream-json", "--verbose", "--include-partial-messages"]);
     arguments.add(["--dangerously-skip-permissions", "--settings"]).add([&file]);
     if let Some(server) = &request.base.mcp_server {

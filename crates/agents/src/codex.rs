@@ -133,7 +133,7 @@ fn key(line: &mut Line, spec: &AgentSpec, request: &Request<'_>, home: Option<&P
         (None, Some(shared)) if !has_login => ("OPENAI_API_KEY", shared),
         (None, _) => return Vec::new(),
     };
-    // An address only together with a key: the token of a login is for nobody but OpenAI.
+    // An address only together with a key: the token of a login is for OpenAI alone.
     match set("OPENAI_BASE_URL").and_then(|address| address.to_str()) {
         Some(address) if !spec.user_settings => {
             provider(line, name, address);

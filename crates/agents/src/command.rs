@@ -143,7 +143,7 @@ async fn watch_over(
                     let wanted = *stop.borrow();
                     ask(&ended_by, wanted);
                 }
-                // Nobody is left who could ask.
+                // All senders are gone.
                 Err(_) => asked = true,
             },
             _ = look.tick() => {

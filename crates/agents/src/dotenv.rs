@@ -21,7 +21,7 @@ pub fn variables(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Every name that could be one of a variable in a `.env` file, and some that are none: for whoever has to be sure of all.
+/// Every name that could be one of a variable in a `.env` file, and some that are none: for callers that need all of them.
 pub(crate) fn possible_names(text: &str) -> Vec<String> {
     let is_part = |character: char| character.is_ascii_alphanumeric() || "_.-".contains(character);
     let mut names = Vec::new();

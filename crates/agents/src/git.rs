@@ -30,7 +30,7 @@ pub(crate) fn at(folder: &Path) -> Git {
 }
 
 /// The folders in which a commit made in this folder is written. A file `.git` counts only where a worktree knows it, too: it can
-/// be made by whoever works there, and would lead into any other repository.
+/// be made by an agent that works there, and would lead into any other repository.
 pub(crate) fn written_by_commits(directory: &Path) -> Vec<PathBuf> {
     for folder in directory.ancestors() {
         let own = match at(folder) {

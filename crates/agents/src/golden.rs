@@ -31,7 +31,7 @@ pub(crate) fn transcript() -> Transcript {
     Transcript::new(Arc::new(Redactor::default()), Arc::new(prices), None, NOW)
 }
 
-/// Where a process runs that nobody starts.
+/// Where a process runs that is never started.
 pub(crate) fn base(directory: &Path, environment: &[(&str, &str)]) -> ProcessBase {
     ProcessBase {
         directory: directory.to_owned(),
@@ -51,7 +51,7 @@ pub(crate) fn base(directory: &Path, environment: &[(&str, &str)]) -> ProcessBas
     }
 }
 
-/// A request to a process that nobody starts.
+/// A request to a process that is never started.
 pub(crate) const fn request(prompt: &str, base: ProcessBase) -> Request<'_> {
     Request { prompt, budget: None, timeout: Millis::secs(1), base }
 }

@@ -1,6 +1,6 @@
 //! Cuts a stream of pieces into lines, with a bound on the length of one.
 
-/// Bytes of a line. Longer ones hold a file or an image that nobody reads here.
+/// Bytes of a line. Longer ones hold a file or an image, which is not read here.
 pub(crate) const MAX: usize = 8 * 1024 * 1024;
 
 /// The lines of one stream.

@@ -43,7 +43,7 @@ impl Readable {
         if let Some(line) = self.lines.rest() {
             self.parser.stdout(&line, &mut self.transcript);
         }
-        // As good as any end that is nobody's fault: how it ended stands in the history.
+        // As good as any end without a fault: how it ended is in the history.
         self.parser.end(&Ended::Stopped, &mut self.transcript);
         self.transcript.take_events()
     }

@@ -58,7 +58,7 @@ pub(crate) enum Behind {
     Program(&'static Program),
     /// The one that its line of shell starts.
     NamedInCommand,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
@@ -72,7 +72,7 @@ impl Kind {
     /// The kind of an agent, as far as this version knows it.
     #[must_use]
     pub fn of(spec: &AgentSpec) -> Option<&'static Self> {
-        // Nobody can configure or start it, so that it is in no list.
+        // It cannot be configured or started, so that it is in no list.
         if spec.is_in_session() { Some(&session::KIND) } else { Self::find(&spec.kind) }
     }
 
@@ -120,7 +120,7 @@ impl Kind {
 /// Makes an agent for one run.
 ///
 /// # Errors
-/// When its kind is not known, when what it starts is not named, or when it would run code that nobody approved.
+/// When its kind is not known, when what it starts is not named, or when it would run code that is not approved.
 pub fn build(spec: &AgentSpec, services: AgentServices) -> Result<Box<dyn Agent>, Error> {
     let Some(kind) = Kind::of(spec) else {
         return Err(Error::UnknownKind { agent: spec.name.clone(), kind: spec.kind.clone() });

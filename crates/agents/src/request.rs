@@ -72,7 +72,7 @@ pub(crate) struct Request<'a> {
 /// Says which glob prohibits a path, if one does.
 pub type Matcher = Arc<dyn Fn(&Path) -> Option<String> + Send + Sync>;
 
-/// Paths that an agent may not write, for those that ask first. Whoever does not ask is found out afterwards.
+/// Paths that an agent may not write, for those that ask first. What the others write is found afterwards.
 #[derive(Clone)]
 pub struct Prohibited {
     /// The glob that prohibits a path, absolute or relative to the workspace.
@@ -112,7 +112,7 @@ impl ProcessBase {
     /// A variable of the agent's environment.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
-        // The last one counts, as it does for whoever sets them one after the other.
+        // The last one counts, as if they were set one after the other.
         self.environment.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
     }
 }
@@ -204,7 +204,7 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// It would run code that nobody approved.
+    /// It would run code that is not approved.
     #[error(
         "{agent} would run the code in {place} without asking: remove it or use another agent; or, if you trust that code, set \
          `settings = \"user\"` in [agents.{agent}] of your configuration and start again"

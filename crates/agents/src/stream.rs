@@ -280,7 +280,7 @@ pub(crate) async fn pass_on(
         let wanted = *stop.borrow();
         ask(ended_by, wanted);
     }
-    // Nobody is left who could ask.
+    // All senders are gone.
     std::future::pending().await
 }
 

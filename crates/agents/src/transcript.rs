@@ -21,7 +21,7 @@ const MAX_MESSAGE: usize = 16 * 1024;
 /// Characters of a name, and of a line about a call.
 const MAX_NAME: usize = 100;
 const MAX_SUMMARY: usize = 240;
-/// Retries in a row, with nothing in between, after which nobody believes in the next one.
+/// Retries in a row, with nothing in between, after which the next one is not awaited.
 const MAX_RETRIES: u32 = 40;
 
 /// How a tool call ended.
@@ -119,7 +119,7 @@ impl Transcript {
         self.spending.meter.model(&model);
     }
 
-    /// A piece of the agent's words, for whoever watches.
+    /// A piece of the agent's words, for the live view.
     pub(crate) fn words(&mut self, piece: &str) {
         self.progressed();
         let text = self.redactor.clean(piece).into_owned();

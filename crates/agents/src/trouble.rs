@@ -255,7 +255,7 @@ pub(crate) fn point_in_time(number: i64) -> Option<Timestamp> {
     }
 }
 
-/// A year in milliseconds: nobody names a longer wait and means it.
+/// A year in milliseconds: a longer wait is a mistake.
 const MAX_WAIT: i64 = 366 * 86_400_000;
 
 #[cfg(test)]

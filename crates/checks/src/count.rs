@@ -3,15 +3,22 @@
 //! Every runner has a recogniser that looks at one line at a time and keeps a few numbers. A line counts only in the
 //! exact place and form in which its runner prints it, because tests print all sorts of things themselves.
 
+mod ava;
 mod bun;
+mod ctest;
+mod deno;
 mod go;
+mod gradle;
 mod jest;
 mod json;
 mod junit;
 mod maven;
+mod minitest;
 mod mocha;
 mod names;
+mod phpunit;
 mod pytest;
+mod rspec;
 mod rust;
 mod sums;
 mod tap;
@@ -24,9 +31,9 @@ use ralph_model::TestTally;
 use ralph_text::strip_escapes;
 use regex::Regex;
 
-use crate::pattern::pattern;
 use crate::text::Lines;
 pub(crate) use json::{Found, Reports};
+use ralph_verify::pattern;
 use sums::{Counted, Gathered};
 
 /// Counts tests in a stream of output.
@@ -89,6 +96,14 @@ pub(crate) struct Runners {
     tap: tap::Tap,
     go: go::Go,
     maven: maven::Maven,
+    rspec: rspec::Rspec,
+    minitest: minitest::Minitest,
+    phpunit: phpunit::Phpunit,
+    gradle: gradle::Gradle,
+    dotnet: gradle::Dotnet,
+    ctest: ctest::Ctest,
+    deno: deno::Deno,
+    ava: ava::Ava,
     reports: Found,
 }
 
@@ -106,6 +121,14 @@ impl Runners {
         self.tap.line(line);
         self.go.line(line);
         self.maven.line(line);
+        self.rspec.line(line);
+        self.minitest.line(line);
+        self.phpunit.line(line);
+        self.gradle.line(line);
+        self.dotnet.line(line);
+        self.ctest.line(line);
+        self.deno.line(line);
+        self.ava.line(line);
     }
 
     /// Takes the reports that were found in a stream.
@@ -128,7 +151,18 @@ impl Runners {
             self.go.finish(),
             self.maven.finish(),
         ];
-        sum(parts).map(Gathered::tally)
+        // Output of these in the output of another is most likely that of a test: tests print all sorts of things.
+        let others = [
+            self.rspec.finish(),
+            self.minitest.finish(),
+            self.phpunit.finish(),
+            self.gradle.finish(),
+            self.dotnet.finish(),
+            self.ctest.finish(),
+            self.deno.finish(),
+            self.ava.finish(),
+        ];
+        sum(parts).or_else(|| sum(others)).map(Gathered::tally)
     }
 }
 

@@ -15,7 +15,6 @@ mod detect;
 mod excerpt;
 mod expectation;
 mod failure;
-mod pattern;
 mod program;
 mod reading;
 mod reports;
@@ -31,6 +30,10 @@ pub use expectation::{Observed, evaluate};
 pub use program::{MissingProgram, first_word_missing};
 pub use run::{Checker, Error, Progress, Request};
 pub use signature::signature;
+
+/// Reads the sources for patterns that the shipped program could not build.
+#[cfg(test)]
+mod pattern_tests;
 
 /// Compares what runners really print.
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// A program that a command starts with and that nobody can find.
+/// A program that a command starts with and that is not found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingProgram {
     /// The program, as written.

@@ -88,7 +88,7 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// The output would be where nobody looks for it.
+    /// The output would be in a place that is not read.
     #[error("the folder {logs} for the output of checks must be inside {root}")]
     LogsOutside {
         /// The folder for the output.
@@ -359,7 +359,7 @@ async fn reports_before(request: &Request<'_>) -> Result<Option<Before>, Error> 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        // Nobody cancels the task, so it panicked, and the panic goes on where it belongs.
+        // The task is never cancelled, so it panicked, and the panic is passed on.
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

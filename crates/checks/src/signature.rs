@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 
 use crate::count::{Reports, Runners};
 use crate::failure::{Classifier, Weight};
-use crate::pattern::pattern;
 use crate::text::{Lines, readable, start};
+use ralph_verify::pattern;
 
 /// Lines that make up a signature at most; a failure of more lines is told apart by its first ones.
 const MAX_LINES: usize = 2000;

@@ -82,7 +82,7 @@ async fn of_folder(store: &StoreHandle, folder: &Path) -> anyhow::Result<Vec<Run
 /// The loop that a person means.
 ///
 /// # Errors
-/// When nobody or more than one answers to the name.
+/// When no run or more than one has the name.
 pub(crate) async fn find_loop(store: &StoreHandle, name: &str) -> anyhow::Result<RunEntry> {
     match store.find(name).await? {
         Lookup::One(entry) => Ok(*entry),

@@ -105,7 +105,7 @@ fn dispatch(first: Option<OsString>, screen: &mut Screen<'_>) -> anyhow::Result<
                 host.flush_traces().await;
                 ended
             });
-            // A thread that still reads a large workspace for a loop that nobody wants any more is not waited for.
+            // A thread that still reads a large workspace for a loop that was given up is not waited for.
             runtime.shutdown_timeout(Duration::from_millis(500));
             ended
         }

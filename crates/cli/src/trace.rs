@@ -126,7 +126,7 @@ fn print(line: String) {
         None => Some(line),
     };
     if let Some(line) = unshown {
-        // Where standard error is gone there is nobody to tell.
+        // Where standard error is gone there is no reader.
         let _ = io::stderr().lock().write_all(format!("{line}\n").as_bytes());
     }
 }

@@ -123,7 +123,7 @@ impl Chooser<'_> {
 
     fn turns(&mut self) -> Turns {
         let after = self.required(Key::EscalateAfter, |layer| layer.escalate_after, usual_escalate_after());
-        // Whoever asks for the one does not want the other from a place that weighs less.
+        // A user who sets the one does not want the other from a place of lower precedence.
         let of = |layer: &Layer| layer.rotate.or_else(|| layer.escalate_after.map(|_| false));
         let rotate = self.required(Key::Rotate, of, false);
         if rotate { Turns::Rotate } else { Turns::Escalate { after } }
@@ -170,7 +170,7 @@ impl Chooser<'_> {
         Ok(ready_made(name))
     }
 
-    /// The agent when nobody names one.
+    /// The agent when none is named.
     fn usual(&mut self, installed: &[String]) -> Result<AgentSpec, ConfigError> {
         let Some(name) = installed.first() else { return Err(self.none_named()) };
         self.sources.push(Source { key: Key::Agent, origin: Origin::Default });
@@ -199,7 +199,7 @@ impl Chooser<'_> {
     }
 }
 
-/// The agents of a loop that goes on with others or with another model; nobody where neither is asked for.
+/// The agents of a loop that goes on with others or with another model; none where neither is asked for.
 ///
 /// # Errors
 /// When one is not known, or a model would have no effect.
@@ -242,7 +242,7 @@ fn refuse_second_model(model: &str, agents: &[AgentSpec]) -> Result<(), ConfigEr
     Err(ConfigError::new("model", problem, allowed))
 }
 
-/// Whoever types an option wants something of it: one that would do nothing is refused.
+/// An option that would do nothing is refused.
 fn refuse_without_effect(caller: &Layer, agents: &[AgentSpec]) -> Result<(), ConfigError> {
     if let Some(model) = &caller.model {
         refuse_second_model(model, agents)?;
@@ -302,7 +302,7 @@ pub fn configured(name: &str, agent: NamedAgent) -> Result<AgentSpec, ConfigErro
 /// The built-in prices and the user's own.
 ///
 /// # Errors
-/// When a price lacks what nobody can guess.
+/// When a price lacks a required figure.
 pub fn prices(user: &Layer) -> Result<PriceList, ConfigError> {
     let mut own = Vec::new();
     for (model, table) in &user.prices {
@@ -320,7 +320,7 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
             "US dollars per million tokens, such as input = 3 and output = 15",
         ));
     };
-    // Without a word about caches nobody is told of a discount.
+    // Without a price for caches there is no discount.
     let rates = Rates {
         input: input.0,
         output: output.0,
@@ -356,7 +356,7 @@ pub fn never_tells_its_cost(agent: &AgentSpec) -> bool {
     Kind::of(agent).is_some_and(|kind| kind.capabilities.reports_cost == ReportsCost::Never)
 }
 
-/// A model that is asked for and whose tokens nobody can put a price on is refused before it costs anything.
+/// A model without a price is refused before it costs anything.
 ///
 /// # Errors
 /// Names the model and what to do.
@@ -406,7 +406,7 @@ pub fn refuse_late_cost(config: &LoopConfig) -> Result<(), ConfigError> {
     Err(ConfigError::new("agent", problem, allowed))
 }
 
-/// What is wrong with the order in which the user prefers agents: a name that nobody has.
+/// What is wrong with the order in which the user prefers agents: an unknown name.
 pub fn unknown_in_order(user: &Layer) -> Option<String> {
     let names = || usual_order().into_iter().chain(user.agents.keys().map(String::as_str));
     let unknown = user.agent_order.iter().flatten().find(|wanted| names().all(|name| name != *wanted))?;

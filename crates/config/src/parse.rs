@@ -112,7 +112,7 @@ impl Walk<'_> {
             return Err(Error::AgentName { at, name });
         }
         match value.get_ref() {
-            // It would do nothing, and whoever wrote it meant something.
+            // It would do nothing, which is not what its author meant.
             DeValue::Table(inner) if inner.is_empty() => Err(Error::Value {
                 at,
                 key: full,

@@ -24,7 +24,7 @@ pub struct RepositoryFile {
 pub enum Approval {
     /// Yes.
     Given,
-    /// No, or nobody was asked.
+    /// No, or the user was not asked.
     Missing,
 }
 

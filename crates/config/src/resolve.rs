@@ -14,7 +14,7 @@ use super::choose::{Chooser, Layers};
 use super::{Error, Key, Layer, NotifyTable};
 use crate::skills::Found;
 
-/// Where metrics go when nobody says otherwise, relative to the workspace.
+/// Where metrics go by default, relative to the workspace.
 pub(crate) const DEFAULT_METRICS: &str = ".ralph/metrics/ralph-loops.jsonl";
 
 /// What a resolution needs besides flags and files.
@@ -70,7 +70,7 @@ impl RunSettings {
     /// What the user's file says for runs of a project.
     ///
     /// # Errors
-    /// When a price lacks what nobody can guess.
+    /// When a price lacks a required figure.
     pub fn new(user: &Layer, project: &Path) -> Result<Self, ConfigError> {
         Ok(Self {
             caps: caps(user),
@@ -103,7 +103,7 @@ pub enum Origin {
     User,
     /// The skill.
     Skill,
-    /// Nobody said anything.
+    /// Nothing was set.
     Default,
 }
 
@@ -309,7 +309,7 @@ fn race(config: &mut LoopConfig, candidates: u32) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Said at once: whoever is told of one limit at a time types the line three times.
+/// All at once: a user who sees one limit at a time types the line three times.
 fn both_limits(caps: &Caps) -> ConfigError {
     let allowed = format!("1 to {} iterations, and more than $0, up to {}", caps.iterations, caps.loop_cost);
     ConfigError::new(

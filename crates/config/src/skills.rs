@@ -105,7 +105,7 @@ pub enum Lookup {
     NeedsApproval(Candidate),
 }
 
-/// A skill of a repository that nobody approved of yet.
+/// A skill of a repository that is not approved yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     /// Its file.

@@ -32,7 +32,7 @@ pub struct Question {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    /// Nobody could be asked.
+    /// There is no user to ask.
     #[error(
         "{}: is not approved, and there is no terminal to prompt on\n{effects}\n  read it, then approve it with: ralph trust {directory}",
         .path.display()

@@ -112,7 +112,7 @@ pub enum Decision {
         /// What the person added.
         comment: Option<String>,
     },
-    /// Nobody answered in time.
+    /// No answer came in time.
     Expired,
 }
 
@@ -286,7 +286,7 @@ pub enum CrewAbort {
     Cost { spent: Money, max: Money },
     /// The day's money is spent.
     Day { spent: Money, cap: Money },
-    /// The agent handed the work back to whoever asked.
+    /// The agent handed the work back to its caller.
     Escalated { reason: String },
     /// Somebody ended it.
     Stopped { by: StopBy },

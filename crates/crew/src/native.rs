@@ -314,7 +314,7 @@ fn perform(worker: &Worker, crew: &Crew, effect: CrewEffect) -> Option<Performin
             Box::pin(async move { CrewEvent::tool_finished(call, outcome) })
         }
         CrewEffect::AskPerson { question } => {
-            let decision = Decision::Refused { comment: Some("nobody can be asked in a loop".to_owned()) };
+            let decision = Decision::Refused { comment: Some("a loop has no user to ask".to_owned()) };
             Box::pin(async move { CrewEvent::Decided { call: question.call, decision } })
         }
         CrewEffect::Review { .. } | CrewEffect::StopRunning | CrewEffect::Tell(_) | CrewEffect::Finish { .. } => {

@@ -1,4 +1,4 @@
-//! The envelope: what whoever decides next is told about a delegation.
+//! The envelope: the report on a delegation for the orchestrator.
 
 use std::fmt::Write as _;
 

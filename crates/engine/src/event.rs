@@ -207,7 +207,7 @@ pub struct Limits {
     /// Agents may report their cost only after a run, from here on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_after_run: bool,
-    /// Who works from here on; nobody else than before where it is empty.
+    /// The agent from here on; the same as before where it is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentSpec>,
     /// Who stands by from here on; nobody else than before where it is empty.

@@ -44,7 +44,7 @@ pub struct IterationRecord {
     pub blocked: Option<String>,
     /// Ralph died while the agent ran.
     pub interrupted: bool,
-    /// Nobody knows what the interrupted run cost, so its whole reservation was charged, or an estimate.
+    /// The cost of the interrupted run is unknown, so its whole reservation was charged, or an estimate.
     pub cost_unknown: bool,
     /// It was an estimate.
     pub estimated: bool,
@@ -464,7 +464,7 @@ impl Facts {
             // A tree with prohibited changes in it is never handed back; its files were put back before the checks.
             let (verdict, run) =
                 (record.verdict.as_ref()?, record.run.as_ref().filter(|run| run.violations.is_empty())?);
-            // What nobody can tell the worth of is not the best.
+            // An iteration that cannot be ranked is not the best.
             if verdict.is_void() || verdict.is_flaky() {
                 return None;
             }
@@ -500,7 +500,7 @@ impl Facts {
         self.last = if self.start.behaviour >= V3_SERVICE_BACKOFF { at } else { self.last.max(at) };
     }
 
-    /// The last pass is over, or over again: what nobody had looked at may be looked at after a resume.
+    /// The last pass is over, or over again: what was not checked yet may be checked after a resume.
     pub(crate) fn end_pass(&mut self, at: Timestamp) {
         if let Some(record) = self.iterations.last_mut() {
             record.ended = Some(at);

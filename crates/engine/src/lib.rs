@@ -1,6 +1,6 @@
 //! Decides what a loop does next. Does nothing itself: no clock, file, process, randomness or environment is read here.
 //!
-//! A [`Loop`] takes one [`Event`] at a time and answers with [`Effect`]s. Whoever runs it writes each event down before it
+//! A [`Loop`] takes one [`Event`] at a time and answers with [`Effect`]s. The driver records each event before it
 //! steps, so that the same journal always gives the same loop.
 
 mod claim;

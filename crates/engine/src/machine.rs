@@ -36,7 +36,7 @@ impl Loop {
             self.facts.attempt = self.facts.attempt.max(*attempts);
             // An event that was set aside took its cost with it, and the money is spent all the same.
             self.facts.spent = self.facts.spent.max(*settled);
-            // Nobody worked between the last event and this one.
+            // No agent worked between the last event and this one.
             self.facts.last = at;
         }
         if let Event::AlertRaised { alert } = &event {

@@ -1,5 +1,5 @@
 //! The agents that the user can name: the well-known programs and those of the user's own file, in the user's order, and how
-//! usable each is. Pure: whoever looks at the machine says what is there.
+//! usable each is. Pure: the caller looks at the machine.
 
 use ralph_agents::Program;
 use ralph_config::Layer;
@@ -33,7 +33,7 @@ pub fn listed(user: &Layer) -> Result<Vec<AgentSpec>, ConfigError> {
     Ok(specs)
 }
 
-/// The agents that may be taken when nobody names one, the first that is ready first.
+/// The agents that may be taken when none is named, the first that is ready first.
 pub fn preferred(user: &Layer, readiness: impl Fn(&AgentSpec) -> Readiness) -> Vec<String> {
     let spec = |name: &String| match user.agents.get(name) {
         Some(agent) => configured(name, agent.clone()).ok(),
@@ -85,7 +85,7 @@ fn first_word(spec: &AgentSpec) -> Option<&str> {
     }
 }
 
-/// What should be known of the model that an agent takes when nobody names one.
+/// What should be known of the model that an agent takes when none is named.
 pub fn note(spec: &AgentSpec, prices: &PriceList) -> Option<String> {
     let model = unpriced_default(spec, prices)?;
     let example = prices.of(PRICED_EXAMPLE).map(|_| format!(", such as {}:{PRICED_EXAMPLE}", spec.name));

@@ -1,5 +1,5 @@
 //! Which environment variables agents and checks get. A list of what is allowed, never of what is forbidden: a variable
-//! that nobody thought of stays out. Pure over the variables that come in.
+//! that is on no list stays out. Pure over the variables that come in.
 
 use std::ffi::{OsStr, OsString};
 
@@ -62,7 +62,7 @@ const ALLOWED: &[&str] = &[
 /// Families of such variables.
 const ALLOWED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
-/// Parts of a name that say that the value is nobody's business.
+/// Parts of a name that say that the value is a secret.
 const SECRET_PARTS: [&str; 11] = [
     "KEY",
     "TOKEN",

@@ -232,7 +232,7 @@ impl Host {
         Arc::new(Redactor::new(secrets))
     }
 
-    /// Variables in files that agents read by themselves. A file that cannot be read hands nobody a secret.
+    /// Variables in files that agents read by themselves. A file that cannot be read hands out no secret.
     pub(crate) fn written_variables(&self) -> Vec<(String, String)> {
         let read = |path: PathBuf| {
             let bytes = read(&path, Links::Follow).ok().flatten()?;

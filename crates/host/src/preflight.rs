@@ -24,7 +24,7 @@ pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     refuse_missing_git(config, workspace, &host.git()?, &host.temp_dir())
 }
 
-/// Agents that nobody seems to be logged in to, and those that no spent budget stops. They are started all the same: there are
+/// Agents without a login that can be seen, and those that no spent budget stops. They are started all the same: there are
 /// logins that cannot be seen from here, and the user permitted the others.
 pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -100,7 +100,7 @@ pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<S
     cautions
 }
 
-/// Paths that may be written besides, without links in them. One that does not exist cannot be allowed, and whoever named it
+/// Paths that may be written besides, without links in them. One that does not exist cannot be allowed, and the user who named it
 /// should know.
 pub(crate) fn existing(paths: &[String], home: &Path) -> Result<Vec<String>, ConfigError> {
     let wrong = |problem: String| {

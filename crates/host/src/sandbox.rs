@@ -44,7 +44,7 @@ const BELOW_HOME: &[&str] = &[
 ];
 
 /// Settings of agents that Ralph knows nothing else about, below the home folder: they write them while they work. Some name
-/// programs that the agent starts the next time, so nobody but an agent gets at them.
+/// programs that the agent starts the next time, so only an agent may write them.
 const OTHERS: &[&str] = &[
     ".config/goose",
     ".local/share/goose",
@@ -91,7 +91,7 @@ pub(crate) fn settings(agent: &AgentSpec, variable: impl Fn(&str) -> Option<OsSt
 
 /// What of that says how an agent works: settings, hooks, plugins, instructions, wherever they were moved to.
 pub(crate) fn kept(agent: &AgentSpec, variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
-    // Of a command of the user's own nobody knows what it has to change.
+    // What a command of the user's own has to change is unknown.
     let Some(program) = Program::of(agent) else { return Vec::new() };
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute() && home != Path::new("/"));
     let mut paths: Vec<PathBuf> =
@@ -105,7 +105,7 @@ pub(crate) fn kept(agent: &AgentSpec, variable: impl Fn(&str) -> Option<OsString
     paths
 }
 
-/// Caches that nearly every toolchain wants to make. Inside the sandbox nobody can make them, so they are made before.
+/// Caches that nearly every toolchain wants to make. They cannot be made inside the sandbox, so they are made before.
 pub(crate) const MADE_BEFORE: [&str; 2] = [".cache", ".npm"];
 
 /// What agents and checks may write besides the workspace.

@@ -145,7 +145,7 @@ impl Host {
         })
     }
 
-    /// A warning for each agent that nobody seems to be logged in to or that no spent budget stops.
+    /// A warning for each agent without a login that can be seen, or that no spent budget stops.
     #[must_use]
     pub fn agent_warnings(&self, config: &LoopConfig) -> Vec<String> {
         preflight::agent_warnings(config, self)

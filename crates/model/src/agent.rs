@@ -145,7 +145,7 @@ pub enum Ended {
     },
     /// The money was spent.
     BudgetSpent,
-    /// Nothing could come of it: it only tried the same thing again, or nobody could watch what it costs.
+    /// Nothing could come of it: it only tried the same thing again, or its cost could not be watched.
     Hopeless,
     /// Somebody asked for it.
     Stopped,
@@ -208,7 +208,7 @@ pub enum Cost {
         /// The amount.
         amount: Money,
     },
-    /// Nobody said. Never the same as nothing.
+    /// Not reported. Never the same as zero.
     Unknown,
     /// Declared to cost nothing that Ralph has to count.
     Unmetered,

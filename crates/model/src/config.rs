@@ -191,7 +191,7 @@ pub struct Race {
 }
 
 impl Race {
-    /// What one of them may hold at a time, so that all of them can begin. Rounded up: a rest of a micro-dollar that nobody
+    /// What one of them may hold at a time, so that all of them can begin. Rounded up: a rest of a micro-dollar that no agent
     /// holds would be enough to start an agent once more.
     #[must_use]
     pub const fn share(&self) -> Money {

@@ -1,4 +1,4 @@
-//! The one protocol between whoever decides and whoever works.
+//! The one protocol between an orchestrator and its agents.
 
 use std::collections::BTreeMap;
 use std::fmt;

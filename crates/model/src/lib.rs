@@ -1,6 +1,6 @@
 //! The words of Ralph: ids, money, time, delegations, evidence, verdicts and configuration.
 //!
-//! Plain values only. Nothing here reads a clock, a file, the environment or a random source; whoever needs such a value
+//! Plain values only. Nothing here reads a clock, a file, the environment or a random source; code that needs such a value
 //! passes it in.
 
 mod agent;

@@ -28,7 +28,7 @@ pub enum PinKind {
     Steering,
     /// What was there at the start is ordinary source, but nothing new appears: names that would shadow a module.
     Absent,
-    /// Made by the checks themselves, such as a test program: whatever lies there is out of the way while they run, and nobody
+    /// Made by the checks themselves, such as a test program: what lies there is moved away while they run, and no agent
     /// is blamed for it.
     Built,
     /// Parts of a file stay as they were and the rest is free: the scripts of a `package.json`, the tests inside a Rust

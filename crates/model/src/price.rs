@@ -40,7 +40,7 @@ impl Tokens {
         self.cache_write.saturating_add(self.cache_write_hour)
     }
 
-    /// Whether there are none at all: nobody counted, because nothing is free of tokens.
+    /// Whether there are none at all: they were not counted, because every request uses some.
     #[must_use]
     pub const fn is_none(self) -> bool {
         self.read() == 0 && self.output == 0
@@ -149,6 +149,8 @@ impl Price {
 pub struct PriceList {
     as_of: String,
     models: BTreeMap<String, Price>,
+    /// Names that programs resolve to a model themselves, as the versions that were tried do it.
+    aliases: BTreeMap<String, String>,
     own: BTreeMap<String, Price>,
 }
 
@@ -156,6 +158,8 @@ pub struct PriceList {
 #[serde(rename_all = "camelCase")]
 struct Table {
     as_of: String,
+    #[serde(default)]
+    aliases: BTreeMap<String, String>,
     models: BTreeMap<String, Price>,
 }
 
@@ -163,9 +167,12 @@ impl Default for PriceList {
     /// The list prices that Ralph was built with.
     fn default() -> Self {
         // A table that cannot be read would be seen by the test beside; without one every model is unknown, never free.
-        let table: Table = serde_json::from_str(include_str!("prices.json"))
-            .unwrap_or_else(|_| Table { as_of: String::new(), models: BTreeMap::new() });
-        Self { as_of: table.as_of, models: table.models, own: BTreeMap::new() }
+        let table: Table = serde_json::from_str(include_str!("prices.json")).unwrap_or_else(|_| Table {
+            as_of: String::new(),
+            aliases: BTreeMap::new(),
+            models: BTreeMap::new(),
+        });
+        Self { as_of: table.as_of, models: table.models, aliases: table.aliases, own: BTreeMap::new() }
     }
 }
 
@@ -199,7 +206,12 @@ impl PriceList {
         let own = self.own.get(model).or_else(|| self.own.get(&plain));
         own.or_else(|| self.models.get(model)).or_else(|| self.models.get(&plain)).or_else(|| {
             let undated = without_date(&plain);
-            self.own.get(undated).or_else(|| self.models.get(undated))
+            let named = self.own.get(undated).or_else(|| self.models.get(undated));
+            // Another provider may have a model of that name.
+            named.or_else(|| {
+                let name = self.aliases.get(undated).filter(|_| !model.contains('/'))?;
+                self.own.get(name).or_else(|| self.models.get(name))
+            })
         })
     }
 
@@ -212,6 +224,11 @@ impl PriceList {
         let mut costs: Vec<Money> = self.models.values().map(|price| price.request(Tokens::USUAL)).collect();
         costs.sort_unstable();
         costs.get(costs.len() / 2).copied().unwrap_or_default()
+    }
+
+    /// Names that programs resolve to a model themselves, with the model whose price counts.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.aliases.iter().map(|(alias, model)| (alias.as_str(), model.as_str()))
     }
 
     /// All names, the user's own among them.

@@ -101,3 +101,26 @@ fn what_is_cached_for_an_hour_costs_twice_as_much_as_reading() {
     assert_eq!(sum.less(hour), Tokens { cache_write: 500_000, ..Tokens::default() });
     assert_eq!(hour.plus(sum).less(hour), sum);
 }
+
+#[test]
+fn names_that_programs_resolve_themselves_have_the_price_of_their_model() {
+    let list = PriceList::default();
+    for (alias, model) in list.aliases() {
+        assert!(list.of(model).is_some() && list.of(alias) == list.of(model), "{alias}: {model}");
+        assert!(list.names().all(|name| name != alias), "{alias} is a model, too");
+    }
+    for alias in ["haiku", "sonnet", "sonnet[1m]", "opus", "fable", "opusplan", "pro", "flash"] {
+        assert!(list.of(alias).is_some(), "{alias}");
+    }
+    assert_eq!((list.of("default"), list.of("other/flash")), (None, None));
+}
+
+#[test]
+fn a_usual_request_costs_what_its_model_does_or_something_in_the_middle() {
+    let list = PriceList::default();
+    let of = |model: &str| list.of(model).unwrap().request(Tokens::USUAL);
+    assert_eq!(list.usual_request(Some("claude-opus-5-5")), of("claude-opus-5-5"));
+    let middle = list.usual_request(None);
+    assert!(middle > of("gpt-5-nano") && middle < of("gpt-5.5-pro"), "{middle}");
+    assert_eq!(list.usual_request(Some("no-such-model")), middle);
+}

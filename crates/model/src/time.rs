@@ -1,4 +1,4 @@
-//! Points in time and spans, as arguments. Nobody here looks at a clock.
+//! Points in time and spans, as arguments. Nothing here reads a clock.
 
 use std::fmt;
 use std::str::FromStr;

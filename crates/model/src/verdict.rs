@@ -129,7 +129,7 @@ impl CheckOutcome {
         let counted = self.tests.as_ref().map_or(0, |tests| tests.failed);
         let shrunk = self.shrunk.as_ref().map_or(0, Shrunk::count);
         match counted.saturating_add(shrunk) {
-            // A flake is neither: nobody knows what the next run will say.
+            // A flake is neither: the next run may end either way.
             _ if self.flaky => 0,
             0 => u32::from(!self.passed),
             failing => failing,
@@ -212,7 +212,7 @@ pub struct Verdict {
     /// Installed packages that are not as they were at the start, as far as that is no tampering.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub packages: Vec<String>,
-    /// Files that changed while the checks ran, so that nobody knows what they ran on.
+    /// Files that changed while the checks ran, so that it is unknown what they ran on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
     /// Files of the work that the checks themselves write, seen before the first iteration.

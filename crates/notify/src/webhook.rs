@@ -14,7 +14,7 @@ const MAX_ANSWER: usize = 64 << 10;
 /// A webhook.
 #[derive(Clone)]
 pub struct Webhook {
-    /// Its address, which is a secret: whoever knows it can write there.
+    /// Its address, which is a secret: anyone who knows it can write there.
     pub url: String,
 }
 

@@ -1,5 +1,5 @@
 //! What a program reads on its standard input, given at once or while it runs. Never waits for a program that does not read,
-//! except where whoever feeds it asks to wait.
+//! except where the feeder asks to wait.
 //!
 //! ```text
 //!   Feeder ──bounded channel──► Feed ──► Input ──pipe──► program
@@ -7,7 +7,7 @@
 //!
 //! - A message that was accepted is given to the program whole and in its order, as long as the program reads.
 //! - When the last [`Feeder`] is dropped, the program gets what was accepted and then the end of the file.
-//! - When the run ends, or nobody reads the pipe any more, feeders are told so by [`FeedError::Closed`].
+//! - When the run ends, or the pipe has no reader any more, feeders get [`FeedError::Closed`].
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,7 +33,7 @@ pub struct Feed {
 /// Why a program was not fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FeedError {
-    /// Nobody reads any more: the run is over, or the program closed its input.
+    /// The pipe has no reader: the run is over, or the program closed its input.
     #[error("the standard input of the program is closed")]
     Closed,
     /// As many messages wait as may wait, because the program does not read.
@@ -52,7 +52,7 @@ impl Feeder {
     /// Gives a message to the program, after waiting for room if there is none. Dropped while it waits, it gives nothing.
     ///
     /// # Errors
-    /// [`FeedError::Closed`] when nobody reads any more.
+    /// [`FeedError::Closed`] when the pipe has no reader.
     pub async fn send(&self, message: impl Into<Vec<u8>>) -> Result<(), FeedError> {
         self.messages.send(message.into()).await.map_err(|_| FeedError::Closed)
     }
@@ -60,7 +60,7 @@ impl Feeder {
     /// Gives a message to the program if there is room for it.
     ///
     /// # Errors
-    /// When there is none, or when nobody reads any more.
+    /// When there is none, or when the pipe has no reader.
     pub fn try_send(&self, message: impl Into<Vec<u8>>) -> Result<(), FeedError> {
         self.messages.try_send(message.into()).map_err(|error| match error {
             TrySendError::Full(_) => FeedError::Full,
@@ -99,7 +99,7 @@ pub(crate) struct Input {
 pub(crate) enum Given {
     /// There is, or may be, more to give.
     Some,
-    /// There is no more, or nobody wants it: the pipe can be closed.
+    /// There is no more, or it is not wanted: the pipe can be closed.
     All,
 }
 
@@ -133,7 +133,7 @@ impl Input {
         match self.pipe.try_write(&self.bytes[self.done..]) {
             Ok(count) => self.done += count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Given::Some,
-            // Nobody reads any more: a program need not read its input.
+            // The pipe has no reader: a program need not read its input.
             Err(_) => return Given::All,
         }
         if self.done == self.bytes.len() && self.more.is_none() { Given::All } else { Given::Some }

@@ -22,7 +22,7 @@ pub(crate) fn control_socket() -> io::Result<UnixStream> {
     Ok(socket)
 }
 
-/// Closes what whoever started Ralph left open for it: the program would inherit it.
+/// Closes the files that Ralph's parent left open: the program would inherit them.
 fn close_inherited() -> io::Result<()> {
     let mut inherited = Vec::new();
     for entry in fs::read_dir("/proc/self/fd")? {

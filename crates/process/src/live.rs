@@ -166,7 +166,7 @@ impl Live {
         let _ = self.reaper.start_kill();
     }
 
-    /// Lets go of a reaper that has nothing more to do. It is reaped in passing: nobody has to wait for its end.
+    /// Lets go of a reaper that has nothing more to do. It is reaped in passing: no task waits for its end.
     pub(crate) fn retire(mut self) {
         tokio::spawn(async move { self.reaper.wait().await });
     }
@@ -246,7 +246,7 @@ async fn feedable(input: Option<&mut Input>) {
     }
 }
 
-/// Waits until somebody asks for something that was not heard yet. Nobody can any more when the sender is gone.
+/// Waits for a request that was not seen yet. None can come when the sender is gone.
 async fn stopped(stop: &mut watch::Receiver<Option<Stop>>, heard: Option<Stop>) -> Stop {
     loop {
         if let Some(stop) = stop.borrow_and_update().filter(|stop| Some(*stop) != heard) {

@@ -1,13 +1,13 @@
 //! How soon a pipe is read again. Reads nothing itself.
 //!
-//! To be woken up for each line costs more than the line. So whoever prints often is left alone for a moment after each read, too
-//! short for anybody to notice and for the pipe to fill. Whoever prints now and then is read at once.
+//! Waking up for each line costs more than the line. So a program that prints often is left alone for a moment after each read, too
+//! short to be noticed and for the pipe to fill. A program that prints now and then is read at once.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Whoever prints again within this time prints often.
+/// A program that prints again within this time prints often.
 const OFTEN: Duration = Duration::from_millis(8);
 /// How long a pipe is left alone, at least and at most.
 const LEAST: Duration = Duration::from_millis(1);

@@ -113,7 +113,7 @@ async fn send(control: &mut UnixStream, request: &[u8], descriptors: &[BorrowedF
         Err(error) => Err(error),
     };
     match sent {
-        // A reaper that is dead already is noticed, and told apart, by whoever waits for its first report.
+        // A reaper that is dead already is noticed where its first report is awaited.
         Err(error) if is_hangup(&error) => Ok(()),
         sent => sent.map_err(refused("hand a run to its supervisor process")),
     }

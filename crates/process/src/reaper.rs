@@ -55,7 +55,7 @@ pub fn reaper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         (None, _) => reap(NextStage::OnRequest),
         (Some(stage), None) if stage == JAIL => launch::control_socket().and_then(jail_main),
         (Some(ahead), None) if ahead == AHEAD => reap(NextStage::Ahead),
-        // Nobody reads the output of a reaper: started by hand, it can only refuse.
+        // The output of a reaper is not read: started by hand, it can only refuse.
         (Some(_), _) => return ExitCode::from(2),
     };
     match ended {
@@ -132,7 +132,7 @@ fn reap(stage: NextStage) -> io::Result<()> {
     // The waiter lives as long as its own end of this channel, and it was started above.
     let _ = go.send(program);
     reaping.until_gone();
-    // Before it is told: whoever hears that the tree is gone may rely on nothing being held for it.
+    // Before the report: its reader relies on nothing being held for a tree that is gone.
     drop(held);
     reaping.tell(&Report::Gone { swept: u32::try_from(reaping.swept.len()).unwrap_or(u32::MAX) });
     Ok(())
@@ -153,7 +153,7 @@ fn listen(mut socket: UnixStream, inbox: &Sender<Inbox>) {
             let message = match frames.next() {
                 Ok(None) if received > 0 => break,
                 Ok(Some(frame)) => Order::decode(&frame).map_or(Inbox::SupervisorGone, Inbox::Order),
-                // Whoever speaks another language cannot be obeyed, and a tree without a supervisor must not live on.
+                // A supervisor with another protocol cannot be obeyed, and a tree without a supervisor must not survive.
                 Ok(None) | Err(_) => Inbox::SupervisorGone,
             };
             let last = matches!(message, Inbox::SupervisorGone);
@@ -303,7 +303,7 @@ impl Reaping {
         }
     }
 
-    /// Kills children as fast as they appear. Whoever forks and exits at once is adopted at once, and has gone on before a
+    /// Kills children as fast as they appear. A process that forks and exits at once is adopted at once, and has forked again before a
     /// look at the whole machine is done; the list of one's own children is short.
     fn chase(&mut self) {
         for _ in 0..MAX_CHASES {
@@ -341,7 +341,7 @@ impl Reaping {
     }
 
     fn tell(&mut self, report: &Report) {
-        // When nobody listens any more, the listener thread has noticed too.
+        // When the other end is closed, the listener thread has noticed too.
         let _ = self.socket.write_all(&report.encode());
     }
 }

@@ -24,7 +24,7 @@ use ralph_text::Redactor;
 const PIECE_BYTES: usize = PIPE_BYTES / 2;
 /// How much is still read when the tree is gone: more than a pipe can hold, so that only a stranger could write more.
 const MAX_AFTER_GONE: usize = 4 << 20;
-/// How much of a flood is read at a stretch, before everybody else has a turn: whoever wants to end it among them.
+/// How much of a flood is read at a stretch, before other tasks have a turn, such as a request to stop it.
 const STRETCH_BYTES: usize = 1 << 20;
 /// Money that is spent has to stop flowing within two seconds, whatever grace the program has otherwise.
 const SPENT_GRACE: Millis = Millis(1000);
@@ -54,7 +54,7 @@ impl Supervisor {
         Self { has_spare: false, ..self }
     }
 
-    /// What it takes secrets out with, for whoever reads more out of an output than stands there.
+    /// Its redactor, for callers that decode an output before they use it.
     #[must_use]
     pub fn redactor(&self) -> &Arc<Redactor> {
         &self.redactor
@@ -69,7 +69,7 @@ impl Supervisor {
         Reaper::start(&self.reaper, NextStage::OnRequest)
     }
 
-    /// Starts the next reaper on another thread: whoever starts a process stands still until it has begun.
+    /// Starts the next reaper on another thread: the thread that starts a process blocks until it has begun.
     fn prepare_spare(&self, stage: NextStage) {
         if !self.has_spare || self.spare().is_some() {
             return;
@@ -222,7 +222,7 @@ impl Run<'_> {
             tracing::debug!(%why, "ending a process tree");
             self.asked = Some(why.clone());
         }
-        // One that nothing can come of may be one whose money nobody can watch.
+        // A hopeless run may be one whose cost cannot be watched.
         let is_money = matches!(why, Ended::BudgetSpent | Ended::Hopeless);
         live.ask_to_end(if is_money { SPENT_GRACE } else { ANY_GRACE }).await;
     }
@@ -257,7 +257,7 @@ impl Run<'_> {
 
     fn reaper_lost(&mut self, status: ExitStatus, live: &mut Live) {
         match status.signal() {
-            // Somebody killed the reaper, and with it the run; whoever asked first for its end keeps the honour.
+            // The reaper was killed, and with it the run; the first request to end it stays the recorded cause.
             Some(signal) => self.program_ended(live, Ended::Signalled { signal }),
             None => {
                 self.failure.get_or_insert(Error::ReaperLost { how: status.to_string() });

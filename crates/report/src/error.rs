@@ -20,7 +20,7 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
-    /// A link, a pipe or a folder stands where the metrics belong. Whoever works in the workspace could use a link to
+    /// A link, a pipe or a folder stands where the metrics belong. An agent in the workspace could use a link to
     /// make Ralph write elsewhere, so none is followed.
     #[error("{path} is not an ordinary file; remove it, or choose another path for the metrics")]
     NotAFile {

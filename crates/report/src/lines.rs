@@ -73,7 +73,7 @@ pub fn read(path: &Path, since: Option<Timestamp>, until: Option<Timestamp>) -> 
             Ok(record) if since.is_some_and(|since| record.end_time < since) => {}
             Ok(record) if until.is_some_and(|until| record.end_time >= until) => {}
             Ok(record) => found.records.push(record),
-            // Why a line is broken helps nobody: it was torn by a crash or written by somebody else.
+            // Why a line is broken is not reported: it was torn by a crash or written by another program.
             Err(_) => found.broken.push(number),
         }
     }

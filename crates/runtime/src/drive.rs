@@ -46,7 +46,7 @@ impl Driver {
     pub(crate) async fn run(mut self, effects: Vec<Effect>) -> Result<RunResult, Error> {
         match self.advance(effects).await? {
             Pause::Over { outcome } => self.finish(outcome).await,
-            // Whoever opens a loop of a session for this refuses it.
+            // A loop of a session is never opened for this.
             Pause::Session { .. } => self.finish(Outcome::Error { cause: ErrorCause::Idle }).await,
         }
     }

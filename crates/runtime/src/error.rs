@@ -81,7 +81,7 @@ pub enum Error {
         /// Its folder.
         workspace: String,
     },
-    /// The loop lived in a session of the user's own, which nobody can start.
+    /// The loop lived in a session of the user's own, which Ralph cannot start.
     #[error(
         "loop {loop_id} ran in a Claude Code session and is over: continue it with another agent, as in `ralph resume {} \
          --agent claude`, or start a new one in a session with `ralph session start`",

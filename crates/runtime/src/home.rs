@@ -46,8 +46,18 @@ impl Home {
         self.root.join("workspaces").join(key(&Sha256::digest(root.as_os_str().as_bytes())))
     }
 
+    /// What builds of confirming runs begin with, for every workspace.
+    pub(crate) fn all_builds(&self) -> PathBuf {
+        self.root.join("builds")
+    }
+
+    /// The same for one workspace.
+    pub(crate) fn builds(&self, root: &Path) -> PathBuf {
+        self.all_builds().join(key(&Sha256::digest(root.as_os_str().as_bytes())))
+    }
+
     /// What was put in the place of a workspace's own files, while checks run. Belongs to the workspace and not to a loop:
-    /// whoever works there next has to find it.
+    /// the next loop there has to find it.
     #[must_use]
     pub fn swap_record(&self, root: &Path) -> PathBuf {
         self.workspace(root).join("swap")
@@ -87,7 +97,7 @@ impl Home {
         self.root.join("worktrees").join(loop_id.short())
     }
 
-    /// Makes a folder that nobody else can read.
+    /// Makes a folder that only the user can read.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -95,7 +105,7 @@ impl Home {
         make_private(path).map_err(Error::file(path))
     }
 
-    /// Writes a file that nobody else can read, whatever the umask.
+    /// Writes a file that only the user can read, with any umask.
     pub(crate) fn write_private(path: &Path, content: &[u8]) -> Result<(), Error> {
         let opened = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
         opened.and_then(|mut file| file.write_all(content)).map_err(Error::file(path))

@@ -35,7 +35,7 @@ pub use home::{Home, LoopFolder};
 pub use listing::{changed_trees, in_session, listed};
 pub use moved::Moved;
 pub use open::{Opened, Resume, begin, read_loop, resume, rewound_label, take_out_leftovers};
-pub use perform::remove_tree;
+pub use perform::{builds_before, remove_tree};
 pub use pinned::{Plan, plan};
 pub use proof::{Finding, Proof, verify_run};
 pub use race::{OpenedRace, begin_race, read_race, resume_race};

@@ -48,7 +48,7 @@ impl Live {
         Ok((live, effects))
     }
 
-    /// What is known of an agent whose run nobody answered for, and what that does to the money.
+    /// What is known of an agent's run that has no recorded end, and what that does to the money.
     pub(crate) fn lost(&self, attempts: &Attempts) -> Option<(Lost, Option<Settlement>)> {
         let Phase::Working(working) = self.run.phase() else { return None };
         let ran = attempts.may_have_run(working.attempt);

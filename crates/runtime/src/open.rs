@@ -120,7 +120,7 @@ pub(crate) async fn begin_as(
     let folder = services.home.loop_folder(loop_id);
     folder.make()?;
     if config.agent.is_in_session() {
-        // Before the loop exists: one that nobody finds again could not be continued.
+        // Before the loop exists: without its record a loop could not be continued.
         SessionRecord::new(loop_id, &config, (services.now)()).save(&services.home)?;
     }
     let (folders, asked, environment) = (folder.clone(), config.clone(), services.environment.clone());
@@ -137,7 +137,7 @@ pub(crate) async fn begin_as(
         Ok((WorkspaceState { workspace, guard, baseline, commits, pinned, checkout }, tree))
     });
     let (ground, tree) = looked.await.inspect_err(|_| {
-        // No loop came of it, so nobody would ever look there or clean up.
+        // No loop came of it, so nothing else would ever clean up there.
         if let Err(error) = fs::remove_dir_all(folder.root()) {
             tracing::warn!(%error, folder = ?folder.root(), "the folder of a loop that did not begin stays");
         }
@@ -433,7 +433,7 @@ pub(crate) async fn go_on(
             let amount = attempts.cost(open.attempt).charge(open.amount);
             services.store.settle(live.lease, Settlement { attempt: open.attempt, amount }).await?;
         } else {
-            // Money held for a pass that never began is nobody's.
+            // Money held for a pass that never began is free again.
             services.store.release(live.lease, open.attempt).await?;
         }
     }
@@ -511,7 +511,7 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
     Ok(())
 }
 
-/// A workspace that nobody else works in.
+/// A workspace that no other loop works in.
 pub(crate) struct Site {
     pub(crate) lock: Lock,
     pub(crate) workspace: Workspace,
@@ -523,7 +523,7 @@ impl Site {
     pub(crate) async fn take(services: &Services, loop_id: LoopId, root: &Path, stop: StopFlag) -> Result<Self, Error> {
         let (taking, folder) = (services.clone(), root.to_owned());
         let site = blocking(move || Self::take_now(&taking, loop_id, &folder, stop)).await?;
-        // Nobody holds the lock for a loop in a session between its hooks.
+        // The lock is free between two hooks of a loop in a session.
         SessionRecord::refuse_other(services, loop_id, root).await?;
         Ok(site)
     }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod begin;
+mod builds;
 mod checks;
 mod gateway;
 mod place;
@@ -32,6 +33,7 @@ use crate::home::LoopFolder;
 use crate::pinned::Pinned;
 use crate::services::Services;
 use crate::settings_snapshot::Tree;
+pub use builds::builds_before;
 pub(crate) use checks::Before;
 pub use place::remove_tree;
 pub(crate) use session::{Pass as SessionPass, Turn};
@@ -161,7 +163,7 @@ impl Task {
         }
     }
 
-    /// The task behind an effect; none for effects that nobody answers.
+    /// The task behind an effect; none for effects without an answer.
     pub(crate) fn of(effect: Effect, facts: &Facts) -> Option<Self> {
         Some(match effect {
             Effect::RunBaseline { attempt } => Self::Baseline { attempt, tree: facts.tree.clone() },
@@ -309,7 +311,7 @@ impl Context {
         }
     }
 
-    /// Works on the workspace on a thread where waiting for the disk holds nobody up.
+    /// Works on the workspace on a thread where waiting for the disk blocks no other task.
     pub(crate) async fn with_workspace<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut WorkspaceState) -> Result<T, Error> + Send + 'static,

@@ -129,7 +129,7 @@ impl Asked {
     }
 }
 
-/// Files of the workspace that an environment variable of the checks leads to, such as `BASH_ENV`: whoever writes them
+/// Files of the workspace that an environment variable of the checks leads to, such as `BASH_ENV`: an agent that writes them
 /// steers the checks.
 fn named_by(environment: &[(OsString, OsString)], root: &Path) -> Vec<Pin> {
     let not_files = ["PATH", "HOME", "TMPDIR", "PWD", "OLDPWD"];
@@ -192,7 +192,7 @@ impl Pinned {
         let mut found: Found = serde_json::from_slice(&std::fs::read(&path).map_err(Error::file(&path))?)?;
         let disk = Disk::new(Path::new(&config.workspace), &search_path(environment));
         if config.sandbox != Sandboxing::Off {
-            // Nobody inside could write them: a tool that is another since was upgraded by the user.
+            // An agent cannot write them: a tool that differs was upgraded by the user.
             let asked = Asked::of(config, environment, Path::new(&config.workspace));
             found.programs = pins::programs(&asked.question(&disk, &[]));
         }

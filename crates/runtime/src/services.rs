@@ -144,7 +144,7 @@ pub enum CrashPoint {
 }
 
 impl Services {
-    /// Tells the watcher. A watcher that panics harms nobody but itself.
+    /// Tells the watcher. A watcher that panics does no harm.
     pub(crate) fn tell(&self, update: impl Into<Update>) {
         let (watcher, update) = (Arc::clone(&self.watcher), update.into());
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || watcher(update))).is_err() {

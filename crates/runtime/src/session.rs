@@ -1,4 +1,4 @@
-//! A loop that lives in a session of the user's own. Between two hooks no process belongs to it and nobody holds the lock of its
+//! A loop that lives in a session of the user's own. Between two hooks no process belongs to it or holds the lock of its
 //! workspace; a record in the workspace's state says that it is there.
 //!
 //! ```text
@@ -95,7 +95,7 @@ impl SessionRecord {
         project::replace(&path, &serde_json::to_string(self)?).map_err(Error::file(&path))
     }
 
-    /// Removes the record of a loop that is over. Whoever finds one that stayed sees in the store that it is.
+    /// Removes the record of a loop that is over. The store shows that a record that stayed belongs to a loop that is over.
     pub fn remove(home: &Home, workspace: &Path, loop_id: LoopId) {
         if Self::read(home, workspace).is_ok_and(|record| record.is_some_and(|record| record.loop_id == loop_id)) {
             let _ = std::fs::remove_file(home.session_record(workspace));

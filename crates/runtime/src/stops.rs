@@ -30,7 +30,7 @@ impl Stopper {
     /// Asks. A loop that is already over does not mind.
     pub fn stop(&self, when: StopWhen, by: StopBy) {
         if when == StopWhen::Now {
-            // Also where nobody takes requests yet: the first look at a workspace can take long.
+            // Also before requests are taken: the first look at a workspace can take long.
             self.flag.request();
         }
         let _ = self.queue.send(Stop { when, by });
@@ -48,7 +48,7 @@ impl Stops {
         while self.queue.try_recv().is_ok() {}
     }
 
-    /// The next request; never returns when nobody is left who could ask.
+    /// The next request; never returns when all senders are gone.
     pub(crate) async fn next(&mut self) -> Stop {
         match self.queue.recv().await {
             Some(stop) => stop,

@@ -263,7 +263,7 @@ async fn converse(app: &App, router: Router, stream: impl AsyncRead + AsyncWrite
     builder.max_buf_size(MAX_HEADER_BYTES).max_headers(MAX_HEADERS);
     let mut connection = pin!(builder.serve_connection(io, service));
     let mut stopping = pin!(app.stopping());
-    // An error is a client that went away or was too slow; there is nobody to answer.
+    // An error is a client that went away or was too slow; no client is left to answer.
     tokio::select! {
         _ = &mut connection => {}
         () = &mut stopping => {

@@ -90,7 +90,7 @@ impl TokenCache {
 /// Finds out who calls.
 ///
 /// Secrets are compared by their hash only, here in constant time and in the database through its index: how long that takes
-/// depends on the hash, which nobody can steer towards that of a secret.
+/// depends on the hash, which a client cannot steer towards that of a secret.
 pub(crate) async fn authenticate(app: &App, headers: &HeaderMap) -> Result<Caller, Refusal> {
     let refused = |detail: &str| Refusal::from(Problem::new(401, "unauthorized", detail));
     let mut values = headers.get_all(AUTHORIZATION).iter();

@@ -1,6 +1,6 @@
 //! The chain of hashes that makes a changed, missing or moved event visible. Pure: rows in, findings out.
 //!
-//! It shows damage and clumsy edits. Whoever can write the file can also compute a new chain; what guards against that
+//! It shows damage and clumsy edits. A process that can write the file can also compute a new chain; what guards against that
 //! is a head that was noted elsewhere.
 
 use std::fmt;

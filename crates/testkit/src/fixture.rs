@@ -70,7 +70,7 @@ fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap_or_else(|error| fail(error)) {
         let entry = entry.unwrap_or_else(|error| fail(error));
         let name = entry.file_name();
-        // Left behind by whoever ran the tests in place; the patch would give the answer away.
+        // Left behind by a run of the tests in place; the patch would give the answer away.
         if ["target", "node_modules", "__pycache__", PATCH].iter().any(|skipped| name == *skipped) {
             continue;
         }

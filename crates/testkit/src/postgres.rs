@@ -1,5 +1,5 @@
 //! A PostgreSQL server of a test's own: data and socket in a throwaway folder, a free port, stopped when it is dropped.
-#![expect(clippy::expect_used, reason = "a test has nobody to hand an error to")]
+#![expect(clippy::expect_used, reason = "a test has no caller to hand an error to")]
 
 use std::fs;
 use std::net::TcpListener;

@@ -10,7 +10,7 @@ use crate::escapes::EscapeStream;
 use crate::redact::{RedactStream, Redactor};
 use crate::sanitize::sanitize;
 
-/// Bytes of a line that are waited for. Whoever reads lines gives up long before.
+/// Bytes of a line that are waited for. A reader of lines gives up long before.
 const MAX_LINE: usize = 8 << 20;
 
 /// How the lines of one kind of program are read.
@@ -185,7 +185,7 @@ impl MessageBuffer {
         let (mut stripped, mut words) = (Vec::new(), Vec::new());
         self.escapes.finish(&mut stripped);
         self.redact.push(&stripped, &mut words);
-        // Whoever is stopped in the middle of a secret has told half of it.
+        // A reader that is stopped in the middle of a secret has printed half of it.
         self.redact.break_off(&mut words);
         if !words.is_empty() {
             out.extend_from_slice((codec.with)(&self.line, &String::from_utf8_lossy(&words)).as_bytes());

@@ -1,5 +1,5 @@
 //! Takes terminal escape sequences out of bytes and makes every line end `\n`. It comes before redaction: a secret with a colour
-//! inside has to be found like any other, because whoever removes the colour later puts the secret together again.
+//! inside has to be found like any other, because removing the colour later puts the secret together again.
 
 use std::borrow::Cow;
 

@@ -63,7 +63,8 @@ pub fn to_the_end(command: &str) -> String {
     words.iter().filter(goes_on).copied().collect::<Vec<_>>().join(" ")
 }
 
-/// The same command, so that it names its tests: plain `go test` names packages, and a test that no longer runs would not be missed.
+/// The same command, so that it names its tests: plain `go test` names packages and RSpec nothing, and a test that no longer
+/// runs would not be missed.
 #[must_use]
 pub fn naming_tests(command: &str) -> String {
     // What reads the output expects it as it is.
@@ -78,6 +79,16 @@ pub fn naming_tests(command: &str) -> String {
             .any(|word| word.starts_with('-') && is_other(word.split('=').next().unwrap_or(word)));
         (!has_own).then(|| format!("go test -v{rest}"))
     };
+    // RSpec prints a dot for each example.
+    let documented = |part: &str| {
+        let (program, rest) = ["rspec", "bundle exec rspec", "bin/rspec"].iter().find_map(|program| {
+            let rest = part.strip_prefix(program).filter(|rest| rest.is_empty() || rest.starts_with(' '))?;
+            Some((*program, rest))
+        })?;
+        let has_own = rest.split_whitespace().any(|word| word.starts_with("-f") || word.starts_with("--format"));
+        (!has_own).then(|| format!("{program} --format documentation{rest}"))
+    };
+    let named = |part: &str| named(part).or_else(|| documented(part));
     command.split(" && ").map(|part| named(part).unwrap_or_else(|| part.to_owned())).collect::<Vec<_>>().join(" && ")
 }
 

@@ -57,7 +57,7 @@ fn commands_run_to_their_end() {
 }
 
 #[test]
-fn plain_go_test_is_run_so_that_it_names_its_tests() {
+fn commands_that_name_no_tests_are_run_so_that_they_do() {
     for (command, wanted) in [
         ("go test ./...", "go test -v ./..."),
         ("go test", "go test -v"),
@@ -67,6 +67,8 @@ fn plain_go_test_is_run_so_that_it_names_its_tests() {
         ("go test -list .", "go test -list ."),
         ("go test ./... | tee log", "go test ./... | tee log"),
         ("go tests", "go tests"),
+        ("bundle exec rspec spec/a_spec.rb", "bundle exec rspec --format documentation spec/a_spec.rb"),
+        ("rspec -fp", "rspec -fp"),
         ("npm test", "npm test"),
     ] {
         assert_eq!(naming_tests(command), wanted);

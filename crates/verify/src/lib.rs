@@ -12,3 +12,5 @@ pub mod tampering;
 pub mod test_names;
 pub mod tripwire;
 pub mod work;
+
+pub use pattern::pattern;

@@ -34,7 +34,7 @@ pub enum ChangeJudgement {
     Harmless,
     /// It was changed with the user's permission.
     Allowed,
-    /// A build product: out of the way for the check, and nobody's fault.
+    /// A build product: moved away for the check, and not counted as tampering.
     PutAside,
     /// An installed package that changed, which is reported.
     Reported,

@@ -16,7 +16,7 @@ pub struct Folded {
     pub deltas: Vec<Delta>,
 }
 
-/// Steps a copy of the loop: whoever has to write the event down first keeps the old one until that is done.
+/// Steps a copy of the loop: the caller that has to record the event first keeps the old one until that is done.
 #[must_use]
 pub fn fold(loop_id: LoopId, before: &Loop, at: Timestamp, event: Event) -> Folded {
     let continues = matches!(event, Event::Resumed { .. });

@@ -6,7 +6,7 @@ use ralph_model::Millis;
 
 use crate::run::{IterationView, OutcomeView, RunStatus, RunView, VerdictView};
 
-/// The whole page. Text of agents stands in it as they wrote it: whoever writes it down sanitises it.
+/// The whole page. Text of agents stands in it as they wrote it: the writer of the file sanitises it.
 #[must_use]
 pub fn ledger(view: &RunView) -> String {
     let (state, config) = (&view.state, &view.config);

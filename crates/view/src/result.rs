@@ -152,7 +152,7 @@ impl RunResult {
     }
 }
 
-/// What came of a race, or of a run that raced against nobody.
+/// What came of a race, or of a run that did not race.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RaceResult {

@@ -19,7 +19,7 @@ use crate::{UsageView, render, wire};
 pub enum RunStatus {
     /// It is not over.
     Running,
-    /// It is not over, and no process works on it. Only whoever can look for the process knows.
+    /// It is not over, and no process works on it. Only a caller that can look for the process knows.
     Interrupted,
     /// It is not over, and continues once a person decided.
     Waiting,

@@ -28,7 +28,7 @@ pub struct Update {
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 #[expect(clippy::large_enum_variant, reason = "few are in flight at a time, and most are the large one")]
 pub enum What {
-    /// An event is in the journal. Whoever missed it finds it there.
+    /// An event is in the journal. A reader that missed it finds it there.
     Recorded {
         /// Its place in the journal.
         seq: u64,
@@ -41,7 +41,7 @@ pub enum What {
         /// What changed by it.
         deltas: Vec<Delta>,
     },
-    /// Something happens that is not kept. Whoever missed it missed nothing.
+    /// Something happens that is not kept. It need not be seen.
     Progress {
         /// What.
         progress: Progress,

@@ -34,8 +34,8 @@ pub(crate) fn hash(source: &mut impl Read, size: u64, poll: &Poll) -> io::Result
 /// too.
 pub(crate) const MAX_FILE: u64 = 1 << 30;
 
-/// What stands in a tree for a file that is too large to be read. Whoever writes to the file changes this text, because
-/// nobody can set the time of the last change.
+/// What stands in a tree for a file that is too large to be read. A write to the file changes this text, because
+/// no program can set the time of the last change.
 pub(crate) fn large(stamp: &Stamp) -> Option<Vec<u8>> {
     let Stamp { device, inode, size, modified, changed, .. } = stamp;
     (*size > MAX_FILE).then(|| {

@@ -202,7 +202,7 @@ impl Call {
                 })
             });
             let read = read(&mut pipe);
-            // A pipe that nobody reads would keep git waiting.
+            // A pipe without a reader would keep git waiting.
             drop(pipe);
             (read, complaints.and_then(|thread| thread.join().ok()).unwrap_or_default())
         });
@@ -331,7 +331,7 @@ fn copy_index(from: &Path, to: &Path) -> Result<(), Error> {
             target.set_modified(found.modified()?)
         })();
         match copied {
-            // Git replaces its index by renaming, so that it can be gone for nobody but us.
+            // Git replaces its index by renaming, so that it is never absent for other processes.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             other => other.map_err(Error::io("copy", &path))?,
         }

@@ -148,7 +148,7 @@ impl Lock {
         self.former
     }
 
-    /// The open files that are the lock. Whoever holds copies holds the workspace.
+    /// The open files that are the lock. A process with copies holds the workspace.
     #[must_use]
     pub fn descriptors(&self) -> Vec<Arc<OwnedFd>> {
         std::iter::once(&self.file).chain(&self.folder).map(Arc::clone).collect()

@@ -34,7 +34,7 @@ pub(crate) fn quote(path: &[u8]) -> String {
     quoted
 }
 
-/// Control characters, and those that nobody sees or that change the direction of writing: in a prompt or a listing a name
+/// Control characters, and invisible ones, and those that change the direction of writing: in a prompt or a listing a name
 /// could say more with them than it shows.
 fn acts_unseen(c: char) -> bool {
     c.is_control()

@@ -215,7 +215,7 @@ fn exit_code(update: &Value) -> Option<i64> {
 
 /// Whether the words of a failed call are those of a system that keeps somebody inside.
 fn is_sandbox(why: &str, confinement: Confinement) -> bool {
-    // A file system that is read-only is somebody's wall, whoever built it.
+    // A read-only file system is a sandbox of some kind.
     let is_wall = |line: &str| line.contains("EROFS") || line.contains("Read-only file system");
     why.lines().any(|line| is_wall(line) || (confinement == Confinement::Sandbox && is_refused_by_sandbox(line)))
 }

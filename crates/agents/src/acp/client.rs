@@ -250,7 +250,7 @@ impl Client {
             Some("max_turn_requests") => Terminal::TurnLimit,
             Some("max_tokens") => Terminal::Failed("its answer was cut off at the token limit".into()),
             Some("refusal") => Terminal::Failed("the model refused to answer".into()),
-            // Whoever asked for that says how it ended.
+            // The request to stop says how it ended.
             Some("cancelled") if self.cancel == Cancel::Sent => return self.over(),
             Some("cancelled") => Terminal::Failed("the turn was cancelled".into()),
             Some(other) => Terminal::Failed(format!("it stopped for an unknown reason: {other}")),
@@ -417,7 +417,7 @@ impl Client {
     }
 }
 
-/// How far a plan is, for whoever watches. A plan is no evidence.
+/// How far a plan is, for the live view. A plan is no evidence.
 fn plan(update: &Value) -> Option<String> {
     let entries = update.get("entries")?.as_array()?;
     let is = |entry: &&Value, status: &str| text(entry, "status") == Some(status);
@@ -426,7 +426,7 @@ fn plan(update: &Value) -> Option<String> {
     Some(format!("plan, {done} of {} done: {}\n", entries.len(), short(current.to_owned(), MAX_NAME)))
 }
 
-/// From here on nobody can say that nothing was used: the model thought, or the server had the prompt.
+/// From here on tokens may have been used: the model thought, or the server had the prompt.
 fn spent(transcript: &mut Transcript) {
     transcript.words("");
 }

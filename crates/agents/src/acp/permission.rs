@@ -21,7 +21,7 @@ pub(super) fn prohibited_path(call: &Value, prohibited: &Prohibited) -> Option<S
     why
 }
 
-/// Whether calls of a kind change nothing. Whoever only reads may read what is prohibited to write.
+/// Whether calls of a kind change nothing. Reading is allowed where writing is prohibited.
 pub(super) fn is_harmless(kind: Option<&str>) -> bool {
     kind.is_some_and(|kind| HARMLESS.contains(&kind))
 }

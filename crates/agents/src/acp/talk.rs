@@ -1,4 +1,4 @@
-//! What the two sides of a run tell each other: the client, which reads and answers, and whoever may end the run.
+//! What the two sides of a run tell each other: the client, which reads and answers, and the supervisor, which may end the run.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

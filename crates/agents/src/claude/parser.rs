@@ -344,7 +344,7 @@ impl Claude {
         let first_error = text(&event.errors[0]);
         let words = [said, first_error, reason].into_iter().find(|words| !words.is_empty());
         let words = words.unwrap_or("it did not report completion").to_owned();
-        // A turn that a hook or somebody else ended is nobody's refusal, and the last words of a model are no error's.
+        // A turn that a hook or the user ended is no refusal, and the last words of a model are no error.
         let is_services =
             self.failure.is_some() || OF_THE_SERVICE.contains(&reason) || event.api_error_status.is_number();
         if event.is_error == Value::Bool(true) && is_services {

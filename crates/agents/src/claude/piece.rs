@@ -64,7 +64,7 @@ impl<'a> Piece<'a> {
 
 impl<'a> Piece<'a> {
     /// The same for a line just as the program writes it, which is nearly every one: reading it as JSON would cost more than all
-    /// else that is done about it. Texts with an escape in them are left to whoever knows JSON.
+    /// else that is done about it. Texts with an escape in them are left to the JSON parser.
     fn usual(line: &'a str) -> Option<Self> {
         let rest = line.strip_prefix(USUAL)?.trim_start_matches(|c: char| c.is_ascii_digit());
         let text = DELTAS.iter().find_map(|delta| rest.strip_prefix(delta))?;

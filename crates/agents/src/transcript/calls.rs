@@ -78,7 +78,7 @@ impl Calls {
         }
     }
 
-    /// All of them, and a line for those that are not kept and for lines that nobody could read.
+    /// All of them, and a line for those that are not kept and for lines that could not be read.
     pub(super) fn into_evidence(mut self, overlong: u32) -> Vec<ToolEvidence> {
         if overlong > 0 {
             self.ended.push(ToolEvidence::error("stream", format!("{overlong} lines were too long to be read")));

@@ -11,7 +11,7 @@ pub(super) struct Mocha {
     section: Section,
     /// The titles of a numbered failure, which go on until one ends with a colon.
     titles: Vec<String>,
-    /// Tests by their own titles. Tests print between them, and nobody can tell a suite from what a test prints.
+    /// Tests by their own titles. Tests print between them, and a suite cannot be told from what a test prints.
     shown: Ran,
 }
 

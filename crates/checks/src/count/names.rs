@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use ralph_model::TestTally;
 use regex::Regex;
 
-use crate::pattern::pattern;
 use crate::text::start;
+use ralph_verify::pattern;
 use ralph_verify::test_names::COPY;
 
 /// Bytes kept of one name.

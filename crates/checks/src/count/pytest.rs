@@ -7,7 +7,7 @@ use regex::Regex;
 use super::names::Ran;
 use super::sums::{Counted, Gathered, Sums, counted, is_seconds};
 
-use crate::pattern::pattern;
+use ralph_verify::pattern;
 
 /// The last line of a session, with or without its frame of `=`.
 #[derive(Debug, Default)]
@@ -143,7 +143,7 @@ impl Shown {
             let Some((word, node)) = without_worker(line).split_once(' ') else { return };
             self.ended(word, node);
         } else if line.contains(".py::")
-            // Asked last: the pattern is built only for whoever has such lines.
+            // Asked last: the pattern is built only where there are such lines.
             && let Some(found) = RESULT.captures(line)
         {
             self.close();

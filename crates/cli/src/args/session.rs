@@ -134,7 +134,7 @@ impl From<&SessionStartArgs> for Layer {
         Self {
             max_iterations: args.max_iterations,
             max_cost_usd: args.max_cost.map(Dollars),
-            // Nobody can stop a turn of the user's own session.
+            // Ralph cannot stop a turn of the user's own session.
             cost_after_run: Some(true),
             verification_timeout: args.verification_timeout.map(Span),
             // The session waits for its hook.

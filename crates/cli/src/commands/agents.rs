@@ -46,7 +46,7 @@ impl Seen {
 /// Lists the agents.
 ///
 /// # Errors
-/// When the configuration cannot be read, or nobody can be told.
+/// When the configuration cannot be read, or the answer cannot be printed.
 pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let user = around.user_settings()?;
     let prices = prices(&user)?;

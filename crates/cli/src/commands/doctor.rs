@@ -70,7 +70,7 @@ impl<'a> Subject<'a> {
 pub(crate) enum Terminal {
     /// Input and standard error: live view and questions work.
     Whole,
-    /// Standard error alone: live view works, nobody can be asked.
+    /// Standard error alone: the live view works, questions do not.
     OutputOnly,
     /// Neither.
     None,

@@ -240,7 +240,7 @@ async fn broken_off(store: &StoreHandle, loop_id: Option<LoopId>, error: &str) -
 async fn impatience(mut asked: watch::Receiver<Option<StopBy>>) -> StopBy {
     let by = match asked.wait_for(Option::is_some).await {
         Ok(by) => by.unwrap_or(StopBy::Signal),
-        // Nobody listens to signals, so they end the program by themselves.
+        // No task listens to signals, so they end the program by themselves.
         Err(_) => std::future::pending().await,
     };
     tokio::time::sleep(TIMEOUT).await;

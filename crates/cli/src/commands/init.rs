@@ -96,7 +96,7 @@ enum Overwrite {
     Refused,
 }
 
-/// Whole or not at all: a reader never sees half of it, and nobody's file is lost in a race.
+/// Whole or not at all: a reader never sees half of it, and no file is lost in a race.
 fn write(path: &Path, text: &str, overwrite: Overwrite) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut file =

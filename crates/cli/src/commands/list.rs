@@ -55,7 +55,7 @@ async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::
     Ok(entries.into_iter().filter(is_chosen).collect())
 }
 
-/// The candidates of the race that a loop belongs to, itself included, in their order; none where it raced against nobody.
+/// The candidates of the race that a loop belongs to, itself included, in their order; none where it did not race.
 ///
 /// # Errors
 /// When the store cannot be read.

@@ -96,7 +96,7 @@ pub(crate) fn newest(logs: &Path) -> Option<PathBuf> {
     files.filter_map(|file| Some((file.metadata().ok()?.modified().ok()?, file.path()))).max().map(|(_, path)| path)
 }
 
-/// An output on its way to the screen. It was made inert when it was written, and is again: whoever can write to the state
+/// An output on its way to the screen. It was made inert when it was written, and is again: a process that can write to the state
 /// folder can write there.
 pub(crate) struct Shown {
     file: File,

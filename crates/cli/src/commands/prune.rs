@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use anyhow::bail;
 use ralph_host::Host;
 use ralph_model::{Millis, Timestamp};
-use ralph_runtime::remove_tree;
+use ralph_runtime::{builds_before, remove_tree};
 use ralph_store::{Filter, RunEntry, RunStatus};
 use serde_json::{Value, json};
 
@@ -21,9 +22,10 @@ use crate::screen::{Screen, counted};
 const LEAST_AGE: Millis = Millis(24 * 60 * 60 * 1000);
 
 /// What is kept, by what it is, with what it is for.
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 8] = [
     ("loops", "logs, prompts and patches of loops"),
     ("workspaces", "snapshots of workspaces"),
+    ("builds", "what builds of confirming runs begin with"),
     ("worktrees", "worktrees; yours to remove: git worktree remove PATH"),
     ("repositories", "repositories of tasks"),
     ("tasks", "state of the agents of tasks"),
@@ -61,6 +63,8 @@ pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>)
         folders.extend((!is_in_use).then_some(state));
     }
     folders.extend(old_files(&home.root().join("detached"), before));
+    let age = Duration::from_millis(args.older_than.0);
+    folders.extend(builds_before(&home, SystemTime::now().checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH)));
     let freed: u64 = folders.iter().map(|folder| size(folder)).sum();
     let usage: Vec<(&str, &str, u64)> =
         KINDS.iter().map(|(name, what)| (*name, *what, size(&home.root().join(name)))).collect();

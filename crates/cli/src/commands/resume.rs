@@ -117,7 +117,7 @@ async fn race(
     follow::go_on(following, entry.id, Resume::default(), &config, &user, screen).await
 }
 
-/// Only what is broken may be set aside, and never under the hands of whoever works on it.
+/// Only what is broken may be set aside, and never while a process works on it.
 async fn refuse_to_discard(store: &StoreHandle, entry: &RunEntry, around: &Host) -> anyhow::Result<()> {
     let short = entry.id.short();
     if matches!(around.liveness(entry), Liveness::Here | Liveness::Elsewhere { .. }) {

@@ -217,7 +217,7 @@ fn row(record: &IterationView) -> [String; 9] {
         record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string()),
         record.cost.to_string(),
         match record.ended_at {
-            // Of a pass that died with Ralph nobody knows how long it worked.
+            // How long a pass worked that died with Ralph is unknown.
             Some(_) if record.worked > Millis(0) => record.worked.to_string(),
             Some(_) | None => String::new(),
         },

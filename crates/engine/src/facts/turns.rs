@@ -80,7 +80,7 @@ impl Facts {
         }
         if let Some(cost) = limits.max_cost {
             self.config.max_cost = cost;
-            // Whoever gives a loop money of its own takes it out of the race that it was in.
+            // A loop with a budget of its own leaves the budget of its race.
             self.config.race = None;
         }
         if let Some(tokens) = limits.max_tokens {
@@ -98,7 +98,7 @@ impl Facts {
             self.config.set_unmetered();
         }
         self.config.cost_after_run |= limits.cost_after_run;
-        // Whoever goes on wants to see whether it works now.
+        // A user who continues wants to see whether it works now.
         self.stop_waiting();
         self.failovers = 0;
         self.given_up = None;

@@ -25,7 +25,7 @@ impl Done {
             Event::Resumed { limits, tree, rewound, .. } if !matches!(self.outcome, Outcome::Completed { .. }) => {
                 let unseen = facts.has_unseen_work() && !facts.is_rewound(tree.as_ref(), rewound);
                 facts.resume(limits);
-                // Whoever resumes a stalled loop wants it to try again.
+                // A user who resumes a stalled loop wants it to try again.
                 facts.progress.forgive();
                 facts.kept = None;
                 // Only the last things were in the way of work that is already verified: that work, whatever came since.

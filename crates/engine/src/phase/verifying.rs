@@ -32,7 +32,7 @@ impl Verifying {
                 if let (Some(tree), Some(run)) =
                     (&tree, facts.iterations.last_mut().and_then(|record| record.run.as_mut()))
                 {
-                    // The work is what the checks made of it, also for whoever looks at it again.
+                    // The work is what the checks made of it, also when it is checked again.
                     run.tree = tree.clone();
                 }
                 facts.find(tree);

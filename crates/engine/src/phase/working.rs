@@ -132,7 +132,7 @@ impl Working {
                 facts.iterations.pop();
             }
             Some(lost) if lost.attempt == self.attempt => self.charge_interrupted(facts, at, lost),
-            // Nobody can say what became of the run: assume the worst.
+            // What became of the run is unknown: assume the worst.
             Some(_) | None => {
                 let lost = Lost { attempt: self.attempt, ran: true, cost: Cost::Unknown, estimate: None };
                 self.charge_interrupted(facts, at, lost);

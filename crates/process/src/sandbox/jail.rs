@@ -67,7 +67,7 @@ fn give_up(capabilities: CapabilitySet) -> io::Result<()> {
     Ok(rustix::thread::set_capabilities(None, sets)?)
 }
 
-/// Executes the program, which closes the socket: whoever reads it knows then that the program runs. Gives why it does not.
+/// Executes the program, which closes the socket: its reader knows then that the program runs. Gives why it does not.
 fn become_program(
     request: &Request,
     [stdin, stdout, stderr]: [OwnedFd; 3],
@@ -77,7 +77,7 @@ fn become_program(
     rustix::stdio::dup2_stdout(stdout)?;
     rustix::stdio::dup2_stderr(stderr)?;
     socket.write_all(&Report::Started { pid: rustix::process::getpid().as_raw_nonzero().get() }.encode())?;
-    // Whoever is between this process and the reaper goes away first, or it would see the end of the program instead.
+    // The process between this one and the reaper ends first, or it would see the end of the program instead.
     socket.read_exact(&mut [0; GO.len()])?;
     let error = launch::command(request).exec();
     Ok(launch::why_not(request, &error))

@@ -34,7 +34,7 @@ fn separate() -> io::Result<()> {
 fn separate_as_user() -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)?;
-    // Without this nobody may choose the groups of a namespace: groups can also take rights away.
+    // Without this a process may not choose the groups of a namespace: groups can also take rights away.
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
@@ -61,7 +61,7 @@ fn raise_request() -> Vec<u8> {
     message.extend((16 + interface.len() as u32).to_ne_bytes());
     message.extend(RTM_NEWLINK.to_ne_bytes());
     message.extend((NLM_F_REQUEST | NLM_F_ACK).to_ne_bytes());
-    // The number of the message, and nobody's address.
+    // The number of the message, and no address.
     message.extend([0; 8]);
     message.extend(interface);
     message

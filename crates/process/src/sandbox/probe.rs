@@ -12,7 +12,7 @@ use crate::spec::ReaperProgram;
 use crate::wire::Request;
 
 /// What sandbox this machine has for this user: the strongest that works, tried out in a child process without executing
-/// anything in it. A few milliseconds; the answer holds as long as nobody changes the machine.
+/// anything in it. A few milliseconds; the answer holds until the machine is changed.
 ///
 /// `bubblewrap` is the program to use for the files, where there is one.
 #[must_use]

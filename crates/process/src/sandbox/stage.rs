@@ -173,7 +173,7 @@ impl Stage {
         self.discard();
     }
 
-    /// Ends a stage that nobody needs.
+    /// Ends a stage that is not needed.
     pub(crate) fn discard(mut self) {
         // Only of a process that is not there can that be impossible.
         let _ = self.child.end();

@@ -91,7 +91,7 @@ impl Context {
             self.warn_of_unpriced(&observed.unpriced);
         }
         let left = match self.look(iteration, before.clone()).await {
-            // What the run cost counts all the same. Whoever resumes records the workspace as it is then.
+            // What the run cost counts all the same. A resume records the workspace as it is then.
             Err(Error::Workspace(ralph_workspace::Error::Stopped)) => {
                 Left { tree: before, changed: Vec::new(), violations: Vec::new() }
             }

@@ -85,7 +85,7 @@ impl Context {
         let reservation = store.reserve(self.lease, reserve).await?;
         if reservation.granted == Money::ZERO {
             store.release(self.lease, attempt).await?;
-            // What others hold is as good as spent for whoever wants to begin.
+            // What others hold counts as spent for a pass that begins.
             let held = |totals: DayTotals| totals.settled + totals.reserved;
             let spent = held(reservation.day);
             let refusal = match pool.filter(|_| spent < cap) {

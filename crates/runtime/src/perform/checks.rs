@@ -81,7 +81,8 @@ impl Context {
         tree: TreeHash,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<Answer, Error> {
-        let env = self.check_env(&tree, Vec::new(), Caches::Warm, stop.clone()).await?;
+        let caches = if self.config.tripwire { Caches::Start } else { Caches::Warm };
+        let mut env = self.check_env(&tree, Vec::new(), caches, stop.clone()).await?;
         if let Some(failed) = &env.failed_setup {
             return Err(self.set_up_failed(failed));
         }
@@ -92,8 +93,11 @@ impl Context {
             judge_baseline(check);
         }
         // Whatever they wrote now, they may write again.
-        let written = self.changes_since(&env, before).await?.into_iter().map(|change| change.path).collect();
+        let written = self.changes_since(&env, before.clone()).await?.into_iter().map(|change| change.path).collect();
         let tree = self.snapshot("baseline".to_owned()).await?;
+        if let Err(error) = self.keep_builds(&mut env, [before, tree.clone()]).await {
+            self.services.warn(format!("builds for confirming runs could not be kept: {}", error.chain()));
+        }
         let beside = UntrackedDigest { before: String::new(), after: self.beside().await? };
         let verdict = Verdict { written, beside, ..Verdict::new(tree, checks) };
         Ok(Event::BaselineFinished { attempt, verdict }.into())
@@ -244,7 +248,7 @@ impl Context {
             extra_reports: env.reports.clone(),
             retries: env.retries,
             sandbox: self.checks_sandbox(env),
-            hold: self.hold.clone(),
+            hold: self.hold.iter().cloned().chain(env.hold()).collect(),
         }
     }
 

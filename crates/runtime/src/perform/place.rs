@@ -3,7 +3,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ralph_model::Runner;
 use ralph_model::{CheckOutcome, Millis, Tamper, TamperKind, TreeHash, Verify};
@@ -13,16 +15,19 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::watch;
 
 use super::Context;
+use super::builds::{self, Builds, VARIABLES};
 use crate::error::Error;
 use crate::home::Home;
 
-/// Whether checks find what earlier builds left.
+/// What checks find of earlier builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Caches {
-    /// They do.
+    /// Whatever lies in the workspace.
     Warm,
-    /// They build from nothing, because an agent can write where builds are kept.
-    Cold,
+    /// What only Ralph keeps, and it is kept again: no agent has run yet.
+    Start,
+    /// A copy of that, because an agent can write where builds are kept.
+    Own,
 }
 
 /// A place that is ready for checks.
@@ -39,7 +44,8 @@ pub(super) struct CheckEnv {
     /// Folders of the loop's own that they may write.
     writable: Vec<PathBuf>,
     swapped: Vec<(String, Placement)>,
-    caches: Caches,
+    /// Builds that are used, and whether they are kept.
+    builds: Option<(Builds, Caches)>,
     temporary: Option<tempfile::TempDir>,
     /// What the folder of isolated checks holds.
     pub(super) synced: Option<TreeHash>,
@@ -57,12 +63,17 @@ impl CheckEnv {
     pub(super) const fn is_isolated(&self) -> bool {
         self.isolated
     }
+
+    /// What has to stay open until the processes of the checks are gone, besides what every process of a loop holds.
+    pub(super) fn hold(&self) -> Option<Arc<OwnedFd>> {
+        self.builds.as_ref().map(|(builds, _)| builds.hold())
+    }
 }
 
 /// Where Python keeps compiled modules, by their whole path.
 const PYCACHE: &str = "pycache";
 
-/// How much longer checks may take that build from nothing.
+/// How much longer checks may take that may have to build from nothing.
 const COLD_FACTOR: u64 = 3;
 
 impl Context {
@@ -76,15 +87,18 @@ impl Context {
     ) -> Result<CheckEnv, Error> {
         let isolated = self.config.verify == Verify::Isolated;
         let scratch = self.folder.checks();
-        let kept = match caches {
-            Caches::Warm => scratch.join("kept"),
-            Caches::Cold => scratch.join("cold"),
+        let directory = if isolated { self.folder.checkout() } else { self.root.clone() };
+        let builds = if caches == Caches::Warm { None } else { self.take_builds(caches).await? };
+        let (kept, caches) = match (&builds, caches) {
+            (Some(builds), caches) => (builds.used(), caches),
+            (None, Caches::Warm | Caches::Start) => (scratch.join("kept"), Caches::Warm),
+            // Another loop uses them, so that this one builds from nothing.
+            (None, Caches::Own) => (scratch.join("cold"), Caches::Own),
         };
-        if caches == Caches::Cold {
+        if builds.is_none() && caches == Caches::Own {
             remove_folder(&kept).await?;
         }
         Home::make_private(&kept)?;
-        let directory = if isolated { self.folder.checkout() } else { self.root.clone() };
         // Python compares seconds and sizes: an edit within the second of the last run would not be seen.
         if let Ok(inside) = directory.strip_prefix("/") {
             remove_folder(&kept.join(PYCACHE).join(inside)).await?;
@@ -100,13 +114,13 @@ impl Context {
             reports,
             writable: vec![scratch],
             swapped: Vec::new(),
-            caches,
+            builds: None,
             temporary: None,
             synced: None,
             failed_setup: None,
             isolated,
         };
-        if caches == Caches::Cold {
+        if caches == Caches::Own {
             // A short path, because tests put sockets there; made new, while nothing of the agent runs.
             let usual = get(&env.environment, "TMPDIR").filter(|folder| Path::new(folder).is_absolute());
             let usual = usual.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
@@ -114,19 +128,28 @@ impl Context {
             set(&mut env.environment, "TMPDIR", fresh.path().as_os_str());
             env.writable.push(fresh.path().to_owned());
             env.temporary = Some(fresh);
-            env.timeout = Millis(env.timeout.0.saturating_mul(COLD_FACTOR));
             env.retries = 0;
         }
+        if caches != Caches::Warm {
+            env.timeout = Millis(env.timeout.0.saturating_mul(COLD_FACTOR));
+        }
+        if let Some(builds) = builds {
+            env.writable.push(builds.used());
+            env.builds = Some((builds, caches));
+        }
         if isolated {
-            if caches == Caches::Cold {
+            if caches == Caches::Own {
                 self.make_checkout_anew().await?;
             }
             env.synced = self.synchronise(tree.clone(), entries.clone()).await?;
             env.failed_setup = self.set_up(&env, stop).await?;
             // Whatever setting up did, the checks begin with the work as it is.
             self.synchronise(tree.clone(), entries).await?;
-        } else if !entries.is_empty() {
-            let (record, swapped) = (self.swap_record(), entries.clone());
+            return Ok(env);
+        }
+        if !entries.is_empty() {
+            let (record, entries) = (self.swap_record(), entries.clone());
+            env.swapped.clone_from(&entries);
             self.with_workspace(move |ground| {
                 let done = ground.workspace.swap_in(&entries, &record);
                 if done.is_err() {
@@ -138,9 +161,53 @@ impl Context {
                 Ok(done?)
             })
             .await?;
-            env.swapped = swapped;
+        }
+        if let Some((builds, caches)) = env.builds.take() {
+            let tree = tree.clone();
+            let renewed = self
+                .with_workspace(move |ground| {
+                    let renewed = builds.renew(ground, &tree, &entries);
+                    Ok((renewed, builds))
+                })
+                .await?;
+            env.builds = Some((renewed.1, caches));
+            if let Err(error) = renewed.0 {
+                self.leave(env).await?;
+                return Err(error);
+            }
         }
         Ok(env)
+    }
+
+    /// Takes what builds begin with; none where another loop uses it, or where nothing can be kept.
+    async fn take_builds(&self, caches: Caches) -> Result<Option<Builds>, Error> {
+        let origin = self.config.origin.as_ref().map_or_else(|| self.root.clone(), PathBuf::from);
+        let folder = self.services.home.builds(&origin);
+        let taken = tokio::task::spawn_blocking(move || {
+            let Some(builds) = Builds::take(&folder)? else { return Ok(None) };
+            match caches {
+                Caches::Start if builds.is_too_large() => return Ok(None),
+                Caches::Start => builds.move_in()?,
+                Caches::Own | Caches::Warm => builds.copy_in()?,
+            }
+            Ok(Some(builds))
+        });
+        taken.await.map_err(|_| Error::Vanished("the builds of confirming runs"))?
+    }
+
+    /// Keeps what the checks of the start built, for confirming runs.
+    pub(super) async fn keep_builds(&self, env: &mut CheckEnv, trees: [TreeHash; 2]) -> Result<(), Error> {
+        let Some((builds, _)) = env.builds.take() else { return Ok(()) };
+        let (root, pycache) = (env.directory.clone(), self.folder.checks().join("kept").join(PYCACHE));
+        let kept = tokio::task::spawn_blocking(move || {
+            let used = builds.used().join(PYCACHE);
+            // Compiled modules of the interpreter itself: the next checks need them too.
+            if used.is_dir() && fs::create_dir_all(&pycache).is_ok() {
+                let _ = builds::copy(&used, &pycache);
+            }
+            builds.keep(&root, trees)
+        });
+        kept.await.map_err(|_| Error::Vanished("the builds of confirming runs"))?
     }
 
     /// Gives the workspace its own files back. What was put in place and is no longer what it was, was changed by the
@@ -158,9 +225,11 @@ impl Context {
         {
             self.services.warn(format!("a temporary folder of the checks could not be removed: {}", error.chain()));
         }
-        if env.caches == Caches::Cold
-            && let Err(error) = remove_folder(&self.folder.checks().join("cold")).await
-        {
+        let removed = match env.builds.take() {
+            Some((builds, _)) => remove_folder(&builds.used()).await,
+            None => remove_folder(&self.folder.checks().join("cold")).await,
+        };
+        if let Err(error) = removed {
             self.services.warn(error.chain());
         }
         // What was out of the way may have been made anew by the checks: a test program that they build.
@@ -214,8 +283,8 @@ impl Context {
             options.push(shell_quoted(report));
             set(&mut environment, "PYTEST_ADDOPTS", &options);
         }
-        if caches == Caches::Cold {
-            for (name, folder) in [("CARGO_BUILD_BUILD_DIR", "cargo"), ("GOCACHE", "go")] {
+        if caches != Caches::Warm {
+            for (name, folder) in VARIABLES {
                 set(&mut environment, name, kept.join(folder).as_os_str());
             }
         }

@@ -27,7 +27,7 @@ pub(crate) enum Turn {
         /// The agent's last message.
         final_message: String,
     },
-    /// Nobody waits for it any more.
+    /// It was cancelled.
     Cancelled,
 }
 
@@ -63,7 +63,7 @@ impl Context {
                 observed
             }
         };
-        // Counted from the start of the loop: where the agent began its turn nobody looked at the repository.
+        // Counted from the start of the loop: the repository was not read where the agent began its turn.
         let head = head.as_deref().and_then(CommitId::parse);
         let head = head.map(|commit| Head { commit: Some(commit), branch: None });
         let about = self.about(Some(iteration), attempt);
@@ -72,7 +72,7 @@ impl Context {
     }
 }
 
-/// What is seen of a turn that nobody waited for.
+/// What is seen of a cancelled turn.
 fn nothing(log: &std::path::Path) -> Result<Observed, Error> {
     let output: Recorded = Log::create(log, u64::MAX).and_then(|log| log.finish(0)).map_err(Error::file(log))?;
     Ok(Observed {

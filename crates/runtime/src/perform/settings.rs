@@ -141,7 +141,7 @@ impl Context {
                 &report,
                 &place,
             ),
-            // The copy of them stays, for whoever starts an agent next.
+            // The copy of them stays for the next start of an agent.
             Err(error) => self.services.warn(format!("the agent's settings were not restored: {}", error.chain())),
         }
     }

@@ -1,5 +1,5 @@
 //! Asks checks that passed to fail: changes tests in the tree that they passed on, runs them once more with nothing kept from
-//! earlier builds, and puts the tests back.
+//! builds that the agent could write, and puts the tests back.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -137,7 +137,7 @@ impl Context {
         entries: BTreeMap<String, Placement>,
         stop: watch::Receiver<Option<Stop>>,
     ) -> Result<(Vec<CheckOutcome>, Vec<String>), Error> {
-        let mut env = self.check_env(&claimed.now, entries.into_iter().collect(), Caches::Cold, stop.clone()).await?;
+        let mut env = self.check_env(&claimed.now, entries.into_iter().collect(), Caches::Own, stop.clone()).await?;
         if let Some(failed) = env.failed_setup.take() {
             self.leave(env).await?;
             return Err(self.set_up_failed(&failed));

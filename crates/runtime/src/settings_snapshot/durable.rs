@@ -6,10 +6,10 @@
 //!   leave: gate ─ remove that file ─ put back ─ alone? remove the copy
 //! ```
 //!
-//! - `gate` is held for a moment, by whoever enters or leaves. All locks are the kernel's.
+//! - `gate` is held for a moment by a process that enters or leaves. All locks are the kernel's.
 //! - Copies of the descriptor of one's own file go to the supervisor of the agent: when Ralph is killed, nobody is alone before
 //!   its agent is gone.
-//! - A copy that is there although nobody uses it was left behind by a Ralph that died. It is put back, and only then replaced.
+//! - A copy that is there although no process uses it was left behind by a Ralph that died. It is put back, and only then replaced.
 //! - Where putting back did not work the copy stays, and the next one tries again.
 
 use std::fs::{self, File, OpenOptions};
@@ -131,7 +131,7 @@ pub(crate) fn recover(all: &Path, aside: &Path) -> Result<Report, Error> {
     Ok(found)
 }
 
-/// Puts the copy back, and removes it when nobody uses it any more. Whoever calls this holds the gate.
+/// Puts the copy back, and removes it when no process uses it any more. The caller holds the gate.
 fn put_back(folder: &Path, aside: &Path) -> Result<Report, Error> {
     let copy = folder.join(COPY);
     let report = former(&copy)?.map(|kept| kept.put_back(aside)).unwrap_or_default();
@@ -169,7 +169,7 @@ fn company(folder: &Path) -> Result<Company, Error> {
     Ok(Company::Nobody)
 }
 
-/// A file that nobody else has locked, once it is there.
+/// A file that no other process has locked, once it is there.
 fn locked(path: &Path) -> Result<OwnedFd, Error> {
     let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
     let file = opened.map_err(Error::file(path))?;

@@ -63,7 +63,7 @@ enum Kept {
     Other,
 }
 
-/// Nobody but the kernel sets the time of the last change.
+/// Only the kernel sets the time of the last change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     size: i64,
@@ -76,7 +76,7 @@ struct Stamp {
 pub(crate) struct Report {
     /// Was not as before, and is again.
     pub(crate) changed: Vec<String>,
-    /// Is not as before, and cannot be put back: nobody remembers it, or it did not work.
+    /// Is not as before, and cannot be put back: there is no copy, or writing it failed.
     pub(crate) lost: Vec<String>,
     /// Whether putting something back did not work, so that it is to be tried again.
     pub(crate) unfinished: bool,
@@ -279,7 +279,7 @@ impl Work {
         }
     }
 
-    /// A folder with nothing in it steers nobody: only what is in it is told of.
+    /// An empty folder has no effect: only its contents are reported.
     fn remove_unknown(&mut self, root: &Root, spot: &Spot, relative: &Path, found: &mut Vec<String>) -> io::Result<()> {
         let Some(stat) = spot.stat() else { return Ok(()) };
         let is_known = root.kept.contains_key(relative);

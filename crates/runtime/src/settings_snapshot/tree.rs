@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Folders that are open at a time while a tree is removed: nobody says how deep an agent makes one.
+/// Folders that are open at a time while a tree is removed: an agent can make one of any depth.
 const MAX_DEPTH: usize = 64;
 
 /// What is done about a folder that is not there.
@@ -46,7 +46,7 @@ impl Spot {
         Ok(Self { folder: Arc::new(open_folder(CWD, parent, FOLDER)?), name: name.to_owned() })
     }
 
-    /// What lies below. From here on nobody is led anywhere: a link in the place of a folder is none.
+    /// What lies below. From here on no link is followed: a link in the place of a folder is none.
     pub(super) fn below(&self, relative: &Path) -> io::Result<Self> {
         let mut spot = self.clone();
         for component in relative.components() {
@@ -88,7 +88,7 @@ impl Spot {
         Ok(self.insist(|| mkdirat(&self.folder, &self.name, Mode::RWXU))?)
     }
 
-    /// Opens a file. It may be a pipe by now, and nobody waits for one.
+    /// Opens a file. It may be a pipe by now, which must not block.
     pub(super) fn open_file(&self) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.folder, &self.name, flags, Mode::empty())?.into())

@@ -36,7 +36,7 @@ const FALLBACK_INTERVAL: Duration = Duration::from_secs(2);
 const PREPARE_CONNECTION: &str = "SET search_path TO ralph; SET statement_timeout TO '30s'; SET lock_timeout TO '10s'; \
      SET idle_in_transaction_session_timeout TO '60s'";
 
-/// The lock under which one process makes the tables; any number that nobody else uses.
+/// The lock under which one process makes the tables; any number that no other program uses.
 const MIGRATION_LOCK: &str = "SELECT pg_advisory_xact_lock(7283016403)";
 
 /// Opens a PostgreSQL database, and makes or migrates Ralph's tables in it.
@@ -116,7 +116,7 @@ impl PostgresBackend {
         &self.watch
     }
 
-    /// Listens for notifications until nobody subscribes any more.
+    /// Listens for notifications until the last subscriber leaves.
     pub(super) fn follow(&self) {
         let (pool, watch) = (self.pool.clone(), Arc::clone(&self.watch));
         tokio::spawn(async move {

@@ -110,7 +110,7 @@ impl SqliteBackend {
         &self.watch
     }
 
-    /// Looks for commits of other processes until nobody subscribes any more. The number that is looked at changes with every
+    /// Looks for commits of other processes until the last subscriber leaves. The number that is looked at changes with every
     /// commit of another connection, and reading it touches no table.
     pub(super) fn follow(&self) {
         let (path, readers, watch) = (self.path.clone(), self.readers.clone(), Arc::clone(&self.watch));

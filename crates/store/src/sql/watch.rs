@@ -34,7 +34,7 @@ impl Watch {
     }
 
     pub(super) fn send(&self, change: Change) {
-        // Nobody listens most of the time.
+        // Most of the time there is no subscriber.
         let _ = self.sender.send(change);
     }
 

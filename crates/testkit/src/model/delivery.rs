@@ -65,7 +65,7 @@ impl Delivery {
     pub(super) fn whole(body: impl Into<Bytes>, record: Record) -> Self {
         let body = body.into();
         let length = Some(body.len() as u64);
-        // Nobody asks for a piece of an empty body, so there is none left to send.
+        // No piece of an empty body is asked for, so there is none left to send.
         let frames = Some(body).filter(|body| !body.is_empty()).into_iter().collect();
         Self { frames, length, delay: Delay::Never, waiting: None, end: End::Proper, record }
     }

@@ -188,7 +188,7 @@ impl State {
         let (Some(file), Some(request)) = (&mut self.file, self.log.get(at)) else { return };
         let written = serde_json::to_string(request).map_err(io::Error::from);
         if let Err(error) = written.and_then(|line| writeln!(file, "{line}")) {
-            // Nobody reads on: the answers matter more than the log.
+            // The log has no reader any more: the answers matter more.
             let _ = writeln!(io::stderr(), "scripted-model: could not write the log: {error}");
             self.file = None;
         }

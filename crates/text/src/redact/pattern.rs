@@ -1,4 +1,4 @@
-//! What secrets look like that nobody named. Each rule reads a bounded number of bytes and keeps no state.
+//! What secrets look like that are in no variable. Each rule reads a bounded number of bytes and keeps no state.
 
 use super::swallow::{Class, Swallow};
 

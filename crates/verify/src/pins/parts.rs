@@ -68,7 +68,7 @@ pub struct Rest<'a> {
 
 /// Whether the parts of a file that a verdict depends on are as they were.
 ///
-/// What counts in a file follows from its name. A file whose parts nobody knows, or that could not be read before, counts
+/// What counts in a file follows from its name. A file whose parts are unknown, or that could not be read before, counts
 /// as a whole.
 #[must_use]
 pub fn compare_parts(path: &str, before: &[u8], now: Option<&[u8]>, rest: &Rest<'_>) -> Parts {

@@ -17,7 +17,7 @@ pub struct PinSet {
 }
 
 impl PinSet {
-    /// Reads pins. A glob that cannot be read matches nothing: whoever takes globs from people checks them there.
+    /// Reads pins. A glob that cannot be read matches nothing: the code that takes globs from users checks them.
     #[must_use]
     pub fn new(pins: &[Pin]) -> Self {
         let globs: Vec<String> = pins.iter().map(|pin| pin.glob.clone()).collect();

@@ -53,7 +53,7 @@ pub struct Program {
     pub size: u64,
     /// When its content changed last, in nanoseconds since 1970.
     pub modified: i128,
-    /// When anything about it changed last, in nanoseconds since 1970: nobody can set this back.
+    /// When anything about it changed last, in nanoseconds since 1970: no program can set this back.
     pub changed: i128,
 }
 

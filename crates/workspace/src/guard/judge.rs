@@ -127,7 +127,7 @@ impl Judge<'_> {
         }
     }
 
-    /// A link that the agent made: through it a file that steers a runner can come from where nobody looks.
+    /// A link that the agent made: through it a file that steers a runner can come from a place that is not watched.
     fn link(&self, path: &[u8], offences: &mut Offences) {
         if let Entry::Vacant(entry) = offences.entry(path.to_vec())
             && let Some(pin) = self.brought_by(path)
@@ -161,7 +161,7 @@ impl Judge<'_> {
         let base = Path::new(OsStr::from_bytes(&through.base.0)).strip_prefix(self.root).ok()?;
         let base = base.as_os_str().as_bytes();
         let whole = if base.is_empty() { through.below.0.clone() } else { [base, b"/", &through.below.0].concat() };
-        // What belongs to git or to Ralph is nobody's to put back.
+        // Files of git and of Ralph are not put back.
         let own = whole.starts_with(b".ralph/") || whole.split(|byte| *byte == b'/').any(|name| name == b".git");
         (!own).then_some(whole)
     }
@@ -202,7 +202,7 @@ impl Judge<'_> {
                 continue;
             }
             for entry in entries.flatten() {
-                // Nobody uses what is found after a request to stop.
+                // What is found after a request to stop is not used.
                 if self.poll.is_over() {
                     return Some(first);
                 }

@@ -117,7 +117,7 @@ impl Guard {
             if let Some(glob) = self.forbids_resolved(root, &path) {
                 return Some(glob);
             }
-            // Whoever writes to a link that leads to nothing makes what it leads to.
+            // A write to a link that leads to nothing makes its target.
             let target = path.read_link().ok().filter(|_| !path.exists())?;
             path = lexical(&path.parent()?.canonicalize().ok()?.join(target));
         }

@@ -31,7 +31,7 @@ impl Pins {
                 PinKind::Frozen | PinKind::Steering => (pin.glob.clone(), Care::Keep),
                 PinKind::Installed | PinKind::Packages => (pin.glob.clone(), Care::Compare),
                 PinKind::Absent | PinKind::Built => (pin.glob.clone(), Care::Notice),
-                // Whoever knows the parts compares them; here such a file is free again.
+                // The parts are compared by the caller; here such a file is free again.
                 PinKind::Parts => (format!("!{}", pin.glob.trim_start_matches('!')), Care::Notice),
             })
             .collect();

@@ -1,7 +1,7 @@
 //! Changes files below a folder without ever leaving it: every step opens one name and follows no link.
 //!
 //! New content is written aside and renamed into place, so that a reader sees the old file or the new one. What stands in
-//! the way and belongs to nobody's tree is moved to `.ralph/kept`, never removed.
+//! the way and belongs to neither tree is moved to `.ralph/kept`, never removed.
 
 mod moves;
 
@@ -226,7 +226,7 @@ impl Place {
         let failed = |errno: Errno| Error::io("open", self.full(path))(errno);
         let mut fd = openat(&self.root, ".", FOLDER, Mode::empty()).map_err(failed)?;
         for name in path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
-            // Trees come from scans and never hold such names; whoever made one by hand gets nowhere with it.
+            // Trees come from scans and never hold such names; a tree that was made by hand is refused.
             if name == b".." || name == b"." {
                 return Err(failed(Errno::INVAL));
             }

@@ -5,16 +5,18 @@ use std::ffi::CString;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, fchmod, fstat, futimens, open, openat,
-    renameat_with, statat, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, fchmod, fstat, futimens, open,
+    openat, renameat_with, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
 use super::{Missing, Permissions, Place, permitting};
 use crate::Error;
 use crate::descent::Descent;
+use crate::placement::path_of;
 use crate::scan::FOLDER;
 use crate::stamp::Stamp;
 use crate::stop::{Poll, StopFlag};
@@ -22,7 +24,7 @@ use crate::swap::Flush;
 
 /// The folder below `.ralph` for what a swap moved aside.
 const SWAPPED: &str = "swapped";
-/// The folder below `.ralph` for what nobody asked for and nobody may lose.
+/// The folder below `.ralph` for files that are in the way and must not be lost.
 pub(super) const KEPT: &str = "kept";
 
 /// When a file was last modified: seconds and nanoseconds since 1970.
@@ -114,6 +116,28 @@ impl Place {
         statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Stamp::of(&stat)).map_err(failed)
     }
 
+    /// Gives the files at these paths the time of now, except where theirs is later than `since`.
+    pub(crate) fn renew(&self, paths: &[String], since: SystemTime) -> Result<(), Error> {
+        let since = since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = (since.as_secs() as i64, i64::from(since.subsec_nanos()));
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let times = Timestamps { last_access: now, last_modification: now };
+        for path in paths {
+            let path = path_of(path)?;
+            let Some((folder, name)) = self.parent(&path, Missing::Leave)? else { continue };
+            let renewed = match statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if (stat.st_mtime, stat.st_mtime_nsec as i64) > since => Ok(()),
+                Ok(_) => utimensat(&folder, name, &times, AtFlags::SYMLINK_NOFOLLOW),
+                Err(errno) => Err(errno),
+            };
+            match renewed {
+                Ok(()) | Err(Errno::NOENT) => {}
+                Err(errno) => return Err(Error::io("change the time of", self.full(&path))(errno)),
+            }
+        }
+        Ok(())
+    }
+
     /// Makes a folder.
     pub(crate) fn make_folder(&self, path: &[u8]) -> Result<(), Error> {
         match self.walk(path, Missing::Make)? {
@@ -151,7 +175,7 @@ impl Place {
                     None => return Ok(()),
                 },
             };
-            // Anything else in it keeps it: ignored files are nobody's business here.
+            // Anything else in it keeps it: ignored files are left alone.
             if permitting(above.as_fd(), || unlinkat(&above, name, AtFlags::REMOVEDIR)).is_err() {
                 return Ok(());
             }
@@ -226,7 +250,7 @@ impl Place {
         permitting(folder.as_fd(), || renameat_with(&source, name, &folder, to, RenameFlags::NOREPLACE)).map_err(failed)
     }
 
-    /// Moves something that nobody may lose to where it is kept.
+    /// Moves something that must not be lost to where it is kept.
     pub(crate) fn keep_moved(&self, from: Aside<'_>, name: &str, original: &[u8]) -> Result<(), Error> {
         let failed = |errno: Errno| Error::io("keep", self.full(original))(errno);
         let (source, kept) = (self.aside_folder(from).map_err(failed)?, self.own_folder(KEPT).map_err(failed)?);
@@ -269,7 +293,7 @@ impl Place {
         }
     }
 
-    /// Writes a file that nobody may lose to where it is kept.
+    /// Writes a file that must not be lost to where it is kept.
     pub(crate) fn keep_file(
         &self,
         original: &[u8],

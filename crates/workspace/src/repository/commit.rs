@@ -100,7 +100,7 @@ impl Repository {
         let Some(commit) = CommitId::parse(&made) else {
             return Err(Error::Git { action: "create the commit", message: made });
         };
-        // The old value makes sure that nobody else moved the branch meanwhile.
+        // The old value makes sure that the branch was not moved meanwhile.
         let old = head.map_or_else(|| "0".repeat(commit.as_str().len()), |commit| commit.to_string());
         let subject = work.message.lines().next().unwrap_or_default();
         signed(self.users_git())

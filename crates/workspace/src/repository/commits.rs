@@ -20,7 +20,7 @@ use crate::gitdir::read_text;
 use crate::guard::{Baseline, Guard, keep_patch};
 use crate::quote::{quote, unquote};
 
-/// More commits than this come from nobody's work.
+/// More commits than this are not an agent's work.
 const MAX_COMMITS: usize = 50_000;
 /// Paths of commits that are looked at closely.
 const MAX_SUSPECTS: usize = 10_000;

@@ -232,7 +232,7 @@ impl Store {
         }
     }
 
-    /// Makes a file in the objects folder under a name that nobody else uses. Git removes old files of this form when it
+    /// Makes a file in the objects folder under a name of its own. Git removes old files of this form when it
     /// tidies up.
     fn temporary(&self) -> Result<(PathBuf, fs::File), Error> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -277,12 +277,12 @@ pub(crate) fn boot_id() -> Vec<u8> {
         .unwrap_or_else(|_| format!("process {:>27}\n", std::process::id()).into_bytes())
 }
 
-/// Makes a folder and its parents, open to nobody else.
+/// Makes a folder and its parents, private to the user.
 pub(crate) fn make_private_folder(path: &Path) -> Result<(), Error> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(Error::io("create", path))
 }
 
-/// Makes a file that did not exist, open to nobody else.
+/// Makes a file that did not exist, private to the user.
 pub(crate) fn create_private(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }

@@ -100,7 +100,7 @@ fn prepare(place: &Place, wanted: &Wanted<'_>, record: &Record, poll: &Poll) -> 
         poll.check()?;
         let mut state = looker.look(path)?;
         for step in looker.steps.iter().rev() {
-            // Whoever listed a folder listed those above it.
+            // A list that names a folder names those above it.
             if folders.insert(path[..step.length].to_vec(), step.mode).is_some() {
                 break;
             }

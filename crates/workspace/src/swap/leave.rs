@@ -146,7 +146,7 @@ impl Leaving<'_> {
         match &item.saved {
             Saved::Absent => Ok(()),
             Saved::Link { target, modified } => self.place.write_link_of(path, &target.0, *modified),
-            // Modified just now, because it was: whoever built meanwhile built from what was swapped in.
+            // Modified just now, because it was: a build that ran meanwhile used what was swapped in.
             Saved::File { at, size, id, mode, .. } => {
                 self.place.write_file_of(path, *mode, now(), self.flush, |file| self.record.copy(*at, *size, id, file))
             }

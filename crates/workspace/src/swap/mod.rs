@@ -21,7 +21,7 @@ use crate::{Error, Placement, Workspace};
 pub enum Since {
     /// A check ran: whatever it did to the paths, the saved state comes back.
     Check,
-    /// Nobody knows: a path that is neither as swapped in nor as saved was changed by a person and is left alone.
+    /// Unknown: a path that is neither as swapped in nor as saved was changed by a person and is left alone.
     Crash,
 }
 

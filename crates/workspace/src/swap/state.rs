@@ -25,7 +25,7 @@ pub(super) enum State {
     Absent,
     /// Nothing, because something else is where a folder would have to be: that much of the path.
     Blocked(usize),
-    /// Nobody knows, because a folder on the way is closed to its owner: that much of the path, and its permissions.
+    /// Unknown, because a folder on the way is closed to its owner: that much of the path, and its permissions.
     Closed(usize, u32),
     /// A regular file; `None` when it may not be read.
     File(Stat, Option<File>),

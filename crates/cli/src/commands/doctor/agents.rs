@@ -1,4 +1,4 @@
-//! Who could do the work: which agents are usable, which is taken when nobody names one, and what is missing.
+//! Who could do the work: which agents are usable, which is taken when none is named, and what is missing.
 
 use ralph_model::AgentSpec;
 
@@ -54,7 +54,7 @@ pub(super) fn finding(subject: &Subject<'_>) -> Option<Finding> {
 /// What a file chooses for every loop here, in words.
 enum Chosen {
     Agents(String),
-    /// A command of one's own, of which nobody knows what it needs.
+    /// A command of the user's own, whose needs are unknown.
     Command(String),
 }
 

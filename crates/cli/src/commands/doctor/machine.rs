@@ -44,7 +44,7 @@ pub(super) fn git_version(said: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Whether the state folder can be written and is nobody else's business.
+/// Whether the state folder can be written, and only by the user.
 pub(super) fn state(subject: &Subject<'_>) -> Finding {
     let state = &subject.dirs.state;
     let advice = format!("make {} writable for you alone, or set RALPH_HOME to another folder", state.display());

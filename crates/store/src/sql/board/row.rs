@@ -43,7 +43,7 @@ pub(super) struct TaskRow {
 }
 
 impl TaskRow {
-    /// The queue that it waits in: whoever looks at the right queues finds only tasks that it may claim.
+    /// The queue that it waits in: a worker that reads its own queues finds only tasks that it may claim.
     pub(super) fn queue(&self) -> String {
         queue(self.task.task_type, self.task.repo.is_some(), self.offered_to.as_deref())
     }

@@ -99,7 +99,7 @@ impl Agent {
 }
 
 /// Writes a file: an existing one in place, as agents do, so that its inode, its links and its mode stay; a new one in such
-/// a way that whoever waits for it never sees half of it.
+/// a way that a reader never sees half of it.
 pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     // Asked without following links: a link to nowhere is written through, too.
     if path.symlink_metadata().is_ok() {
@@ -108,7 +108,7 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
     put_in_place(path, content)
 }
 
-/// Writes a file, or replaces it, in such a way that nobody ever sees half of it.
+/// Writes a file, or replaces it, in such a way that a reader never sees half of it.
 pub(crate) fn put_in_place(path: &Path, content: &[u8]) -> Result<(), Failure> {
     parents(path)?;
     let mut name = path.as_os_str().to_owned();

@@ -12,7 +12,7 @@ use super::answer::Answer;
 use super::asked::Totals;
 use super::refusal::Refusal;
 
-/// When every answer was made, in seconds since 1970: nobody acts on it.
+/// When every answer was made, in seconds since 1970: no client acts on it.
 const CREATED: u64 = 1_750_000_000;
 
 /// An answer in one piece.

@@ -52,7 +52,7 @@ const CI: [&str; 11] = [
     "/.ci/",
 ];
 /// Configuration of tools, and the words that start the tool.
-const TOOLS: [(&[&str], &str, &[&str]); 12] = [
+const TOOLS: [(&[&str], &str, &[&str]); 17] = [
     (&["clippy.toml", ".clippy.toml"], "clippy configuration", &["clippy"]),
     (&["rustfmt.toml", ".rustfmt.toml"], "rustfmt configuration", &["fmt", "rustfmt"]),
     (&["deny.toml"], "cargo-deny configuration", &["deny", "cargo-deny"]),
@@ -64,9 +64,14 @@ const TOOLS: [(&[&str], &str, &[&str]); 12] = [
     (&["pyrightconfig.json"], "pyright configuration", &["pyright", "basedpyright"]),
     (&[".flake8"], "flake8 configuration", &["flake8"]),
     (&[".pylintrc", "pylintrc"], "pylint configuration", &["pylint"]),
+    (&[".rspec", ".rspec-local"], "RSpec configuration", &["rspec"]),
+    (&["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"], "PHPUnit configuration", &["phpunit", "pest"]),
+    (&["bunfig.toml"], "bun configuration", &["bun"]),
+    (&["ava.config.*"], "AVA configuration", &["ava"]),
+    (&[".taprc"], "tap configuration", &["tap"]),
     (&[".golangci.y*ml", ".golangci.toml", ".golangci.json"], "golangci-lint configuration", &["golangci-lint"]),
 ];
-/// Folders of packages and build output: tests in there are nobody's, and building changes them.
+/// Folders of packages and build output: tests in there are not the user's, and building changes them.
 const APART: [&str; 10] =
     ["node_modules", "site-packages", ".venv", "venv", ".tox", ".nox", ".git", ".ralph", "__pycache__", ".next"];
 

@@ -84,7 +84,7 @@ impl<'a> Layer<'a> {
         mark.covering.as_ref().filter(|_| self.reach(at.reach) != Reach::Nothing)
     }
 
-    /// Whether a folder of what tools make is passed by. The start decides, so that nobody can hide a file, or bring many
+    /// Whether a folder of what tools make is passed by. The start decides, so that an agent can neither hide a file, nor bring many
     /// to light, with an ignore rule; for a folder that is new, what is ignored now does.
     pub(super) fn passes_by(&mut self, path: &[u8], is_ignored: impl FnOnce() -> bool) -> bool {
         if let Some(then) = self.baseline.and_then(|baseline| baseline.bulk.get(path)) {

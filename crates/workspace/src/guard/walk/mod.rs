@@ -42,7 +42,7 @@ const LAYERS: usize = 2;
 pub(crate) struct Watch {
     /// For each combination of globs, the names that matter to it.
     listings: HashMap<String, names::Listing>,
-    /// What tells contents apart, for whoever looks.
+    /// What tells contents apart.
     contents: HashMap<Vec<u8>, (Stamp, Id)>,
 }
 

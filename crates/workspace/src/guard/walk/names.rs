@@ -99,7 +99,7 @@ impl Walk<'_> {
                     return None;
                 }
                 for (index, layer) in self.layers.iter().enumerate() {
-                    // What git keeps is nobody's, unless it lies where nothing may be written.
+                    // Git's own files are free, unless they lie where nothing may be written.
                     if is_git && layer.sort == Sort::Pinned {
                         continue;
                     }

@@ -1,0 +1,272 @@
+//! What builds of confirming runs begin with, so that they cost no build from nothing. Only Ralph writes it.
+//!
+//! ```text
+//!   before the first iteration:  kept ── moved ──► used ── the checks, on the start ──► kept
+//!   each confirming run:         kept ── copied ─► used ── the checks, on the work ──► removed
+//! ```
+//!
+//! Code of an agent runs in every confirming run and can write what is used there, so that nothing of it is kept. What is used
+//! always lies at the same path, because builds remember paths. Cargo compares times and not contents: what changed since
+//! gets a later time than what is kept.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, FileTimes, OpenOptions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use ralph_model::TreeHash;
+use ralph_workspace::Placement;
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::WorkspaceState;
+use super::place::remove_tree;
+use crate::error::Error;
+use crate::home::Home;
+
+/// Variables that lead to caches, each with its folder. Their tools compare contents, or the times of files.
+pub(super) const VARIABLES: [(&str, &str); 6] = [
+    ("CARGO_BUILD_BUILD_DIR", "cargo"),
+    ("GOCACHE", "go"),
+    ("CCACHE_DIR", "ccache"),
+    ("GOLANGCI_LINT_CACHE", "golangci-lint"),
+    ("MYPY_CACHE_DIR", "mypy"),
+    ("RUFF_CACHE_DIR", "ruff"),
+];
+
+/// Bytes that are kept for one workspace. Copying more takes too long.
+const MAX_ONE: u64 = 4 << 30;
+/// Bytes that are kept for all of them.
+const MAX_ALL: u64 = 12 << 30;
+/// How long builds are kept that no loop uses.
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+const KEPT: &str = "kept";
+const USED: &str = "used";
+const RECORD: &str = "kept.json";
+
+/// What is kept, and what it was built from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Record {
+    /// The workspace that was built last.
+    root: PathBuf,
+    /// Its files before the checks and after them.
+    trees: [TreeHash; 2],
+    at: SystemTime,
+    bytes: u64,
+    /// It took more room than there is, so that nothing is kept.
+    is_too_large: bool,
+}
+
+/// Builds of one workspace, held as long as checks use them.
+#[derive(Debug)]
+pub(super) struct Builds {
+    folder: PathBuf,
+    lock: Arc<OwnedFd>,
+    record: Option<Record>,
+}
+
+impl Builds {
+    /// Takes the builds that are kept in this folder; none where another loop uses them. What a dead one used is removed.
+    pub(super) fn take(folder: &Path) -> Result<Option<Self>, Error> {
+        Home::make_private(folder)?;
+        let Some(lock) = lock(folder)? else { return Ok(None) };
+        remove_tree(&folder.join(USED))?;
+        let record = read_record(folder);
+        Ok(Some(Self { folder: folder.to_owned(), lock: Arc::new(lock.into()), record }))
+    }
+
+    /// The folder that checks write.
+    pub(super) fn used(&self) -> PathBuf {
+        self.folder.join(USED)
+    }
+
+    /// What has to stay open as long as processes of the checks live.
+    pub(super) fn hold(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.lock)
+    }
+
+    /// Whether builds of this workspace take too much room to be kept.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.is_too_large && is_recent(record))
+    }
+
+    /// Whether builds begin with nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.folder.join(KEPT).is_dir()
+    }
+
+    /// Moves what is kept to where it is used, to be kept again.
+    pub(super) fn move_in(&self) -> Result<(), Error> {
+        // If this ends with a crash, what is there then is not known.
+        let (kept, used) = (self.folder.join(KEPT), self.used());
+        if !self.is_empty() {
+            fs::rename(&kept, &used).map_err(Error::file(&kept))?;
+        }
+        Home::make_private(&used)
+    }
+
+    /// Copies what is kept to where it is used, to be thrown away.
+    pub(super) fn copy_in(&self) -> Result<(), Error> {
+        let (kept, used) = (self.folder.join(KEPT), self.used());
+        Home::make_private(&used)?;
+        if self.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = copy(&kept, &used) {
+            tracing::warn!(%error, "what is kept of earlier builds could not be copied");
+            remove_tree(&used)?;
+            return Home::make_private(&used);
+        }
+        Ok(())
+    }
+
+    /// Keeps what the checks of the start built.
+    pub(super) fn keep(self, root: &Path, trees: [TreeHash; 2]) -> Result<(), Error> {
+        let (kept, used) = (self.folder.join(KEPT), self.used());
+        let bytes = size(&used);
+        let is_too_large = bytes > MAX_ONE;
+        if is_too_large {
+            remove_tree(&used)?;
+        } else {
+            fs::rename(&used, &kept).map_err(Error::file(&used))?;
+        }
+        let at = SystemTime::now();
+        let bytes = if is_too_large { 0 } else { bytes };
+        let record = Record { root: root.to_owned(), trees, at, bytes, is_too_large };
+        let text = serde_json::to_vec(&record).unwrap_or_default();
+        Home::write_private(&self.folder.join(RECORD), &text)?;
+        if let Some(all) = self.folder.parent() {
+            let oldest = at.checked_sub(MAX_AGE).unwrap_or(SystemTime::UNIX_EPOCH);
+            for folder in expired(all, oldest, MAX_ALL - MAX_ONE) {
+                remove_tree(&folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes builds see every file that is not what it was when they were kept.
+    pub(super) fn renew(
+        &self,
+        ground: &WorkspaceState,
+        now: &TreeHash,
+        entries: &[(String, Placement)],
+    ) -> Result<(), Error> {
+        let Some(record) = &self.record else { return Ok(()) };
+        let [before, after] = &record.trees;
+        let workspace = &ground.workspace;
+        let mut paths: BTreeSet<String> = entries.iter().map(|(path, _)| path.clone()).collect();
+        let known = (record.root == workspace.root()).then(|| {
+            Ok::<_, ralph_workspace::Error>([workspace.changes(before, now)?, workspace.changes(before, after)?])
+        });
+        match known {
+            Some(Ok(changes)) => paths.extend(changes.into_iter().flatten().map(|change| change.path)),
+            // Of another workspace, or no longer known: every file may have changed.
+            Some(Err(_)) | None => paths.extend(workspace.list(now)?),
+        }
+        let paths: Vec<String> = paths.into_iter().collect();
+        Ok(workspace.renew(&paths, record.at)?)
+    }
+}
+
+impl Drop for Builds {
+    /// A supervisor that is about to end would keep the next run of this loop from taking them.
+    fn drop(&mut self) {
+        let _ = flock(&self.lock, FlockOperation::Unlock);
+    }
+}
+
+/// Folders of builds that no loop used since `before`, and the oldest as long as all take more than `most` bytes. None of
+/// them is in use.
+fn expired(all: &Path, before: SystemTime, most: u64) -> Vec<PathBuf> {
+    let folders = fs::read_dir(all).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut known: Vec<(SystemTime, u64, PathBuf)> = folders
+        .filter(|folder| matches!(lock(folder), Ok(Some(_))))
+        .map(|folder| match read_record(&folder) {
+            Some(record) => (record.at, record.bytes, folder),
+            None => (SystemTime::UNIX_EPOCH, 0, folder),
+        })
+        .collect();
+    known.sort();
+    let mut total: u64 = known.iter().map(|(_, bytes, _)| bytes).sum();
+    let mut expired = Vec::new();
+    for (at, bytes, folder) in known {
+        if at < before || total > most {
+            total = total.saturating_sub(bytes);
+            expired.push(folder);
+        }
+    }
+    expired
+}
+
+/// Folders with builds that no loop used since then.
+#[must_use]
+pub fn builds_before(home: &Home, before: SystemTime) -> Vec<PathBuf> {
+    expired(&home.all_builds(), before, u64::MAX)
+}
+
+fn read_record(folder: &Path) -> Option<Record> {
+    serde_json::from_slice(&fs::read(folder.join(RECORD)).ok()?).ok()
+}
+
+fn is_recent(record: &Record) -> bool {
+    record.at.elapsed().is_ok_and(|age| age < MAX_AGE)
+}
+
+/// Locks builds for one loop; none where another has done so.
+fn lock(folder: &Path) -> Result<Option<File>, Error> {
+    let path = folder.join("lock");
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+    let file = opened.map_err(Error::file(&path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(Error::file(&path)(error)),
+    }
+}
+
+/// Copies what is in a folder, with times and permissions. Follows no link.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut folders = vec![(from.to_owned(), to.to_owned())];
+    while let Some((from, to)) = folders.pop() {
+        for entry in fs::read_dir(&from)? {
+            let entry = entry?;
+            let (source, target, kind) = (entry.path(), to.join(entry.file_name()), entry.file_type()?);
+            if kind.is_dir() {
+                fs::create_dir(&target)?;
+                folders.push((source, target));
+            } else if kind.is_symlink() {
+                symlink(fs::read_link(&source)?, &target)?;
+            } else if kind.is_file() {
+                fs::copy(&source, &target)?;
+                let about = entry.metadata()?;
+                let times = FileTimes::new().set_modified(about.modified()?).set_accessed(about.accessed()?);
+                // A file that nobody may write can still be given a time by its owner, who opens it to read.
+                File::open(&target)?.set_times(times)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What everything in a folder takes on the disk. Follows no link.
+fn size(folder: &Path) -> u64 {
+    let (mut bytes, mut waiting) = (0, vec![folder.to_owned()]);
+    while let Some(path) = waiting.pop() {
+        let Ok(about) = fs::symlink_metadata(&path) else { continue };
+        bytes += about.blocks() * 512;
+        if about.is_dir() {
+            waiting.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+#[path = "builds_tests.rs"]
+mod tests;

@@ -1,0 +1,73 @@
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+
+fn trees() -> [TreeHash; 2] {
+    [TreeHash("a".repeat(40)), TreeHash("a".repeat(40))]
+}
+
+/// Lets the checks of the start build something, and keeps it.
+fn kept(folder: &Path, content: &str) {
+    let builds = Builds::take(folder).unwrap().unwrap();
+    builds.move_in().unwrap();
+    fs::create_dir_all(builds.used().join("cargo")).unwrap();
+    fs::write(builds.used().join("cargo/object"), content).unwrap();
+    builds.keep(Path::new("/workspace"), trees()).unwrap();
+}
+
+#[test]
+fn what_a_confirming_run_writes_is_not_there_in_the_next() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("builds/one");
+    kept(&folder, "start");
+    fs::set_permissions(folder.join("kept/cargo/object"), fs::Permissions::from_mode(0o400)).unwrap();
+    symlink("/nowhere", folder.join("kept/cargo/link")).unwrap();
+    let modified = fs::metadata(folder.join("kept/cargo/object")).unwrap().modified().unwrap();
+    for _ in 0..2 {
+        let builds = Builds::take(&folder).unwrap().unwrap();
+        assert!(Builds::take(&folder).unwrap().is_none(), "two at a time");
+        builds.copy_in().unwrap();
+        let object = builds.used().join("cargo/object");
+        assert_eq!(fs::read_to_string(&object).unwrap(), "start");
+        assert_eq!(fs::metadata(&object).unwrap().modified().unwrap(), modified, "builds compare times");
+        assert_eq!(fs::read_link(builds.used().join("cargo/link")).unwrap(), Path::new("/nowhere"));
+        fs::remove_file(&object).unwrap();
+        fs::write(&object, "poison").unwrap();
+        fs::write(builds.used().join("cargo/more"), "poison").unwrap();
+    }
+    // What the next start finds is what the last start left, and not what the last run did.
+    let builds = Builds::take(&folder).unwrap().unwrap();
+    builds.move_in().unwrap();
+    assert_eq!(fs::read_to_string(builds.used().join("cargo/object")).unwrap(), "start");
+    assert!(!builds.used().join("cargo/more").exists());
+}
+
+#[test]
+fn builds_of_a_start_that_did_not_end_are_not_kept() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("builds/one");
+    kept(&folder, "start");
+    Builds::take(&folder).unwrap().unwrap().move_in().unwrap();
+    let builds = Builds::take(&folder).unwrap().unwrap();
+    assert!(builds.is_empty() && !builds.used().exists());
+}
+
+#[test]
+fn old_builds_go_and_the_oldest_where_all_take_too_much_room() {
+    let home = Home::new(tempfile::tempdir().unwrap().keep());
+    let folder = |name: &str| home.all_builds().join(name);
+    let day = Duration::from_secs(24 * 60 * 60);
+    for (name, days, bytes) in [("new", 1, 10), ("older", 2, 20), ("oldest", 3, 30), ("used", 9, 40)] {
+        Home::make_private(&folder(name)).unwrap();
+        let at = SystemTime::now() - days * day;
+        let record = Record { root: "/w".into(), trees: trees(), at, bytes, is_too_large: false };
+        fs::write(folder(name).join(RECORD), serde_json::to_vec(&record).unwrap()).unwrap();
+    }
+    let _used = Builds::take(&folder("used")).unwrap().unwrap();
+    let before = |days: u32| SystemTime::now() - days * day - day / 2;
+    assert_eq!(builds_before(&home, before(2)), [folder("oldest")]);
+    assert_eq!(expired(&home.all_builds(), before(5), 35), [folder("oldest")]);
+    assert_eq!(expired(&home.all_builds(), before(5), 5), [folder("oldest"), folder("older"), folder("new")]);
+    assert!(expired(&home.all_builds(), before(5), 60).is_empty());
+    remove_tree(home.root()).unwrap();
+}
