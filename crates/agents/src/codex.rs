@@ -1,21 +1,18 @@
-//! Codex (`codex exec --json`): how it is called. What it prints is read in `events`, the record that it keeps of a session in
-//! `rollout`; decides nothing.
+//! Codex (`codex exec --json`): how it is called. What it prints is read in `events`; decides nothing.
 //!
 //! Left alone, Codex takes the user's and the repository's settings (servers, hooks, plugins), retries a dead connection for ever,
 //! and writes "trusted" for the workspace into the user's settings. Here it does none of that, unless the user wants their own
 //! settings; the login stays in either case.
 
 mod events;
-mod files;
 mod instructions;
 mod kind;
 mod refusal;
-mod rollout;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ralph_model::{AgentSpec, Timestamp};
+use ralph_model::AgentSpec;
 use ralph_process::Stdin;
 
 pub(crate) use self::kind::KIND;
@@ -88,19 +85,18 @@ pub(crate) fn invocation(spec: &AgentSpec, program: &str, request: &Request<'_>)
     }
     line.0.extend(spec.args.iter().map(OsString::from));
     line.words(&["-"]);
-    let sessions = home.map(|home| home.join("sessions"));
     Invocation {
         program: line.0,
         environment,
         stdin: Stdin::Bytes(request.prompt.as_bytes().to_vec()),
         pieces: None,
-        parser: parser(sessions, (request.base.now)(), guard),
+        parser: parser(guard),
     }
 }
 
-/// Reads what Codex prints, and the records that it keeps where a folder for them is known.
-pub(crate) fn parser(sessions: Option<PathBuf>, start: Timestamp, guard: Guard) -> Box<dyn Parser> {
-    Box::new(events::Codex::new(sessions, start, guard))
+/// Reads what Codex prints.
+pub(crate) fn parser(guard: Guard) -> Box<dyn Parser> {
+    Box::new(events::Codex::new(guard))
 }
 
 /// The arguments so far.

@@ -24,7 +24,7 @@ pub fn claude(bytes: &[u8]) {
 
 /// Codex.
 pub fn codex(bytes: &[u8]) {
-    read(bytes, codex::parser(None, Timestamp(0), codex::Guard::Outer), "turn.completed");
+    read(bytes, codex::parser(codex::Guard::Outer), "turn.completed");
 }
 
 /// Gemini CLI.

@@ -1,7 +1,7 @@
 //! Gemini CLI: how it is called without anybody's settings but the login, and who reads what it prints.
 //!
-//! Its stream tells words and tool calls as they come, and tokens only at the end. What each request used, and with what code a
-//! command ended, stands in the record of the chat that it keeps beside; see `records`.
+//! Its stream tells words and tool calls as they come, and tokens only at the end. With what code a command ended stands in the
+//! record of the chat that it keeps beside; see `records`.
 
 mod calls;
 mod home;

@@ -158,12 +158,6 @@ impl Meter {
         self.uncounted || (!has_own && !self.unpriced().is_empty())
     }
 
-    /// The dearer of two models for such a request. None is as dear as one without a price.
-    pub(crate) fn dearer<'a>(&self, one: &'a str, other: &'a str, tokens: Tokens) -> &'a str {
-        let cost = |model: &str| self.prices.of(model).map_or(MAX_COST, |price| price.request(tokens));
-        if cost(one) >= cost(other) { one } else { other }
-    }
-
     /// What the program says that this run costs so far, in dollars.
     pub(crate) fn own(&mut self, dollars: f64) {
         if dollars.is_finite() && dollars >= 0.0 && dollars < MAX_COST.to_json_number() {

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
-use std::os::unix::fs::MetadataExt as _;
 
 use crate::lines::Lines;
 
@@ -11,8 +10,6 @@ const PIECE: usize = 64 * 1024;
 /// One such file.
 pub(crate) struct Record {
     file: File,
-    /// Bytes that were read of it.
-    count: u64,
     lines: Lines,
     /// The beginning of a character whose end was not written yet.
     open: Vec<u8>,
@@ -20,7 +17,7 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn new(file: File) -> Self {
-        Self { file, count: 0, lines: Lines::default(), open: Vec::new() }
+        Self { file, lines: Lines::default(), open: Vec::new() }
     }
 
     /// Passes on each whole line that was added since the last time, out of at most so many bytes, of which it takes what it reads.
@@ -35,15 +32,8 @@ impl Record {
                 Err(_) => return,
             };
             *left = left.saturating_sub(count as u64);
-            self.count = self.count.saturating_add(count as u64);
             self.take(&buffer[..count], &mut line);
         }
-    }
-
-    /// Whether it still is what the program adds to: it only ever grows, and stays where it is. `found` is the inode that lies
-    /// there now.
-    pub(crate) fn is_whole(&self, found: Option<u64>) -> bool {
-        self.file.metadata().is_ok_and(|read| read.len() >= self.count && Some(read.ino()) == found)
     }
 
     fn take(&mut self, bytes: &[u8], line: &mut impl FnMut(&str)) {

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::{fmt, io};
 
 use ralph_model::{Cost, Ended, Fault, Millis, Money, PriceList, Timestamp, ToolEvidence, Trouble, Usage};
@@ -50,8 +50,8 @@ pub struct ProcessBase {
     pub prohibited: Prohibited,
     /// Tools that it is given, where its kind takes any.
     pub mcp_server: Option<McpServer>,
-    /// Whether the run's requests are counted on their way to the service. What the program says about money does not matter then.
-    pub counted: Arc<AtomicBool>,
+    /// Whether the run's requests are counted on their way to the service.
+    pub counted: Arc<Counted>,
     /// The time now.
     pub now: fn() -> Timestamp,
 }
@@ -103,17 +103,43 @@ impl ProcessBase {
         self.sandbox.as_ref().is_some_and(|sandbox| !matches!(sandbox.level.files, Files::Open { .. }))
     }
 
-    /// Whether money is counted elsewhere than in what the program reports.
-    #[must_use]
-    pub fn is_counted(&self) -> bool {
-        self.counted.load(Ordering::Relaxed)
-    }
-
     /// A variable of the agent's environment.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         // The last one counts, as if they were set one after the other.
         self.environment.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+}
+
+/// Whether the requests of a run are counted on their way to the service. What the program says about money does not matter then.
+#[derive(Debug, Default)]
+pub struct Counted(AtomicU8);
+
+impl Counted {
+    const EXPECTED: u8 = 1;
+    const COMPLETE: u8 = 2;
+    const INCOMPLETE: u8 = 3;
+
+    /// They will be, as soon as there is one.
+    pub fn expect(&self) {
+        self.0.store(Self::EXPECTED, Ordering::Relaxed);
+    }
+
+    /// Some came by, and everything of them has a cost, or not.
+    pub fn count(&self, is_complete: bool) {
+        self.0.store(if is_complete { Self::COMPLETE } else { Self::INCOMPLETE }, Ordering::Relaxed);
+    }
+
+    /// All requests so far were counted, and there was one.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == Self::COMPLETE
+    }
+
+    /// None came by yet, and they will be counted when they do.
+    #[must_use]
+    pub fn is_expected(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == Self::EXPECTED
     }
 }
 

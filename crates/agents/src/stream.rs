@@ -1,7 +1,6 @@
 //! Runs a program that tells what it does line by line, and ends it when its money is spent or nothing can come of it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ralph_model::{AgentSpec, Cost, Ended, FaultKind, Millis, Money};
@@ -11,7 +10,7 @@ use tokio::sync::watch;
 use crate::adapter::{Invocation, Parser};
 use crate::agent::{Capabilities, EventSink, ReportsCost, StopSignal};
 use crate::lines::Lines;
-use crate::request::{Error, Observed, Request};
+use crate::request::{Counted, Error, Observed, Request};
 use crate::transcript::Transcript;
 
 /// A spent budget has to end the run within two seconds, and ending takes one of them.
@@ -92,7 +91,7 @@ struct Reading<'a> {
     idle: Option<Millis>,
     budget: Option<Money>,
     /// Money is counted elsewhere.
-    counted: Arc<AtomicBool>,
+    counted: Arc<Counted>,
     now: fn() -> ralph_model::Timestamp,
     /// When the last usage was passed on.
     cost_told: Option<Instant>,
@@ -160,16 +159,17 @@ impl Reading<'_> {
 
     /// Why the run should end now, if it should.
     fn wanted(&mut self) -> Option<Stop> {
-        let budget = self.budget.filter(|_| !self.counted.load(Ordering::Relaxed));
+        let budget = self.budget.filter(|_| !self.counted.is_complete());
         // With a budget and without a price nobody could stop it in time; sooner where nobody else will tell the cost.
         let Capabilities { reports_cost, reports_usage_while_working: reports_usage, .. } = self.capabilities;
-        if budget.is_some() && reports_cost != ReportsCost::Always {
+        let is_watched = budget.is_some() && !self.counted.is_expected();
+        if is_watched && reports_cost != ReportsCost::Always {
             let named = if reports_cost == ReportsCost::Never { self.transcript.unpriced_model() } else { None };
             if let Some(model) = named.or_else(|| self.transcript.blind()) {
                 self.transcript.has_no_price(&model);
             }
         }
-        if budget.is_some() {
+        if is_watched {
             let unseen = "it works but reports no usage";
             let why = self
                 .transcript

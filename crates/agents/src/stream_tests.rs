@@ -48,7 +48,7 @@ fn a_request_to_stop_does_not_take_the_place_of_spent_money() {
 fn wanted(transcript: Transcript, silent: Duration, budget: Option<Money>) -> Option<Stop> {
     let mut observe = |_: AgentEvent| {};
     let mut reading = Reading {
-        parser: crate::codex::parser(None, crate::golden::NOW, crate::codex::Guard::Outer),
+        parser: crate::codex::parser(crate::codex::Guard::Outer),
         transcript,
         stdout: Lines::default(),
         stderr: Lines::default(),

@@ -389,14 +389,14 @@ pub fn reports_cost_late(agent: &AgentSpec) -> bool {
     !agent.unmetered && Kind::of(agent).is_some_and(|kind| kind.capabilities.reports_only_after_run())
 }
 
-/// An agent that no spent budget can stop is refused unless the user permits it.
+/// A server that no spent budget can stop is refused unless the user permits it, or its requests are counted on their way. A
+/// program whose login cannot be counted so is mostly paid for by a plan: for that a warning is enough.
 ///
 /// # Errors
 /// Names the agent and what to do.
-pub fn refuse_late_cost(config: &LoopConfig) -> Result<(), ConfigError> {
-    let Some(agent) = config.agents().find(|agent| !config.cost_after_run && reports_cost_late(agent)) else {
-        return Ok(());
-    };
+pub fn refuse_late_cost(config: &LoopConfig, is_counted: impl Fn(&AgentSpec) -> bool) -> Result<(), ConfigError> {
+    let is_late = |agent: &&AgentSpec| reports_cost_late(agent) && agent.shell_line().is_some() && !is_counted(agent);
+    let Some(agent) = config.agents().find(is_late).filter(|_| !config.cost_after_run) else { return Ok(()) };
     let problem = format!(
         "`{}` reports its cost only after a run, so @max_cost_usd can be checked only between runs, and a single run can exceed it",
         agent.name

@@ -174,7 +174,9 @@ fn an_agent_that_reports_its_cost_after_a_run_needs_a_permission() {
     let of = |agent: AgentSpec, cost_after_run: bool| {
         let config =
             LoopConfig::new("x".into(), 3, Money::dollars(1), AgentSpec::program("claude", "claude"), "/w".into());
-        refuse_late_cost(&LoopConfig { more_agents: vec![agent], cost_after_run, ..config })
+        refuse_late_cost(&LoopConfig { more_agents: vec![agent], cost_after_run, ..config }, |agent| {
+            agent.name == "counted"
+        })
     };
     let said = |command: &str| Spelling::Flag.rule(&of(server(command), false).unwrap_err());
     let known = said("opencode acp");
@@ -183,7 +185,8 @@ fn an_agent_that_reports_its_cost_after_a_run_needs_a_permission() {
     assert!(unknown.contains("--cost-after-run") && !unknown.contains("instead"), "{unknown}");
     of(server("opencode acp"), true).unwrap();
     of(AgentSpec { unmetered: true, ..server("opencode acp") }, false).unwrap();
-    for agent in [AgentSpec::command("own", "./own"), AgentSpec::program("codex", "codex")] {
+    let counted = AgentSpec::new("counted", "acp", Launch::Command("opencode acp".to_owned()));
+    for agent in [AgentSpec::command("own", "./own"), AgentSpec::program("codex", "codex"), counted] {
         of(agent, false).unwrap();
     }
 }

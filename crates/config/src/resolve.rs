@@ -200,7 +200,7 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         more_agents: more,
         turns,
         cost_after_run: from.required(Key::CostAfterRun, |layer| layer.cost_after_run, usual.cost_after_run),
-        meter: from.required(Key::Meter, |layer| layer.meter, MeterMode::default()),
+        meter: from.required(Key::Meter, |layer| layer.meter, MeterMode::Auto),
         record_requests: from.required(Key::RecordRequests, |layer| layer.record_requests, usual.record_requests),
         max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), max_wait),
         failover,
@@ -277,7 +277,6 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
     let config = config.validate(&caps)?;
     let settings = RunSettings::new(user, inputs.workspace)?;
     agents::refuse_unpriced(&config.agents().collect::<Vec<_>>(), &settings.prices)?;
-    agents::refuse_late_cost(&config)?;
     let mut sources = std::mem::take(&mut from.sources);
     sources.sort_by_key(|source| source.key);
     Ok(Resolved { config, race: inputs.race, settings, sources })

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ralph_llm::wire::UsageSeen;
 use ralph_model::{Money, PriceList, Timestamp, Tokens};
 
-use crate::asked::{Asked, window};
+use crate::asked::{Asked, Density, window};
 use crate::ledger::{Hold, Ledger, Shortfall};
 use crate::record::{Context, GatewayEvent, RequestOutcome, RequestRecord, RunTotals};
 
@@ -34,12 +34,13 @@ struct State {
     totals: RunTotals,
     begun: u64,
     failed: HashMap<u64, u32>,
+    density: Density,
 }
 
 impl Account {
     pub(crate) fn new(budget: Option<Money>, prices: Arc<PriceList>, now: fn() -> Timestamp, sink: Sink) -> Arc<Self> {
-        let state =
-            State { ledger: Ledger::new(budget), totals: RunTotals::default(), begun: 0, failed: HashMap::new() };
+        let (totals, density) = (RunTotals::default(), Density::default());
+        let state = State { ledger: Ledger::new(budget), totals, begun: 0, failed: HashMap::new(), density };
         Arc::new(Self { state: Mutex::new(state), prices, now, sink })
     }
 
@@ -67,8 +68,8 @@ impl Account {
         let mut hasher = DefaultHasher::new();
         body.hash(&mut hasher);
         let hash = hasher.finish();
-        let estimate = self.prices.of(&asked.model).map(|price| asked.estimate(price));
         let mut state = self.lock();
+        let estimate = self.prices.of(&asked.model).map(|price| asked.estimate(price, state.density));
         state.begun += 1;
         let (number, retries) = (state.begun, state.failed.get(&hash).copied().unwrap_or(0));
         let was_refused = state.ledger.refused().is_some();
@@ -168,7 +169,10 @@ impl Pending {
             _ if sold_nothing => Tokens::default(),
             Some(tokens) if end == End::Cut => Tokens { output: tokens.output.max(seen.written), ..tokens },
             Some(tokens) => tokens,
-            None => Tokens { input: self.asked.input(), output: seen.written, ..Tokens::default() },
+            None => {
+                let density = self.account.lock().density;
+                Tokens { input: self.asked.input(density), output: seen.written, ..Tokens::default() }
+            }
         };
         let cost = if sold_nothing { Some(Money::ZERO) } else { self.account.cost(&self.asked.model, seen, tokens) };
         let outcome = match end {
@@ -181,6 +185,10 @@ impl Pending {
         let totals = &mut state.totals;
         totals.requests += 1;
         totals.tokens = totals.tokens.plus(tokens);
+        if !is_estimate {
+            state.density.learn(&self.asked, tokens.read());
+        }
+        let totals = &mut state.totals;
         let name = seen.model.as_ref().unwrap_or(&self.asked.model);
         totals.model = Some(name.clone());
         if cost.is_none() && totals.unpriced.len() < MAX_UNPRICED && !totals.unpriced.contains(name) {

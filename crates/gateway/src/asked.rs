@@ -6,8 +6,6 @@ use serde::Deserialize;
 
 use crate::ledger::Estimate;
 
-/// About as many bytes of a request are one token.
-const BYTES_OF_A_TOKEN: usize = 4;
 /// An answer of a usual length, in tokens.
 const USUAL_OUTPUT: u64 = 2_000;
 /// The longest answer of a model that is not told how long it may be.
@@ -49,11 +47,38 @@ impl Purpose {
     }
 }
 
+/// How many tokens the bytes of a request are, about: as many as they were at most in this run, and no fewer than usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Density {
+    tokens: u64,
+    bytes: u64,
+}
+
+impl Default for Density {
+    fn default() -> Self {
+        Self { tokens: 1, bytes: 4 }
+    }
+}
+
+impl Density {
+    fn of(self, bytes: u64) -> u64 {
+        let tokens = u128::from(bytes) * u128::from(self.tokens) / u128::from(self.bytes.max(1));
+        u64::try_from(tokens).unwrap_or(u64::MAX)
+    }
+
+    /// A request of so many bytes was so many tokens.
+    pub(crate) fn learn(&mut self, asked: &Asked, tokens: u64) {
+        if asked.bytes > 0 && tokens > self.of(asked.bytes) {
+            *self = Self { tokens, bytes: asked.bytes };
+        }
+    }
+}
+
 /// What of the body counts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) model: String,
-    bytes: usize,
+    bytes: u64,
     longest: Option<u64>,
 }
 
@@ -84,16 +109,16 @@ impl Asked {
         };
         let generation = body.generation.and_then(|generation| generation.max_output_tokens);
         let longest = body.max_tokens.or(body.max_completion_tokens).or(body.max_output_tokens).or(generation);
-        Self { model: named.unwrap_or_default(), bytes: bytes.len(), longest }
+        Self { model: named.unwrap_or_default(), bytes: u64::try_from(bytes.len()).unwrap_or(u64::MAX), longest }
     }
 
     /// Tokens of the request, about.
-    pub(crate) fn input(&self) -> u64 {
-        u64::try_from(self.bytes / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX)
+    pub(crate) fn input(&self, density: Density) -> u64 {
+        density.of(self.bytes)
     }
 
-    pub(crate) fn estimate(&self, price: &Price) -> Estimate {
-        let with = |output| price.request(Tokens { input: self.input(), output, ..Tokens::default() });
+    pub(crate) fn estimate(&self, price: &Price, density: Density) -> Estimate {
+        let with = |output| price.request(Tokens { input: self.input(density), output, ..Tokens::default() });
         let longest = self.longest.unwrap_or(LONGEST_OUTPUT);
         Estimate { usual: with(longest.min(USUAL_OUTPUT)), most: with(longest) }
     }

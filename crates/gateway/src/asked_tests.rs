@@ -31,8 +31,14 @@ fn a_request_costs_its_input_and_at_most_its_longest_answer() {
     let asked = Asked::parse(Format::Messages, "/v1/messages", body.as_bytes());
     assert_eq!(asked.model, "claude-sonnet-4-5");
     let prices = PriceList::default();
-    let estimate = asked.estimate(prices.of("claude-sonnet-4-5").unwrap());
+    let price = prices.of("claude-sonnet-4-5").unwrap();
+    let mut density = Density::default();
+    let estimate = asked.estimate(price, density);
     assert!(estimate.usual > Money::dollars(3) && estimate.most > estimate.usual, "{estimate:?}");
+    density.learn(&asked, 10);
+    assert_eq!(density, Density::default(), "fewer tokens than usual teach nothing");
+    density.learn(&asked, 2_000_000);
+    assert!(asked.estimate(price, density).usual > Money::dollars(6));
     let gemini = r#"{"generationConfig":{"maxOutputTokens":7}}"#;
     let asked = Asked::parse(Format::Gemini, "/v1beta/models/gemini-2.5-pro:generateContent", gemini.as_bytes());
     assert_eq!((asked.model.as_str(), asked.longest), ("gemini-2.5-pro", Some(7)));

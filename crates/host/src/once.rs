@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
+use ralph_config::agents::refuse_late_cost;
 use ralph_config::{Inputs, Layers, RunSettings, resolve};
 use ralph_model::{AgentEvent, AgentSpec, ConfigError, LoopConfig, Sandboxing};
 use ralph_process::{Files, Network, Sandbox, Supervisor};
@@ -47,6 +48,7 @@ impl Host {
         };
         let layers = Layers { caller: &request.settings, repository: None, user: &user };
         let resolved = resolve(layers, inputs)?;
+        refuse_late_cost(&resolved.config, |_| false)?;
         if resolved.config.sandbox == Sandboxing::Require && matches!(self.level().files, Files::Open { .. }) {
             return Err(ConfigError::new("sandbox", "this machine has none", "on, or off").into());
         }

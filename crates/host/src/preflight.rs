@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use ralph_agents::{Kind, Program, Route, foreign_code, route};
 use ralph_checks::first_word_missing;
 use ralph_config::Resolved;
-use ralph_config::agents::reports_cost_late;
+use ralph_config::agents::{refuse_late_cost, reports_cost_late};
 use ralph_model::{AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig, MeterMode};
 use ralph_workspace::{Guard, Repository};
 
@@ -17,6 +17,7 @@ use crate::{Error, Host, find_program};
 pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     let config = &resolved.config;
     let workspace = Path::new(&config.workspace);
+    refuse_late_cost(config, |agent| is_counted(config, agent, host))?;
     refuse_missing_programs(config, workspace, host)?;
     refuse_plugins(config, workspace, &host.user_home())?;
     refuse_broken_globs(config)?;
@@ -24,11 +25,17 @@ pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     refuse_missing_git(config, workspace, &host.git()?, &host.temp_dir())
 }
 
+/// Whether the requests of an agent are counted on their way to its service.
+pub(crate) fn is_counted(config: &LoopConfig, agent: &AgentSpec, host: &Host) -> bool {
+    config.meter == MeterMode::Auto
+        && matches!(route(agent, &host.once_environment(agent, &config.env)), Route::Through(_))
+}
+
 /// Agents without a login that can be seen, and those that no spent budget stops. They are started all the same: there are
 /// logins that cannot be seen from here, and the user permitted the others.
 pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
     let mut warnings = Vec::new();
-    for agent in config.agents().filter(|agent| reports_cost_late(agent)) {
+    for agent in config.agents().filter(|agent| reports_cost_late(agent) && !is_counted(config, agent, host)) {
         let caution = format!("{} reports its cost only after a run: --max-cost is checked between runs", agent.name);
         if !warnings.contains(&caution) {
             warnings.push(caution);

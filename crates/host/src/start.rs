@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use ralph_config::agents::refuse_late_cost;
 use ralph_config::trust::Asking;
 use ralph_config::{Layer, Origin, Resolved, RunSettings};
-use ralph_model::{AgentSpec, LoopConfig, LoopId, RunKind};
+use ralph_model::{AgentSpec, ConfigError, LoopConfig, LoopId, RunKind};
 use ralph_runtime::{Opened as OpenedLoop, OpenedRace, Resume, Stops, Watcher, begin, begin_race, resume, resume_race};
 use ralph_store::StoreHandle;
 use ralph_view::RaceResult;
@@ -143,6 +144,14 @@ impl Host {
             RunKind::Race => Opened::Race(Box::new(resume_race(services, loop_id, stops).await?)),
             RunKind::Loop | RunKind::Crew => Opened::Loop(Box::new(resume(services, loop_id, wanted, stops).await?)),
         })
+    }
+
+    /// Refuses an agent that no spent budget can stop, unless the user permits it.
+    ///
+    /// # Errors
+    /// Names the agent and what to do.
+    pub fn refuse_late_cost(&self, config: &LoopConfig) -> Result<(), ConfigError> {
+        refuse_late_cost(config, |agent| preflight::is_counted(config, agent, self))
     }
 
     /// A warning for each agent without a login that can be seen, or that no spent budget stops.

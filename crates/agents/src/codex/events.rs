@@ -1,12 +1,8 @@
 //! Reads what `codex exec --json` prints: one event a line. No line is trusted to be whole, known or true.
 
-use std::path::PathBuf;
-
-use ralph_model::{Ended, FaultKind, Timestamp, Tokens};
+use ralph_model::{Ended, FaultKind, Tokens};
 use serde_json::Value;
 
-use super::files::Files;
-use super::rollout::{Rollouts, exited, last_line, tokens};
 use super::{Guard, refusal};
 use crate::adapter::Parser;
 use crate::text::short;
@@ -20,14 +16,6 @@ const READ_ONLY: &str = "Read-only file system";
 /// The parser of one run.
 pub(crate) struct Codex {
     guard: Guard,
-    rollouts: Rollouts,
-    /// Where sessions are recorded, as long as none of this run is known.
-    sessions: Option<PathBuf>,
-    files: Option<Files>,
-    /// The thread whose record comes in through [`Parser::side`].
-    aside: Option<String>,
-    /// What the last turn says of the whole thread.
-    completed: Option<Tokens>,
     failed: Option<String>,
     has_begun: bool,
     /// The last line on standard error that names an error.
@@ -35,26 +23,8 @@ pub(crate) struct Codex {
 }
 
 impl Codex {
-    pub(crate) fn new(sessions: Option<PathBuf>, start: Timestamp, guard: Guard) -> Self {
-        Self {
-            guard,
-            rollouts: Rollouts::new(start, guard),
-            sessions,
-            files: None,
-            aside: None,
-            completed: None,
-            failed: None,
-            has_begun: false,
-            complaint: None,
-        }
-    }
-
-    fn thread(&mut self, id: &str) {
-        let id = &id.to_ascii_lowercase();
-        // Another thread than the first can only be a mistake: the record of that one would be left aside.
-        if self.rollouts.main().is_none() && self.rollouts.begin(id).is_some() {
-            self.files = self.sessions.take().and_then(|sessions| Files::new(sessions, id, self.rollouts.start()));
-        }
+    pub(crate) const fn new(guard: Guard) -> Self {
+        Self { guard, failed: None, has_begun: false, complaint: None }
     }
 
     fn item(&mut self, item: &Value, is_over: bool, transcript: &mut Transcript) {
@@ -101,7 +71,7 @@ impl Codex {
 fn error(words: &str, transcript: &mut Transcript) {
     if words.starts_with("Reconnecting") {
         transcript.retries(words);
-        if let Some(trouble) = refusal::trouble(words, None, transcript.now()) {
+        if let Some(trouble) = refusal::trouble(words, transcript.now()) {
             transcript.trouble(trouble);
         }
     }
@@ -114,7 +84,6 @@ impl Parser for Codex {
         let kind = text("type");
         self.has_begun |= !kind.is_empty();
         match kind {
-            "thread.started" => self.thread(text("thread_id")),
             "item.started" | "item.updated" | "item.completed" => {
                 if let Some(item) = event.get("item") {
                     self.item(item, kind == "item.completed", transcript);
@@ -122,7 +91,10 @@ impl Parser for Codex {
             }
             "error" => error(text("message"), transcript),
             "turn.completed" => {
-                self.completed = event.get("usage").map(tokens);
+                // Of the whole thread: a later figure takes the place of an earlier one.
+                if let Some(usage) = event.get("usage") {
+                    transcript.total(None, tokens(usage));
+                }
                 self.failed = None;
                 transcript.recovered();
                 transcript.terminal(Terminal::Completed);
@@ -142,50 +114,18 @@ impl Parser for Codex {
     }
 
     fn stderr(&mut self, line: &str, _: &mut Transcript) {
-        // The tool calls that it complains of here are in the record of the session, with their names.
         let is_error = line.starts_with("Error") || line.starts_with("error:");
         if is_error && !self.has_begun {
             self.complaint = Some(short(line.to_owned(), MAX_WORDS));
         }
     }
 
-    fn look(&mut self, transcript: &mut Transcript) {
-        if let Some(files) = &mut self.files {
-            files.look(&mut self.rollouts, transcript);
-        }
-    }
-
-    fn side(&mut self, line: &str, transcript: &mut Transcript) {
-        // A thread that goes on from another one repeats its opening after its own.
-        if let Some(id) = Rollouts::thread_of(line)
-            && (self.aside.is_none() || !self.rollouts.knows(&id))
-        {
-            self.aside = self.rollouts.begin(&id).map(|()| id);
-        }
-        if let Some(id) = &self.aside {
-            self.rollouts.line(id, line, transcript);
-        }
-    }
-
     fn end(&mut self, ended: &Ended, transcript: &mut Transcript) {
-        if let Some(files) = &mut self.files {
-            files.drain(&mut self.rollouts, transcript);
-        }
-        if let Some(used) = self.completed {
-            let missing = used.less(self.rollouts.total());
-            if !self.rollouts.has_counted() {
-                // Of the whole thread, so more than this run where it went on with an earlier one, and never less.
-                transcript.total(None, used);
-            } else if !missing.is_none() {
-                transcript.request("not in the record", None, missing);
-            }
-        }
         if let Some(words) = &self.failed {
             // What it failed of at last says more than what it tried again before.
             transcript.recovered();
-            if let Some(trouble) = refusal::trouble(words, self.rollouts.error(), transcript.now()) {
-                let until = trouble.until.or_else(|| self.rollouts.free_again(trouble.kind));
-                transcript.trouble(ralph_model::Trouble { until, ..trouble });
+            if let Some(trouble) = refusal::trouble(words, transcript.now()) {
+                transcript.trouble(trouble);
             }
         } else if let (Ended::Exited { .. }, None, Some(words)) = (ended, transcript.said_end(), &self.complaint) {
             transcript.terminal(Terminal::Failed(words.clone()));
@@ -246,4 +186,27 @@ fn outcome(kind: &str, item: &Value) -> CallEnd {
         _ if error.is_empty() => CallEnd::Failed(last.to_owned()),
         _ => CallEnd::Failed(error.to_owned()),
     }
+}
+
+/// Tokens as Codex counts them: those from and into a cache are among those read.
+fn tokens(usage: &Value) -> Tokens {
+    let count = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or(0);
+    let (cache_read, cache_write) = (count("cached_input_tokens"), count("cache_write_input_tokens"));
+    Tokens {
+        input: count("input_tokens").saturating_sub(cache_read).saturating_sub(cache_write),
+        cache_read,
+        cache_write,
+        output: count("output_tokens"),
+        ..Tokens::default()
+    }
+}
+
+/// How a command failed, with its last words.
+fn exited(code: i64, last: &str) -> String {
+    if last.is_empty() { format!("exit code {code}") } else { format!("exit code {code}: {last}") }
+}
+
+/// The last line of an output that has words.
+fn last_line(output: &str) -> &str {
+    output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim()
 }

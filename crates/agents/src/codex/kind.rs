@@ -1,7 +1,5 @@
 //! What is known of Codex before it is called.
 
-use ralph_model::Timestamp;
-
 use crate::agent::{Capabilities, ReportsCost};
 use crate::program_agent::ProgramAgent;
 use crate::programs::Program;
@@ -14,7 +12,7 @@ pub(crate) static KIND: Kind = Kind {
     capabilities: Capabilities {
         streams_tool_calls: true,
         reports_cost: ReportsCost::Never,
-        reports_usage_while_working: true,
+        reports_usage_while_working: false,
         announces_start: true,
         asks_permission: false,
         has_hooks: false,
@@ -24,7 +22,7 @@ pub(crate) static KIND: Kind = Kind {
     program: Behind::Program(&PROGRAM),
     build: ProgramAgent::build,
     invoke: Some(|spec, program, request| Ok(super::invocation(spec, program, request))),
-    log_parser: Some(|| super::parser(None, Timestamp(0), super::Guard::Outer)),
+    log_parser: Some(|| super::parser(super::Guard::Outer)),
 };
 
 /// The program.

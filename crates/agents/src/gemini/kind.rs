@@ -14,7 +14,7 @@ pub(crate) static KIND: Kind = Kind {
     capabilities: Capabilities {
         streams_tool_calls: true,
         reports_cost: ReportsCost::Never,
-        reports_usage_while_working: true,
+        reports_usage_while_working: false,
         announces_start: true,
         asks_permission: false,
         has_hooks: false,

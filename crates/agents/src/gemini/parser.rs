@@ -1,4 +1,5 @@
-//! Reads the program's stream, what it complains about, and the records that it keeps. Decides nothing that the program did not say.
+//! Reads the program's stream, what it complains about, and how calls ended in the records that it keeps. Decides nothing that the
+//! program did not say.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -58,11 +59,6 @@ pub(crate) struct Gemini {
     held: VecDeque<String>,
     /// Calls of helpers that were told.
     told_calls: VecDeque<String>,
-    /// Answers of the model that were counted.
-    counted: VecDeque<String>,
-    /// What the records count, and what the program says in the end, by model.
-    recorded: Vec<(String, Tokens)>,
-    totals: Vec<(String, Tokens)>,
     /// When the program told that it begins. A session that is taken up again has records of before.
     began: Option<String>,
     /// What went wrong, where the final word does not repeat it.
@@ -89,9 +85,6 @@ impl Gemini {
             calls: VecDeque::new(),
             held: VecDeque::new(),
             told_calls: VecDeque::new(),
-            counted: VecDeque::new(),
-            recorded: Vec::new(),
-            totals: Vec::new(),
             began: None,
             error: None,
             finale: None,
@@ -130,7 +123,7 @@ impl Gemini {
             "error" => self.error(text(event, "severity"), text(event, "message"), transcript),
             "result" => {
                 self.say(transcript);
-                self.stats(event.get("stats"));
+                stats(event.get("stats"), transcript);
                 let error = event.get("error");
                 self.finale = Some(Finale {
                     good: text(event, "status") == "success" && error.is_none_or(Value::is_null),
@@ -186,49 +179,6 @@ impl Gemini {
         }
     }
 
-    fn stats(&mut self, stats: Option<&Value>) {
-        let Some(Value::Object(models)) = stats.and_then(|stats| stats.get("models")) else { return };
-        for (model, used) in models.iter().take(MAX_MODELS) {
-            let (read, cached, total) =
-                (count(used, "input_tokens"), count(used, "cached"), count(used, "total_tokens"));
-            let tokens = Tokens {
-                input: read.saturating_sub(cached),
-                cache_read: cached.min(read),
-                // Hidden reasoning is in no other figure than the total.
-                output: count(used, "output_tokens").max(total.saturating_sub(read)),
-                ..Tokens::default()
-            };
-            self.totals.push((model.clone(), tokens));
-        }
-    }
-
-    /// Counts an answer of the model, once.
-    fn answer(&mut self, record: &Value, transcript: &mut Transcript) {
-        let (id, model) = (text(record, "id"), text(record, "model"));
-        let Some(used) = record.get("tokens").filter(|tokens| tokens.is_object()) else { return };
-        if id.is_empty() || self.counted.iter().any(|known| known == id) {
-            return;
-        }
-        let (read, cached) = (count(used, "input"), count(used, "cached"));
-        let tokens = Tokens {
-            input: read.saturating_sub(cached),
-            cache_read: cached.min(read),
-            // What tools of the service read counts as written here, as it does in the sum of the final word: too dear
-            // rather than too cheap.
-            output: [count(used, "thoughts"), count(used, "tool")]
-                .iter()
-                .fold(count(used, "output"), |a, b| a.saturating_add(*b)),
-            ..Tokens::default()
-        };
-        remember(&mut self.counted, id.to_owned());
-        transcript.request(id, (!model.is_empty()).then_some(model), tokens);
-        if let Some((_, sum)) = self.recorded.iter_mut().find(|(known, _)| known == model) {
-            *sum = sum.plus(tokens);
-        } else if self.recorded.len() < MAX_MODELS {
-            self.recorded.push((model.to_owned(), tokens));
-        }
-    }
-
     /// A call as the record tells it: how a command ended, and what helpers did.
     fn recorded_call(&mut self, call: &Value, transcript: &mut Transcript) {
         let (id, tool) = (text(call, "id"), text(call, "name"));
@@ -253,22 +203,6 @@ impl Gemini {
             failure(tool, "", words, transcript)
         };
         transcript.call_ended(id, tool, end);
-    }
-
-    /// The sums of the program's final word against the answers that were counted one by one.
-    fn settle(&mut self, transcript: &mut Transcript) {
-        for (model, total) in std::mem::take(&mut self.totals) {
-            if self.recorded.is_empty() {
-                transcript.total(Some(&model), total);
-                continue;
-            }
-            let counted = self.recorded.iter().find(|(known, _)| *known == model).map(|(_, sum)| *sum);
-            // Requests that are in no record: which model should answer, a summary, an answer that was asked for again.
-            let rest = total.less(counted.unwrap_or_default());
-            if !rest.is_none() {
-                transcript.request(&format!("beside {model}"), Some(&model), rest);
-            }
-        }
     }
 
     fn conclude(&mut self, finale: &Finale, code: Option<u16>, transcript: &mut Transcript) {
@@ -379,9 +313,6 @@ impl Parser for Gemini {
     fn look(&mut self, transcript: &mut Transcript) {
         let mut records = std::mem::replace(&mut self.records, Records::new(std::path::Path::new("")));
         records.read(|line| self.side(line, transcript));
-        if let Some(why) = records.gap() {
-            transcript.lost_count(why);
-        }
         self.records = records;
     }
 
@@ -393,7 +324,6 @@ impl Parser for Gemini {
         if text(&record, "type") != "gemini" || is_old {
             return;
         }
-        self.answer(&record, transcript);
         for call in record.get("toolCalls").and_then(Value::as_array).into_iter().flatten() {
             self.recorded_call(call, transcript);
         }
@@ -404,7 +334,6 @@ impl Parser for Gemini {
         for id in std::mem::take(&mut self.held) {
             transcript.call_ended(&id, SHELL, CallEnd::Done);
         }
-        self.settle(transcript);
         let code = match ended {
             Ended::Exited { code } => Some(*code),
             _ => None,
@@ -423,6 +352,22 @@ impl Parser for Gemini {
                 }
             }
         }
+    }
+}
+
+/// What the program says in the end that the run used, by model.
+fn stats(stats: Option<&Value>, transcript: &mut Transcript) {
+    let Some(Value::Object(models)) = stats.and_then(|stats| stats.get("models")) else { return };
+    for (model, used) in models.iter().take(MAX_MODELS) {
+        let (read, cached, total) = (count(used, "input_tokens"), count(used, "cached"), count(used, "total_tokens"));
+        let tokens = Tokens {
+            input: read.saturating_sub(cached),
+            cache_read: cached.min(read),
+            // Hidden reasoning is in no other figure than the total.
+            output: count(used, "output_tokens").max(total.saturating_sub(read)),
+            ..Tokens::default()
+        };
+        transcript.total(Some(model), tokens);
     }
 }
 

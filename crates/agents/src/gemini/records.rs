@@ -7,7 +7,6 @@
 //! ```
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::files::{Links, open_plain};
@@ -29,21 +28,14 @@ pub(crate) struct Records {
     session: Option<String>,
     /// The folder with the chats of this workspace, once it is known.
     chats: Option<PathBuf>,
-    files: Vec<Followed>,
-    /// Why not all of it can be read.
-    gap: Option<&'static str>,
-}
-
-struct Followed {
-    path: PathBuf,
-    /// None when it cannot be read: then it is not tried again.
-    record: Option<Record>,
+    /// None for one that cannot be read: then it is not tried again.
+    files: Vec<(PathBuf, Option<Record>)>,
 }
 
 impl Records {
     /// The records below the program's folder of settings.
     pub(crate) fn new(folder: &Path) -> Self {
-        Self { projects: folder.join("tmp"), session: None, chats: None, files: Vec::new(), gap: None }
+        Self { projects: folder.join("tmp"), session: None, chats: None, files: Vec::new() }
     }
 
     /// The program named its session.
@@ -54,23 +46,13 @@ impl Records {
         }
     }
 
-    /// Why not all that the program recorded can be read, if so.
-    pub(crate) const fn gap(&self) -> Option<&'static str> {
-        self.gap
-    }
-
     /// Passes on each whole line that was written since the last time.
     pub(crate) fn read(&mut self, mut line: impl FnMut(&str)) {
         let Some(session) = self.session.clone() else { return };
         self.find(&session);
         let mut left = MAX_BYTES;
-        for followed in &mut self.files {
-            if let Some(record) = &mut followed.record {
-                record.read(&mut left, &mut line);
-            }
-            if !followed.is_whole() {
-                self.gap = Some("its usage record was changed from outside");
-            }
+        for record in self.files.iter_mut().filter_map(|(_, record)| record.as_mut()) {
+            record.read(&mut left, &mut line);
         }
     }
 
@@ -93,24 +75,11 @@ impl Records {
             entries(&chats.join(session)).filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
         let found: Vec<PathBuf> = main.chain(helpers).collect();
         for path in found {
-            if self.files.iter().any(|known| known.path == path) {
-                continue;
-            }
-            if self.files.len() == MAX_FILES {
-                self.gap = Some("it has more subagents than Ralph can follow");
-            } else {
+            if self.files.len() < MAX_FILES && self.files.iter().all(|(known, _)| *known != path) {
                 let record = open_plain(&path, Links::Refuse).ok().map(Record::new);
-                self.files.push(Followed { path, record });
+                self.files.push((path, record));
             }
         }
-    }
-}
-
-impl Followed {
-    /// Whether nobody but the program has written to it.
-    fn is_whole(&self) -> bool {
-        let found = || self.path.symlink_metadata().ok().map(|found| found.ino());
-        self.record.as_ref().is_none_or(|record| record.is_whole(found()))
     }
 }
 

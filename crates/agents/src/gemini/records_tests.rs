@@ -100,28 +100,3 @@ fn no_more_files_are_followed_than_there_can_be() {
     }
     assert_eq!(place.read().len(), MAX_FILES);
 }
-
-#[test]
-fn records_that_nobody_reads_are_admitted() {
-    let mut place = Place::new();
-    place.append(MAIN, b"main\n");
-    for number in 1..MAX_FILES {
-        place.append(&format!("{SESSION}/helper-{number}.jsonl"), b"helper\n");
-    }
-    assert_eq!(place.read().len(), MAX_FILES);
-    assert_eq!(place.records.gap(), None);
-    place.append(&format!("{SESSION}/one-more.jsonl"), b"helper\n");
-    assert_eq!(place.read().len(), 0);
-    assert!(place.records.gap().is_some());
-}
-
-#[test]
-fn a_record_that_somebody_removes_is_noticed() {
-    let mut place = Place::new();
-    place.append(MAIN, b"main\n");
-    place.read();
-    assert_eq!(place.records.gap(), None);
-    fs::remove_file(place.chats(MAIN)).unwrap();
-    place.read();
-    assert!(place.records.gap().is_some());
-}

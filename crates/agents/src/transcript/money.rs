@@ -68,11 +68,6 @@ impl Transcript {
         self.spending.meter.guess(usual);
     }
 
-    /// The dearer of two models.
-    pub(crate) fn dearer<'a>(&self, one: &'a str, other: &'a str) -> &'a str {
-        self.spending.meter.dearer(one, other, self.usual())
-    }
-
     /// What is known to be spent so far, at least.
     pub(crate) fn spent(&self) -> Money {
         self.spending.meter.so_far()

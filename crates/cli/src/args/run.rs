@@ -209,7 +209,7 @@ pub(crate) struct RunArgs {
     pub(crate) cost_after_run: bool,
 
     /// Where to count the cost of agents: `auto` on the way to their model service where address and key can be set, `stream` in
-    /// what they report [default: stream]
+    /// what they report [default: auto]
     #[arg(long, help_heading = "Agent", hide_short_help = true, value_name = "WHERE", value_parser = meter())]
     pub(crate) meter: Option<MeterMode>,
 

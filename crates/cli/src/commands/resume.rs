@@ -12,7 +12,7 @@ use super::follow::{self, Following, Hints};
 use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
-use ralph_config::agents::{instead, named, prices, refuse_late_cost, refuse_unpriced};
+use ralph_config::agents::{instead, named, prices, refuse_unpriced};
 use ralph_host::{Host, Liveness};
 
 /// Goes on with the loop that is meant and follows it to its end.
@@ -71,7 +71,7 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
     if args.unmetered {
         config.set_unmetered();
     }
-    refuse_late_cost(&config)?;
+    around.refuse_late_cost(&config)?;
     for caution in around.agent_warnings(&config) {
         screen.say(&format!("warning: {caution}"))?;
     }

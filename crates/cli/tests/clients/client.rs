@@ -12,8 +12,10 @@ pub enum Client {
     Codex,
     Opencode,
     Gemini,
-    /// Claude once more, as a server of the Agent Client Protocol.
-    Acp,
+    /// Three of them once more, as servers of the Agent Client Protocol.
+    ClaudeAcp,
+    OpencodeAcp,
+    GeminiAcp,
 }
 
 /// A price that the user adds, for a model that nobody else knows.
@@ -27,25 +29,33 @@ impl Client {
             Self::Codex => &["--agent", "codex", "--model", "scripted-1"],
             Self::Opencode => &["--agent", "opencode", "--model", "scripted/scripted-1"],
             Self::Gemini => &["--agent", "gemini", "--model", "gemini-2.5-flash"],
-            Self::Acp => &["--agent", "server", "--cost-after-run"],
+            Self::ClaudeAcp | Self::OpencodeAcp | Self::GeminiAcp => &["--agent", "server"],
         }
     }
 
     /// Configures the user's machine for it and gives the variables that it needs.
     pub fn set_up(self, user: &User, url: &str) -> Vec<(&'static str, String)> {
-        let server = "[agents.server]\nkind = \"acp\"\ncommand = \"claude-agent-acp\"\nmodel = \"claude-sonnet-4-5\"\n";
+        let (command, model) = match self {
+            Self::OpencodeAcp => ("opencode acp", "scripted/scripted-1"),
+            Self::GeminiAcp => ("gemini --acp --skip-trust --yolo -m gemini-2.5-flash", "gemini-2.5-flash"),
+            _ => ("claude-agent-acp", "claude-sonnet-4-5"),
+        };
+        let server = format!("[agents.server]\nkind = \"acp\"\ncommand = \"{command}\"\nmodel = \"{model}\"\n");
         user.configure(&format!("backoff = \"1s\"\n{server}{SCRIPTED}"));
+        if self == Self::GeminiAcp {
+            choose_key(user);
+        }
         match self {
-            Self::Claude | Self::Acp => {
+            Self::Claude | Self::ClaudeAcp => {
                 vec![("ANTHROPIC_BASE_URL", url.to_owned()), ("ANTHROPIC_API_KEY", "sk-test-0123456789".into())]
             }
             Self::Codex => {
                 vec![("OPENAI_BASE_URL", format!("{url}/v1")), ("OPENAI_API_KEY", "sk-test-0123456789".into())]
             }
-            Self::Gemini => {
+            Self::Gemini | Self::GeminiAcp => {
                 vec![("GOOGLE_GEMINI_BASE_URL", url.to_owned()), ("GEMINI_API_KEY", "sk-test-0123456789".into())]
             }
-            Self::Opencode => {
+            Self::Opencode | Self::OpencodeAcp => {
                 let options = json!({ "baseURL": format!("{url}/v1"), "apiKey": "sk-test-0123456789" });
                 let provider = json!({
                     "npm": "@ai-sdk/openai-compatible",
@@ -66,9 +76,9 @@ impl Client {
     pub fn price(self, usage: &Usage) -> u64 {
         // Dollars for a million tokens are micro-dollars for one; in hundredths, so that they are whole.
         let (input, cache_read, cache_write, output) = match self {
-            Self::Claude | Self::Acp => (300, 30, 375, 1500),
-            Self::Codex | Self::Opencode => (100, 10, 200, 1000),
-            Self::Gemini => (30, 3, 30, 250),
+            Self::Claude | Self::ClaudeAcp => (300, 30, 375, 1500),
+            Self::Codex | Self::Opencode | Self::OpencodeAcp => (100, 10, 200, 1000),
+            Self::Gemini | Self::GeminiAcp => (30, 3, 30, 250),
         };
         let sum = usage.input * input
             + usage.cache_read * cache_read
@@ -81,11 +91,18 @@ impl Client {
     /// Usage of one answer, as far as its service can tell it.
     pub const fn usage(self) -> Usage {
         let cache_write = match self {
-            Self::Claude | Self::Acp => 400,
-            Self::Codex | Self::Opencode | Self::Gemini => 0,
+            Self::Claude | Self::ClaudeAcp => 400,
+            _ => 0,
         };
         Usage { input: 1000, cache_read: 200, cache_write, output: 100, reasoning: 0 }
     }
+}
+
+/// Gemini's own settings say that the key of the environment is the login: without that it asks for one.
+pub fn choose_key(user: &User) {
+    let login = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}});
+    std::fs::create_dir_all(user.home().join(".gemini")).unwrap();
+    std::fs::write(user.home().join(".gemini/settings.json"), login.to_string()).unwrap();
 }
 
 /// One test for each program.

@@ -8,7 +8,7 @@ use ralph_testkit::model::{Reply, Script, ScriptedModel, Tool};
 use ralph_testkit::shell_quoted;
 use serde_json::json;
 
-use crate::client::Client;
+use crate::client::{Client, choose_key};
 use crate::for_each_client;
 use crate::harness::Ended;
 use crate::place::{Place, RIGHT, mend, script, turn};
@@ -124,9 +124,7 @@ fn something_happens(client: Client) {
     let config = fs::read_to_string(place.user.config_file()).unwrap();
     place.user.configure(&format!("{config}[agents.open]\nkind = \"{kind}\"\nsettings = \"user\"\n"));
     if client == Client::Gemini {
-        let login = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}});
-        fs::create_dir_all(place.user.home().join(".gemini")).unwrap();
-        fs::write(place.user.home().join(".gemini/settings.json"), login.to_string()).unwrap();
+        choose_key(&place.user);
     }
     let planted = Planted::new(&place);
     let words = ["--agent", "open", "--model", client.words()[3]];

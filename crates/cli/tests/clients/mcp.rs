@@ -134,10 +134,10 @@ fn a_claim_over_http() {
 /// What a program calls a tool of the server that its settings for the run name.
 const fn tool_name(client: Client) -> &'static str {
     match client {
-        Client::Claude | Client::Acp => "mcp__ralph__ralph-complete",
+        Client::Claude | Client::ClaudeAcp => "mcp__ralph__ralph-complete",
         Client::Codex => "ralph_complete",
-        Client::Opencode => "ralph_ralph-complete",
-        Client::Gemini => "mcp_ralph_ralph-complete",
+        Client::Opencode | Client::OpencodeAcp => "ralph_ralph-complete",
+        Client::Gemini | Client::GeminiAcp => "mcp_ralph_ralph-complete",
     }
 }
 

@@ -98,6 +98,13 @@ impl Place {
         self.user.show(listed["loopId"].as_str().unwrap())
     }
 
+    /// The requests of the newest loop that passed the gateway.
+    pub fn passed(&self) -> Vec<Value> {
+        let id = self.user.newest_loop()["loopId"].as_str().unwrap().to_owned();
+        let ended = self.user.command(self.repo.path(), ["show", &id, "--requests", "--json"]).output().unwrap();
+        Ended::from(ended).ok().json().as_array().unwrap().clone()
+    }
+
     /// Nothing that was started for the loop lives any more.
     #[track_caller]
     pub fn nothing_survives(&self) {

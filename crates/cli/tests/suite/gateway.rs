@@ -1,27 +1,46 @@
 //! The gateway: what an agent spends is counted on the wire, a budget ends the next request, and the key stays with Ralph.
 
-use ralph_testkit::model::{Reply, Script, Usage};
-use ralph_testkit::{Repo, ScriptedModel};
+use std::process::{Child, Stdio};
+
+use ralph_testkit::model::{Reply, Script, Then, Usage};
+use ralph_testkit::{Processes, Repo, ScriptedModel};
 use serde_json::Value;
 
-use crate::aid::{extended, micros, settled};
+use crate::aid::{SOON, extended, finish, kill, micros, settled, wait_until};
+use crate::fake::{self, Fake, Run};
 use crate::harness::{Ended, User, run_words_with};
 
 const KEY: &str = "sk-ant-canary-4711-do-not-show";
 
-/// Asks as often as it is told to, leaves its environment behind, and claims that it cost nothing.
+/// Asks without the token, asks as often as it is told to, leaves behind what it can see of keys, and claims that it cost nothing.
 const AGENT: &str = r#"
-import json, os, sys, urllib.request, urllib.error
-open("environment.txt", "w").write("\n".join(f"{k}={v}" for k, v in os.environ.items()) + open("/proc/self/environ").read())
-for n in range(int(sys.argv[1])):
-    body = {"model": "claude-sonnet-4-5", "max_tokens": 1000, "messages": [{"role": "user", "content": f"question {n}"}]}
+import glob, json, os, sys, urllib.request, urllib.error
+
+def ask(text, key):
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 1000, "messages": [{"role": "user", "content": text}]}
     request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(), {
-        "content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"})
+        "content-type": "application/json", "x-api-key": key, "anthropic-version": "2023-06-01"})
     try:
-        urllib.request.urlopen(request).read()
+        return urllib.request.urlopen(request).status
     except urllib.error.HTTPError as error:
-        print(error.code, error.read().decode())
-    json.dump({"costUSD": 0.0}, open(os.environ["RALPH_RESULT_FILE"], "w"))
+        return error.code
+    except OSError:
+        return 0
+
+open("environment.txt", "w").write("\n".join(f"{k}={v}" for k, v in os.environ.items()))
+canary, seen = "1174-yranac"[::-1].encode(), []
+for path in glob.glob("/proc/[0-9]*/environ") + glob.glob("/proc/[0-9]*/cmdline"):
+    try:
+        if canary in open(path, "rb").read():
+            seen.append(path)
+    except OSError:
+        pass
+open("seen.txt", "w").write(repr(seen))
+open("stranger.txt", "w").write(str(ask("without the token", "sk-ant-of-somebody-else")))
+for n in range(int(sys.argv[1])):
+    print(ask(f"question {n}", os.environ["ANTHROPIC_API_KEY"]))
+    if "RALPH_RESULT_FILE" in os.environ:
+        json.dump({"costUSD": 0.0}, open(os.environ["RALPH_RESULT_FILE"], "w"))
 "#;
 
 struct Scene {
@@ -43,15 +62,23 @@ impl Scene {
         Self { user, repo, model, line: format!("python3 {} {requests}", agent.display()) }
     }
 
-    fn run(&self, more: &[&str]) -> Ended {
-        let words = run_words_with(
-            &self.line,
-            1,
-            &["--criteria", "false", "--env", "ANTHROPIC_API_KEY", "--env", "ANTHROPIC_BASE_URL"],
-        );
-        let mut command = self.user.command(self.repo.path(), extended(words, more));
+    fn spawn(&self, words: impl IntoIterator<Item = String>) -> Child {
+        self.spawn_in(&self.repo, words)
+    }
+
+    fn spawn_in(&self, repo: &Repo, words: impl IntoIterator<Item = String>) -> Child {
+        let mut command = self.user.command(repo.path(), words);
         command.env("ANTHROPIC_API_KEY", KEY).env("ANTHROPIC_BASE_URL", self.model.url());
-        Ended::from(command.output().unwrap())
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn words(&self, more: &[&str]) -> Vec<String> {
+        let env = ["--criteria", "false", "--env", "ANTHROPIC_API_KEY", "--env", "ANTHROPIC_BASE_URL"];
+        extended(run_words_with(&self.line, 1, &env), more)
+    }
+
+    fn run(&self, more: &[&str]) -> Ended {
+        finish(self.spawn(self.words(more)))
     }
 
     fn requests(&self, result: &Value) -> Vec<Value> {
@@ -64,7 +91,7 @@ impl Scene {
 #[test]
 fn the_wire_is_charged_and_not_the_report_and_the_key_is_nowhere() {
     let scene = Scene::new(3, 30_000);
-    let result = scene.run(&["--meter", "auto", "--record-requests"]).with_code(10).json();
+    let result = scene.run(&["--record-requests"]).with_code(10).json();
     assert_eq!(micros(&result["costUSD"]), 90_000, "{result}");
     assert_eq!(settled(&scene.user), 90_000);
     let requests = scene.requests(&result);
@@ -76,8 +103,10 @@ fn the_wire_is_charged_and_not_the_report_and_the_key_is_nowhere() {
     let environment = scene.repo.read("environment.txt");
     assert!(environment.contains("ANTHROPIC_API_KEY=ralph-run-"), "{environment}");
     assert!(!environment.contains(KEY));
-    // Neither the journal nor a log nor a recorded body holds it.
-    let mut folders = vec![scene.user.state()];
+    assert_eq!(scene.repo.read("seen.txt"), "[]", "no process that the agent can look at has it");
+    assert_eq!(scene.repo.read("stranger.txt"), "401", "who has not the token is refused");
+    // Neither the journal nor a log, a prompt, a recorded body or a file of the agent holds it.
+    let mut folders = vec![scene.user.state(), scene.user.home(), scene.repo.path().to_owned()];
     let mut bodies = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -86,20 +115,23 @@ fn the_wire_is_charged_and_not_the_report_and_the_key_is_nowhere() {
                 folders.push(path);
                 continue;
             }
+            if !path.is_file() {
+                continue;
+            }
             bodies += u32::from(path.to_string_lossy().ends_with("-answer.txt"));
             let bytes = std::fs::read(&path).unwrap_or_default();
             assert!(!String::from_utf8_lossy(&bytes).contains(KEY), "{}", path.display());
         }
     }
     assert_eq!(bodies, 3);
-    assert!(scene.model.requests().iter().all(|asked| asked.path == "/v1/messages"));
+    assert_eq!(scene.model.requests().len(), 3, "the one without the token was not forwarded");
 }
 
 #[test]
 fn two_dollars_for_each_call_end_under_three_at_four_at_most() {
     let scene = Scene::new(6, 1_999_998);
     scene.user.configure("[caps]\nloop_cost_usd = 10\n");
-    let result = scene.run(&["--meter", "auto", "--max-cost", "3"]).with_code(11).json();
+    let result = scene.run(&["--max-cost", "3"]).with_code(11).json();
     let cost = micros(&result["costUSD"]);
     assert!(cost > 0 && cost <= 4_000_000, "{result}");
     assert_eq!(result["reason"], "COST_LIMIT");
@@ -110,8 +142,51 @@ fn two_dollars_for_each_call_end_under_three_at_four_at_most() {
 #[test]
 fn the_report_counts_without_the_gateway() {
     let scene = Scene::new(1, 30_000);
-    let result = scene.run(&[]).with_code(10).json();
+    let result = scene.run(&["--meter", "stream"]).with_code(10).json();
     assert_eq!(micros(&result["costUSD"]), 0, "its own report counts");
     assert!(scene.repo.read("environment.txt").contains(KEY));
     assert_eq!(scene.requests(&result), Vec::<Value>::new());
+}
+
+#[test]
+fn a_program_that_lies_about_its_cost_is_charged_what_passed() {
+    let scene = Scene::new(2, 30_000);
+    let fake = Fake::new(&scene.user, [Run::new().does(&scene.line).answers(2).ends(5, "done")]);
+    scene.user.configure(&format!("{}{}", fake.configured_as("liar"), fake::prices()));
+    let result = finish(scene.spawn(fake::words(&["liar"], 1, &["--criteria", "false"]))).with_code(10).json();
+    assert_eq!(micros(&result["costUSD"]), 60_000, "{result}");
+    assert_eq!(scene.requests(&result).len(), 2);
+}
+
+#[test]
+fn an_agent_whose_ralph_was_killed_cannot_spend() {
+    let scene = Scene::new(1, 30);
+    let scene = Scene { line: scene.line.replace(" 1", " 1000000"), ..scene };
+    let child = scene.spawn(scene.words(&[]));
+    wait_until("a request", || scene.model.requests().len() > 2);
+    kill(child);
+    let before = scene.model.requests().len();
+    let left = Processes::working_in(scene.repo.path()).wait_until_gone(SOON);
+    assert!(left.is_ok(), "{left:?}");
+    // One may have been on its way.
+    let after = scene.model.requests().len();
+    assert!(after <= before + 1, "{before} requests before it was killed, {after} in all");
+}
+
+#[test]
+fn sixteen_loops_share_the_money_of_a_day() {
+    let answer = Reply::say("done").usage(Usage { input: 100_000, ..Usage::ZERO });
+    let scene = Scene::new(5, 0);
+    let model = ScriptedModel::start(Script::new().reply(answer).then(Then::Repeat));
+    let scene = Scene { model, ..scene };
+    scene.user.configure("[caps]\ndaily_cost_usd = 3\n");
+    let repos: Vec<Repo> = (0..16).map(|_| Repo::init()).collect();
+    // Three answers for each of three loops and one more.
+    let words = scene.words(&["--max-cost", "0.9"]);
+    let loops: Vec<Child> = repos.iter().map(|repo| scene.spawn_in(repo, words.clone())).collect();
+    let codes: Vec<i32> = loops.into_iter().map(|child| finish(child).code).collect();
+    let spent = settled(&scene.user);
+    assert_eq!(u64::try_from(spent).unwrap(), scene.model.usage().input * 3, "everything that was sold is charged");
+    assert!((1..=3_000_000).contains(&spent), "{spent} micro-dollars, {codes:?}");
+    assert!(codes.iter().all(|code| [11, 12].contains(code)), "the loop or the day has no money left: {codes:?}");
 }

@@ -1,7 +1,6 @@
 //! Runs the agent and looks at what it left behind.
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
@@ -189,7 +188,7 @@ impl Context {
                 }
                 match &event {
                     AgentEvent::Usage { .. } | AgentEvent::Estimate { .. } | AgentEvent::Uncounted
-                        if counted.load(Ordering::Relaxed) =>
+                        if counted.is_complete() =>
                     {
                         return;
                     }
@@ -231,7 +230,7 @@ impl Context {
                 }
             };
             drop(run);
-            if let (Ok(observed), true, false) = (&observed, is_watched, counted.load(Ordering::Relaxed)) {
+            if let (Ok(observed), true, false) = (&observed, is_watched, counted.is_complete()) {
                 cost().settled(observed.cost);
             }
             drop(so_far);

@@ -5,9 +5,8 @@ use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph_agents::{Observed, ProcessBase, Route, route};
+use ralph_agents::{Counted, Observed, ProcessBase, Route, route};
 use ralph_gateway::{Egress, Gateway, GatewayEvent, GatewayOptions, RequestRecord, RunTotals, Shortfall, Upstream};
 use ralph_model::{AgentEvent, AgentSpec, Attempt, Cost, Ended, Fault, FaultKind, Iteration, MeterMode, Money, Usage};
 use ralph_process::Stop;
@@ -27,7 +26,7 @@ const MAX_MODEL: usize = 120;
 pub(super) struct Gate {
     gateway: Option<Gateway>,
     pub(super) events: mpsc::UnboundedReceiver<GatewayEvent>,
-    counted: Arc<AtomicBool>,
+    counted: Arc<Counted>,
     budget: Option<Money>,
     iteration: Iteration,
     attempt: Attempt,
@@ -67,6 +66,7 @@ impl Context {
                 for (service, address) in services.iter().zip(gateway.addresses()) {
                     service.redirect(&mut base.environment, address, gateway.token());
                 }
+                base.counted.expect();
                 let (counted, agent) = (Arc::clone(&base.counted), agent.title());
                 Some(Gate {
                     gateway: Some(gateway),
@@ -110,7 +110,7 @@ impl Context {
             GatewayEvent::Request { record, totals } => (record, totals),
         };
         let is_counted = is_complete(&totals);
-        gate.counted.store(is_counted, Ordering::Relaxed);
+        gate.counted.count(is_counted);
         if let Err(error) = append(&self.folder, &self.line(gate, &record)) {
             tracing::warn!(%error, "a request could not be listed");
         }
@@ -151,6 +151,17 @@ impl Context {
         let totals = gateway.stop().await;
         while let Ok(event) = gate.events.try_recv() {
             self.note_request(&mut gate, event);
+        }
+        if totals.requests == 0
+            && totals.refused.is_none()
+            && gate.iteration == Iteration(1)
+            && agent.kind == AgentSpec::COMMAND
+        {
+            self.services.warn(format!(
+                "{}: no request passed Ralph's gateway; if it does not heed ANTHROPIC_BASE_URL, OPENAI_BASE_URL or \
+                 GOOGLE_GEMINI_BASE_URL, use --meter stream",
+                gate.agent
+            ));
         }
         if let Some(observed) = observed {
             apply(observed, &totals, agent.unmetered);
