@@ -5,7 +5,9 @@ mod commands;
 mod input;
 mod journal;
 mod objective;
+mod page;
 mod screen;
+mod style;
 mod trace;
 mod view;
 
@@ -24,6 +26,7 @@ use crate::commands::doctor;
 use crate::commands::install::Direction;
 use crate::input::{is_interactive, now};
 use crate::screen::{Screen, ask_at_terminal, told};
+use crate::style::Look;
 use ralph_host::{GUARD, Host, REAPER};
 
 fn main() -> ExitCode {
@@ -40,7 +43,8 @@ fn main() -> ExitCode {
         return commands::hook::main();
     }
     let (mut out, mut err) = (io::stdout(), io::stderr());
-    let mut screen = Screen { out: &mut out, err: &mut err };
+    let looks = || (Look::of(&io::stdout()), Look::of(&io::stderr()));
+    let mut screen = Screen { looks, ..Screen::new(&mut out, &mut err) };
     let ended = dispatch(first, &mut screen);
     let flushed = screen.out.flush().map_err(anyhow::Error::from);
     match ended.and_then(|code| flushed.map(|()| code)) {

@@ -7,6 +7,10 @@ use ralph_config::Spelling;
 use ralph_config::trust::Answer;
 use ralph_model::ConfigError;
 use ralph_text::sanitize;
+use ratatui_core::text::{Line, Span};
+
+use crate::page::Page;
+use crate::style::{BAD, Look, PLAIN, TITLE, WARN};
 pub(crate) use ralph_view::{counted, dollars};
 
 /// The two outputs of a command.
@@ -15,9 +19,24 @@ pub(crate) struct Screen<'a> {
     pub(crate) out: &'a mut (dyn Write + Send),
     /// For everything else: standard error.
     pub(crate) err: &'a mut (dyn Write + Send),
+    /// What each can show; asked anew for each text, because a terminal can change its size meanwhile.
+    pub(crate) looks: fn() -> (Look, Look),
 }
 
-impl Screen<'_> {
+impl<'a> Screen<'a> {
+    /// Two outputs that programs read.
+    pub(crate) fn new(out: &'a mut (dyn Write + Send), err: &'a mut (dyn Write + Send)) -> Self {
+        Self { out, err, looks: || (Look::PLAIN, Look::PLAIN) }
+    }
+
+    /// Prints a result that is laid out for the width of its output.
+    ///
+    /// # Errors
+    /// When nothing can be printed.
+    pub(crate) fn page(&mut self, page: Page) -> io::Result<()> {
+        page.lines((self.looks)().0).iter().try_for_each(|line| writeln!(self.out, "{line}"))
+    }
+
     /// Prints a result.
     ///
     /// # Errors
@@ -39,8 +58,33 @@ impl Screen<'_> {
     /// # Errors
     /// When nothing can be printed.
     pub(crate) fn say(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.err, "{}", sanitize(text.trim_end_matches('\n')))
+        let mut page = Page::default();
+        for line in text.trim_end_matches('\n').split('\n') {
+            match quoted(line) {
+                Some(line) => page.whole(line),
+                None => page.line(said(line)),
+            }
+        }
+        page.lines((self.looks)().1).iter().try_for_each(|line| writeln!(self.err, "{line}"))
     }
+}
+
+/// A line of a file with its number, or the mark under it: broken up, the mark would be somewhere else.
+fn quoted(line: &str) -> Option<Line<'static>> {
+    let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    let rest = rest.strip_prefix('|').filter(|rest| rest.is_empty() || rest.starts_with(' '))?;
+    let is_mark = rest.contains('^') && rest.chars().all(|c| c == ' ' || c == '^');
+    Some(Line::styled(line.to_owned(), if is_mark { BAD } else { PLAIN }))
+}
+
+/// A line that is said, with the colour of the word that it begins with.
+fn said(line: &str) -> Line<'static> {
+    for (word, style) in [("error:", BAD), ("warning:", WARN)] {
+        if let Some(rest) = line.strip_prefix(word) {
+            return Line::from(vec![Span::styled(word, style.patch(TITLE)), Span::raw(rest.to_owned())]);
+        }
+    }
+    Line::raw(line.to_owned())
 }
 
 /// JSON escapes what is below the blank; whatever else could act on a terminal is escaped here, which means the same to

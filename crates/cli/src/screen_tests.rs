@@ -15,7 +15,7 @@ fn only_yes_is_yes() {
 #[test]
 fn results_and_talk_go_apart_and_are_inert() {
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut screen = Screen { out: &mut out, err: &mut err };
+    let mut screen = Screen::new(&mut out, &mut err);
     screen.result("a\u{1b}[2Jb\n").unwrap();
     screen.say("c\u{202e}d").unwrap();
     let (out, err) = (String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap());
@@ -27,7 +27,7 @@ fn results_and_talk_go_apart_and_are_inert() {
 fn json_means_the_same_and_does_nothing() {
     let value = serde_json::json!({ "a\u{202e}": "\u{1b}[2J\u{9b}2J\u{7f}\u{200b}\u{e0041}日本語\n" });
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    Screen { out: &mut out, err: &mut err }.json(&value).unwrap();
+    Screen::new(&mut out, &mut err).json(&value).unwrap();
     let text = String::from_utf8(out).unwrap();
     assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     assert_eq!(sanitize(&text), text);

@@ -8,11 +8,9 @@ mod line;
 mod lines;
 mod live;
 mod painter;
-mod render;
 mod scene;
-mod sparkline;
 mod state;
-mod text;
+mod widgets;
 
 pub(crate) use agent_event::transcript;
 pub(crate) use events::Events;

@@ -5,7 +5,7 @@ use std::path::Path;
 use ralph_model::{ConfigError, DEFAULT_PROHIBITED, Money};
 
 use super::resolve::{Origin, Source};
-use super::{Error, Key, Layer, Repository};
+use super::{Error, Key, Layer, Location, Repository};
 
 /// What everybody says, the weightiest first: the caller, the repository's file as far as it counts, the user's own file.
 #[derive(Debug, Clone, Copy)]
@@ -70,14 +70,18 @@ impl<'a> Chooser<'a> {
     /// A broken rule with the place of its key, where a file has it.
     pub(super) fn in_its_place(&self, rule: ConfigError) -> Error {
         let source = self.sources.iter().rev().find(|source| source.key.name() == rule.key);
-        let place = source.and_then(|source| match source.origin {
+        match source.and_then(|source| self.place(source)) {
+            Some(at) => Error::RuleInAFile { at: at.clone(), rule },
+            None => Error::Rule(rule),
+        }
+    }
+
+    /// Where in its file a value is.
+    pub(super) fn place(&self, source: &Source) -> Option<&'a Location> {
+        match source.origin {
             Origin::Repository => self.layers.repository?.approved()?.place(source.key),
             Origin::User => self.layers.user.place(source.key),
             Origin::Flag | Origin::Request | Origin::Skill | Origin::Default => None,
-        });
-        match place {
-            Some(at) => Error::RuleInAFile { at: at.clone(), rule },
-            None => Error::Rule(rule),
         }
     }
 

@@ -11,7 +11,7 @@ use ralph_model::{
 
 use super::agents::{self, Agents};
 use super::choose::{Chooser, Layers};
-use super::{Error, Key, Layer, NotifyTable};
+use super::{Error, Key, Layer, Location, NotifyTable};
 use crate::skills::Found;
 
 /// Where metrics go by default, relative to the workspace.
@@ -51,6 +51,19 @@ pub struct Resolved {
     pub settings: RunSettings,
     /// Where each value came from, in the order of the fields.
     pub sources: Vec<Source>,
+    /// Where in a file the values are that come from one.
+    pub places: Vec<(Key, Location)>,
+}
+
+impl Resolved {
+    /// A rule that this machine breaks, with the place of its key where a file has it.
+    #[must_use]
+    pub fn in_its_place(&self, rule: ConfigError) -> Error {
+        match self.places.iter().find(|(key, _)| key.name() == rule.key) {
+            Some((_, at)) => Error::RuleInAFile { at: at.clone(), rule },
+            None => Error::Rule(rule),
+        }
+    }
 }
 
 /// What the user's own configuration adds to every run. No part of the journal: a resumed loop gets it anew.
@@ -279,7 +292,8 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
     agents::refuse_unpriced(&config.agents().collect::<Vec<_>>(), &settings.prices)?;
     let mut sources = std::mem::take(&mut from.sources);
     sources.sort_by_key(|source| source.key);
-    Ok(Resolved { config, race: inputs.race, settings, sources })
+    let places = sources.iter().filter_map(|source| Some((source.key, from.place(source)?.clone()))).collect();
+    Ok(Resolved { config, race: inputs.race, settings, sources, places })
 }
 
 fn missing_limit(key: &'static str, allowed: String) -> ConfigError {

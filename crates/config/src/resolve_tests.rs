@@ -66,6 +66,20 @@ fn a_broken_rule_shows_the_line_of_the_file_that_has_the_value() {
 }
 
 #[test]
+fn a_rule_that_a_machine_breaks_shows_the_line_of_the_file_too() {
+    let file = repository("criteria = \"npm test\"\nagent_command = \"./gone\"", Approval::Given);
+    let resolved = resolved(&flags("--unmetered"), &layer(USER), Some(&file)).unwrap();
+    let rule = |key| ConfigError::new(key, "`./gone` is not there", "a program");
+    let shown = resolved.in_its_place(rule("agent_command")).to_string();
+    assert!(shown.starts_with("ralph.toml:2:17: `agent_command`: `./gone` is not there\n"), "{shown}");
+    assert!(
+        shown.contains("\n2 | agent_command = \"./gone\"\n  |                 ^^^^^^^^\n  allowed: a program"),
+        "{shown}"
+    );
+    assert!(matches!(resolved.in_its_place(rule("unmetered")), Error::Rule(_)), "that is a flag");
+}
+
+#[test]
 fn values_of_a_request_come_from_a_request() {
     let object = serde_json::json!({ "maxIterations": 9, "prohibitedPaths": ["secret"] });
     let request = Layer::from_json(object.as_object().unwrap()).unwrap();

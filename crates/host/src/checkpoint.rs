@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_model::{Checkpoint, TaskId, Timestamp};
 use rustix::fs::OFlags;
@@ -48,14 +48,10 @@ impl Checkpoints {
     /// # Errors
     /// When the file cannot be read or is no checkpoint of that task.
     pub fn read(&self, task: TaskId) -> io::Result<Option<Checkpoint>> {
-        // No link: it could lead to a file of another user.
-        let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
-        let file = match fs::OpenOptions::new().read(true).custom_flags(flags).open(self.file(task)) {
+        let text = match read_plain(&self.file(task), MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened?,
+            read => read?,
         };
-        let mut text = Vec::new();
-        file.take(MAX_BYTES).read_to_end(&mut text)?;
         let checkpoint: Checkpoint = serde_json::from_slice(&text)?;
         if checkpoint.task_id != task {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is the checkpoint of another task"));
@@ -68,10 +64,7 @@ impl Checkpoints {
     /// # Errors
     /// When it cannot be removed.
     pub fn clear(&self, task: TaskId) -> io::Result<bool> {
-        match fs::remove_file(self.file(task)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            removed => removed.map(|()| true),
-        }
+        remove(&self.file(task))
     }
 
     /// Removes a checkpoint that is older than this, or that cannot be read: a runner does so before it starts.
@@ -84,6 +77,31 @@ impl Checkpoints {
             Ok(Some(checkpoint)) if checkpoint.timestamp >= before => Ok(false),
             Ok(Some(_)) | Err(_) => self.clear(task),
         }
+    }
+}
+
+/// The beginning of a file that an agent may have written. No link, because it could lead to a file of another user; and no pipe,
+/// because it would never end.
+pub(crate) fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a file"));
+    }
+    let mut text = Vec::new();
+    file.take(most).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// Removes what an agent may have left at a path, and says whether there was anything.
+pub(crate) fn remove(path: &Path) -> io::Result<bool> {
+    let removed = match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => fs::remove_dir_all(path),
+        removed => removed,
+    };
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        removed => removed.map(|()| true),
     }
 }
 

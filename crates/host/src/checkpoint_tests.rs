@@ -43,7 +43,7 @@ fn only_a_stale_checkpoint_is_removed_before_a_start() {
     assert!(!checkpoints.clear_stale(task, Timestamp(2000)).unwrap());
     assert!(checkpoints.clear_stale(task, Timestamp(2001)).unwrap());
     fs::write(checkpoints.file(task), "garbage").unwrap();
-    assert!(checkpoints.clear_stale(task, Timestamp(0)).unwrap(), "nobody can use it");
+    assert!(checkpoints.clear_stale(task, Timestamp(0)).unwrap(), "it is no checkpoint");
 }
 
 #[test]
@@ -57,4 +57,21 @@ fn a_link_and_the_file_of_another_task_are_refused() {
     fs::remove_file(checkpoints.file(other)).unwrap();
     std::os::unix::fs::symlink(checkpoints.file(checkpoint(1).task_id), checkpoints.file(other)).unwrap();
     assert!(checkpoints.read(other).is_err());
+}
+
+/// An agent can write the folder: a pipe would hold the worker up, a folder would stay in its way.
+#[test]
+fn what_an_agent_puts_in_the_place_of_a_checkpoint_holds_nothing_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoints = Checkpoints::new(folder.path().to_owned());
+    let task = checkpoint(0).task_id;
+    let path = checkpoints.file(task);
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(checkpoints.read(task).is_err());
+    assert!(checkpoints.clear_stale(task, Timestamp(0)).unwrap());
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("inside"), "x").unwrap();
+    assert!(checkpoints.read(task).is_err());
+    assert!(checkpoints.clear(task).unwrap());
+    assert_eq!(checkpoints.read(task).unwrap(), None);
 }

@@ -2,12 +2,14 @@
 //! reason to check, never a proof.
 
 use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
 use ralph_model::TaskId;
 use serde::{Deserialize, Serialize};
+
+use crate::checkpoint::{read_plain, remove};
 
 /// More than any claim has.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -62,11 +64,7 @@ impl Claims {
     /// The claim about a task; none where there is none. The agent can write the folder, so whatever is no claim is none.
     #[must_use]
     pub fn read(&self, task: TaskId) -> Option<Claim> {
-        let path = self.file(task);
-        // No link and no pipe: only a file that the agent wrote itself.
-        let is_file = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file());
-        let mut text = Vec::new();
-        fs::File::open(path).ok().filter(|_| is_file)?.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+        let text = read_plain(&self.file(task), MAX_BYTES).ok()?;
         let claim: Claim = serde_json::from_slice(&text).ok()?;
         (claim.task_id == task).then_some(claim)
     }
@@ -76,10 +74,7 @@ impl Claims {
     /// # Errors
     /// When it cannot be removed.
     pub fn clear(&self, task: TaskId) -> io::Result<bool> {
-        match fs::remove_file(self.file(task)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            removed => removed.map(|()| true),
-        }
+        remove(&self.file(task))
     }
 }
 

@@ -89,9 +89,14 @@ impl Host {
             installed: &installed,
         };
         let mut resolved = prepare(&request, &workspace, context).await?;
-        let writable = preflight::existing(&resolved.config.writable, &home)?;
+        let writable =
+            preflight::existing(&resolved.config.writable, &home).map_err(|rule| resolved.in_its_place(rule))?;
         resolved.config = resolved.config.with_writable(writable);
-        preflight::check(&resolved, self)?;
+        preflight::check(&resolved, self).map_err(|error| match error {
+            // A value that comes from a file is shown there.
+            Error::Settings(ralph_config::Error::Rule(rule)) => resolved.in_its_place(rule).into(),
+            error => error,
+        })?;
         let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir());
         warnings.extend(self.agent_warnings(&resolved.config));
         let agents: Vec<String> = resolved.config.agents().map(AgentSpec::title).collect();

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use ralph_api::{Completion, TaskPage};
 use ralph_model::{Caps, NewTask, Task, TaskId, TaskStatus, Timestamp};
 use ralph_server::Caller;
-use ralph_store::{Board, Epoch, Error, Progress, Role, TaskEnd, TaskFilter, TaskLease};
+use ralph_store::{Board, Epoch, Error, Progress, Role, TaskEnd, TaskFilter, TaskHolder, TaskLease};
 use uuid::Uuid;
 
 use crate::answer::Refused;
@@ -32,8 +32,12 @@ impl Local {
     async fn lease(&self, id: TaskId) -> Result<TaskLease, Refused> {
         match &self.caller.role {
             Role::Task { task_id, epoch } if *task_id == id => Ok(TaskLease { task: id, epoch: Epoch(*epoch) }),
-            Role::Agent => match self.board.task_lease(id).await.map_err(refused)? {
-                Some((lease, agent)) if agent == self.caller.name => Ok(lease),
+            Role::Agent => match self.board.task_holder(id).await.map_err(refused)? {
+                Some(TaskHolder { lease, agent, token })
+                    if agent == self.caller.name && token.as_ref().is_none_or(|token| *token == self.caller.name) =>
+                {
+                    Ok(lease)
+                }
                 Some(_) | None => Err(not_assigned(id)),
             },
             Role::Task { .. } | Role::Admin => Err(not_assigned(id)),

@@ -415,8 +415,12 @@ impl NewTask {
                 return Err(TaskError::new(field, "contains a null character"));
             }
         }
-        if self.tags.iter().any(|tag| tag.trim().is_empty() || tag.len() > 100 || tag.contains('\0')) {
-            return Err(TaskError::new("tags", "has an entry that is empty or longer than 100 bytes"));
+        if self.agent_id.as_ref().is_some_and(|agent| agent.len() > 200 || agent.contains(char::is_control)) {
+            return Err(TaskError::new("agentId", "is longer than 200 bytes or contains a control character"));
+        }
+        if self.tags.iter().any(|tag| tag.trim().is_empty() || tag.len() > 100 || tag.contains(char::is_control)) {
+            let problem = "has an entry that is empty, longer than 100 bytes, or contains a control character";
+            return Err(TaskError::new("tags", problem));
         }
         if self.task.contains('\0') {
             return Err(TaskError::new("task", "contains a null character"));

@@ -1,5 +1,5 @@
-//! The chart of a report: loops per day as stacked bars, their cost as a line. One file without scripts, fonts or links,
-//! readable on light and dark ground.
+//! The chart of a report: loops per day as stacked bars, and below them, on a scale of its own, what they cost. One file without scripts,
+//! fonts or links, readable on light and dark ground.
 
 use std::fmt::{self, Write as _};
 
@@ -11,15 +11,15 @@ use crate::summary::{Day, Summary};
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 884.0;
+const RIGHT: f64 = 936.0;
 const TOP: f64 = 92.0;
-const BOTTOM: f64 = 352.0;
+const BOTTOM: f64 = 262.0;
+const COST_TOP: f64 = 290.0;
+const COST_BOTTOM: f64 = 352.0;
 const WIDEST_BAR: f64 = 44.0;
 
 /// More bars than these are thinner than the gaps between them.
 const MAX_BARS: i64 = 62;
-/// More marks than these make a line look like a chain.
-const MAX_DOTS: usize = 40;
 const MAX_LABELS: usize = 10;
 
 const STYLE: &str = "
@@ -29,10 +29,7 @@ text { font-family: system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif; font-size:
 .grid { stroke: #d8dee4; stroke-width: 1 }
 .axis { stroke: #8c959f; stroke-width: 1 }
 .completed { fill: #009e73 } .aborted { fill: #e69f00 } .errors { fill: #c8381f }
-.cost { fill: none; stroke: #0b62a8; stroke-width: 2.5; stroke-linejoin: round; stroke-linecap: round }
-.halo { fill: none; stroke: #ffffff; stroke-width: 5.5; stroke-linejoin: round; stroke-linecap: round }
-.dot { fill: #0b62a8; stroke: #ffffff; stroke-width: 1.5 }
-.dollars { fill: #0b62a8 }
+.cost { fill: #0b62a8 }
 @media (prefers-color-scheme: dark) {
 text { fill: #9da7b3 }
 .ground { fill: #0d1117 }
@@ -40,10 +37,7 @@ text { fill: #9da7b3 }
 .grid { stroke: #2a313a }
 .axis { stroke: #59636e }
 .completed { fill: #2fbf8f } .aborted { fill: #f0b541 } .errors { fill: #ff7b66 }
-.cost { stroke: #79c0ff }
-.halo { stroke: #0d1117 }
-.dot { fill: #79c0ff; stroke: #0d1117 }
-.dollars { fill: #79c0ff }
+.cost { fill: #79c0ff }
 }
 ";
 
@@ -62,8 +56,14 @@ fn draw(out: &mut String, summary: &Summary) -> fmt::Result {
     let cost = Money::from_micros(i64::try_from(summary.cost_micros.total).unwrap_or(i64::MAX));
     let about = match summary.loops {
         0 => "no loop ended in this period".to_owned(),
-        1 => format!("1 loop, {} completed, {}", summary.completion(), to_the_cent(cost)),
-        loops => format!("{loops} loops, {} completed, {}", summary.completion(), to_the_cent(cost)),
+        loops => {
+            let cancelled = match summary.cancelled {
+                0 => String::new(),
+                cancelled => format!(", {cancelled} cancelled"),
+            };
+            let word = if loops == 1 { "loop" } else { "loops" };
+            format!("{loops} {word}: {} completed{cancelled}, {}", summary.completed, to_the_cent(cost))
+        }
     };
     writeln!(
         out,
@@ -79,10 +79,10 @@ fn draw(out: &mut String, summary: &Summary) -> fmt::Result {
         label(out, WIDTH / 2.0, f64::midpoint(TOP, BOTTOM), "middle", "", "Nothing to draw yet.")?;
     } else {
         let axis = Axis::of(&bars);
-        legend(out, &bars, &axis)?;
+        legend(out, &bars)?;
         axes(out, &bars, &axis)?;
         stacks(out, &bars, &axis)?;
-        cost_line(out, &bars, &axis)?;
+        costs(out, &bars)?;
     }
     writeln!(out, "</svg>")
 }
@@ -142,12 +142,10 @@ impl Bars {
     }
 }
 
-/// Both scales share their lines: as many steps of loops as of micro-dollars.
+/// The scale of loops.
 struct Axis {
     steps: u64,
     loops: u64,
-    /// None where nothing cost anything.
-    micros: Option<u64>,
 }
 
 impl Axis {
@@ -155,18 +153,11 @@ impl Axis {
         let most = bars.days.iter().map(Day::loops).max().unwrap_or(0).max(1);
         let loops = round_up(most.div_ceil(5));
         // One step alone would be an axis without a middle.
-        let steps = most.div_ceil(loops).max(2);
-        let dearest = bars.days.iter().map(|day| day.cost.micros().unsigned_abs()).max().unwrap_or(0);
-        let micros = (dearest > 0).then(|| round_up(dearest.div_ceil(steps)));
-        Self { steps, loops, micros }
-    }
-
-    fn height(part: u64, step: u64, steps: u64) -> f64 {
-        (BOTTOM - TOP) * part as f64 / (step as f64 * steps as f64)
+        Self { steps: most.div_ceil(loops).max(2), loops }
     }
 
     fn of_loops(&self, loops: u64) -> f64 {
-        Self::height(loops, self.loops, self.steps)
+        (BOTTOM - TOP) * loops as f64 / (self.loops as f64 * self.steps as f64)
     }
 }
 
@@ -186,30 +177,32 @@ fn round_up(value: u64) -> u64 {
 
 fn axes(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
     for step in 0..=axis.steps {
-        let y = BOTTOM - Axis::height(step, 1, axis.steps);
         let class = if step == 0 { "axis" } else { "grid" };
-        writeln!(out, "<line class=\"{class}\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\"/>")?;
-        label(out, LEFT - 8.0, y + 4.5, "end", "", &(step * axis.loops).to_string())?;
-        if let Some(micros) = axis.micros {
-            let amount = Money::from_micros(i64::try_from(step.saturating_mul(micros)).unwrap_or(i64::MAX));
-            label(out, RIGHT + 8.0, y + 4.5, "start", "dollars", &on_axis(amount, micros))?;
-        }
+        rule(out, class, BOTTOM - axis.of_loops(step * axis.loops), &(step * axis.loops).to_string())?;
     }
-    sideways(out, 22.0, "", "loops")?;
-    if axis.micros.is_some() {
-        sideways(out, WIDTH - 10.0, "dollars", "cost in US dollars")?;
-    }
+    sideways(out, f64::midpoint(TOP, BOTTOM), "loops")?;
     let stride = bars.days.len().div_ceil(MAX_LABELS);
     for (index, day) in bars.days.iter().enumerate().step_by(stride) {
-        label(out, bars.centre(index), BOTTOM + 22.0, "middle", "", &bars.date(day.start))?;
+        label(out, bars.centre(index), COST_BOTTOM + 22.0, "middle", "", &bars.date(day.start))?;
     }
     let below =
         if bars.span == 1 { "day in UTC".to_owned() } else { format!("first day of each {} in UTC", bars.unit()) };
-    label(out, f64::midpoint(LEFT, RIGHT), BOTTOM + 48.0, "middle", "", &below)
+    label(out, f64::midpoint(LEFT, RIGHT), COST_BOTTOM + 48.0, "middle", "", &below)
+}
+
+/// A line of a scale with its figure.
+fn rule(out: &mut String, class: &str, y: f64, figure: &str) -> fmt::Result {
+    writeln!(out, "<line class=\"{class}\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\"/>")?;
+    label(out, LEFT - 8.0, y + 4.5, "end", "", figure)
+}
+
+fn bar(out: &mut String, class: &str, bars: &Bars, index: usize, y: f64, height: f64) -> fmt::Result {
+    let width = (bars.slot() * 0.72).min(WIDEST_BAR);
+    let x = bars.centre(index) - width / 2.0;
+    writeln!(out, "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>")
 }
 
 fn stacks(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
-    let width = (bars.slot() * 0.72).min(WIDEST_BAR);
     for (index, day) in bars.days.iter().enumerate().filter(|(_, day)| day.loops() > 0) {
         let date = DayNumber::of(day.start).iso();
         let (completed, aborted, errors) = (day.completed, day.aborted, day.errors);
@@ -217,52 +210,43 @@ fn stacks(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
         writeln!(out, "<g><title>{}</title>", xml(&hint))?;
         let mut below = 0;
         for (class, part) in [("completed", completed), ("aborted", aborted), ("errors", errors)] {
-            if part > 0 {
-                let (x, height) = (bars.centre(index) - width / 2.0, axis.of_loops(part));
-                let y = BOTTOM - axis.of_loops(below) - height;
-                writeln!(
-                    out,
-                    "<rect class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>"
-                )?;
-            }
             below += part;
+            if part > 0 {
+                bar(out, class, bars, index, BOTTOM - axis.of_loops(below), axis.of_loops(part))?;
+            }
         }
         writeln!(out, "</g>")?;
     }
     Ok(())
 }
 
-fn cost_line(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
-    let Some(micros) = axis.micros else { return Ok(()) };
-    let height = |day: &Day| Axis::height(day.cost.micros().unsigned_abs(), micros, axis.steps);
-    let points: Vec<(f64, f64)> =
-        bars.days.iter().enumerate().map(|(index, day)| (bars.centre(index), BOTTOM - height(day))).collect();
-    let path: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-    // Twice: a rim in the colour of the ground keeps the line readable where it crosses the bars.
-    for class in ["halo", "cost"] {
-        writeln!(out, "<polyline class=\"{class}\" points=\"{}\"/>", path.join(" "))?;
-    }
-    if points.len() > MAX_DOTS {
+/// What each bar cost, below it; nothing where nothing cost anything.
+fn costs(out: &mut String, bars: &Bars) -> fmt::Result {
+    let micros = |day: &Day| day.cost.micros().unsigned_abs();
+    let dearest = bars.days.iter().map(micros).max().unwrap_or(0);
+    if dearest == 0 {
         return Ok(());
     }
-    points.iter().try_for_each(|(x, y)| writeln!(out, "<circle class=\"dot\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>"))
+    let most = round_up(dearest);
+    let amount = Money::from_micros(i64::try_from(most).unwrap_or(i64::MAX));
+    rule(out, "grid", COST_TOP, amount.to_string().trim_end_matches(".00"))?;
+    rule(out, "axis", COST_BOTTOM, "$0")?;
+    sideways(out, f64::midpoint(COST_TOP, COST_BOTTOM), "cost")?;
+    for (index, day) in bars.days.iter().enumerate().filter(|(_, day)| micros(day) > 0) {
+        let height = (COST_BOTTOM - COST_TOP) * micros(day) as f64 / most as f64;
+        writeln!(out, "<g><title>{}: {}</title>", DayNumber::of(day.start).iso(), day.cost)?;
+        bar(out, "cost", bars, index, COST_BOTTOM - height, height)?;
+        writeln!(out, "</g>")?;
+    }
+    Ok(())
 }
 
 /// What the colours mean, at the right of the title.
-fn legend(out: &mut String, bars: &Bars, axis: &Axis) -> fmt::Result {
+fn legend(out: &mut String, bars: &Bars) -> fmt::Result {
     let mut x = RIGHT;
-    let mut place = |words: &str| {
-        x -= words.len() as f64 * 7.6 + 38.0;
-        x
-    };
-    if axis.micros.is_some() {
-        let x = place("cost");
-        writeln!(out, "<line class=\"cost\" x1=\"{x:.1}\" y1=\"31.5\" x2=\"{:.1}\" y2=\"31.5\"/>", x + 14.0)?;
-        label(out, x + 20.0, 36.0, "start", "", "cost")?;
-    }
     let kinds = [("errors", bars.has_errors()), ("aborted", true), ("completed", true)];
     for (name, _) in kinds.into_iter().filter(|(_, shown)| *shown) {
-        let x = place(name);
+        x -= name.len() as f64 * 7.6 + 38.0;
         writeln!(out, "<rect class=\"{name}\" x=\"{x:.1}\" y=\"25\" width=\"13\" height=\"13\" rx=\"2\"/>")?;
         label(out, x + 20.0, 36.0, "start", "", name)?;
     }
@@ -274,20 +258,8 @@ fn label(out: &mut String, x: f64, y: f64, anchor: &str, class: &str, text: &str
     writeln!(out, "<text{class} x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}</text>", xml(text))
 }
 
-fn sideways(out: &mut String, x: f64, class: &str, text: &str) -> fmt::Result {
-    let y = f64::midpoint(TOP, BOTTOM);
-    let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-    writeln!(
-        out,
-        "<text{class} transform=\"translate({x} {y}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-        xml(text)
-    )
-}
-
-/// As many decimals as the steps of the axis need, and none where they are whole dollars.
-fn on_axis(amount: Money, step: u64) -> String {
-    let text = amount.to_string();
-    if step.is_multiple_of(1_000_000) { text.trim_end_matches(".00").to_owned() } else { text }
+fn sideways(out: &mut String, y: f64, text: &str) -> fmt::Result {
+    writeln!(out, "<text transform=\"translate(22 {y}) rotate(-90)\" text-anchor=\"middle\">{}</text>", xml(text))
 }
 
 fn to_the_cent(amount: Money) -> Money {

@@ -37,7 +37,7 @@ pub use moved::Moved;
 pub use open::{Opened, Resume, begin, read_loop, resume, rewound_label, take_out_leftovers};
 pub use perform::{builds_before, remove_tree};
 pub use pinned::{Plan, plan};
-pub use proof::{Finding, Proof, verify_run};
+pub use proof::verify_run;
 pub use race::{OpenedRace, begin_race, read_race, resume_race};
 pub use services::{
     AgentSettings, AgentSignals, AgentVariables, BuildAgent, Claimed, CrashPoint, Ledger, Services, Watcher,

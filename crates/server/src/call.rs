@@ -11,7 +11,7 @@ use axum::response::Response;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use ralph_api::Problem;
 use ralph_model::{RunId, TaskId, Timestamp};
-use ralph_store::{Board, Epoch, Role, TaskLease};
+use ralph_store::{Board, Epoch, Role, TaskHolder, TaskLease};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -102,8 +102,9 @@ impl Call {
     }
 
     /// The right under which a worker, or the agent inside it, writes to the task of the path.
-    pub(crate) fn lease(&self, epoch: Option<u64>) -> Result<TaskLease, Refusal> {
+    pub(crate) async fn lease(&self, epoch: Option<u64>) -> Result<TaskLease, Refusal> {
         let task = self.task_id()?;
+        self.check_token(task).await?;
         let own = match self.role() {
             Some(Role::Task { epoch, .. }) => Some(*epoch),
             _ => None,
@@ -123,13 +124,23 @@ impl Call {
     /// As [`Call::lease`]; the token of the agent that holds the task needs no epoch.
     pub(crate) async fn held_lease(&self, epoch: Option<u64>) -> Result<TaskLease, Refusal> {
         let agent = self.caller.as_ref().filter(|caller| epoch.is_none() && caller.role == Role::Agent);
-        if let Some(agent) = agent
-            && let Some((lease, holder)) = self.board().task_lease(self.task_id()?).await?
-            && holder == agent.name
-        {
-            return Ok(lease);
+        match (agent, self.check_token(self.task_id()?).await?) {
+            (Some(agent), Some(holder)) if holder.agent == agent.name => Ok(holder.lease),
+            _ => self.lease(epoch).await,
         }
-        self.lease(epoch)
+    }
+
+    /// Refuses the token of a worker for a task that another token claimed: epochs can be guessed. Gives who holds the task, for
+    /// a worker.
+    pub(crate) async fn check_token(&self, task: TaskId) -> Result<Option<TaskHolder>, Refusal> {
+        let Some(worker) = self.caller.as_ref().filter(|caller| caller.role == Role::Agent) else { return Ok(None) };
+        let holder = self.board().task_holder(task).await?;
+        let claimed_with = holder.as_ref().and_then(|holder| holder.token.as_ref());
+        if claimed_with.is_some_and(|token| *token != worker.name) {
+            let detail = format!("task {task} was claimed with another token than `{}`", worker.name);
+            return Err(Problem::new(403, "forbidden", detail).into());
+        }
+        Ok(holder)
     }
 
     pub(crate) fn role(&self) -> Option<&Role> {

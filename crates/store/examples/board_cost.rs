@@ -58,6 +58,7 @@ async fn measure(database: &Database, raw: Raw) -> Result {
 async fn claims(board: &dyn Board, queued: u32) -> Result<f64> {
     let claim = Claim {
         agent: "worker".to_owned(),
+        token: None,
         types: TaskType::ALL.to_vec(),
         without_repo: true,
         lease: Millis::minutes(1),

@@ -28,6 +28,8 @@ pub struct TaskLease {
 pub struct Claim {
     /// Who asks. Tasks that are offered to another agent are passed over.
     pub agent: String,
+    /// The token that it asks with; none for callers that use the store directly.
+    pub token: Option<String>,
     /// The types of tasks that it can work on.
     pub types: Vec<TaskType>,
     /// Whether it has a workspace for tasks without a repository.
@@ -47,6 +49,17 @@ pub struct Claimed {
     pub lease: TaskLease,
     /// When the lease expires unless it is renewed.
     pub expires_at: Timestamp,
+}
+
+/// Who holds a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskHolder {
+    /// The right to work on it.
+    pub lease: TaskLease,
+    /// The agent.
+    pub agent: String,
+    /// The name of the token that it was claimed with, where that is known.
+    pub token: Option<String>,
 }
 
 /// What a worker hears when it renews its lease.
@@ -359,8 +372,8 @@ pub trait Board: Debug + Send + Sync {
     /// another worker takes it away, because its worker lives after all.
     async fn renew_lease(&self, lease: TaskLease, for_span: Millis, at: Timestamp) -> Result<Renewed>;
 
-    /// The lease that holds a task now, with its agent.
-    async fn task_lease(&self, id: TaskId) -> Result<Option<(TaskLease, String)>>;
+    /// Who holds a task now.
+    async fn task_holder(&self, id: TaskId) -> Result<Option<TaskHolder>>;
 
     /// Records how far the work is.
     async fn report_progress(&self, lease: TaskLease, progress: &Progress, at: Timestamp) -> Result<Task>;

@@ -24,7 +24,7 @@ pub use artifact::{Artifact, ArtifactKind, patch_name};
 pub use attempt::{AttemptEntry, Metering, NewAttempt};
 pub use board::{
     AgentEntry, Approval, ApprovalStatus, Board, BoardHandle, Claim, Claimed, Progress, Reminder, Renewed, Role,
-    Schedule, StatusCount, TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
+    Schedule, StatusCount, TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskHolder, TaskLease, Token,
 };
 pub use chain::{Break, Broken, Hash, Head, NewEvent, ParseHash, Recorded, Seq};
 pub use changes::{Change, Changes};

@@ -4,6 +4,7 @@
 //! Decides nothing: whatever the engine knows is projected here once, and every screen, file and `--json` output takes it
 //! from here. The types are also what a server sends; `docs/schema/view.json` is their JSON schema.
 
+mod documents;
 mod fold;
 mod ledger;
 mod list;
@@ -16,6 +17,10 @@ mod update;
 mod usage;
 pub use ralph_model::wire;
 
+pub use documents::{
+    AgentState, AgentView, AgentsView, Capability, CrewsView, GroupView, PriceView, PricesView, ProofFinding,
+    ProofView, ReportView, SpreadView,
+};
 pub use fold::{Folded, RunFold, fold, opened};
 pub use ledger::ledger;
 pub use list::{ListEntry, RaceView, RacingView};
@@ -43,6 +48,14 @@ struct Documents {
     result: RaceResult,
     /// What a running loop sends.
     update: Update,
+    /// `ralph report --json`.
+    report: ReportView,
+    /// `ralph agents --json`.
+    agents: AgentsView,
+    /// `ralph agents --prices --json`.
+    prices: PricesView,
+    /// `ralph verify-run --json`.
+    proof: ProofView,
 }
 
 /// The JSON schema of all views.

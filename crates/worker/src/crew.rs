@@ -13,6 +13,7 @@ use ralph_host::{CrewEdges, CrewRequest, RunRequest};
 use ralph_model::{RunId, TaskId};
 use ralph_runtime::{AskPerson, CrewLimits, OpenedCrew, read_crew, stops};
 use ralph_store::{ApprovalStatus, Database};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -190,22 +191,23 @@ impl Job<'_> {
     }
 }
 
-/// Asks persons over the server. The id follows from task and call: the same question is asked once, whatever crashes.
+/// Asks persons over the server. The id follows from task, call and text: the same question is asked once, also after a crash, and
+/// the answer to another question is not taken for it.
 fn ask_over(client: Client, task: TaskId) -> AskPerson {
     Arc::new(move |question: Question| {
         let client = client.clone();
         Box::pin(async move {
-            let id = Uuid::from_u128(task.uuid().as_u128() ^ (u128::from(question.call.0) << 80)).to_string();
             let agent = question.agent.to_uppercase();
             let options = if question.options.is_empty() { String::new() } else { question.options.join(" | ") };
-            let request = ApprovalRequest {
-                id: Some(id.clone()),
+            let mut request = ApprovalRequest {
+                id: None,
                 run_id: None,
                 task_id: Some(task),
                 action: bounded(&format!("{agent}: {}", question.text)),
                 why: bounded(if question.is_approval { &question.why } else { &options }),
                 expires_in_seconds: Some(EXPIRY_SECONDS),
             };
+            request.id = Some(question_id(task, question.call.0, &request).to_string());
             let mut asked = client.ask_approval(&request).await;
             loop {
                 match asked {
@@ -222,6 +224,13 @@ fn ask_over(client: Client, task: TaskId) -> AskPerson {
             }
         })
     })
+}
+
+fn question_id(task: TaskId, call: u32, request: &ApprovalRequest) -> Uuid {
+    let text = serde_json::json!([task, call, request.action, request.why]).to_string();
+    let mut id = [0; 16];
+    id.copy_from_slice(&Sha256::digest(text)[..16]);
+    uuid::Builder::from_random_bytes(id).into_uuid()
 }
 
 /// What others see of an event.

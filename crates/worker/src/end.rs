@@ -9,7 +9,7 @@ use ralph_model::{AbortReason, TaskStatus};
 use ralph_view::{RunResult, RunStatus};
 
 use crate::error::Error;
-use crate::job::{Ended, Job};
+use crate::job::{Ended, Job, next};
 use crate::lease::Interruption;
 use crate::place;
 use crate::report::WorkerEvent;
@@ -17,6 +17,8 @@ use crate::report::WorkerEvent;
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the end of a task is reported to a server that is away.
 const MAX_REPORTS: u32 = 300;
+/// How often a task is claimed while its repository cannot be reached, before it fails.
+const MAX_FETCHES: u64 = 20;
 /// Bytes of the longest output and of the longest reason.
 const MAX_OUTPUT: usize = 48 * 1024;
 const MAX_REASON: usize = 3 * 1024;
@@ -54,6 +56,11 @@ impl Job<'_> {
             | Err(error @ Error::Runtime(ralph_runtime::Error::Store(_)))
             | Err(error @ Error::Host(ralph_host::Error::Runtime(ralph_runtime::Error::Lock(_)))) => {
                 self.worker.tell(WorkerEvent::Warning { task: Some(task), message: error.to_string() });
+                return self.release().await;
+            }
+            Err(error @ Error::Remote { .. }) if epoch < MAX_FETCHES => {
+                self.worker.tell(WorkerEvent::Warning { task: Some(task), message: error.to_string() });
+                self.wait_for_remote().await;
                 return self.release().await;
             }
             Err(error) => Completion {
@@ -137,6 +144,16 @@ impl Job<'_> {
             }
         }
         false
+    }
+
+    /// Waits before the task is given back, longer after each claim, so that an absent remote is not asked all the time.
+    async fn wait_for_remote(&self) {
+        let seconds = 1_u64 << self.lease.epoch.0.saturating_sub(1).min(6);
+        let mut interruption = self.interrupt.subscribe();
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_secs(seconds)) => {}
+            _ = next(&mut interruption) => {}
+        }
     }
 
     async fn release(&self) {

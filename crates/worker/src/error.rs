@@ -26,6 +26,14 @@ pub enum Error {
         /// What it said.
         why: String,
     },
+    /// A repository cannot be reached at the moment.
+    #[error("git could not {action}: {why}")]
+    Remote {
+        /// What it was about to do.
+        action: String,
+        /// What it said.
+        why: String,
+    },
     /// The folder for tasks without a repository is in no repository.
     #[error("{path} is not in a git repository: tasks need one, because their work becomes a branch of it")]
     NoRepository {

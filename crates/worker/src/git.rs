@@ -120,11 +120,37 @@ impl Call {
         }
         let said = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        Err(failed(lines.join("; ").chars().take(MAX_SAID).collect()))
+        let said: String = lines.join("; ").chars().take(MAX_SAID).collect();
+        Err(failed(if said.is_empty() { output.status.to_string() } else { said }))
     }
 }
 
-/// An address without the login in it, for messages.
+/// What git says, in the C locale, about a server that may answer later. A repository that does not exist or refuses the login is
+/// none of these.
+const AWAY: [&str; 12] = [
+    "Could not resolve host",
+    "Could not resolve hostname",
+    "Failed to connect",
+    "Couldn't connect",
+    "Connection refused",
+    "Connection timed out",
+    "Connection reset",
+    "Operation timed out",
+    "Network is unreachable",
+    "No route to host",
+    "early EOF",
+    "The requested URL returned error: 5",
+];
+
+/// Tells a remote that is away from one that refuses.
+pub(crate) fn of_remote(error: Error) -> Error {
+    match error {
+        Error::Git { action, why } if AWAY.iter().any(|sign| why.contains(sign)) => Error::Remote { action, why },
+        error => error,
+    }
+}
+
+/// An address without the login in it, for messages and for agents.
 pub(crate) fn shown(address: &str) -> String {
     match address.split_once("://") {
         Some((scheme, rest)) => {

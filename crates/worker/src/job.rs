@@ -268,6 +268,21 @@ impl<'a> Job<'a> {
 
     /// Makes the files of the task and its configuration. Starts nothing.
     async fn prepare(&mut self) -> Result<Ready, Error> {
+        let former = self.former().await?;
+        let ready = self.prepare_after(former).await?;
+        let config = ready.resolved.as_ref().map(|resolved| &*resolved.config);
+        let foreign = ready.former.as_ref().zip(config).filter(|(former, config)| !former.is_of(config));
+        let Some((former, _)) = foreign else { return Ok(ready) };
+        // Another worker wrote the journal, and what is in it would run here.
+        let message = format!(
+            "loop {} was begun with other checks or protections than this task has here: a new loop begins",
+            former.id.short()
+        );
+        self.worker.tell(WorkerEvent::Warning { task: Some(self.task().id), message });
+        self.prepare_after(None).await
+    }
+
+    async fn prepare_after(&mut self, former: Option<Former>) -> Result<Ready, Error> {
         let (task, git) = (self.work.task.clone(), &self.worker.git);
         let folder = self.host.dirs.state.join("tasks").join(task.id.to_string());
         Home::make_private(&folder)?;
@@ -275,7 +290,6 @@ impl<'a> Job<'a> {
         self.checkpoints.clear(task.id).map_err(Error::file(&folder))?;
         self.claims.clear(task.id).map_err(Error::file(&folder))?;
         self.worker.client.clear_checkpoint(task.id, Some(self.lease.epoch.0)).await?;
-        let former = self.former().await?;
         let source = self.source().await?;
         let base = match former.as_ref().and_then(|former| former.run.facts().start.head.clone()) {
             Some(head) => source.base(git, Some(&head)).await?,
@@ -435,6 +449,27 @@ struct Ready {
 }
 
 impl Former {
+    /// Whether it runs what a loop of the task would run here, and protects as much.
+    fn is_of(&self, here: &LoopConfig) -> bool {
+        let found = &self.run.facts().config;
+        let within = |some: &[String], all: &[String]| some.iter().all(|one| all.contains(one));
+        found.objective == here.objective
+            && found.completion_promise == here.completion_promise
+            && found.verification_commands == here.verification_commands
+            && found.expects == here.expects
+            && found.junit == here.junit
+            && found.setup == here.setup
+            && (found.verify, found.tripwire, found.require) == (here.verify, here.tripwire, here.require)
+            && (found.sandbox, found.allow_network) == (here.sandbox, here.allow_network)
+            && within(&here.prohibited_paths, &found.prohibited_paths)
+            && within(&here.protected_paths, &found.protected_paths)
+            && within(&found.allowed_test_changes, &here.allowed_test_changes)
+            && within(&found.writable, &here.writable)
+            && within(&found.env, &here.env)
+            && found.max_cost <= here.max_cost
+            && found.max_iterations <= here.max_iterations
+    }
+
     fn is_complete(&self) -> bool {
         matches!(self.run.outcome(), Some(Outcome::Completed { .. }))
     }

@@ -22,7 +22,7 @@ use ralph_workspace::{Repository, Workspace};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
-use crate::git::{Git, shown};
+use crate::git::{Git, of_remote, shown};
 
 /// How often a cache that another task fetches is looked at.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
@@ -72,9 +72,10 @@ impl Source {
             .args(["fetch", "--quiet", "--force", "--prune", "--no-write-fetch-head", "--end-of-options", address])
             .args(["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"])
             .run(&format!("fetch {shown}"))
-            .await?;
+            .await
+            .map_err(of_remote)?;
         let listed = git.call().args(["ls-remote", "--end-of-options", address, "HEAD"]);
-        let listed = listed.run(&format!("read the current commit of {shown}")).await?;
+        let listed = listed.run(&format!("read the current commit of {shown}")).await.map_err(of_remote)?;
         let head = listed.split_whitespace().next().map(str::to_owned);
         Ok(Self { git_dir, remote: address.to_owned(), head })
     }
@@ -154,13 +155,14 @@ impl Place {
         let git_dir = self.root.join(".git");
         let here = || self.git.in_dir(&git_dir).env("GIT_WORK_TREE", &self.root);
         here().args(["checkout", "--quiet", "--force", "--detach", commit]).run("check out the base commit").await?;
-        let origin = ["remote", "set-url", "origin", &self.source.remote];
+        // Without a login: the agent reads this.
+        let origin = ["remote", "set-url", "origin", &shown(&self.source.remote)];
         here().args(origin).run("name the origin of a clone").await.map(drop)
     }
 
     /// Whether the newest state of the loop that the journal knows is on this machine.
     pub(crate) async fn has(&self, tree: &TreeHash) -> bool {
-        let is_here = self.root.join(".git").is_dir() && self.snapshots.is_dir();
+        let is_here = is_object(tree) && self.root.join(".git").is_dir() && self.snapshots.is_dir();
         is_here && self.git.in_dir(&self.snapshots).args(["cat-file", "-e", &tree.0]).run("find a tree").await.is_ok()
     }
 
@@ -178,6 +180,9 @@ impl Place {
     pub(crate) async fn push(&mut self, tree: &TreeHash, message: &str) -> Result<bool, Error> {
         if self.has_pushed(tree) {
             return Ok(false);
+        }
+        if !is_object(tree) {
+            return Err(Error::Task("the journal names a tree that is none".to_owned()));
         }
         let objects = self.source.git_dir.join("objects");
         let here = || self.git.in_dir(&self.snapshots).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects);
@@ -257,6 +262,11 @@ async fn remove(path: &Path) -> Result<(), Error> {
             removed => return removed.map_err(Error::file(path)),
         }
     }
+}
+
+/// Whether this is the name of an object: a journal comes from other machines, and git takes other words for options.
+fn is_object(tree: &TreeHash) -> bool {
+    matches!(tree.0.len(), 40 | 64) && tree.0.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The branch with the work of a task.

@@ -297,7 +297,7 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) date: Option<Date>,
 
-    /// First UTC day of the report [default: the last day]
+    /// First UTC day of the report [default: 30 days with the last one; that day alone with --date]
     #[arg(long, value_name = "DATE", value_parser = day)]
     pub(crate) since: Option<Date>,
 

@@ -114,7 +114,7 @@ pub(crate) struct ConnectionArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph worker --agent claude
-  ralph worker --server https://ralph.example.org --token TOKEN --concurrency 4
+  RALPH_TOKEN=… ralph worker --server https://ralph.example.org --concurrency 4
   ralph worker --workspace ~/project --agent codex --drain")]
 pub(crate) struct WorkerArgs {
     /// Which server.

@@ -171,7 +171,7 @@ async fn once(
         };
         if is_shown {
             // What cannot be shown is no reason to stop the agent.
-            let _ = Screen { out: &mut std::io::stdout(), err: &mut std::io::stderr() }.say(&line);
+            let _ = Screen::new(&mut std::io::stdout(), &mut std::io::stderr()).say(&line);
         }
     };
     let observed = around.run_once(&pass, stop, &mut events).await.context("the agent could not be started")?;

@@ -1,17 +1,19 @@
 //! `ralph agents`: which agents can be used here, how they would be called, and what is missing.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use ralph_agents::{Kind, command_line};
 use ralph_model::{AgentSpec, PriceList};
-use serde_json::{Value, json};
+use ralph_view::{AgentState, AgentView, AgentsView, PriceView, PricesView};
+use ratatui_core::text::{Line, Span};
 use tokio::process::Command;
 
 use crate::args::AgentsArgs;
+use crate::page::{Fit, Page, Table, cell};
 use crate::screen::Screen;
+use crate::style::{GOOD, PLAIN, QUIET, TITLE, WARN};
 use ralph_config::agents::prices;
 use ralph_host::Host;
 use ralph_host::agents::{Readiness, advice, listed, note};
@@ -70,10 +72,11 @@ pub(crate) async fn agents(args: &AgentsArgs, around: &Host, screen: &mut Screen
     let default = around.usable_agents(&user).into_iter().next();
     let seen: Vec<Seen> = specs.into_iter().zip(versions).map(|(spec, version)| look(spec, version, around)).collect();
     if args.json {
-        let list: Vec<Value> = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect();
-        screen.json(&json!({ "agents": list, "default": default, "pricesAsOf": prices.as_of() }))?;
+        let agents = seen.iter().map(|seen| as_json(seen, default.as_deref(), &prices)).collect::<Result<_, _>>()?;
+        let view = AgentsView { agents, default, prices_as_of: prices.as_of().to_string() };
+        screen.json(&serde_json::to_value(view)?)?;
     } else {
-        screen.result(&as_text(&seen, default.as_deref(), &prices))?;
+        screen.page(as_text(&seen, default.as_deref(), &prices))?;
     }
     Ok(0)
 }
@@ -100,88 +103,105 @@ async fn version(program: &Path, environment: Vec<(std::ffi::OsString, std::ffi:
     text.split_whitespace().find(is_version).map(str::to_owned)
 }
 
-fn as_json(seen: &Seen, default: Option<&str>, prices: &PriceList) -> Value {
+fn as_json(seen: &Seen, default: Option<&str>, prices: &PriceList) -> serde_json::Result<AgentView> {
     let spec = &seen.spec;
-    json!({
-        "name": spec.name,
-        "kind": spec.kind,
-        "state": match seen.readiness {
-            Readiness::Usable => "usable",
-            Readiness::NoLogin => "notLoggedIn",
-            Readiness::Missing => "missing",
+    let capabilities = Kind::of(spec).map(|kind| serde_json::to_value(kind.capabilities)).transpose()?;
+    Ok(AgentView {
+        name: spec.name.clone(),
+        kind: spec.kind.clone(),
+        state: match seen.readiness {
+            Readiness::Usable => AgentState::Usable,
+            Readiness::NoLogin => AgentState::NotLoggedIn,
+            Readiness::Missing => AgentState::Missing,
         },
-        "default": default == Some(spec.name.as_str()),
-        "program": seen.program,
-        "version": seen.version,
-        "model": spec.model,
-        "call": seen.call,
-        "advice": seen.advice(),
-        "note": note(spec, prices),
-        "capabilities": Kind::of(spec).map(|kind| kind.capabilities),
+        default: default == Some(spec.name.as_str()),
+        program: seen.program.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        version: seen.version.clone(),
+        model: spec.model.clone(),
+        call: seen.call.clone(),
+        advice: seen.advice(),
+        note: note(spec, prices),
+        capabilities: capabilities.map(serde_json::from_value).transpose()?,
     })
 }
 
-fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> String {
-    let mut text = String::new();
+fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
+    let mut page = Page::default();
     for seen in seen {
         let spec = &seen.spec;
         let mark = if default == Some(spec.name.as_str()) { "*" } else { " " };
         let version = seen.version.as_deref().unwrap_or("");
         let place = seen.program.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
-        let _ = writeln!(text, "{mark} {:10} {:9} {version:10} {place}", spec.title(), seen.word());
-        let _ = writeln!(text, "    called as  {}", seen.call);
-        if let Some(advice) = seen.advice() {
-            let _ = writeln!(text, "    to use it  {advice}");
-        }
-        if let Some(note) = note(spec, prices) {
-            let _ = writeln!(text, "    model      {note}");
+        let is_here = seen.readiness != Readiness::Missing;
+        let style = match seen.readiness {
+            Readiness::Usable => GOOD,
+            Readiness::NoLogin => WARN,
+            Readiness::Missing => QUIET,
+        };
+        page.hanging(
+            4,
+            Line::from(vec![
+                Span::styled(format!("{mark} {:10} ", spec.title()), TITLE),
+                Span::styled(format!("{:9}", seen.word()), style),
+                Span::raw(format!(" {version:10} {place}").trim_end().to_owned()),
+            ]),
+        );
+        let details = [
+            ("called as", is_here.then(|| seen.call.clone())),
+            ("to use it", seen.advice()),
+            ("model", note(spec, prices)),
+        ];
+        for (name, detail) in details.into_iter().filter_map(|(name, detail)| Some((name, detail?))) {
+            let style = if name == "called as" { QUIET } else { PLAIN };
+            page.hanging(
+                15,
+                Line::from(vec![Span::styled(format!("    {name:11}"), QUIET), Span::styled(detail, style)]),
+            );
         }
     }
-    let _ = match default {
-        Some(name) => writeln!(text, "\n* is taken when no agent is named: {name}"),
-        None => writeln!(text, "\nNone of them is installed; any other program works with --agent-command."),
-    };
-    let _ = writeln!(text, "Prices are those of {}; `ralph agents --prices` lists them.", prices.as_of());
-    text
+    page.line("");
+    page.line(match default {
+        Some(name) => format!("* is taken when no agent is named: {name}"),
+        None => "None of them is installed; any other program works with --agent-command.".to_owned(),
+    });
+    page.line(format!("Prices are those of {}; `ralph agents --prices` lists them.", prices.as_of()));
+    page
 }
 
 fn list_prices(prices: &PriceList, json: bool, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let rates = |name: &str| prices.of(name).map(|price| price.rates);
     if json {
-        let models: serde_json::Map<String, Value> = prices
-            .names()
-            .filter_map(|name| {
-                let rates = rates(name)?;
-                let row = json!({
-                    "input": rates.input.to_json_number(),
-                    "cacheRead": rates.cache_read.to_json_number(),
-                    "cacheWrite": rates.cache_write.to_json_number(),
-                    "output": rates.output.to_json_number(),
-                });
-                Some((name.to_owned(), row))
-            })
-            .collect();
-        screen.json(&json!({ "asOf": prices.as_of(), "unit": "USD per million tokens", "models": models }))?;
+        let price = |name: &str| {
+            let rates = rates(name)?;
+            let (cache_read, cache_write) = (rates.cache_read, rates.cache_write);
+            Some((name.to_owned(), PriceView { input: rates.input, cache_read, cache_write, output: rates.output }))
+        };
+        let models = prices.names().filter_map(price).collect();
+        let unit = "USD per million tokens".to_owned();
+        screen.json(&serde_json::to_value(PricesView { as_of: prices.as_of().to_string(), unit, models })?)?;
         return Ok(0);
     }
-    let mut text = format!(
-        "US dollars for a million tokens, as of {}; your own come first ([prices.\"MODEL\"])\n\n{:30} {:>9} {:>9} {:>9} {:>9}\n",
-        prices.as_of(),
-        "model",
-        "read",
-        "cached",
-        "to cache",
-        "written"
-    );
-    for name in prices.names() {
-        if let Some(rates) = rates(name) {
-            let _ = writeln!(
-                text,
-                "{name:30} {:>9} {:>9} {:>9} {:>9}",
-                rates.input, rates.cache_read, rates.cache_write, rates.output
-            );
-        }
+    let mut page = Page::default();
+    page.line(format!(
+        "US dollars for a million tokens, as of {}; your own come first ([prices.\"MODEL\"])",
+        prices.as_of()
+    ));
+    page.line("");
+    let figure = Fit::Right;
+    let mut table = Table::new([
+        ("MODEL", Fit::Name),
+        ("INPUT", figure),
+        ("CACHE READ", figure),
+        ("CACHE WRITE", figure),
+        ("OUTPUT", figure),
+    ]);
+    for (name, rates) in prices.names().filter_map(|name| Some((name, rates(name)?))) {
+        let figures =
+            [rates.input, rates.cache_read, rates.cache_write, rates.output].map(|rate| cell(rate.to_string()));
+        let [input, cache_read, cache_write, output] = figures;
+        table.row([cell(name), input, cache_read, cache_write, output]);
     }
-    screen.result(&text)?;
+    page.table(table);
+    screen.page(page)?;
     Ok(0)
 }

@@ -74,7 +74,7 @@ pub(crate) async fn run(args: AttachArgs, around: &Host, screen: &mut Screen<'_>
         }
         if let Some((_, shown)) = &mut output {
             let mut text = Vec::new();
-            shown.drain(&mut Screen { out: &mut text, err: &mut io::sink() })?;
+            shown.drain(&mut Screen::new(&mut text, &mut io::sink()))?;
             let text = String::from_utf8_lossy(&text);
             for line in text.lines().filter(|line| !line.trim().is_empty()) {
                 let progress = Progress::Activity { line: line.to_owned() };
@@ -120,7 +120,7 @@ fn tell(
             events.close();
         }
         None if as_json => screen.json(&serde_json::to_value(&result)?)?,
-        None => screen.result(&summary(&result, view.state.cost, Hints::Shown))?,
+        None => screen.page(summary(&result, view.state.cost, Hints::Shown))?,
     }
     Ok(code)
 }

@@ -2,13 +2,16 @@
 
 use anyhow::Result;
 use ralph_config::trust::Question;
-use ralph_config::{Effective, RepositoryFile, effective, read_user_document};
+use ralph_config::{Effective, Origin, RepositoryFile, effective, read_user_document};
 use ralph_host::{Host, workspace};
+use ralph_text::Redactor;
+use ratatui_core::text::Span;
 use serde_json::{Value, json};
 
-use super::list::columns;
 use crate::args::ConfigArgs;
+use crate::page::{Fit, Table, cell};
 use crate::screen::Screen;
+use crate::style::{PLAIN, QUIET};
 
 /// Shows the settings.
 ///
@@ -46,9 +49,15 @@ pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>
         return Ok(0);
     }
     let is_shown = |one: &&Effective| args.all || !one.value.is_null();
-    let mut rows = vec![["KEY", "VALUE", "FROM", "FLAG"].map(str::to_owned)];
-    rows.extend(all.iter().filter(is_shown).map(row));
-    screen.result(&redactor.text(&columns(&rows)))?;
+    let mut table = Table::new([("KEY", Fit::Left), ("VALUE", Fit::Name), ("FROM", Fit::Words)]);
+    let home = around.user_home();
+    let short = |place: &str| {
+        let in_workspace = place.strip_prefix(&format!("{}/", workspace.display())).map(str::to_owned);
+        let in_home = || place.strip_prefix(&format!("{}/", home.display())).map(|rest| format!("~/{rest}"));
+        in_workspace.or_else(in_home).unwrap_or_else(|| place.to_owned())
+    };
+    all.iter().filter(is_shown).for_each(|one| table.row(row(one, &redactor, short)));
+    screen.page(table.into())?;
     if !waiting.is_empty() {
         screen.say(&format!(
             "ralph.toml is not approved, so these have no effect: {}\n  to look at it and approve it: ralph trust",
@@ -61,10 +70,12 @@ pub(crate) async fn run(args: ConfigArgs, around: &Host, screen: &mut Screen<'_>
     Ok(0)
 }
 
-fn row(one: &Effective) -> [String; 4] {
-    let value = if one.value.is_null() { "-".to_owned() } else { one.value.to_string() };
-    let from = one.place.clone().unwrap_or_else(|| one.origin.to_string());
-    [one.name.clone(), value, from, one.key.flag().unwrap_or_default().to_owned()]
+fn row(one: &Effective, redactor: &Redactor, short: impl Fn(&str) -> String) -> [Span<'static>; 3] {
+    let value = if one.value.is_null() { "-".to_owned() } else { redactor.text(&one.value.to_string()).into_owned() };
+    // What somebody set stands out.
+    let style = if one.origin == Origin::Default { QUIET } else { PLAIN };
+    let from = one.place.as_deref().map_or_else(|| one.origin.to_string(), short);
+    [cell(one.name.clone()), Span::styled(value, style), Span::styled(from, style)]
 }
 
 fn as_json(one: &Effective) -> Value {

@@ -83,7 +83,13 @@ fn resolved(root: &Path) -> anyhow::Result<Resolved> {
         ..LoopConfig::new(OBJECTIVE.to_owned(), 5, Money::dollars(1), agent, workspace)
     };
     let settings = RunSettings::new(&Layer::default(), root)?;
-    Ok(Resolved { config: config.validate(&settings.caps)?, race: None, settings, sources: Vec::new() })
+    Ok(Resolved {
+        config: config.validate(&settings.caps)?,
+        race: None,
+        settings,
+        sources: Vec::new(),
+        places: Vec::new(),
+    })
 }
 
 fn make_repository(root: &Path, git: &PathBuf) -> anyhow::Result<()> {

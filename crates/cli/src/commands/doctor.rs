@@ -6,7 +6,6 @@ mod machine;
 mod workspace;
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::path::Path;
 
@@ -14,11 +13,14 @@ use anyhow::Result;
 use ralph_model::{AgentSpec, exit_code};
 use ralph_process::ReaperProgram;
 use ralph_store::RunEntry;
+use ratatui_core::text::{Line, Span};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::args::DoctorArgs;
+use crate::page::Page;
 use crate::screen::Screen;
+use crate::style::{BAD, GOOD, WARN};
 use ralph_host::agents::Readiness;
 use ralph_host::{Dirs, Host};
 
@@ -119,7 +121,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, subject: &Subject<'_>, screen: &mu
     if args.json {
         screen.json(&json!({ "ok": worst != Level::Fail, "checks": findings }))?;
     } else {
-        screen.result(&table(&findings, worst))?;
+        screen.page(table(&findings, worst))?;
     }
     Ok(if worst == Level::Fail { exit_code::ERROR } else { exit_code::COMPLETED })
 }
@@ -138,28 +140,31 @@ async fn examine(subject: &Subject<'_>) -> Vec<Finding> {
     findings
 }
 
-fn table(findings: &[Finding], worst: Level) -> String {
+fn table(findings: &[Finding], worst: Level) -> Page {
     let width = findings.iter().map(|finding| finding.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
+    let hang = width + 8;
+    let mut page = Page::default();
     for finding in findings {
-        let level = match finding.level {
-            Level::Ok => "ok  ",
-            Level::Warn => "warn",
-            Level::Fail => "FAIL",
+        let (level, style) = match finding.level {
+            Level::Ok => ("ok  ", GOOD),
+            Level::Warn => ("warn", WARN),
+            Level::Fail => ("FAIL", BAD),
         };
-        let _ = writeln!(text, "{level}  {:width$}  {}", finding.name, finding.detail);
+        let rest = Span::raw(format!("  {:width$}  {}", finding.name, finding.detail));
+        page.hanging(hang, Line::from(vec![Span::styled(level, style), rest]));
         if let Some(advice) = &finding.advice {
-            let _ = writeln!(text, "{:1$}-> {advice}", "", width + 8);
+            page.hanging(hang + 3, Line::raw(format!("{:hang$}-> {advice}", "")));
         }
     }
     let nobody = findings.iter().any(|finding| finding.name == agents::NAME && finding.level == Level::Warn);
-    text.push_str(match worst {
-        Level::Warn if nobody => "\nNo usable agent found; see the warnings.",
-        Level::Ok => "\nEverything is ready.",
-        Level::Warn => "\nLoops can run; see the warnings.",
-        Level::Fail => "\nFix the errors above first.",
+    page.line("");
+    page.line(match worst {
+        Level::Warn if nobody => Line::styled("No usable agent found; see the warnings.", WARN),
+        Level::Ok => Line::styled("Everything is ready.", GOOD),
+        Level::Warn => Line::styled("Loops can run; see the warnings.", WARN),
+        Level::Fail => Line::styled("Fix the errors above first.", BAD),
     });
-    text
+    page
 }
 
 #[cfg(test)]

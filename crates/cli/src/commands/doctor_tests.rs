@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::machine::git_version;
 use super::*;
+use crate::style::Look;
 
 struct Scene {
     folder: tempfile::TempDir,
@@ -127,7 +128,7 @@ async fn whoever_could_do_the_work_is_told_and_nobody_is_a_warning() {
     assert_eq!(level, Level::Warn);
     assert!(text.contains("npm install -g") && text.contains("--agent-command"), "{text}");
     let findings = scene.examine().await;
-    assert!(!table(&findings, Level::Warn).contains("Loops can run"), "{findings:?}");
+    assert!(!table(&findings, Level::Warn).lines(Look::PLAIN).join("\n").contains("Loops can run"), "{findings:?}");
 
     // A command needs none of them, whoever names it.
     fs::create_dir_all(&scene.dirs.config).unwrap();
@@ -189,7 +190,7 @@ async fn json_and_exit_code_agree() {
         terminal: Terminal::None,
     };
     let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut screen = Screen { out: &mut out, err: &mut err };
+    let mut screen = Screen::new(&mut out, &mut err);
     let code = doctor(&DoctorArgs { json: true }, &subject, &mut screen).await.unwrap();
     let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!((code, &value["ok"]), (1, &json!(false)));

@@ -1,6 +1,5 @@
 //! `ralph run --explain`: what would be run, what the verdict would depend on and what is kept out. Starts nothing.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::Result;
@@ -8,10 +7,13 @@ use ignore::WalkBuilder;
 use ralph_agents::{Kind, command_line};
 use ralph_model::{LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
 use ralph_runtime::{Plan, plan};
+use ratatui_core::text::{Line, Span};
 use serde_json::json;
 
 use crate::args::ScreenArgs;
+use crate::page::{Fit, Page, Table, cell};
 use crate::screen::Screen;
+use crate::style::{QUIET, WARN, fit_middle};
 use ralph_host::Host;
 
 /// More files than this are not looked at: an explanation is quick.
@@ -41,7 +43,7 @@ pub(super) fn explain(config: &LoopConfig, around: &Host, args: ScreenArgs, scre
             "notes": plan.notes,
         }))?;
     } else {
-        screen.result(&text(config, &plan, &sandbox))?;
+        screen.page(text(config, &plan, &sandbox))?;
     }
     Ok(exit_code::COMPLETED)
 }
@@ -60,30 +62,32 @@ pub(crate) fn files(root: &Path) -> Vec<String> {
     paths
 }
 
-fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
-    let mut text = String::new();
-    let mut line = |name: &str, value: &str| {
-        let _ = writeln!(text, "{name:<12}{value}");
-    };
-    line("workspace", &config.workspace);
-    line("agent", &config.agent_titles());
+fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> Page {
+    let mut page = Page::default();
+    line(&mut page, "workspace", &config.workspace);
+    line(&mut page, "agent", &config.agent_titles());
     for agent in config.agents() {
         let call = command_line(agent).unwrap_or_else(|error| format!("cannot be called: {error}"));
-        line("called as", &call);
+        line(&mut page, "called as", &call);
         if Kind::of(agent).is_some_and(|kind| kind.capabilities.streams_tool_calls) {
             let whose =
                 if agent.user_settings { "yours and the repository's" } else { "Ralph's alone; the login stays" };
-            line("settings", whose);
+            line(&mut page, "settings", whose);
         }
     }
-    line("limits", &format!("{} iterations, {}", config.max_iterations, config.max_cost));
+    line(&mut page, "limits", &format!("{} iterations, {}", config.max_iterations, config.max_cost));
     for command in &config.verification_commands {
-        line("check", command);
+        line(&mut page, "check", command);
     }
     if config.verification_commands.is_empty() {
-        line("check", "none: the loop ends when the agent reports completion, and the result says `verified: false`");
+        line(
+            &mut page,
+            "check",
+            "none: the loop ends when the agent reports completion, and the result says `verified: false`",
+        );
     }
     line(
+        &mut page,
         "verify",
         match config.verify {
             Verify::Guarded => "guarded: in the workspace, with protected files restored while the checks run",
@@ -91,7 +95,7 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
         },
     );
     let runners = if plan.runners.is_empty() { "none that is known".to_owned() } else { plan.runners.join(", ") };
-    line("runners", &runners);
+    line(&mut page, "runners", &runners);
     let wire = match (config.tripwire, plan.runners.is_empty()) {
         (false, _) => "off",
         (true, false) => {
@@ -99,39 +103,53 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> String {
         }
         (true, true) => "on: before the loop completes, the checks have to fail again on the files of the start",
     };
-    line("tripwire", wire);
-    line("sandbox", sandbox);
-    line("network", if config.allow_network { "open to the checks" } else { "closed to the checks" });
+    line(&mut page, "tripwire", wire);
+    line(&mut page, "sandbox", sandbox);
+    line(&mut page, "network", if config.allow_network { "open to the checks" } else { "closed to the checks" });
     let shown: Vec<&Pin> = plan.pins.iter().filter(|pin| !pin.glob.starts_with('!')).collect();
-    line("protected", &format!("{} files now, by {} globs", plan.files, shown.len()));
-    let width = shown.iter().map(|pin| pin.glob.chars().count()).max().unwrap_or(0).min(44);
+    line(&mut page, "protected", &format!("{} files now, by {} globs", plan.files, shown.len()));
+    let mut table = Table::new([("", Fit::Name), ("", Fit::Left), ("", Fit::Words)]);
     for pin in shown {
-        let _ = writeln!(text, "  {:<width$}  {:<9}  {}", short(&pin.glob), kind(pin.kind), pin.why);
+        // A glob may name hundreds of modules; `--json` has all of it.
+        let glob = format!("  {}", fit_middle(&pin.glob, MAX_GLOB));
+        table.row([cell(glob), Span::styled(kind(pin.kind), WARN), cell(pin.why.to_string())]);
     }
+    page.table(table);
     if !plan.examples.is_empty() {
         let more = plan.files.saturating_sub(plan.examples.len());
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let _ = writeln!(text, "such as     {}{rest}", plan.examples.join(", "));
+        line(&mut page, "such as", &format!("{}{rest}", plan.examples.join(", ")));
     }
     for glob in &config.allowed_test_changes {
-        let _ = writeln!(text, "{:<12}{glob} may change, and the verdict will say so", "allowed");
+        line(&mut page, "allowed", &format!("{glob} may change, and the verdict will say so"));
     }
-    for note in &plan.notes {
-        let _ = writeln!(text, "{:<12}{note}", "note");
-    }
-    text.push_str(
-        "\nfrozen: must not change, new files are allowed; steering: must not change, no new files; absent: must not\nappear; \
-         built: made by the check, removed before it; parts: parts of the file must not change; packages: reported if they change with a lock\nfile; installed: watched, cannot be restored.\nNothing was started.",
-    );
-    text
+    plan.notes.iter().for_each(|note| line(&mut page, "note", note));
+    page.line("");
+    KINDS
+        .iter()
+        .for_each(|(name, meaning)| page.hanging(NAMES, Line::styled(format!("{name:NAMES$}{meaning}"), QUIET)));
+    page.line("");
+    page.line("Nothing was started.");
+    page
 }
 
-/// A glob may name hundreds of modules; `--json` has all of it.
-fn short(glob: &str) -> String {
-    match glob.char_indices().nth(MAX_GLOB) {
-        Some((at, _)) => format!("{}…", &glob[..at]),
-        None => glob.to_owned(),
-    }
+/// The width of the names at the left.
+const NAMES: usize = 12;
+
+/// What the kinds of protected files mean.
+const KINDS: [(&str, &str); 7] = [
+    ("frozen", "must not change, new files are allowed"),
+    ("steering", "must not change, no new files"),
+    ("absent", "must not appear"),
+    ("built", "made by the check, removed before it"),
+    ("parts", "parts of the file must not change"),
+    ("packages", "reported if they change with a lock file"),
+    ("installed", "watched, cannot be restored"),
+];
+
+fn line(page: &mut Page, name: &str, value: &str) {
+    let name = Span::styled(format!("{name:NAMES$}"), QUIET);
+    page.hanging(NAMES, Line::from(vec![name, Span::raw(value.to_owned())]));
 }
 
 const fn kind(kind: PinKind) -> &'static str {

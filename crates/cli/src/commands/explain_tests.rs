@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use ralph_model::{AgentSpec, Money};
 
 use super::*;
+use crate::style::Look;
 
 #[test]
 fn files_are_listed_as_git_would_see_them_and_hidden_ones_too() {
@@ -37,11 +38,11 @@ fn the_text_names_checks_pins_and_what_is_not_pinned() {
         files: 1,
         examples: vec!["tests/a.rs".into()],
     };
-    let text = text(&config, &plan, "landlock v7 (files)");
+    let text = text(&config, &plan, "landlock v7 (files)").lines(Look::PLAIN).join("\n");
     for part in [
         "check       cargo test",
         "guarded: in the workspace",
-        "tests/**/*.rs  frozen     test files",
+        "tests/**/*.rs  frozen  test files",
         "sandbox     landlock v7 (files)",
         "**/*.snap may change",
         "note        main.rs is named",

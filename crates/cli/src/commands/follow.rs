@@ -18,7 +18,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::args::ScreenArgs;
+use crate::page::Page;
 use crate::screen::{Screen, counted, dollars, rule};
+use crate::style::{is_dumb, of_status};
 use crate::view::{Events, Live, Mode};
 
 /// How long a beginning that somebody wants to stop may still take: most are over sooner, and then the stop is recorded.
@@ -181,12 +183,9 @@ async fn follow(
 
 /// How a running loop is shown on standard error.
 pub(crate) fn live_mode(args: ScreenArgs) -> Mode {
-    match (args.quiet, args.plain || !std::io::stderr().is_terminal()) {
+    match (args.quiet, args.plain || is_dumb() || !std::io::stderr().is_terminal()) {
         (true, _) => Mode::Silent,
         (false, true) => Mode::Plain,
-        (false, false) if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => {
-            Mode::PaintedWithoutColour
-        }
         (false, false) => Mode::Painted,
     }
 }
@@ -332,23 +331,21 @@ fn tell(
         }
         // What the race cost is the sum; the line about the loop tells its own.
         let own = ended.race.iter().find(|candidate| candidate.loop_id == ended.result.loop_id);
-        let mut text = summary(&ended.result, own.map_or(ended.result.cost, |own| own.cost), hints);
+        let mut page = summary(&ended.result, own.map_or(ended.result.cost, |own| own.cost), hints);
         let winner = ended.race.iter().find(|candidate| candidate.won);
         for (number, candidate) in ended.race.iter().enumerate() {
-            text.push_str(&standing(number + 1, candidate, winner));
+            page.line(standing(number + 1, candidate, winner));
         }
         if !ended.race.is_empty() {
-            text.push_str(&format!("\n  the race cost {} in all", ended.result.cost));
+            page.line(format!("  the race cost {} in all", ended.result.cost));
         }
         if let Some(winner) = winner {
             let branch = format!("ralph/{}", winner.loop_id.short());
             let worktree = shell_word(&home.worktree(winner.loop_id));
-            text.push_str(&format!("\n  take it over with: git merge {branch}"));
-            text.push_str(&format!(
-                "\n  clean up after that: git worktree remove {worktree} && git branch -d {branch}"
-            ));
+            page.line(format!("  take it over with: git merge {branch}"));
+            page.line(format!("  clean up after that: git worktree remove {worktree} && git branch -d {branch}"));
         }
-        screen.result(&text)?;
+        screen.page(page)?;
     }
     Ok(ended.result.exit_code)
 }
@@ -363,14 +360,14 @@ fn standing(number: usize, candidate: &CandidateView, winner: Option<&CandidateV
     };
     let cost = dollars(*cost);
     let iterations = counted(usize::try_from(*iterations).unwrap_or(usize::MAX), "iteration", "iterations");
-    format!("\n  candidate {number} ({agent}), loop {}: {mark}, {iterations}, {cost}", loop_id.short())
+    format!("  candidate {number} ({agent}), loop {}: {mark}, {iterations}, {cost}", loop_id.short())
 }
 
-pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> String {
+pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> Page {
     let short = result.loop_id.short();
     let iterations = counted(usize::try_from(result.iterations).unwrap_or(usize::MAX), "iteration", "iterations");
     let cost = dollars(cost);
-    let mut lines = vec![result.headline(), format!("  loop {short}: {iterations}, {cost}, {}", result.duration)];
+    let mut lines = vec![format!("  loop {short}: {iterations}, {cost}, {}", result.duration)];
     if result.false_claims > 0 {
         lines.push(format!("  false claims: {}", result.false_claims));
     }
@@ -422,7 +419,10 @@ pub(crate) fn summary(result: &RunResult, cost: Money, hints: Hints) -> String {
         }
         lines.push(format!("  see also: ralph show {short}, ralph logs {short}, ralph diff {short}"));
     }
-    lines.join("\n")
+    let mut page = Page::default();
+    page.text(0, &result.headline(), of_status(result.status, result.verified));
+    lines.into_iter().for_each(|line| page.line(line));
+    page
 }
 
 fn target(best: &ralph_model::Best) -> String {

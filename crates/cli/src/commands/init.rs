@@ -10,10 +10,13 @@ use anyhow::{Context as _, Result};
 use ralph_checks::{Detection, Suggestion, detect};
 use ralph_model::{Timestamp, exit_code};
 use ralph_workspace::exclude_ralph_folder;
+use ratatui_core::text::{Line, Span};
 use serde_json::json;
 
 use crate::args::InitArgs;
+use crate::page::Page;
 use crate::screen::Screen;
+use crate::style::{TITLE, WARN};
 use ralph_config::trust::Question;
 use ralph_config::trust::shell_word;
 use ralph_config::{FILE_NAME, Key, RepositoryFile, schema};
@@ -84,7 +87,7 @@ pub(crate) async fn init(
             "next": next,
         }))?;
     } else {
-        screen.result(&report(&path, &detection, &next))?;
+        screen.page(report(&path, &detection, &next))?;
     }
     Ok(exit_code::COMPLETED)
 }
@@ -187,14 +190,15 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
-fn report(path: &Path, detection: &Detection, next: &str) -> String {
-    let mut text = match detection.suggestions.first() {
-        Some(best) => format!("Found {}: `{}` ({})\n", best.stack.name(), best.command, best.why),
-        None => "Found no way to verify this project: name one as verification_command\n".to_owned(),
-    };
-    let _ = writeln!(text, "Wrote {}, approved for you", path.display());
-    let _ = write!(text, "Next: {next}");
-    text
+fn report(path: &Path, detection: &Detection, next: &str) -> Page {
+    let mut page = Page::default();
+    page.line(match detection.suggestions.first() {
+        Some(best) => Line::raw(format!("Found {}: `{}` ({})", best.stack.name(), best.command, best.why)),
+        None => Line::styled("Found no way to verify this project: name one as verification_command", WARN),
+    });
+    page.line(format!("Wrote {}, approved for you", path.display()));
+    page.line(Line::from(vec![Span::raw("Next: "), Span::styled(next.to_owned(), TITLE)]));
+    page
 }
 
 fn next_command(detection: &Detection, workspace: &Path, current: &Path) -> String {

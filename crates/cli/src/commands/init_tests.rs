@@ -28,7 +28,7 @@ impl Scene {
             InitArgs { directory: Some("work".into()), force: false, print: false, schema: false, json: false };
         change(&mut words);
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut screen = Screen { out: &mut out, err: &mut err };
+        let mut screen = Screen::new(&mut out, &mut err);
         let code = init(&words, &self.dirs, self.folder.path(), Timestamp(1), &mut screen).await.unwrap();
         (code, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }

@@ -3,10 +3,13 @@
 use ralph_model::{LoopId, RunKind};
 use ralph_store::{Filter, RunEntry, RunStatus as StoredStatus, StoreHandle};
 use ralph_view::ListEntry;
+use ratatui_core::text::Span;
 
 use crate::args::{ListArgs, StatusWord};
 use crate::input::now;
+use crate::page::{Fit, Table, cell};
 use crate::screen::Screen;
+use crate::style::{fit, of_status};
 use ralph_host::{Host, Liveness};
 
 /// Lists loops.
@@ -21,7 +24,7 @@ pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) 
     if args.ids {
         let line = |entry: &ListEntry| {
             let objective = entry.objective.lines().next().unwrap_or_default();
-            format!("{}\t{} {}", entry.short, entry.state(), shortened(objective, 50).replace('\t', " "))
+            format!("{}\t{} {}", entry.short, entry.state(), fit(objective, 50).replace('\t', " "))
         };
         screen.result(&entries.iter().map(line).collect::<Vec<_>>().join("\n"))?;
     } else if args.json {
@@ -30,7 +33,7 @@ pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) 
         let place = if args.all { "" } else { " in this workspace (`--all` looks everywhere)" };
         screen.say(&format!("no loops{place}"))?;
     } else {
-        screen.result(&table(&entries))?;
+        screen.page(table(&entries).into())?;
     }
     Ok(0)
 }
@@ -84,60 +87,35 @@ fn matches(word: StatusWord, entry: &RunEntry, around: &Host) -> bool {
     }
 }
 
-fn table(entries: &[ListEntry]) -> String {
-    let mut rows = vec![["LOOP", "STATE", "ITERATIONS", "COST", "AGE", "OBJECTIVE"].map(str::to_owned)];
+fn table(entries: &[ListEntry]) -> Table {
+    let mut table = Table::new([
+        ("LOOP", Fit::Left),
+        ("STATE", Fit::Left),
+        ("ITERATIONS", Fit::Right),
+        ("COST", Fit::Right),
+        ("AGE", Fit::Right),
+        ("OBJECTIVE", Fit::Cut),
+    ]);
     let is_listed = |race: LoopId| entries.iter().any(|entry| entry.loop_id == race);
     for entry in entries.iter().filter(|entry| !entry.race.is_some_and(is_listed)) {
         let objective = entry.objective.lines().next().unwrap_or_default();
-        if entry.kind == RunKind::Crew {
-            let about = shortened(&format!("crew: {objective}"), 50);
-            rows.push(row(entry, entry.short.clone(), about));
-            continue;
-        }
-        if entry.kind != RunKind::Race {
-            rows.push(row(entry, entry.short.clone(), shortened(objective, 50)));
-            continue;
-        }
         // The oldest first: that is their order.
         let candidates: Vec<&ListEntry> =
             entries.iter().rev().filter(|candidate| candidate.race == Some(entry.loop_id)).collect();
-        let objective = format!("race of {}: {objective}", candidates.len());
-        rows.push(row(entry, entry.short.clone(), shortened(&objective, 50)));
+        table.row(match entry.kind {
+            RunKind::Crew => row(entry, entry.short.clone(), format!("crew: {objective}")),
+            RunKind::Race => row(entry, entry.short.clone(), format!("race of {}: {objective}", candidates.len())),
+            _ => row(entry, entry.short.clone(), objective.to_owned()),
+        });
         for candidate in candidates {
-            rows.push(row(candidate, format!("  {}", candidate.short), format!("candidate: {}", candidate.agent)));
+            table.row(row(candidate, format!("  {}", candidate.short), format!("candidate: {}", candidate.agent)));
         }
     }
-    columns(&rows)
+    table
 }
 
-fn row(entry: &ListEntry, name: String, about: String) -> [String; 6] {
+fn row(entry: &ListEntry, name: String, about: String) -> [Span<'static>; 6] {
+    let state = Span::styled(entry.state(), of_status(entry.status, entry.verified));
     let age = now().since(entry.started_at).to_string();
-    [name, entry.state(), entry.iterations.to_string(), entry.cost.to_string(), age, about]
+    [cell(name), state, cell(entry.iterations.to_string()), cell(entry.cost.to_string()), cell(age), cell(about)]
 }
-
-/// The beginning of a text.
-pub(crate) fn shortened(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
-}
-
-/// Rows with each column as wide as its widest cell.
-pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
-    let mut widths = [0; N];
-    for row in rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-#[path = "list_tests.rs"]
-mod tests;

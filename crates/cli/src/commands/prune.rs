@@ -11,12 +11,14 @@ use ralph_host::Host;
 use ralph_model::{Millis, Timestamp};
 use ralph_runtime::{builds_before, remove_tree};
 use ralph_store::{Filter, RunEntry, RunStatus};
+use ratatui_core::text::Span;
 use serde_json::{Value, json};
 
-use super::list::columns;
 use crate::args::PruneArgs;
 use crate::input::now;
+use crate::page::{Fit, Page, Table, cell};
 use crate::screen::{Screen, counted};
+use crate::style::{PLAIN, QUIET};
 
 /// Today's money is in the rows of today's runs.
 const LEAST_AGE: Millis = Millis(24 * 60 * 60 * 1000);
@@ -89,11 +91,13 @@ pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>)
         }))?;
         return Ok(0);
     }
-    let mut rows: Vec<[String; 3]> =
-        usage.iter().map(|(name, what, bytes)| [bytes_text(*bytes), (*name).to_owned(), (*what).to_owned()]).collect();
+    let mut table = Table::new([("", Fit::Right), ("", Fit::Left), ("", Fit::Words)]);
+    for (name, what, bytes) in &usage {
+        table.row([cell(bytes_text(*bytes)), cell(*name), Span::styled(*what, QUIET)]);
+    }
     let total = usage.iter().map(|(_, _, bytes)| bytes).sum();
-    rows.push([bytes_text(total), "in all".to_owned(), home.root().display().to_string()]);
-    screen.result(&columns(&rows))?;
+    table.row([bytes_text(total), "in all".to_owned(), home.root().display().to_string()].map(cell));
+    let mut page = Page::from(table);
     let runs = counted(old.len(), "run", "runs");
     let (age, bytes) = (age_text(args.older_than), bytes_text(freed));
     let text = match (args.yes, old.is_empty() && folders.is_empty()) {
@@ -103,7 +107,9 @@ pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>)
             format!("{runs} older than {age}: {bytes}\n  to remove them: ralph prune --older-than {age} --yes")
         }
     };
-    screen.result(&format!("\n{text}"))?;
+    page.line("");
+    page.text(0, &text, PLAIN);
+    screen.page(page)?;
     Ok(0)
 }
 

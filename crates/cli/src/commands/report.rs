@@ -3,14 +3,20 @@
 use jiff::civil::Date;
 use ralph_model::{ConfigError, Timestamp};
 use ralph_report::{Group, Spread, Summary, day_start, read, write};
+use ralph_view::{CrewsView, GroupView, ReportView, SpreadView};
 use ralph_workspace::OwnFolder;
-use serde_json::{Value, json};
+use ratatui_core::text::Line;
 
 use crate::args::ReportArgs;
 use crate::input::now;
+use crate::page::Page;
 use crate::screen::Screen;
+use crate::style::{TITLE, WARN};
 use ralph_config::metrics_path;
 use ralph_host::Host;
+
+/// Days of a report where nobody names any.
+const DAYS: i32 = 30;
 
 /// Writes the report of a period beside its metrics, or prints its figures.
 ///
@@ -18,7 +24,11 @@ use ralph_host::Host;
 /// When the metrics cannot be read or the report cannot be written.
 pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let date = args.date.map_or_else(|| now().utc_date(), |date| date.to_string());
-    let since = args.since.map_or_else(|| date.clone(), |since: Date| since.to_string());
+    let since = match (args.since, args.date) {
+        (Some(since), _) => since.to_string(),
+        (None, Some(day)) => day.to_string(),
+        (None, None) => date.parse::<Date>()?.saturating_sub(jiff::Span::new().days(DAYS - 1)).to_string(),
+    };
     if since > date {
         let allowed =
             "a day up to that of the report (--date)\n  example: ralph report --since 2026-11-01 --date 2026-11-15";
@@ -44,65 +54,69 @@ pub(crate) fn run(args: ReportArgs, around: &Host, screen: &mut Screen<'_>) -> a
         screen.say(&format!("warning: line {line} of {} is broken and was left out", metrics.display()))?;
     }
     if args.json {
-        screen.json(&figures(&summary, &since, &date, found.broken.len()))?;
+        screen.json(&serde_json::to_value(figures(&summary, since, date, found.broken.len()))?)?;
         return Ok(0);
     }
     let period = if since == date { format!("on {date}") } else { format!("from {since} to {date}") };
     let written = write(&folder, &date, &period, &summary, found.broken.len()).map_err(named)?;
     let [report, chart] = <[_; 2]>::from(written).map(|path| shown.join(path.file_name().unwrap_or_default()));
+    let mut page = Page::default();
     let loops = if summary.loops == 1 { "loop" } else { "loops" };
-    screen.result(&format!("{} finished {loops} {period}", summary.loops))?;
-    screen.result(&format!("  {}\n  {}", report.display(), chart.display()))?;
+    page.line(Line::styled(format!("{} finished {loops} {period}", summary.loops), TITLE));
+    page.line(format!("  {}", report.display()));
+    page.line(format!("  {}", chart.display()));
     if summary.crews.loops > 0 {
         let (crews, answered) = (summary.crews.loops, summary.crews.completed);
         let crews =
             crate::screen::counted(usize::try_from(crews).unwrap_or(usize::MAX), "finished crew", "finished crews");
-        screen.result(&format!("{crews}, {answered} answered, {}", summary.crews.cost))?;
-    }
-    if summary.loops == 0 {
-        screen.say(&format!("no loop ended in that period; the metrics are read from {}", metrics.display()))?;
+        page.line(format!("{crews}, {answered} answered, {}", summary.crews.cost));
     }
     for alert in &summary.alerts {
-        screen.result(&format!("  alert: {}", words_of(alert)))?;
+        page.line(Line::styled(format!("  alert: {}", words_of(alert)), WARN));
+    }
+    screen.page(page)?;
+    if summary.loops == 0 {
+        screen.say(&format!("no loop ended in that period; the metrics are read from {}", metrics.display()))?;
     }
     Ok(0)
 }
 
-fn figures(summary: &Summary, since: &str, date: &str, broken: usize) -> Value {
-    json!({
-        "since": since,
-        "date": date,
-        "loops": summary.loops,
-        "completed": summary.completed,
-        "aborted": summary.aborted,
-        "errors": summary.errors,
-        "verified": summary.verified,
-        "unverified": summary.unverified,
-        "cancelled": summary.cancelled,
-        "completionRate": ratio(summary.completion().part, summary.completion().whole),
-        "stallRate": ratio(summary.stalled, summary.loops),
-        "iterations": spread(summary.iterations, 1.0),
-        "costUSD": spread(summary.cost_micros, 1e6),
-        "durationSeconds": spread(summary.duration_millis, 1e3),
-        "falseClaims": summary.false_claims,
-        "tamperedLoops": summary.tampered_loops,
-        "filesModified": summary.files_modified,
-        "testsFixed": summary.tests_fixed,
-        "inputTokens": summary.input_tokens,
-        "outputTokens": summary.output_tokens,
-        "abortReasons": summary.reasons.iter().cloned().collect::<std::collections::BTreeMap<_, _>>(),
-        "bySkill": summary.by_skill.iter().map(group).collect::<Vec<_>>(),
-        "byAgent": summary.by_agent.iter().map(group).collect::<Vec<_>>(),
-        "crews": {
-            "crews": summary.crews.loops,
-            "answered": summary.crews.completed,
-            "cancelled": summary.crews.cancelled,
-            "rounds": summary.crews.iterations,
-            "costUSD": summary.crews.cost.to_json_number(),
+fn figures(summary: &Summary, since: String, date: String, broken_lines: usize) -> ReportView {
+    let completion = summary.completion();
+    ReportView {
+        since,
+        date,
+        loops: summary.loops,
+        completed: summary.completed,
+        aborted: summary.aborted,
+        errors: summary.errors,
+        verified: summary.verified,
+        unverified: summary.unverified,
+        cancelled: summary.cancelled,
+        completion_rate: ratio(completion.part, completion.whole),
+        stall_rate: ratio(summary.stalled, summary.loops),
+        iterations: spread(summary.iterations, 1.0),
+        cost: spread(summary.cost_micros, 1e6),
+        duration_seconds: spread(summary.duration_millis, 1e3),
+        false_claims: summary.false_claims,
+        tampered_loops: summary.tampered_loops,
+        files_modified: summary.files_modified,
+        tests_fixed: summary.tests_fixed,
+        input_tokens: summary.input_tokens,
+        output_tokens: summary.output_tokens,
+        abort_reasons: summary.reasons.iter().cloned().collect(),
+        by_skill: summary.by_skill.iter().map(group).collect(),
+        by_agent: summary.by_agent.iter().map(group).collect(),
+        crews: CrewsView {
+            crews: summary.crews.loops,
+            answered: summary.crews.completed,
+            cancelled: summary.crews.cancelled,
+            rounds: summary.crews.iterations,
+            cost: summary.crews.cost,
         },
-        "alerts": summary.alerts.iter().map(words_of).collect::<Vec<_>>(),
-        "brokenLines": broken,
-    })
+        alerts: summary.alerts.iter().map(words_of).collect(),
+        broken_lines,
+    }
 }
 
 /// The names in an alert go to a terminal or into JSON, which both take them as they are.
@@ -117,17 +131,11 @@ fn ratio(part: u64, whole: u64) -> Option<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "amounts are far below 2^53")]
-fn spread(spread: Spread, unit: f64) -> Value {
-    json!({ "total": spread.total as f64 / unit, "mean": spread.mean() as f64 / unit, "p95": spread.p95 as f64 / unit })
+fn spread(spread: Spread, unit: f64) -> SpreadView {
+    SpreadView { total: spread.total as f64 / unit, mean: spread.mean() as f64 / unit, p95: spread.p95 as f64 / unit }
 }
 
-fn group(group: &Group) -> Value {
-    json!({
-        "name": group.name,
-        "loops": group.loops,
-        "completed": group.completed,
-        "verified": group.verified,
-        "iterations": group.iterations,
-        "costUSD": group.cost.to_json_number(),
-    })
+fn group(group: &Group) -> GroupView {
+    let Group { loops, completed, verified, iterations, cost, .. } = *group;
+    GroupView { name: group.name.clone(), loops, completed, verified, iterations, cost }
 }

@@ -7,7 +7,7 @@ use ralph_gateway::{RequestOutcome, RequestRecord};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::list::columns;
+use crate::page::{Fit, Page, Table, cell};
 
 /// One line of the list.
 #[derive(Debug, Deserialize)]
@@ -43,17 +43,29 @@ pub(super) fn as_json(path: &Path) -> anyhow::Result<Value> {
 }
 
 /// The list for people.
-pub(super) fn as_text(path: &Path) -> anyhow::Result<String> {
-    let lines = read(path)?;
+pub(super) fn as_text(path: &Path) -> anyhow::Result<Page> {
+    let (lines, mut page) = (read(path)?, Page::default());
     if lines.is_empty() {
-        return Ok("no requests were recorded: none passed Ralph's gateway (see --meter)".to_owned());
+        page.line("no requests were recorded: none passed Ralph's gateway (see --meter)");
+        return Ok(page);
     }
-    let mut rows = vec![
-        ["#", "ITER", "MODEL", "STATUS", "IN", "CACHED", "OUT", "COST", "FIRST", "TOTAL", "RETRIES", "CONTEXT"]
-            .map(str::to_owned),
-    ];
-    rows.extend(lines.iter().map(row));
-    Ok(columns(&rows))
+    let mut table = Table::new([
+        ("#", Fit::Right),
+        ("ITER", Fit::Right),
+        ("MODEL", Fit::Name),
+        ("STATUS", Fit::Left),
+        ("IN", Fit::Right),
+        ("CACHED", Fit::Right),
+        ("OUT", Fit::Right),
+        ("COST", Fit::Right),
+        ("FIRST", Fit::Right),
+        ("TOTAL", Fit::Right),
+        ("RETRIES", Fit::Right),
+        ("CONTEXT", Fit::Right),
+    ]);
+    lines.iter().for_each(|line| table.row(row(line).map(cell)));
+    page.table(table);
+    Ok(page)
 }
 
 fn row(Line { iteration, record, .. }: &Line) -> [String; 12] {

@@ -20,6 +20,7 @@ use crate::args::{SessionAction, SessionArgs, SessionStartArgs};
 use crate::input::{is_interactive, now, variable};
 use crate::journal::view;
 use crate::screen::{Screen, ask_at_terminal, counted, told};
+use crate::style::Look;
 
 /// The variable by which Claude Code names the session that a command runs in.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
@@ -269,20 +270,19 @@ pub(crate) fn is_at_work(record: &SessionRecord, around: &Host) -> bool {
 
 /// How a loop in a session ended, for people.
 pub(crate) fn ended(result: &RunResult, unknown: usize) -> String {
-    let mut text = summary(result, result.cost, Hints::Shown);
+    let mut page = summary(result, result.cost, Hints::Shown);
     if unknown > 0 {
         let iterations = counted(unknown, "iteration", "iterations");
-        text.push_str(&format!("\n  the cost of {iterations} is unknown and not in that sum"));
+        page.line(format!("  the cost of {iterations} is unknown and not in that sum"));
     }
-    text
+    page.lines(Look::PLAIN).join("\n")
 }
 
 /// Shows warnings and nothing else.
 fn warnings_only() -> Watcher {
     Arc::new(|update: Update| {
         if let What::Progress { progress: Progress::Warning { text } } = update.what {
-            let _ =
-                Screen { out: &mut std::io::stdout(), err: &mut std::io::stderr() }.say(&format!("warning: {text}"));
+            let _ = Screen::new(&mut std::io::stdout(), &mut std::io::stderr()).say(&format!("warning: {text}"));
         }
     })
 }

@@ -6,11 +6,15 @@ use anyhow::{Context as _, bail};
 use ralph_model::{Iteration, Millis, RunKind};
 use ralph_store::{Filter, RunEntry, StoreHandle};
 use ralph_view::{HintView, IterationView, ListEntry, RaceRunView, RaceView, RunStatus, RunView, VerdictView};
+use ratatui_core::style::Style;
+use ratatui_core::text::{Line, Span};
 
-use super::list::{columns, of_race};
+use super::list::of_race;
 use crate::args::ShowArgs;
 use crate::journal::{chosen, view};
+use crate::page::{Fit, Page, Table, cell};
 use crate::screen::Screen;
+use crate::style::{BAD, GOOD, PLAIN, QUIET, TITLE, of_status};
 use ralph_host::Host;
 
 /// Shows one loop or race.
@@ -36,7 +40,7 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
         if args.json {
             screen.json(&super::requests::as_json(&path)?)?;
         } else {
-            screen.result(&super::requests::as_text(&path)?)?;
+            screen.page(super::requests::as_text(&path)?)?;
         }
         return Ok(0);
     }
@@ -63,7 +67,7 @@ pub(crate) async fn run(args: ShowArgs, around: &Host, screen: &mut Screen<'_>) 
     if args.json {
         screen.json(&serde_json::to_value(run)?)?;
     } else {
-        screen.result(&as_text(&run, &listed.state(), &candidates))?;
+        screen.page(as_text(&run, &listed, &candidates))?;
     }
     Ok(0)
 }
@@ -82,46 +86,57 @@ async fn show_race(
     if as_json {
         screen.json(&serde_json::to_value(view)?)?;
     } else {
-        screen.result(&race_as_text(&view))?;
+        screen.page(race_as_text(&view))?;
     }
     Ok(0)
 }
 
-fn race_as_text(race: &RaceRunView) -> String {
+fn race_as_text(race: &RaceRunView) -> Page {
     let RaceRunView { entry, winner, budget, candidates } = race;
     let winner = match (winner, entry.status) {
         (Some(winner), _) => winner.short(),
         (None, RunStatus::Running | RunStatus::Interrupted | RunStatus::Waiting) => "none yet".to_owned(),
         (None, RunStatus::Completed | RunStatus::Aborted | RunStatus::Error) => "none".to_owned(),
     };
-    let mut rows = vec![["CANDIDATE", "STATE", "ITERATIONS", "COST", "AGENT", "WORKSPACE"].map(str::to_owned)];
+    let mut page = Page::default();
+    page.line(heading("race", &entry.short, entry.state(), of_status(entry.status, entry.verified)));
+    page.field("id", &entry.loop_id.to_string(), PLAIN);
+    page.field("workspace", &entry.workspace, PLAIN);
+    page.field("started", &entry.started_at.rfc3339(), PLAIN);
+    page.field("iterations", &entry.iterations.to_string(), PLAIN);
+    page.field("money", &format!("{} of {budget}", entry.cost), PLAIN);
+    page.field("winner", &winner, PLAIN);
+    page.line("");
+    page.text(2, &entry.objective, PLAIN);
+    page.line("");
+    let mut table = Table::new([
+        ("CANDIDATE", Fit::Left),
+        ("STATE", Fit::Left),
+        ("ITERATIONS", Fit::Right),
+        ("COST", Fit::Right),
+        ("AGENT", Fit::Name),
+        ("WORKSPACE", Fit::Words),
+    ]);
     for one in candidates {
         let gone = if Path::new(&one.workspace).is_dir() { "" } else { " (removed)" };
-        rows.push([
-            one.short.clone(),
-            one.state(),
-            one.iterations.to_string(),
-            one.cost.to_string(),
-            one.agent.clone(),
-            format!("{}{gone}", one.workspace),
+        table.row([
+            cell(one.short.clone()),
+            Span::styled(one.state(), of_status(one.status, one.verified)),
+            cell(one.iterations.to_string()),
+            cell(one.cost.to_string()),
+            cell(one.agent.clone()),
+            cell(format!("{}{gone}", one.workspace)),
         ]);
     }
-    format!(
-        "race {}  {}\n  id         {}\n  workspace  {}\n  started    {}\n  iterations {}\n  money      {} of {budget}\n  \
-         winner     {winner}\n\n{}\n\n{}",
-        entry.short,
-        entry.state(),
-        entry.loop_id,
-        entry.workspace,
-        entry.started_at.rfc3339(),
-        entry.iterations,
-        entry.cost,
-        indent(&entry.objective),
-        columns(&rows),
-    )
+    page.table(table);
+    page
 }
 
-fn race(race: &RaceView, run: &RunView, candidates: &[ListEntry]) -> String {
+fn heading(what: &'static str, short: &str, state: String, style: Style) -> Line<'static> {
+    Line::from(vec![Span::styled(format!("{what} {short}  "), TITLE), Span::styled(state, style.patch(TITLE))])
+}
+
+fn race(page: &mut Page, race: &RaceView, run: &RunView, candidates: &[ListEntry]) {
     let id = run.state.loop_id;
     let standing = match race.winner {
         Some(winner) if winner == id => "won".to_owned(),
@@ -129,78 +144,72 @@ fn race(race: &RaceView, run: &RunView, candidates: &[ListEntry]) -> String {
         None => "no winner yet".to_owned(),
     };
     let gone = if Path::new(&run.workspace).is_dir() { "" } else { "; its worktree is gone" };
-    let others = candidates.iter().filter(|candidate| candidate.loop_id != id);
-    let others =
-        others.map(|other| format!("             against {} ({}): {}\n", other.short, other.agent, other.state()));
-    format!("  race       {standing}{gone}\n{}", others.collect::<String>())
+    page.field("race", &format!("{standing}{gone}"), PLAIN);
+    for other in candidates.iter().filter(|candidate| candidate.loop_id != id) {
+        page.field("", &format!("against {} ({}): {}", other.short, other.agent, other.state()), PLAIN);
+    }
 }
 
-fn as_text(run: &RunView, stands: &str, candidates: &[ListEntry]) -> String {
+fn as_text(run: &RunView, listed: &ListEntry, candidates: &[ListEntry]) -> Page {
     let (state, config) = (&run.state, &run.config);
-    let mut text = format!(
-        "loop {}  {stands}\n  id         {}\n  workspace  {}\n  agent      {}\n  started    {}\n  iterations {} of {}\n  money      {}\n",
-        state.loop_id.short(),
-        state.loop_id,
-        run.workspace,
-        run.agents(),
-        state.started_at.rfc3339(),
-        state.counted,
-        state.max_iterations,
-        state.money(),
-    );
-    if let Some(limits) = state.usage.limits() {
-        text.push_str(&format!("  limits     {limits}\n"));
-    }
-    if let Some(branch) = &run.branch {
-        text.push_str(&format!("  branch     {branch}\n"));
-    }
-    if let Some(commit) = &run.commit {
-        text.push_str(&format!("  commit     {commit}\n"));
+    let style = of_status(listed.status, listed.verified);
+    let mut page = Page::default();
+    page.line(heading("loop", &state.loop_id.short(), listed.state(), style));
+    page.field("id", &state.loop_id.to_string(), PLAIN);
+    page.field("workspace", &run.workspace, PLAIN);
+    page.field("agent", &run.agents(), PLAIN);
+    page.field("started", &state.started_at.rfc3339(), PLAIN);
+    page.field("iterations", &format!("{} of {}", state.counted, state.max_iterations), PLAIN);
+    page.field("money", &state.money(), PLAIN);
+    state.usage.limits().iter().for_each(|limits| page.field("limits", limits, PLAIN));
+    for (name, value) in [("branch", &run.branch), ("commit", &run.commit)] {
+        value.iter().for_each(|value| page.field(name, value, PLAIN));
     }
     if let Some(raced) = &run.race {
-        text.push_str(&race(raced, run, candidates));
+        race(&mut page, raced, run, candidates);
     }
-    for command in &config.verification_commands {
-        text.push_str(&format!("  check      {command}\n"));
-    }
+    config.verification_commands.iter().for_each(|command| page.field("check", command, PLAIN));
     if let Some(outcome) = &run.outcome {
         let reason = outcome.reason.map(|reason| format!(" {reason}")).unwrap_or_default();
-        text.push_str(&format!("  outcome    {}{reason}\n", outcome.status.name()));
+        page.field("outcome", &format!("{}{reason}", outcome.status.name()), style);
         if let Some(grade) = state.grade {
-            text.push_str(&format!("  grade      {grade}\n"));
-            state.grade_reasons.iter().for_each(|reason| text.push_str(&format!("             {reason}\n")));
+            page.field("grade", &grade.to_string(), PLAIN);
+            state.grade_reasons.iter().for_each(|reason| page.field("", reason, PLAIN));
         }
         if outcome.status != RunStatus::Completed {
-            text.push_str(&format!("             {}\n", outcome.details));
+            page.field("", &outcome.details, PLAIN);
         }
     }
     for HintView { iteration, text: hint, .. } in &run.hints {
         let when = iteration.map_or_else(|| "not taken yet".to_owned(), |first| format!("from iteration {first} on"));
-        text.push_str(&format!("  message    {when}: {}\n", hint.trim().replace('\n', "\n             ")));
+        page.field("message", &format!("{when}: {}", hint.trim()), PLAIN);
     }
-    text.push_str(&format!("\n{}\n\n", indent(&config.objective)));
-    let mut rows =
-        vec![["#", "VERDICT", "PASSING", "FAILING", "FILES", "COST", "TIME", "AGENT", "NOTE"].map(str::to_owned)];
+    page.line("");
+    page.text(2, &config.objective, PLAIN);
+    page.line("");
+    let mut table = Table::new([
+        ("#", Fit::Right),
+        ("VERDICT", Fit::Left),
+        ("PASSING", Fit::Right),
+        ("FAILING", Fit::Right),
+        ("FILES", Fit::Right),
+        ("COST", Fit::Right),
+        ("TIME", Fit::Right),
+        ("AGENT", Fit::Name),
+        ("NOTE", Fit::Words),
+    ]);
     if let Some(baseline) = &run.baseline {
-        let blank = String::new;
-        rows.push([
-            "0".into(),
-            verdict(Some(baseline)).into(),
-            baseline.passing.to_string(),
-            failing(baseline),
-            blank(),
-            blank(),
-            blank(),
-            blank(),
-            "baseline".into(),
-        ]);
+        let blank = || cell("");
+        let passing = cell(baseline.passing.to_string());
+        let (verdict, failing) = (verdict(Some(baseline)), cell(failing(baseline)));
+        table.row([cell("0"), verdict, passing, failing, blank(), blank(), blank(), cell("baseline"), blank()]);
     }
-    rows.extend(run.iterations.iter().map(row));
-    text.push_str(&columns(&rows));
-    text
+    run.iterations.iter().for_each(|iteration| table.row(row(iteration)));
+    page.table(table);
+    page
 }
 
-fn row(record: &IterationView) -> [String; 9] {
+fn row(record: &IterationView) -> [Span<'static>; 9] {
     let found = record.verdict.as_ref();
     let mut notes = record.notes.clone();
     if record.claimed && !record.false_claim {
@@ -209,20 +218,21 @@ fn row(record: &IterationView) -> [String; 9] {
     if let Some(run) = record.run.as_ref().filter(|run| !run.ended.is_success()) {
         notes.insert(0, format!("agent: {}", run.ended));
     }
+    let is_bad = record.false_claim || notes.iter().any(|note| note.starts_with("TAMPERED"));
     [
-        record.iteration.to_string(),
-        verdict(record.verdict.as_ref()).to_owned(),
-        found.map_or_else(String::new, |verdict| verdict.passing.to_string()),
-        found.map_or_else(String::new, failing),
-        record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string()),
-        record.cost.to_string(),
-        match record.ended_at {
+        cell(record.iteration.to_string()),
+        verdict(found),
+        cell(found.map_or_else(String::new, |verdict| verdict.passing.to_string())),
+        cell(found.map_or_else(String::new, failing)),
+        cell(record.run.as_ref().map_or_else(String::new, |run| run.changed.len().to_string())),
+        cell(record.cost.to_string()),
+        cell(match record.ended_at {
             // How long a pass worked that died with Ralph is unknown.
             Some(_) if record.worked > Millis(0) => record.worked.to_string(),
             Some(_) | None => String::new(),
-        },
-        record.agent.clone(),
-        notes.join("; "),
+        }),
+        cell(record.agent.clone()),
+        Span::styled(notes.join("; "), if is_bad { BAD } else { PLAIN }),
     ]
 }
 
@@ -231,14 +241,10 @@ fn failing(verdict: &VerdictView) -> String {
     if verdict.incomplete { "?".to_owned() } else { verdict.failing.to_string() }
 }
 
-fn verdict(verdict: Option<&VerdictView>) -> &'static str {
+fn verdict(verdict: Option<&VerdictView>) -> Span<'static> {
     match verdict.map(|verdict| verdict.passed) {
-        Some(true) => "pass",
-        Some(false) => "fail",
-        None => "-",
+        Some(true) => Span::styled("pass", GOOD),
+        Some(false) => Span::styled("fail", BAD),
+        None => Span::styled("-", QUIET),
     }
-}
-
-fn indent(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }

@@ -8,10 +8,10 @@ use ralph_store::TaskEvent;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::list::{columns, shortened};
 use super::token::read_first;
 use crate::args::{ConnectionArgs, TaskAction, TaskAddArgs, TaskArgs, TaskListArgs, TaskLogsArgs, TypeWord};
 use crate::input::now;
+use crate::page::{Fit, Table, cell};
 use crate::screen::Screen;
 
 /// Where a server listens if nothing else is said.
@@ -164,25 +164,34 @@ async fn list(client: &Client, args: &TaskListArgs, screen: &mut Screen<'_>) -> 
     } else if tasks.is_empty() {
         screen.say("no tasks")?;
     } else {
-        screen.result(&table(&tasks))?;
+        screen.page(table(&tasks).into())?;
     }
     Ok(())
 }
 
-fn table(tasks: &[Task]) -> String {
-    let head = ["TASK", "STATUS", "ITERATIONS", "COST", "AGE", "AGENT", "TEXT"].map(str::to_owned);
-    let row = |task: &Task| {
-        [
+fn table(tasks: &[Task]) -> Table {
+    let mut table = Table::new([
+        ("TASK", Fit::Left),
+        ("STATUS", Fit::Left),
+        ("ITERATIONS", Fit::Right),
+        ("COST", Fit::Right),
+        ("AGE", Fit::Right),
+        ("AGENT", Fit::Name),
+        ("TEXT", Fit::Cut),
+    ]);
+    for task in tasks {
+        let cells = [
             short(task.id),
             task.status.to_string(),
             format!("{} of {}", task.ralph_iterations, task.ralph_max_iterations),
             task.cost_usd.to_string(),
             now().since(task.created_at).to_string(),
             task.agent_id.clone().unwrap_or_default(),
-            shortened(task.task.lines().next().unwrap_or_default(), 50),
-        ]
-    };
-    columns(&[head].into_iter().chain(tasks.iter().map(row)).collect::<Vec<_>>())
+            task.task.lines().next().unwrap_or_default().to_owned(),
+        ];
+        table.row(cells.map(cell));
+    }
+    table
 }
 
 fn show(task: &Task, as_json: bool, screen: &mut Screen<'_>) -> anyhow::Result<()> {

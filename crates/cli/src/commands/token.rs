@@ -6,9 +6,9 @@ use ralph_server::Secret;
 use ralph_store::{Role, Token};
 use serde_json::json;
 
-use super::list::columns;
 use crate::args::{TokenAction, TokenArgs};
 use crate::input::now;
+use crate::page::{Fit, Table, cell};
 use crate::screen::Screen;
 
 /// Does what is asked for.
@@ -66,10 +66,11 @@ async fn list(as_json: bool, around: &Host, screen: &mut Screen<'_>) -> anyhow::
     } else if tokens.is_empty() {
         screen.say("no tokens")?;
     } else {
-        let row = |token: &Token| [token.name.clone(), role_name(token).to_owned(), token.created_at.rfc3339()];
-        let head = ["NAME", "ROLE", "CREATED"].map(str::to_owned);
-        let rows: Vec<[String; 3]> = [head].into_iter().chain(tokens.iter().map(row)).collect();
-        screen.result(&columns(&rows))?;
+        let mut table = Table::new([("NAME", Fit::Name), ("ROLE", Fit::Left), ("CREATED", Fit::Left)]);
+        for token in &tokens {
+            table.row([token.name.clone(), role_name(token).to_owned(), token.created_at.rfc3339()].map(cell));
+        }
+        screen.page(table.into())?;
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ impl Scene {
         let Command::Trust(words) = Cli::try_parse_from(words).unwrap().command else { panic!("not trust") };
         let dirs = Dirs::in_folder(self.folder.path());
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut screen = Screen { out: &mut out, err: &mut err };
+        let mut screen = Screen::new(&mut out, &mut err);
         let result = trust(&words, &dirs, self.folder.path(), asking, Timestamp(1), &mut screen).await;
         (result, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }

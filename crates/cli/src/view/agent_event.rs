@@ -22,6 +22,14 @@ pub(crate) fn event_words(event: &AgentEvent) -> Option<String> {
     }
 }
 
+/// Whether it tells of something that failed.
+pub(crate) const fn is_failure(event: &AgentEvent) -> bool {
+    matches!(
+        event,
+        AgentEvent::ToolFinished { success: false, .. } | AgentEvent::Limit { .. } | AgentEvent::Fault { .. }
+    )
+}
+
 /// Events as text: messages as they are, a marked line for everything else that is worth one.
 pub(crate) fn transcript(events: Vec<AgentEvent>) -> String {
     let mut text = String::new();

@@ -4,8 +4,11 @@ use ralph_engine::{StartPoint, Stop, StopWhen};
 use ralph_model::{LoopConfig, Timestamp, Trouble};
 use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, failed_over, iteration_found};
 
-use super::agent_event::event_line;
+use ratatui_core::style::Style;
+
+use super::agent_event::{event_line, is_failure};
 use crate::screen::{counted, dollars};
+use crate::style::{BAD, BUSY, GOOD, PLAIN, QUIET, WARN, of_status};
 
 /// How lasting a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +19,25 @@ pub(super) enum Weight {
     Passing,
 }
 
+/// A line, how lasting it is, and how it looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) weight: Weight,
+    pub(super) style: Style,
+    pub(super) text: String,
+}
+
+/// Something worth keeping.
+pub(super) const fn lasting(style: Style, text: String) -> Said {
+    Said { weight: Weight::Lasting, style, text }
+}
+
+const fn passing(style: Style, text: String) -> Said {
+    Said { weight: Weight::Passing, style, text }
+}
+
 /// What a change says in one line, still to be made harmless. Openings and stops depend on what was said before.
-pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Option<(Weight, String)> {
-    use Weight::{Lasting, Passing};
+pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Option<Said> {
     Some(match delta {
         Delta::Opened { .. } | Delta::Stopping { .. } => return None,
         Delta::BaselineFinished { verdict } => {
@@ -28,48 +47,53 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
                 (false, false) => "passing checks will complete the loop",
             };
             let (passing, failing) = (verdict.passing, verdict.failing);
-            (Lasting, format!("before the first iteration: {passing} passing, {failing} failing; {meaning}"))
+            lasting(PLAIN, format!("before the first iteration: {passing} passing, {failing} failing; {meaning}"))
         }
-        Delta::IterationStarted { iteration, agent } => (Passing, format!("iteration {iteration}: {agent} works")),
+        Delta::IterationStarted { iteration, agent } => passing(BUSY, format!("iteration {iteration}: {agent} works")),
         Delta::AgentFinished { iteration } => {
-            let found = agent_found(iteration.run.as_ref()?, iteration.cost);
-            (Passing, format!("iteration {}: agent {found}", iteration.iteration))
+            let run = iteration.run.as_ref()?;
+            let style = if run.ended.is_success() && run.faults.is_empty() { PLAIN } else { WARN };
+            passing(style, format!("iteration {}: agent {}", iteration.iteration, agent_found(run, iteration.cost)))
         }
         Delta::Tampered { tampered } => {
             let named: Vec<String> = tampered.iter().take(3).map(ToString::to_string).collect();
             let more = tampered.len().saturating_sub(named.len());
             let rest = if more > 0 { format!("; and {more} more") } else { String::new() };
-            (Lasting, format!("TAMPERED: {}{rest}", named.join("; ")))
+            lasting(BAD, format!("TAMPERED: {}{rest}", named.join("; ")))
         }
-        Delta::TripwireStarted => (Passing, "all checks pass; confirming that they still catch failures".to_owned()),
-        Delta::TripwireFinished { tripwire } => (Lasting, format!("tripwire: {tripwire}")),
+        Delta::TripwireStarted => {
+            passing(BUSY, "all checks pass; confirming that they still catch failures".to_owned())
+        }
+        Delta::TripwireFinished { tripwire } => lasting(PLAIN, format!("tripwire: {tripwire}")),
         Delta::IterationDecided { iteration } => {
             let found = iteration_found(iteration);
-            (Lasting, format!("iteration {}: {found}, {} spent", iteration.iteration, dollars(state.cost)))
+            let passed = iteration.verdict.as_ref().map(|verdict| verdict.passed);
+            let style = passed.map_or(WARN, |passed| if passed { GOOD } else { BAD });
+            lasting(style, format!("iteration {}: {found}, {} spent", iteration.iteration, dollars(state.cost)))
         }
         Delta::IterationUndone { iteration } => {
-            (Lasting, format!("iteration {iteration} made things worse and was undone"))
+            lasting(WARN, format!("iteration {iteration} made things worse and was undone"))
         }
-        Delta::FailedOver { from, to } => (Lasting, failed_over(from, to)),
-        Delta::Escalated { skill } => (Lasting, format!("stalled: continuing with the skill {skill}")),
-        Delta::Waiting { wait } => (Lasting, waiting(wait, now)),
-        Delta::Alerted { alert } => (Lasting, format!("alert: {}", alert.sentence())),
+        Delta::FailedOver { from, to } => lasting(WARN, failed_over(from, to)),
+        Delta::Escalated { skill } => lasting(WARN, format!("stalled: continuing with the skill {skill}")),
+        Delta::Waiting { wait } => lasting(WARN, waiting(wait, now)),
+        Delta::Alerted { alert } => lasting(WARN, format!("alert: {}", alert.sentence())),
         // Whoever started the loop prints its result, so the live view need not keep it.
-        Delta::Finished { outcome } => (Passing, outcome.headline()),
+        Delta::Finished { outcome } => passing(of_status(state.status, state.verified), outcome.headline()),
     })
 }
 
 /// What progress says in one line; none for what a program prints, which has its log.
-pub(super) fn of_progress(progress: &Progress) -> Option<(Weight, String)> {
-    use Weight::{Lasting, Passing};
+pub(super) fn of_progress(progress: &Progress) -> Option<Said> {
     Some(match progress {
         Progress::Activity { .. } | Progress::StopHeard { .. } => return None,
-        Progress::Agent { event } => (Passing, event_line(event)?),
-        Progress::CheckStarted { command } => (Passing, format!("check: {command}")),
+        Progress::Agent { event } => passing(if is_failure(event) { BAD } else { QUIET }, event_line(event)?),
+        Progress::CheckStarted { command } => passing(BUSY, format!("check: {command}")),
         Progress::CheckFinished { outcome } => {
-            (Passing, format!("check: {}: {} ({})", outcome.command, check_found(outcome), outcome.duration))
+            let style = if outcome.passed { GOOD } else { BAD };
+            passing(style, format!("check: {}: {} ({})", outcome.command, check_found(outcome), outcome.duration))
         }
-        Progress::Warning { text } => (Lasting, format!("warning: {text}")),
+        Progress::Warning { text } => lasting(WARN, format!("warning: {text}")),
     })
 }
 

@@ -17,7 +17,7 @@ fn finished(ended: Ended, faults: Vec<Fault>) -> String {
     let run = iteration.run.as_mut().unwrap();
     (run.ended, run.faults, run.duration) = (ended, faults, Millis(264));
     assert_eq!(iteration.cost, Money::from_micros(4_020));
-    of_delta(&Delta::AgentFinished { iteration }, &state, Timestamp(0)).unwrap().1
+    of_delta(&Delta::AgentFinished { iteration }, &state, Timestamp(0)).unwrap().text
 }
 
 #[test]

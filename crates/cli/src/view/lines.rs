@@ -7,9 +7,9 @@ use ralph_model::{LoopConfig, Timestamp};
 use ralph_view::{Delta, Progress, RunState, Update, What};
 
 use crate::screen::dollars;
+use crate::style::{PLAIN, QUIET, TITLE, WARN, flat};
 
-use super::line::{self, Weight, first_line, up_to};
-use super::text::flat;
+use super::line::{self, Said, first_line, lasting, up_to};
 
 /// Turns updates into lines.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ struct Known {
 
 impl Lines {
     /// The lines for one update; none for what a program prints, which has its log.
-    pub(super) fn take(&mut self, update: &Update, now: Timestamp) -> Vec<(Weight, String)> {
+    pub(super) fn take(&mut self, update: &Update, now: Timestamp) -> Vec<Said> {
         let candidate = update.candidate;
         let lines = match &update.what {
             What::Recorded { state, deltas, .. } => {
@@ -41,16 +41,10 @@ impl Lines {
             What::Progress { progress: Progress::StopHeard { stop } } => self.stopping(candidate, *stop),
             What::Progress { progress } => numbered(candidate, line::of_progress(progress)),
         };
-        lines.into_iter().map(|(weight, text)| (weight, flat(&text))).collect()
+        lines.into_iter().map(|said| Said { text: flat(&said.text), ..said }).collect()
     }
 
-    fn delta(
-        &mut self,
-        candidate: Option<u32>,
-        delta: &Delta,
-        state: &RunState,
-        now: Timestamp,
-    ) -> Vec<(Weight, String)> {
+    fn delta(&mut self, candidate: Option<u32>, delta: &Delta, state: &RunState, now: Timestamp) -> Vec<Said> {
         match delta {
             Delta::Opened { config, start } => self.opened(candidate, config, start, state),
             Delta::Stopping { stop } => self.stopping(candidate, *stop),
@@ -64,24 +58,27 @@ impl Lines {
         config: &LoopConfig,
         start: &StartPoint,
         state: &RunState,
-    ) -> Vec<(Weight, String)> {
+    ) -> Vec<Said> {
         let mut lines = Vec::new();
         match candidate {
-            None => lines.push(line::opened(config, state)),
+            None => lines.push((TITLE, line::opened(config, state))),
             // Its number stands for it from here on.
             Some(number) => {
-                lines.extend(self.once(race(config)));
-                lines.push(format!("[{number}] {}, loop {}", config.agent.title(), state.loop_id.short()));
+                lines.extend(self.once(race(config)).map(|text| (TITLE, text)));
+                lines.push((PLAIN, format!("[{number}] {}, loop {}", config.agent.title(), state.loop_id.short())));
             }
         }
         // One machine, one objective: it is the same for all candidates.
-        let rest = [line::precautions(start), line::without_checks(config)].into_iter().flatten();
-        lines.extend(rest.filter_map(|text| if candidate.is_some() { self.once(text) } else { Some(text) }));
-        lines.into_iter().map(|text| (Weight::Lasting, text)).collect()
+        let rest = [(QUIET, line::precautions(start)), (WARN, line::without_checks(config))];
+        for (style, text) in rest.into_iter().filter_map(|(style, text)| Some((style, text?))) {
+            let text = if candidate.is_some() { self.once(text) } else { Some(text) };
+            lines.extend(text.map(|text| (style, text)));
+        }
+        lines.into_iter().map(|(style, text)| lasting(style, text)).collect()
     }
 
     /// A stop is heard before it is recorded, and said once.
-    fn stopping(&mut self, candidate: Option<u32>, stop: Stop) -> Vec<(Weight, String)> {
+    fn stopping(&mut self, candidate: Option<u32>, stop: Stop) -> Vec<Said> {
         let known = self.runs.entry(candidate).or_default();
         if known.stop.is_some_and(|said| said >= stop.when) {
             return Vec::new();
@@ -94,9 +91,9 @@ impl Lines {
                 StopWhen::AfterIteration => "stopping after the iterations that run; Ctrl-C once more stops now",
                 StopWhen::Now => "stopping now",
             };
-            return self.once(text.to_owned()).map(|text| (Weight::Lasting, text)).into_iter().collect();
+            return self.once(text.to_owned()).map(|text| lasting(WARN, text)).into_iter().collect();
         }
-        numbered(candidate, Some((Weight::Lasting, text)))
+        numbered(candidate, Some(lasting(WARN, text)))
     }
 
     fn once(&mut self, text: String) -> Option<String> {
@@ -104,9 +101,9 @@ impl Lines {
     }
 }
 
-fn numbered(candidate: Option<u32>, line: Option<(Weight, String)>) -> Vec<(Weight, String)> {
+fn numbered(candidate: Option<u32>, line: Option<Said>) -> Vec<Said> {
     let number = candidate.map(|number| format!("[{number}] ")).unwrap_or_default();
-    line.map(|(weight, text)| (weight, format!("{number}{text}"))).into_iter().collect()
+    line.map(|said| Said { text: format!("{number}{}", said.text), ..said }).into_iter().collect()
 }
 
 fn race(config: &LoopConfig) -> String {

@@ -3,7 +3,7 @@ use super::*;
 
 fn lines(steps: &[Scripted]) -> Vec<String> {
     let mut lines = Lines::default();
-    play(steps).iter().flatten().flat_map(|update| lines.take(update, Timestamp(0))).map(|(_, text)| text).collect()
+    play(steps).iter().flatten().flat_map(|update| lines.take(update, Timestamp(0))).map(|said| said.text).collect()
 }
 
 fn stopping(when: StopWhen, by: StopBy) -> Scripted {

@@ -17,10 +17,13 @@ use std::time::{Duration, Instant};
 use ralph_model::Timestamp;
 use ralph_view::{Update, What};
 
-use super::line::Weight;
+use ratatui_core::text::Line;
+
+use crate::style::{Look, PLAIN};
+
+use super::line::{Said, Weight};
 use super::lines::Lines;
 use super::painter::{Painter, Size};
-use super::render::Colours;
 use super::scene::Scene;
 
 /// The time between two paintings.
@@ -35,8 +38,6 @@ const MAX_WAITING: usize = 256;
 pub(crate) enum Mode {
     /// Painted in place; standard error is a terminal.
     Painted,
-    /// The same without colour (`NO_COLOR`).
-    PaintedWithoutColour,
     /// One line for each change.
     Plain,
     /// Not at all.
@@ -61,17 +62,24 @@ pub(crate) struct Live {
 impl Live {
     /// Starts showing.
     pub(crate) fn new(mode: Mode) -> Self {
-        Self::on(io::stderr(), mode, crate::input::now, terminal_size)
+        let err = io::stderr();
+        let look = Look::of(&err);
+        Self::on(err, mode, look, crate::input::now, terminal_size)
     }
 
-    fn on(out: impl Write + Send + 'static, mode: Mode, now: fn() -> Timestamp, size: fn() -> Size) -> Self {
+    fn on(
+        out: impl Write + Send + 'static,
+        mode: Mode,
+        look: Look,
+        now: fn() -> Timestamp,
+        size: fn() -> Size,
+    ) -> Self {
         let (sender, receiver) = channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let counted = Counted { receiver, waiting: Arc::clone(&waiting) };
         let work = move || match mode {
-            Mode::Painted => paint(&counted, Painter::new(out, Colours::On), now, size),
-            Mode::PaintedWithoutColour => paint(&counted, Painter::new(out, Colours::Off), now, size),
-            Mode::Plain => print(&counted, out, now),
+            Mode::Painted => paint(&counted, Painter::new(out, look.colours), now, size),
+            Mode::Plain => print(&counted, out, look, now, size),
             Mode::Silent => {}
         };
         // A machine that has no thread left for a view may still finish the loop.
@@ -159,10 +167,10 @@ fn paint(updates: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
                     Received::Update(update) => {
                         let now = now();
                         scene.take(update, now);
-                        let told = lines.take(update, now).into_iter().filter(|(weight, _)| *weight == Weight::Lasting);
-                        lasting.extend(told.map(|(_, text)| text));
+                        let told = lines.take(update, now).into_iter().filter(|said| said.weight == Weight::Lasting);
+                        lasting.extend(told.map(|said| Line::styled(said.text, said.style)));
                     }
-                    Received::Logged(line) if scene.is_open() => lasting.push(line.clone()),
+                    Received::Logged(line) if scene.is_open() => lasting.push(Line::raw(line.clone())),
                     // Before there is a view there is nothing to tear.
                     Received::Logged(line) => {
                         if painter.print(line).is_err() {
@@ -178,10 +186,9 @@ fn paint(updates: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         // A terminal that is gone cannot be painted on; the loop goes on without it.
-        if scene.is_open() && painter.paint(&lasting, &scene, size(), now()).is_err() {
+        if scene.is_open() && painter.paint(std::mem::take(&mut lasting), &scene, size(), now()).is_err() {
             return;
         }
-        lasting.clear();
         (next_frame, patience) = (Instant::now() + FRAME, CLOCK);
         if received.is_err_and(|error| error == RecvTimeoutError::Disconnected) {
             return;
@@ -189,14 +196,15 @@ fn paint(updates: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
     }
 }
 
-fn print(updates: &Counted, mut out: impl Write, now: fn() -> Timestamp) {
+fn print(updates: &Counted, mut out: impl Write, look: Look, now: fn() -> Timestamp, size: fn() -> Size) {
     let mut lines = Lines::default();
     while let Ok(received) = updates.next(None) {
-        let texts = match received {
-            Received::Update(update) => lines.take(&update, now()).into_iter().map(|(_, text)| text).collect(),
-            Received::Logged(line) => vec![line],
+        let said = match received {
+            Received::Update(update) => lines.take(&update, now()),
+            Received::Logged(text) => vec![Said { weight: Weight::Passing, style: PLAIN, text }],
         };
-        for text in texts {
+        let look = Look { columns: look.columns.map(|_| size().columns), ..look };
+        for text in said.into_iter().flat_map(|said| look.lines(Line::styled(said.text, said.style), 4)) {
             // Whole lines: several loops may write to one log.
             if out.write_all(format!("{text}\n").as_bytes()).and_then(|()| out.flush()).is_err() {
                 return;

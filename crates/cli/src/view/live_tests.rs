@@ -50,7 +50,7 @@ impl Write for Paper {
 }
 
 fn show(out: impl Write + Send + 'static, mode: Mode) {
-    let live = Live::on(out, mode, now, size);
+    let live = Live::on(out, mode, Look::PLAIN, now, size);
     for update in updates() {
         live.show(update);
     }
@@ -80,25 +80,26 @@ fn plain_lines_are_one_for_each_change_but_chatter() {
 #[test]
 fn the_live_view_keeps_what_lasts_above_it() {
     let terminal = Terminal::new(100);
-    show(terminal.clone(), Mode::PaintedWithoutColour);
-    insta::assert_snapshot!(terminal.lines().join("\n"), @r#"
+    show(terminal.clone(), Mode::Painted);
+    insta::assert_snapshot!(terminal.lines().join("\n"), @"
     loop 099a8057: Fix it (helper, up to 10 iterations and $5.00)
     sandbox: landlock
     before the first iteration: 2 passing, 7 failing; passing checks will complete the loop
     iteration 1: 5 passing, 4 failing, $0.70 spent
     warning: odd␛[2J
     ralph 099a8057  Fix it                                                                          0ms
-    iteration  1/10  deciding
+    iteration  1/10  deciding; agent: 10ms, $0.70
     failing    █▅  7 → 4
+    diff       iteration 1: nothing changed
     cost       ████░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.70 of $5.00
     verdict    iteration 1: 5 passing, 4 failing
-    "#);
+    ");
 }
 
 #[test]
 fn lines_of_the_log_go_above_the_view_and_never_into_it() {
     let terminal = Terminal::new(100);
-    let live = Live::on(terminal.clone(), Mode::PaintedWithoutColour, now, size);
+    let live = Live::on(terminal.clone(), Mode::Painted, Look::PLAIN, now, size);
     live.log("DEBUG before the view".to_owned()).unwrap();
     for update in updates() {
         live.log("DEBUG between".to_owned()).unwrap();
@@ -113,18 +114,18 @@ fn lines_of_the_log_go_above_the_view_and_never_into_it() {
     let between = lines[..view].iter().filter(|line| *line == "DEBUG between").count();
     assert_eq!(between, updates().len(), "{lines:#?}");
     let painted = lines[view..].iter().filter(|line| !line.is_empty()).count();
-    assert_eq!(painted, 5, "the view is whole: {lines:#?}");
+    assert_eq!(painted, 6, "the view is whole: {lines:#?}");
     assert_eq!(live.log("late".to_owned()), Err("late".to_owned()), "a view that is gone gives the line back");
 }
 
 #[test]
 fn plain_lines_and_lines_of_the_log_are_whole_and_silence_gives_them_back() {
     let paper = Paper::default();
-    let live = Live::on(paper.clone(), Mode::Plain, now, size);
+    let live = Live::on(paper.clone(), Mode::Plain, Look::PLAIN, now, size);
     live.log("DEBUG one".to_owned()).unwrap();
     live.close();
     assert_eq!(paper.text(), "DEBUG one\n");
-    let live = Live::on(Paper::default(), Mode::Silent, now, size);
+    let live = Live::on(Paper::default(), Mode::Silent, Look::PLAIN, now, size);
     live.close();
     assert!(live.log("DEBUG two".to_owned()).is_err());
 }
@@ -148,7 +149,7 @@ fn a_screen_that_is_gone_stops_nobody() {
         }
     }
     for mode in [Mode::Plain, Mode::Painted] {
-        let live = Live::on(Gone, mode, now, size);
+        let live = Live::on(Gone, mode, Look::PLAIN, now, size);
         for _ in 0..1000 {
             updates().into_iter().for_each(|update| live.show(update));
         }
@@ -171,7 +172,7 @@ fn chatter_is_dropped_when_nobody_keeps_up_and_nothing_else_is() {
     }
     let (go, gate) = channel();
     let paper = Paper::default();
-    let live = Live::on(Stuck(gate, paper.clone()), Mode::Plain, now, size);
+    let live = Live::on(Stuck(gate, paper.clone()), Mode::Plain, Look::PLAIN, now, size);
     for number in 0..10_000 {
         live.show(Progress::Activity { line: number.to_string() }.into());
         if number % 100 == 0 {

@@ -7,10 +7,11 @@ use crossterm::cursor::{MoveToColumn, MoveUp};
 use crossterm::queue;
 use crossterm::terminal::{Clear, ClearType};
 use ralph_model::Timestamp;
+use ratatui_core::text::Line;
 
-use super::render::Colours;
+use crate::style::{Colours, Look, ansi, drawn};
+
 use super::scene::Scene;
-use super::text::{columns, wrap};
 
 /// The size of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,21 +41,26 @@ impl<W: Write> Painter<W> {
     }
 
     /// Paints the scene anew, below lines that stay.
-    pub(super) fn paint(&mut self, lasting: &[String], scene: &Scene, size: Size, now: Timestamp) -> io::Result<()> {
+    pub(super) fn paint(
+        &mut self,
+        lasting: Vec<Line<'static>>,
+        scene: &Scene,
+        size: Size,
+        now: Timestamp,
+    ) -> io::Result<()> {
         // The last column stays free: some terminals wrap as soon as it is used.
         let width = size.columns.saturating_sub(1).max(1);
-        let rows = size.rows.saturating_sub(1).max(1);
-        let mut lines = scene.lines_in(width, rows, now, self.colours);
-        lines.truncate(rows);
+        let lines = drawn(&scene.panel(width, now).drawn(width, size.rows.saturating_sub(1).max(1)));
+        let look = Look { colours: self.colours, columns: Some(width) };
         // One write for all of it, so that the screen never shows half a view.
         let mut text: Vec<u8> = Vec::new();
         self.erase(&mut text, size)?;
-        for line in lasting.iter().flat_map(|line| wrap(line, width)) {
+        for line in lasting.into_iter().flat_map(|line| look.lines(line, 4)) {
             text.extend_from_slice(line.as_bytes());
             text.extend_from_slice(b"\r\n");
         }
-        let plain = scene.lines_in(width, rows, now, Colours::Off);
-        self.painted = plain.iter().take(lines.len()).map(|line| columns(line)).collect();
+        self.painted = lines.iter().map(Line::width).collect();
+        let lines: Vec<String> = lines.iter().map(|line| ansi(line, self.colours)).collect();
         text.extend_from_slice(lines.join("\r\n").as_bytes());
         // The terminal shows a pressed Ctrl-C where the cursor is. At the end of a full line it would wrap, and nobody would
         // know that the view begins a row higher.

@@ -29,15 +29,15 @@ fn the_view_is_painted_in_place_below_what_stays() {
     let terminal = Terminal::new(60);
     let mut painter = Painter::new(terminal.clone(), Colours::On);
     let mut view = view();
-    painter.paint(&["one".into()], &view, SIZE, Timestamp(0)).unwrap();
+    painter.paint(vec!["one".into()], &view, SIZE, Timestamp(0)).unwrap();
     let before = terminal.lines();
     take(&mut view, &last(&[opened("Fix it"), baseline(1, 3)]));
     take(&mut view, &activity("thinking"));
-    painter.paint(&["two".into()], &view, SIZE, Timestamp(20)).unwrap();
+    painter.paint(vec!["two".into()], &view, SIZE, Timestamp(20)).unwrap();
     assert_eq!(terminal.lines().len(), before.len() + 4);
     // Fewer lines than before leave nothing behind.
     take(&mut view, &last(&[opened("Fix it"), baseline(1, 3), decided((4, 0), 1)]));
-    painter.paint(&[], &view, SIZE, Timestamp(30)).unwrap();
+    painter.paint(vec![], &view, SIZE, Timestamp(30)).unwrap();
     let lines = terminal.lines();
     assert_eq!(lines[..2], ["one", "two"]);
     assert_eq!(lines.iter().filter(|line| line.starts_with("ralph ")).count(), 1, "{lines:#?}");
@@ -53,9 +53,9 @@ fn a_terminal_that_becomes_narrower_is_painted_clean() {
     let mut view = view();
     take(&mut view, &last(&[opened("Fix it"), baseline(1, 3), started()]));
     take(&mut view, &activity(&"x".repeat(200)));
-    painter.paint(&["kept".into()], &view, SIZE, Timestamp(0)).unwrap();
+    painter.paint(vec!["kept".into()], &view, SIZE, Timestamp(0)).unwrap();
     terminal.resize(25);
-    painter.paint(&[], &view, Size { columns: 25, rows: 24 }, Timestamp(0)).unwrap();
+    painter.paint(vec![], &view, Size { columns: 25, rows: 24 }, Timestamp(0)).unwrap();
     let lines = terminal.lines();
     assert_eq!(lines[0], "kept");
     assert_eq!(lines.len(), 6, "{lines:#?}");
@@ -70,9 +70,9 @@ fn a_key_that_is_pressed_tears_nothing() {
         let mut painter = Painter::new(terminal.clone(), Colours::On);
         let mut view = view();
         take(&mut view, &activity(&"a limit is reached, ".repeat(20)));
-        painter.paint(&["kept".into()], &view, size, Timestamp(0)).unwrap();
+        painter.paint(vec!["kept".into()], &view, size, Timestamp(0)).unwrap();
         terminal.echo("^C");
-        painter.paint(&["stopping".into()], &view, size, Timestamp(0)).unwrap();
+        painter.paint(vec!["stopping".into()], &view, size, Timestamp(0)).unwrap();
         let lines = terminal.lines();
         assert_eq!(lines[..2], ["kept", "stopping"], "{lines:#?}");
         assert_eq!(lines.len(), 6, "{lines:#?}");
@@ -88,7 +88,7 @@ fn a_terminal_of_few_rows_shows_the_first_lines() {
         let terminal = Terminal::new(60);
         let mut painter = Painter::new(terminal.clone(), Colours::Off);
         for _ in 0..3 {
-            painter.paint(&[], &view(), Size { columns: 60, rows }, Timestamp(0)).unwrap();
+            painter.paint(vec![], &view(), Size { columns: 60, rows }, Timestamp(0)).unwrap();
         }
         assert_eq!(terminal.lines().len(), shown, "{rows}: {:#?}", terminal.lines());
     }

@@ -6,10 +6,13 @@ use ralph_model::{Money, Timestamp};
 use ralph_view::{Update, What};
 
 use crate::screen::dollars;
+use crate::style::{PLAIN, QUIET, columns, of_status};
 
-use super::render::{Colours, Style, cost, head, painted, phase, render};
-use super::state::{Doing, View};
-use super::text::{columns, fit_middle, spread};
+use super::state::View;
+use super::widgets::{Panel, Row, loop_panel};
+
+/// A long name of a model must not push away what happens.
+const LONGEST_NAME: usize = 24;
 
 /// One loop, or several that race.
 #[derive(Debug, Clone, Default)]
@@ -44,63 +47,47 @@ impl Scene {
         self.single.is_some() || !self.candidates.is_empty()
     }
 
-    /// The lines, none wider than `width` columns.
-    #[cfg(test)]
-    pub(super) fn lines(&self, width: usize, now: Timestamp, colours: Colours) -> Vec<String> {
-        self.lines_in(width, usize::MAX, now, colours)
-    }
-
-    /// The same for so many rows.
-    pub(super) fn lines_in(&self, width: usize, rows: usize, now: Timestamp, colours: Colours) -> Vec<String> {
+    /// Its widgets, for a terminal of so many columns.
+    pub(super) fn panel(&self, width: usize, now: Timestamp) -> Panel {
         match &self.single {
-            Some(view) if self.candidates.is_empty() => render(view, width, rows, now, colours),
-            Some(_) | None => self.race(width, now, colours),
+            Some(view) if self.candidates.is_empty() => loop_panel(view, now),
+            Some(_) | None => self.race(width, now),
         }
     }
 
-    /// A head, a line for each candidate, and their money together.
-    fn race(&self, width: usize, now: Timestamp, colours: Colours) -> Vec<String> {
+    /// A head, a row for each candidate, and their money together.
+    fn race(&self, width: usize, now: Timestamp) -> Panel {
         let views = || self.candidates.values();
-        let opened = views().map(|view| view.opened_at).min();
+        let opened = views().map(|view| view.opened_at).min().unwrap_or(now);
         let ended =
             views().map(|view| view.ended_at).collect::<Option<Vec<_>>>().and_then(|times| times.into_iter().max());
         let objective = views().next().map_or("", |view| view.objective.as_str());
-        let mut lines = vec![head(&format!("ralph race  {objective}"), opened, ended.unwrap_or(now), width, colours)];
-        // A long name of a model must not push away what happens.
-        let names = views().map(|view| columns(&view.run.agent)).max().unwrap_or(0).min((width / 4).max(8));
-        lines.extend(self.candidates.iter().map(|(number, view)| candidate(*number, view, names, width, now, colours)));
-        let spent = views().map(View::spent).sum();
-        let cap = views().map(|view| view.run.max_cost).max().unwrap_or(Money::ZERO);
-        lines.push(cost(spent, cap, width, colours));
-        lines
+        let names =
+            views().map(|view| columns(&view.run.agent)).max().unwrap_or(0).min((width / 4).clamp(8, LONGEST_NAME));
+        let elapsed = ended.unwrap_or(now).since(opened).to_string();
+        let mut rows = vec![Row::Head { title: format!("ralph race  {objective}"), elapsed }];
+        rows.extend(self.candidates.iter().map(|(number, view)| candidate(*number, view, names, now)));
+        let most = views().map(|view| view.run.max_cost).max().unwrap_or(Money::ZERO);
+        rows.push(Row::Cost { spent: views().map(View::spent).sum(), most });
+        Panel { rows, recent: Vec::new() }
     }
 }
 
-/// `2  codex:gpt-5  1/10  check 3.2s: npm test     4 failing     $0.41`
-fn candidate(number: u32, view: &View, names: usize, width: usize, now: Timestamp, colours: Colours) -> String {
-    // Names of models differ at their end.
-    let agent = fit_middle(&view.run.agent, names);
-    let gap = " ".repeat(names.saturating_sub(columns(&agent)));
-    let what = match &view.doing {
-        _ if view.is_over() => view.ended_as().to_owned(),
-        Doing::Agent { .. } if !view.activity.is_empty() => format!("{}: {}", phase(view, now), view.activity),
-        _ => phase(view, now),
-    };
-    let stopping = if view.stopping && !view.is_over() { "stopping, " } else { "" };
-    let (iteration, max) = (view.run.iteration, view.run.max_iterations);
-    let left = format!("{number}  {agent}{gap}  {iteration}/{max}  {stopping}{what}");
-    let failing = match view.run.failing.last() {
-        // What it does says more than a column that most of the line would go to.
-        _ if width < 60 => String::new(),
-        Some(Some(failing)) => format!("{:>10}  ", format!("{failing} failing")),
-        Some(None) | None => " ".repeat(12),
-    };
-    let cost = dollars(view.spent());
-    let line = spread(&left, &format!("{failing}{cost:>7}"), width);
-    match (view.is_over(), view.run.verified) {
-        (true, true) => painted(Style::Green, line, colours),
-        (true, false) => painted(Style::Dim, line, colours),
-        (false, _) => line,
+fn candidate(number: u32, view: &View, names: usize, now: Timestamp) -> Row {
+    let failing = view.run.failing.last().copied().flatten();
+    Row::Candidate {
+        number,
+        agent: view.run.agent.clone(),
+        names,
+        iteration: format!("{}/{}", view.run.iteration, view.run.max_iterations),
+        what: view.short_words(now),
+        failing: failing.map(|failing| format!("{failing} failing")).unwrap_or_default(),
+        cost: dollars(view.spent()),
+        style: match (view.is_over(), view.run.verified) {
+            (true, true) => of_status(view.run.status, true),
+            (true, false) => QUIET,
+            (false, _) => PLAIN,
+        },
     }
 }
 

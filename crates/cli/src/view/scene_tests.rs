@@ -5,6 +5,7 @@ use ralph_view::Progress;
 use super::super::fixtures::{self, Scripted, Step, Terminal, agent, baseline, decided, of, opened, play};
 use super::super::painter::{Painter, Size};
 use super::*;
+use crate::style::{Colours, drawn};
 
 const AGENTS: [&str; 3] = ["claude:opus", "codex", "gemini:gemini-2.5-flash"];
 
@@ -52,24 +53,28 @@ fn racing() -> Vec<Scripted> {
     ]
 }
 
+fn lines_of(scene: &Scene, width: usize, now: Timestamp) -> Vec<String> {
+    drawn(&scene.panel(width, now).drawn(width, 100)).iter().map(ToString::to_string).collect()
+}
+
 fn shown(steps: &[Scripted], width: usize) -> String {
-    scene(steps).lines(width, Timestamp(70_000), Colours::Off).join("\n")
+    lines_of(&scene(steps), width, Timestamp(70_000)).join("\n")
 }
 
 #[test]
 fn a_race_at_three_widths() {
     insta::assert_snapshot!(shown(&racing(), 40), @"
     ralph race  Fix the failing tes…  1m 10s
-    1  claud…opus  2/10  works 1m …  $0.3374
+    1  clau…:opus  2/10  works 1m …  $0.3374
     2  codex       1/10  check 59.…    $0.00
-    3  gemin…lash  1/10  waits 2m …    $0.00
+    3  gemi…flash  1/10  waits 2m …    $0.00
     cost       █░░░░░░░░░░  $0.3374 of $5.00
     ");
     insta::assert_snapshot!(shown(&racing(), 80), @"
     ralph race  Fix the failing tests in src/utils                            1m 10s
     1  claude:opus           2/10  works 1m 03s: Edit: src/uti…   4 failing  $0.3374
     2  codex                 1/10  check 59.0s: npm test -- --…   7 failing    $0.00
-    3  gemini:gem…2.5-flash  1/10  waits 2m 10s: rate or usage…   1 failing    $0.00
+    3  gemini:ge…-2.5-flash  1/10  waits 2m 10s: rate or usage…   1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
     insta::assert_snapshot!(shown(&racing(), 120), @"
@@ -101,7 +106,7 @@ fn a_race_at_its_beginning_and_at_its_end() {
     ralph race  Fix the failing tests in src/utils                            1m 10s
     1  claude:opus           2/10  verified                       0 failing  $0.3374
     2  codex                 1/10  stopping, check 59.0s: npm …   7 failing    $0.00
-    3  gemini:gem…2.5-flash  1/10  CANCELLED                      1 failing    $0.00
+    3  gemini:ge…-2.5-flash  1/10  CANCELLED                      1 failing    $0.00
     cost       ██░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.3374 of $5.00
     ");
     let told = [started(2), of_agent(2, Step::Stopping(stop))];
@@ -109,7 +114,7 @@ fn a_race_at_its_beginning_and_at_its_end() {
     // When all have ended the clock stands still.
     steps.push(of_agent(2, Step::Cut));
     let scene = scene(&steps);
-    let at = |second: i64| scene.lines(80, Timestamp(second * 1000), Colours::Off);
+    let at = |second: i64| lines_of(&scene, 80, Timestamp(second * 1000));
     assert_eq!(at(100), at(1000));
 }
 
@@ -122,9 +127,9 @@ fn a_race_is_painted_in_place() {
     for (second, updates) in (0i64..).zip(play(&racing())) {
         updates.iter().for_each(|update| scene.take(update, Timestamp(second * 1000)));
         assert!(scene.is_open());
-        painter.paint(&[], &scene, Size { columns: 80, rows: 24 }, Timestamp(second * 1000)).unwrap();
+        painter.paint(vec![], &scene, Size { columns: 80, rows: 24 }, Timestamp(second * 1000)).unwrap();
     }
-    assert_eq!(terminal.lines(), scene.lines(79, Timestamp(12_000), Colours::Off));
+    assert_eq!(terminal.lines(), lines_of(&scene, 79, Timestamp(12_000)));
 }
 
 #[test]
@@ -138,7 +143,7 @@ fn no_line_of_a_race_is_wider_than_the_terminal_and_nothing_in_it_acts() {
     }
     let scene = scene(&steps);
     for width in 0..200 {
-        for line in scene.lines(width, Timestamp(9_999_999), Colours::Off) {
+        for line in lines_of(&scene, width, Timestamp(9_999_999)) {
             assert!(columns(&line) <= width, "{width}: {line}");
             assert!(!line.chars().any(char::is_control), "{width}: {line:?}");
             assert!(!line.contains(['\u{202e}', '\u{200d}', '\u{fe0f}']), "{width}: {line:?}");

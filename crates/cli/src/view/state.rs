@@ -2,15 +2,20 @@
 
 use std::collections::VecDeque;
 
-use ralph_model::{AgentEvent, Money, Timestamp};
+use ralph_model::{AgentEvent, Iteration, Millis, Money, Timestamp};
 use ralph_view::{Delta, Progress, RunState, RunStatus, VerdictView, What, iteration_found};
 
-use super::agent_event::event_words;
+use crate::screen::{counted, dollars};
+use crate::style::flat;
+
+use super::agent_event::{event_words, is_failure};
 use super::line::first_line;
-use super::text::flat;
 
 /// How many of the newest things are remembered.
 const MAX_RECENT: usize = 8;
+
+/// How long nothing may happen before the view says so.
+const SILENCE: Millis = Millis(60_000);
 
 /// What is known of the run.
 #[derive(Debug, Clone)]
@@ -22,18 +27,31 @@ pub(super) struct View {
     pub(super) ended_at: Option<Timestamp>,
     pub(super) doing: Doing,
     pub(super) stopping: bool,
-    pub(super) activity: String,
-    /// The newest things that happened in this phase, oldest first, and whether each failed.
-    pub(super) recent: VecDeque<(bool, String)>,
+    /// The newest things that happened in this phase, oldest first.
+    pub(super) recent: VecDeque<Recent>,
+    /// Calls of tools that are under way: the agent's id of each, what it is, and since when.
+    calls: Vec<(String, String, Timestamp)>,
+    /// Whether the agent tells of its calls, so that without one it waits for its model.
+    tells_calls: bool,
     /// When something happened last.
     pub(super) heard_at: Timestamp,
     /// The tests that failed last, by name.
     pub(super) failing_tests: Vec<String>,
-    /// How many files the agent of this iteration changed, once it has ended.
-    pub(super) changed: Option<usize>,
+    /// The files that an agent changed last, and in which iteration.
+    pub(super) changed: Option<(Iteration, Vec<String>)>,
     /// What the agent that runs has cost so far.
     pub(super) running: Money,
-    pub(super) verdict: Verdict,
+    /// How long the agent of this iteration took and what it cost, once it has ended.
+    agent_took: Option<(Millis, Money)>,
+    /// Whether the checks passed last, and what they said.
+    pub(super) verdict: Option<(bool, String)>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Recent {
+    pub(super) failed: bool,
+    pub(super) text: String,
 }
 
 /// What runs.
@@ -42,14 +60,6 @@ pub(super) enum Doing {
     Agent { since: Timestamp },
     Check { command: String, since: Timestamp },
     Nothing,
-}
-
-/// What the checks said last.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Verdict {
-    None,
-    Passed(String),
-    Failed(String),
 }
 
 impl View {
@@ -62,13 +72,15 @@ impl View {
             ended_at: None,
             doing: Doing::Nothing,
             stopping: false,
-            activity: String::new(),
             recent: VecDeque::new(),
+            calls: Vec::new(),
+            tells_calls: false,
             heard_at: now,
             failing_tests: Vec::new(),
             changed: None,
             running: Money::ZERO,
-            verdict: Verdict::None,
+            agent_took: None,
+            verdict: None,
         }
     }
 
@@ -83,8 +95,8 @@ impl View {
     fn record(&mut self, state: &RunState, deltas: &[Delta], now: Timestamp) {
         if state.phase != self.run.phase {
             self.doing = Doing::Nothing;
-            self.activity.clear();
             self.recent.clear();
+            self.calls.clear();
             self.running = Money::ZERO;
         }
         self.heard_at = now;
@@ -97,24 +109,35 @@ impl View {
                 Delta::BaselineFinished { verdict } => {
                     let (passing, failing) = (verdict.passing, verdict.failing);
                     let text = format!("before the first iteration: {passing} passing, {failing} failing");
-                    self.verdict = Verdict::new(verdict.passed, text);
+                    self.verdict = Some((verdict.passed, text));
                     self.failing_tests = failing_tests(verdict);
                 }
-                Delta::IterationStarted { .. } => self.doing = Doing::Agent { since: now },
+                Delta::IterationStarted { .. } => {
+                    (self.doing, self.agent_took) = (Doing::Agent { since: now }, None);
+                }
                 Delta::AgentFinished { iteration } => {
-                    self.changed = iteration.run.as_ref().map(|run| run.changed.len());
+                    if let Some(run) = &iteration.run {
+                        let files = run.changed.iter().map(|change| flat(&change.path)).collect();
+                        self.changed = Some((iteration.iteration, files));
+                        self.agent_took = Some((run.duration, iteration.cost));
+                    }
                 }
                 Delta::IterationDecided { iteration } => {
                     let text = format!("iteration {}: {}", iteration.iteration, iteration_found(iteration));
                     let passed = iteration.verdict.as_ref().is_some_and(|verdict| verdict.passed);
-                    self.verdict = Verdict::new(passed, flat(&text));
+                    self.verdict = Some((passed, flat(&text)));
                     self.failing_tests = iteration.verdict.as_ref().map(failing_tests).unwrap_or_default();
-                    self.changed = None;
                 }
                 Delta::TripwireStarted => {
-                    "planting failing tests, which the checks have to report".clone_into(&mut self.activity);
+                    self.did(
+                        false,
+                        "changing tests so that they must fail, which the checks have to report".into(),
+                        now,
+                    );
                 }
-                Delta::Waiting { wait } => self.activity = flat(&wait.trouble.message),
+                Delta::Waiting { wait } if !wait.trouble.message.is_empty() => {
+                    self.did(true, flat(&wait.trouble.message), now);
+                }
                 Delta::Finished { .. } => self.ended_at = Some(now),
                 // These are lines above the view; nothing in it changes but the state.
                 Delta::Tampered { .. }
@@ -123,6 +146,7 @@ impl View {
                 | Delta::Escalated { .. }
                 | Delta::FailedOver { .. }
                 | Delta::Alerted { .. }
+                | Delta::Waiting { .. }
                 | Delta::Stopping { .. } => {}
             }
         }
@@ -133,19 +157,13 @@ impl View {
             Progress::Activity { line } => self.did(false, flat(line), now),
             Progress::Agent { event: AgentEvent::Usage { cost, .. } } => self.running = *cost,
             Progress::Agent { event } => {
+                self.follow_calls(event, now);
                 if let Some(words) = event_words(event) {
-                    let failed = matches!(
-                        event,
-                        AgentEvent::ToolFinished { success: false, .. }
-                            | AgentEvent::Limit { .. }
-                            | AgentEvent::Fault { .. }
-                    );
-                    self.did(failed, flat(&words), now);
+                    self.did(is_failure(event), flat(&words), now);
                 }
             }
             Progress::CheckStarted { command } => {
                 self.doing = Doing::Check { command: flat(command), since: now };
-                self.activity.clear();
                 self.recent.clear();
             }
             Progress::CheckFinished { .. } => self.doing = Doing::Nothing,
@@ -159,8 +177,80 @@ impl View {
         if self.recent.len() >= MAX_RECENT {
             self.recent.pop_front();
         }
-        self.recent.push_back((failed, text.clone()));
-        self.activity = text;
+        self.recent.push_back(Recent { failed, text });
+    }
+
+    fn follow_calls(&mut self, event: &AgentEvent, now: Timestamp) {
+        match event {
+            AgentEvent::ToolStarted { id, tool, summary, .. } => {
+                let what = if summary.is_empty() { tool.clone() } else { format!("{tool}: {summary}") };
+                self.calls.push((id.clone(), flat(&what), now));
+                self.tells_calls = true;
+            }
+            AgentEvent::ToolFinished { id, .. } => {
+                self.calls.retain(|(open, ..)| open != id);
+                self.heard_at = now;
+            }
+            _ => {}
+        }
+    }
+
+    /// Who works and what this iteration took and cost so far.
+    pub(super) fn doing_words(&self, now: Timestamp) -> String {
+        let figures = |took: Millis, cost: Money| match cost {
+            Money::ZERO => took.to_string(),
+            cost => format!("{took}, {}", dollars(cost)),
+        };
+        let doing = match (&self.doing, self.agent_took) {
+            _ if self.is_over() => "ended".to_owned(),
+            (Doing::Agent { since }, _) => {
+                format!("{} works, {}", self.run.agent, figures(now.since(*since), self.running))
+            }
+            (Doing::Check { .. }, Some((took, cost))) => format!("checks; agent: {}", figures(took, cost)),
+            (Doing::Check { .. }, None) => "checks".to_owned(),
+            (Doing::Nothing, _) if self.run.waiting.is_some() => "paused".to_owned(),
+            (Doing::Nothing, _) if self.run.phase == "baseline" => "starting".to_owned(),
+            (Doing::Nothing, Some((took, cost))) => format!("deciding; agent: {}", figures(took, cost)),
+            (Doing::Nothing, None) => "deciding".to_owned(),
+        };
+        if self.stopping && !self.is_over() { format!("{doing} (stopping)") } else { doing }
+    }
+
+    /// What has to happen next, and for how long that was or will be waited for.
+    pub(super) fn waiting_words(&self, now: Timestamp) -> Option<String> {
+        let silent = now.since(self.heard_at);
+        match (&self.doing, &self.run.waiting) {
+            _ if self.is_over() => None,
+            (Doing::Agent { .. }, _) => match self.calls.as_slice() {
+                [] if self.tells_calls => Some(format!("{silent} for the model")),
+                [] => (silent >= SILENCE).then(|| format!("{silent} for the agent, which prints nothing")),
+                [(_, what, since)] => Some(format!("{} for {what}", now.since(*since))),
+                [.., (_, what, since)] => {
+                    let others = counted(self.calls.len() - 1, "other call", "other calls");
+                    Some(format!("{} for {what}, and {others}", now.since(*since)))
+                }
+            },
+            (Doing::Check { command, since }, _) => Some(format!("{} for {command}", now.since(*since))),
+            (Doing::Nothing, Some(wait)) => {
+                Some(format!("another {}: {}", wait.until.since(now), wait.trouble.kind.words()))
+            }
+            (Doing::Nothing, None) => None,
+        }
+    }
+
+    /// The same in a few words, for one row of a race.
+    pub(super) fn short_words(&self, now: Timestamp) -> String {
+        let what = match (&self.doing, &self.run.waiting) {
+            _ if self.is_over() => return self.ended_as().to_owned(),
+            (Doing::Agent { since }, _) => match self.recent.back() {
+                Some(recent) => format!("works {}: {}", now.since(*since), recent.text),
+                None => format!("works {}", now.since(*since)),
+            },
+            (Doing::Check { command, since }, _) => format!("check {}: {command}", now.since(*since)),
+            (Doing::Nothing, Some(wait)) => format!("waits {}: {}", wait.until.since(now), wait.trouble.kind.words()),
+            (Doing::Nothing, None) => self.doing_words(now),
+        };
+        if self.stopping { format!("stopping, {}", what.trim_end_matches(" (stopping)")) } else { what }
     }
 
     /// Whether it is over.
@@ -187,10 +277,4 @@ impl View {
 fn failing_tests(verdict: &VerdictView) -> Vec<String> {
     let tests = verdict.checks.iter().filter_map(|check| check.outcome.tests.as_ref());
     tests.flat_map(|tests| &tests.failing).map(|name| flat(name)).collect()
-}
-
-impl Verdict {
-    fn new(passed: bool, text: String) -> Self {
-        if passed { Self::Passed(text) } else { Self::Failed(text) }
-    }
 }

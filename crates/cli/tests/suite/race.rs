@@ -130,7 +130,11 @@ fn the_first_that_is_verified_wins_and_nothing_of_the_others_is_left() {
     let mut quick = vec![Step::wait_for_file(user.home().join("slow")), Step::wait_for_file(user.home().join("lost"))];
     quick.extend(done("quick"));
     let slow = Script::new().run(works_for_ever(&user, "slow"));
-    let lost = Script::new().run(works_for_ever(&user, "lost"));
+    // Its commits go with its branch: they are nowhere else, and its snapshots have what is in them.
+    let mut commits = works_for_ever(&user, "lost");
+    let commit = "git add -A && git -c user.name=lost -c user.email=lost@example.org commit -qm lost";
+    commits.insert(3, Step::Run(commit.to_owned()));
+    let lost = Script::new().run(commits);
     let agents = vec![("slow", slow), ("quick", Script::new().run(quick)), ("lost", lost)];
     let scene = Scene::new(lived_in(), user, agents);
     let (before, state) = (scene.repo.fingerprint(), state_of(&scene.repo));

@@ -70,7 +70,8 @@ async fn admit(call: &Call, lease: Option<TaskLease>, run: RunId, wanted: &Store
         let detail = "a worker writes under the lease on a task: send its taskId and epoch";
         return Err(Problem::new(403, "forbidden", detail).in_field("taskId").into());
     };
-    let newest = call.board().task_lease(lease.task).await?.map(|(newest, _)| newest.epoch);
+    call.check_token(lease.task).await?;
+    let newest = call.board().task_holder(lease.task).await?.map(|holder| holder.lease.epoch);
     if newest != Some(lease.epoch) {
         return Err(Denied::Stale { held: lease.epoch, newest: newest.unwrap_or(Epoch(lease.epoch.0 + 1)) });
     }

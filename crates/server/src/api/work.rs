@@ -39,6 +39,7 @@ pub(crate) async fn poll(call: Call) -> Answer {
     loop {
         let claim = Claim {
             agent: poll.agent_id.clone(),
+            token: call.caller.as_ref().map(|caller| caller.name.clone()),
             types: types.clone(),
             without_repo: poll.without_repo,
             lease,
@@ -137,7 +138,7 @@ fn lease_span(seconds: u32) -> Result<Millis, Refusal> {
 
 pub(crate) async fn heartbeat(call: Call) -> Answer {
     let heartbeat: Heartbeat = call.body()?;
-    let (lease, span) = (call.lease(heartbeat.epoch)?, lease_span(heartbeat.lease_seconds)?);
+    let (lease, span) = (call.lease(heartbeat.epoch).await?, lease_span(heartbeat.lease_seconds)?);
     let renewed = call.board().renew_lease(lease, span, call.now()).await?;
     json(StatusCode::OK, &Kept { expires_at: renewed.expires_at, cancelled: renewed.cancelled })
 }
@@ -207,12 +208,12 @@ pub(crate) async fn complete(call: Call) -> Answer {
 
 pub(crate) async fn release(call: Call) -> Answer {
     let release: Release = call.body()?;
-    json(StatusCode::OK, &call.board().release_task(call.lease(release.epoch)?, call.now()).await?)
+    json(StatusCode::OK, &call.board().release_task(call.lease(release.epoch).await?, call.now()).await?)
 }
 
 pub(crate) async fn set_checkpoint(call: Call) -> Answer {
     let report: CheckpointReport = call.body()?;
-    let lease = call.lease(report.epoch)?;
+    let lease = call.lease(report.epoch).await?;
     if report.task_id.is_some_and(|task| task != lease.task) {
         return Err(Problem::invalid("taskId", "taskId is not the task of this address").into());
     }
@@ -248,6 +249,6 @@ pub(crate) struct EpochQuery {
 
 pub(crate) async fn clear_checkpoint(call: Call) -> Answer {
     let query: EpochQuery = call.query()?;
-    call.board().set_checkpoint(call.lease(query.epoch)?, None, call.now()).await?;
+    call.board().set_checkpoint(call.lease(query.epoch).await?, None, call.now()).await?;
     no_content()
 }

@@ -62,6 +62,7 @@ scenarios![
     workers::a_task_goes_from_poll_to_completion,
     workers::stale_leases_change_nothing,
     workers::checkpoints_are_written_read_and_cleared,
+    workers::no_other_worker_writes_under_a_lease,
     workers::the_agent_inside_a_worker_only_claims,
     workers::a_poll_waits_for_a_task,
     workers::a_cancelled_task_reaches_its_worker,

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use ralph_api::{CheckpointReport, Completion, Heartbeat, Poll, ProgressReport};
 use ralph_model::{CheckpointReason, Money, NewTask, TaskStatus, TaskType};
-use ralph_store::Role;
+use ralph_store::{Epoch, Role, TaskLease};
 use serde_json::json;
 
 use crate::harness::Running;
+use crate::{new_run, numbered};
 
 fn task(text: &str) -> NewTask {
     NewTask { task: text.to_owned(), task_type: TaskType::Single, ..NewTask::default() }
@@ -105,6 +106,35 @@ pub async fn checkpoints_are_written_read_and_cleared(server: Running) {
     );
     agent.clear_checkpoint(created.id, None).await.unwrap();
     assert_eq!(client.checkpoint(created.id).await.unwrap(), None);
+}
+
+pub async fn no_other_worker_writes_under_a_lease(server: Running) {
+    let (one, two) = (server.token("one", Role::Agent).await, server.token("two", Role::Agent).await);
+    let id = server.client().create_task(&task("do it"), "k1").await.unwrap().id;
+    let work = server.client_with(&one).poll(&now_or_never("w1")).await.unwrap().unwrap();
+    // An epoch is a small number: it can be guessed.
+    let epoch = work.lease.epoch;
+    let checkpoint = json!({"epoch": epoch, "iteration": 1, "contextFull": true, "checkpointReason": "stop"});
+    for (method, path, body) in [
+        ("POST", format!("/api/leases/{id}/heartbeat"), Some(json!({ "epoch": epoch }))),
+        ("POST", format!("/api/tasks/{id}/progress"), Some(json!({ "epoch": epoch, "iterations": 9 }))),
+        (
+            "POST",
+            format!("/api/tasks/{id}/complete"),
+            Some(json!({ "epoch": epoch, "status": "completed", "verified": true })),
+        ),
+        ("POST", format!("/api/tasks/{id}/release"), Some(json!({ "epoch": epoch }))),
+        ("PUT", format!("/api/tasks/{id}/checkpoint"), Some(checkpoint)),
+        ("DELETE", format!("/api/tasks/{id}/checkpoint?epoch={epoch}"), None),
+    ] {
+        let reply = server.ask_as(&two, method, &path, body.as_ref()).await;
+        assert_eq!(reply.status, 403, "{method} {path}: {reply:?}");
+    }
+    let other =
+        server.client_with(&two).store(Some(TaskLease { task: id, epoch: Epoch(epoch) }), Duration::from_secs(20));
+    assert!(other.create_run(new_run(crate::id(1)), numbered(1)).await.is_err());
+    let kept = server.client_with(&one).complete(id, &Completion::new(epoch, TaskStatus::Failed)).await.unwrap();
+    assert_eq!((kept.status, kept.verified), (TaskStatus::Failed, false));
 }
 
 pub async fn the_agent_inside_a_worker_only_claims(server: Running) {

@@ -216,6 +216,8 @@ pub(crate) const STEPS: &[Step] = &[
         ],
         rows: &[],
     },
+    // The token that a task was claimed with: no other token of a worker writes under the lease.
+    Step { version: 12, statements: &["ALTER TABLE tasks ADD COLUMN claimed_with TEXT"], rows: &[] },
 ];
 
 /// The newest schema.

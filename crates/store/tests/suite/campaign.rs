@@ -135,7 +135,7 @@ impl Dice {
 
 fn claim(worker: u64, plan: Plan, at: Timestamp) -> Claim {
     let types = TaskType::ALL.to_vec();
-    Claim { agent: format!("worker-{worker}"), types, without_repo: true, lease: plan.lease(), at }
+    Claim { agent: format!("worker-{worker}"), token: None, types, without_repo: true, lease: plan.lease(), at }
 }
 
 /// Creates its share of the tasks; every fifth waits for one before it. A creation without an answer is repeated.

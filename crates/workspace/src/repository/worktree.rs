@@ -24,7 +24,7 @@ impl Repository {
         call.output("remove a worktree").map(drop)
     }
 
-    /// Removes a worktree with everything in it, and its branch unless that has commits of its own.
+    /// Removes a worktree with everything in it, and its branch.
     pub fn discard_worktree(&self, path: &Path, branch: &str) -> Result<(), Error> {
         self.remove_worktree(path)?;
         // Also with commits that are nowhere else: Ralph made the branch, and its snapshots have what is in it.

@@ -152,7 +152,7 @@ pub(super) async fn reaper(subject: &Subject<'_>) -> Finding {
     let (_keep, stop) = tokio::sync::watch::channel(None);
     match supervisor.run(spec, stop, &mut |_, _| ()).await {
         Ok(finished) if finished.ended == (Ended::Exited { code: 7 }) && finished.swept > 0 => {
-            Finding::ok(name, format!("a program and what it left behind were ended in {}", finished.duration))
+            Finding::ok(name, format!("process cleanup works ({})", finished.duration))
         }
         Ok(finished) => {
             let detail = format!("{}; {} processes left behind were ended", finished.ended, finished.swept);

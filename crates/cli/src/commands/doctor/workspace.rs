@@ -10,6 +10,7 @@ use ralph_workspace::{Repository, holder};
 
 use super::{Finding, Subject};
 use crate::commands::explain;
+use crate::screen::counted;
 use ralph_config::RepositoryFile;
 use ralph_config::trust::Question;
 use ralph_config::trust::shell_word;
@@ -101,7 +102,11 @@ fn protection(subject: &Subject<'_>, workspace: &Path) -> Option<Finding> {
     };
     let plan = plan(&config, &subject.environment, &explain::files(workspace));
     let runners = if plan.runners.is_empty() { "no known runner".to_owned() } else { plan.runners.join(", ") };
-    let detail = format!("{} files, by {} globs; {runners}", plan.files, plan.pins.len());
+    let detail = format!(
+        "{}, by {}; {runners}",
+        counted(plan.files, "file", "files"),
+        counted(plan.pins.len(), "glob", "globs")
+    );
     Some(if plan.files == 0 {
         Finding::warn("protection", format!("{detail}: no test file was recognised"), "name them: --protect GLOB")
     } else {

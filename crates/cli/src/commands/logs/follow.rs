@@ -114,11 +114,11 @@ impl Page<'_> {
     /// Prints the rest of an output that nothing is added to any more.
     fn finish(&mut self, shown: &mut Shown) -> anyhow::Result<()> {
         self.drain(shown)?;
-        shown.finish(&mut Screen { out: self, err: &mut io::sink() })
+        shown.finish(&mut Screen::new(self, &mut io::sink()))
     }
 
     fn drain(&mut self, shown: &mut Shown) -> anyhow::Result<()> {
-        shown.drain(&mut Screen { out: self, err: &mut io::sink() }).map(|_| ())
+        shown.drain(&mut Screen::new(self, &mut io::sink())).map(|_| ())
     }
 }
 

@@ -95,3 +95,30 @@ fn a_task_is_taken_over_at_once_and_late_writes_of_the_worker_before_change_noth
     Ended::of(frozen).ok();
     assert_eq!(everything(), before, "late writes of the first worker");
 }
+
+/// The journal of a task comes from another machine: what it says must not run here unless the task says the same.
+#[test]
+fn a_loop_with_other_protections_than_here_is_begun_anew() {
+    let (fleet, first, second, repo) = (Fleet::new(), Machine::new(), Machine::new(), Repo::init());
+    let (_, address) = remote(&repo);
+    first.user.configure("tripwire = false\n");
+    let signs = first.folder("signs");
+    let waits =
+        [Step::write(signs.join("began"), "x"), Step::WaitForFile { path: signs.join("never"), limit_ms: 600_000 }];
+    let agent = first.user.agent(Script::new().run(waits).otherwise([Step::write("done.txt", "1")]));
+    let id =
+        fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "9", "--repo", &address]);
+    let worker = first.start(&fleet, &agent, &["--lease", "5", "--name", "first"]);
+    wait_for_file(&signs.join("began"));
+    let run = fleet.task(&id)["runId"].clone();
+    assert!(run.is_string(), "{run}");
+    kill(worker);
+    let other = second.start(&fleet, &agent, &["--name", "second"]);
+    fleet.wait_for_ends(1);
+    signal(&other, Signal::TERM);
+    let ended = Ended::of(other).ok();
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&"completed".into(), &true.into()), "{task:#}\n{}", ended.stderr);
+    assert_ne!(task["runId"], run, "{task:#}\n{}", ended.stderr);
+    assert!(ended.stderr.contains("with other checks or protections"), "{}", ended.stderr);
+}

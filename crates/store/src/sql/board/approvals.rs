@@ -32,7 +32,14 @@ pub(super) async fn ask(session: &mut Session<'_>, approval: &Approval) -> Resul
     if session.execute(insert, values).await? > 0 {
         session.announce(Change::Approvals).await?;
     }
-    get(session, &approval.id, approval.created_at).await
+    let known = get(session, &approval.id, approval.created_at).await?;
+    let question = |one: &Approval| (one.run_id, one.task_id, one.action.clone(), one.why.clone());
+    if question(&known) != question(approval) {
+        // An answer counts for the question that the person read.
+        let detail = "asks another question".to_owned();
+        return Err(Error::EntryConflict { what: "approval", id: approval.id.clone(), detail });
+    }
+    Ok(known)
 }
 
 pub(super) async fn answer(

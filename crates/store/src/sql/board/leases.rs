@@ -6,7 +6,7 @@ use sqlx::AssertSqlSafe;
 
 use super::row::{TaskRow, columns};
 use super::{ends, row};
-use crate::board::{Claim, Claimed, Progress, Renewed, TaskEnd, TaskLease};
+use crate::board::{Claim, Claimed, Progress, Renewed, TaskEnd, TaskHolder, TaskLease};
 use crate::error::{Error, Result};
 use crate::sql::schema::Dialect;
 use crate::sql::session::{Session, Value, values};
@@ -66,12 +66,12 @@ fn queues(claim: &Claim) -> Vec<String> {
 /// Claims the first task of a queue. Those that another transaction claims at this moment are passed over.
 pub(super) async fn claim_from(session: &mut Session<'_>, queue: &str, claim: &Claim) -> Result<Option<Claimed>> {
     let (expires_at, details) = (after(claim.at, claim.lease), json!({ "agentId": claim.agent }));
-    let mut values = values![queue, claim.agent.as_str(), expires_at, claim.at];
+    let mut values = values![queue, claim.agent.as_str(), expires_at, claim.at, claim.token.as_deref()];
     let task = match session.dialect() {
         Dialect::Sqlite => {
             let update = concat!(
                 "UPDATE tasks SET status = 'pending', agent = $2, epoch = epoch + 1, lease_until = $3, updated_at = $4, \
-                 events = events + 1 WHERE id = (SELECT id FROM tasks WHERE queue = $1 \
+                 claimed_with = $5, events = events + 1 WHERE id = (SELECT id FROM tasks WHERE queue = $1 \
                  AND status IN ('unassigned', 'offered') AND blocked_by = 0 ORDER BY priority DESC, id LIMIT 1) RETURNING ",
                 columns!()
             );
@@ -84,12 +84,12 @@ pub(super) async fn claim_from(session: &mut Session<'_>, queue: &str, claim: &C
         Dialect::Postgres => {
             let update = concat!(
                 "WITH taken AS (UPDATE tasks SET status = 'pending', agent = $2, epoch = epoch + 1, lease_until = $3, \
-                 updated_at = $4, events = events + 1 WHERE id = (SELECT id FROM tasks WHERE queue = $1 \
+                 updated_at = $4, claimed_with = $5, events = events + 1 WHERE id = (SELECT id FROM tasks WHERE queue = $1 \
                  AND status IN ('unassigned', 'offered') AND blocked_by = 0 ORDER BY priority DESC, id LIMIT 1 \
                  FOR NO KEY UPDATE SKIP LOCKED) RETURNING ",
                 columns!(),
                 "), noted AS (INSERT INTO task_events (task, seq, at, kind, details) \
-                 SELECT id, events, $4, 'claimed', $5 FROM taken) \
+                 SELECT id, events, $4, 'claimed', $6 FROM taken) \
                  SELECT pg_notify('ralph', 'task ' || id || ' ' || status), ",
                 columns!(),
                 " FROM taken"
@@ -117,10 +117,10 @@ pub(super) async fn renew(session: &mut Session<'_>, lease: TaskLease, span: Mil
     }
 }
 
-pub(super) async fn lease(session: &mut Session<'_>, id: TaskId) -> Result<Option<(TaskLease, String)>> {
-    let TaskRow { task, epoch, .. } = row::get(session, id).await?;
+pub(super) async fn holder(session: &mut Session<'_>, id: TaskId) -> Result<Option<TaskHolder>> {
+    let TaskRow { task, epoch, claimed_with: token, .. } = row::get(session, id).await?;
     let lease = TaskLease { task: id, epoch };
-    Ok(if task.status.is_claimed() { task.agent_id.map(|agent| (lease, agent)) } else { None })
+    Ok(task.agent_id.filter(|_| task.status.is_claimed()).map(|agent| TaskHolder { lease, agent, token }))
 }
 
 pub(super) async fn progress(
@@ -179,7 +179,7 @@ pub(super) async fn finish(session: &mut Session<'_>, lease: TaskLease, end: &Ta
         return Err(row.conflict(format!("cannot end as {}", end.status)));
     }
     // The worker did not hear that its first call succeeded.
-    if row.task.status == end.status && row.epoch == lease.epoch {
+    if row.epoch == lease.epoch && (row.task.status == end.status || row.was_cancelled()) {
         return Ok(row.task);
     }
     if !row.is_held_by(lease) {
@@ -190,7 +190,7 @@ pub(super) async fn finish(session: &mut Session<'_>, lease: TaskLease, end: &Ta
     let task = &mut row.task;
     task.output = end.output.clone();
     task.failure_reason = end.failure_reason.clone();
-    task.verified = end.verified;
+    task.verified = end.verified && status == TaskStatus::Completed;
     task.ralph_iterations = task.ralph_iterations.max(end.iterations);
     task.cost_usd = task.cost_usd.max(end.cost);
     let details = json!({ "verified": task.verified, "iterations": task.ralph_iterations,

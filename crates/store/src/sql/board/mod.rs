@@ -19,7 +19,7 @@ use super::session::{Backend, Durability, Session};
 use super::{SqlStore, artifacts};
 use crate::board::{
     AgentEntry, Approval, ApprovalStatus, Board, Claim, Claimed, Progress, Reminder, Renewed, Schedule, StatusCount,
-    TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskLease, Token,
+    TaskChange, TaskEnd, TaskEvent, TaskFilter, TaskHolder, TaskLease, Token,
 };
 use crate::error::Result;
 
@@ -118,8 +118,8 @@ impl Board for SqlStore {
         session.commit(renewed).await
     }
 
-    async fn task_lease(&self, id: TaskId) -> Result<Option<(TaskLease, String)>> {
-        leases::lease(&mut self.read("read a lease").await?, id).await
+    async fn task_holder(&self, id: TaskId) -> Result<Option<TaskHolder>> {
+        leases::holder(&mut self.read("read a lease").await?, id).await
     }
 
     async fn report_progress(&self, lease: TaskLease, progress: &Progress, at: Timestamp) -> Result<Task> {

@@ -16,7 +16,7 @@ macro_rules! columns {
         "id, request, type, status, agent, offered_to, priority, tags, depends_on, blocked_by, repo, base_ref, output, \
          failure_reason, created_at, updated_at, finished_at, promise, iterations, max_iterations, checkpoint, plan_path, \
          verification_command, max_cost_micros, cost_micros, verified, run, worker_deaths, epoch, lease_until, \
-         cancel_requested, events"
+         cancel_requested, events, claimed_with"
     };
 }
 pub(super) use columns;
@@ -40,6 +40,8 @@ pub(super) struct TaskRow {
     pub(super) cancel_requested: bool,
     /// How many events it has.
     pub(super) events: u64,
+    /// The token that it was claimed with last.
+    pub(super) claimed_with: Option<String>,
 }
 
 impl TaskRow {
@@ -70,6 +72,11 @@ impl TaskRow {
     /// Whether this lease holds it.
     pub(super) fn is_held_by(&self, lease: TaskLease) -> bool {
         self.task.status.is_claimed() && self.epoch == lease.epoch
+    }
+
+    /// Whether it ended as cancelled because a caller asked for that.
+    pub(super) fn was_cancelled(&self) -> bool {
+        self.cancel_requested && self.task.status == TaskStatus::Cancelled
     }
 
     pub(super) const fn stale(&self, lease: TaskLease) -> Error {
@@ -217,5 +224,6 @@ pub(super) fn parse(row: &Row<'_>) -> Result<TaskRow> {
         lease_until: row.time_or_null("lease_until")?,
         cancel_requested: row.get("cancel_requested")?,
         events: row.count("events")?,
+        claimed_with: text("claimed_with")?,
     })
 }

@@ -124,6 +124,7 @@ async fn insert(
         lease_until: None,
         cancel_requested: false,
         events: 1,
+        claimed_with: None,
     };
     let open = dependencies.iter().filter(|(_, status)| *status != TaskStatus::Completed).count();
     task.blocked_by = u32::try_from(open).unwrap_or(u32::MAX);

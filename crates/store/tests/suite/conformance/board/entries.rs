@@ -102,9 +102,17 @@ async fn an_approval_is_asked_once_and_answered_once(database: &Database) {
     let board = database.open_all().await.board;
     let asked = question(1);
     assert_eq!(board.ask_approval(&asked).await.unwrap(), asked);
-    // Asking again changes nothing, whatever is asked.
-    let other = Approval { action: "something else".to_owned(), status: ApprovalStatus::Approved, ..question(1) };
-    assert_eq!(board.ask_approval(&other).await.unwrap(), asked);
+    // Asking again changes nothing, and the answer to one question is never that to another.
+    let again = Approval { status: ApprovalStatus::Approved, ..question(1) };
+    assert_eq!(board.ask_approval(&again).await.unwrap(), asked);
+    let others = [
+        Approval { action: "something else".to_owned(), ..question(1) },
+        Approval { why: "for another reason".to_owned(), ..question(1) },
+    ];
+    for other in others {
+        let error = board.ask_approval(&other).await.unwrap_err();
+        assert!(matches!(error, Error::EntryConflict { .. }), "{error:?}");
+    }
     for unfit in [ApprovalStatus::Pending, ApprovalStatus::Expired] {
         let error = board.answer_approval(&asked.id, unfit, None, Timestamp(2000)).await.unwrap_err();
         assert!(matches!(error, Error::EntryConflict { .. }), "{error:?}");

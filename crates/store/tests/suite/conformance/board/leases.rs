@@ -1,7 +1,7 @@
 //! What workers do, and what happens to the tasks of those that died.
 
 use ralph_model::{Checkpoint, CheckpointReason, Millis, Money, NewTask, TaskStatus, TaskType, Timestamp};
-use ralph_store::{BoardHandle, Claim, Epoch, Error, Progress, TaskLease};
+use ralph_store::{BoardHandle, Claim, Epoch, Error, Progress, TaskHolder, TaskLease};
 
 use super::{LEASE, claim, create, end, for_every_database, kinds, new_task, status, task_id, worker};
 use crate::database::Database;
@@ -114,7 +114,7 @@ async fn a_stale_lease_changes_nothing(database: &Database) {
     board.finish_task(third, &end(TaskStatus::Completed), Timestamp(501_000)).await.unwrap();
     assert_stale(&board, second, Epoch(3)).await;
     assert_stale(&board, third, Epoch(3)).await;
-    assert_eq!(board.task_lease(task_id(1)).await.unwrap(), None);
+    assert_eq!(board.task_holder(task_id(1)).await.unwrap(), None);
 }
 
 async fn a_lease_is_kept_by_renewing_it(database: &Database) {
@@ -123,7 +123,8 @@ async fn a_lease_is_kept_by_renewing_it(database: &Database) {
     let held = claim(&board, "amy", 10).await;
     assert_eq!(held.expires_at, Timestamp(70_000));
     assert_eq!((held.task.status, held.task.agent_id.as_deref()), (TaskStatus::Pending, Some("amy")));
-    assert_eq!(board.task_lease(task_id(1)).await.unwrap(), Some((held.lease, "amy".to_owned())));
+    let holder = TaskHolder { lease: held.lease, agent: "amy".to_owned(), token: Some("token of amy".to_owned()) };
+    assert_eq!(board.task_holder(task_id(1)).await.unwrap(), Some(holder));
     assert_eq!(board.expire_leases(Timestamp(69_999)).await.unwrap(), 0);
     let renewed = board.renew_lease(held.lease, LEASE, Timestamp(60_000)).await.unwrap();
     assert_eq!((renewed.expires_at, renewed.cancelled), (Timestamp(120_000), false));

@@ -35,10 +35,11 @@ async fn create(board: &BoardHandle, number: u128, new: &NewTask) -> Task {
     task
 }
 
-/// Whoever can work on everything, at that second.
+/// A worker for every type of task, at that second.
 fn worker(agent: &str, second: i64) -> Claim {
     Claim {
         agent: agent.to_owned(),
+        token: Some(format!("token of {agent}")),
         types: TaskType::ALL.to_vec(),
         without_repo: true,
         lease: LEASE,

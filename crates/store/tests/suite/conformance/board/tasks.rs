@@ -234,7 +234,7 @@ async fn what_does_not_exist_is_named(database: &Database) {
         board.task(task_id(1)).await.map(drop),
         board.change_task(task_id(1), &TaskChange::default(), Timestamp(1)).await.map(drop),
         board.cancel_task(task_id(1), Timestamp(1)).await.map(drop),
-        board.task_lease(task_id(1)).await.map(drop),
+        board.task_holder(task_id(1)).await.map(drop),
         board.task_events(task_id(1), 0, 10).await.map(drop),
         board
             .create_task(task_id(2), &NewTask { depends_on: vec![task_id(1)], ..new_task() }, None, Timestamp(1))

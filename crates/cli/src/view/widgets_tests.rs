@@ -2,8 +2,8 @@ use ralph_engine::{Stop, StopBy, StopWhen};
 use ralph_view::{Progress, What};
 
 use super::super::fixtures::{Scripted, Step, baseline, decided, opened, play, started};
-use super::super::text::columns;
 use super::*;
+use crate::style::{Colours, ansi, columns, drawn};
 
 fn view(steps: &[Scripted]) -> View {
     let mut view: Option<View> = None;
@@ -33,36 +33,43 @@ fn working() -> View {
     ])
 }
 
+fn lines(view: &View, width: usize, rows: usize, now: Timestamp, colours: Colours) -> Vec<String> {
+    drawn(&loop_panel(view, now).drawn(width, rows)).iter().map(|line| ansi(line, colours)).collect()
+}
+
 fn shown(view: &View, width: usize) -> String {
-    render(view, width, 24, Timestamp(102_300), Colours::Off).join("\n")
+    lines(view, width, 24, Timestamp(102_300), Colours::Off).join("\n")
 }
 
 #[test]
 fn a_working_loop_at_three_widths() {
-    insta::assert_snapshot!(shown(&working(), 40), @r#"
+    insta::assert_snapshot!(shown(&working(), 40), @"
     ralph 099a8057  Fix the failing…  1m 42s
     iteration  3/10  helper works, 42.3s
     failing    █▅▂  7 → 4 → 1
+    diff       iteration 2: nothing changed
     cost       ███░░░░░░░░░░  $1.25 of $5.00
     verdict    iteration 2: 8 passing, 1 fa…
     > Reading src/utils/parse.ts and its te…
-    "#);
-    insta::assert_snapshot!(shown(&working(), 80), @r#"
+    ");
+    insta::assert_snapshot!(shown(&working(), 80), @"
     ralph 099a8057  Fix the failing tests in src/utils                        1m 42s
     iteration  3/10  helper works, 42.3s
     failing    █▅▂  7 → 4 → 1
+    diff       iteration 2: nothing changed
     cost       ███████░░░░░░░░░░░░░░░░░░░░░░░  $1.25 of $5.00
     verdict    iteration 2: 8 passing, 1 failing, although the agent claims to be d…
     > Reading src/utils/parse.ts and its tests, then 日本語のファイル
-    "#);
-    insta::assert_snapshot!(shown(&working(), 120), @r#"
+    ");
+    insta::assert_snapshot!(shown(&working(), 120), @"
     ralph 099a8057  Fix the failing tests in src/utils                                                                1m 42s
     iteration  3/10  helper works, 42.3s
     failing    █▅▂  7 → 4 → 1
+    diff       iteration 2: nothing changed
     cost       ███████░░░░░░░░░░░░░░░░░░░░░░░  $1.25 of $5.00
     verdict    iteration 2: 8 passing, 1 failing, although the agent claims to be done
     > Reading src/utils/parse.ts and its tests, then 日本語のファイル
-    "#);
+    ");
 }
 
 #[test]
@@ -73,11 +80,20 @@ fn a_loop_at_its_beginning_and_in_a_check() {
     cost       ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.00 of $5.00
     "#);
     let checking = [opened("Fix it"), Progress::CheckStarted { command: "npm test -- --all".into() }.into()];
-    insta::assert_snapshot!(shown(&view(&checking), 80), @r#"
+    insta::assert_snapshot!(shown(&view(&checking), 80), @"
     ralph 099a8057  Fix it                                                    1m 42s
-    iteration  0/10  check 1m 32s: npm test -- --all
+    iteration  0/10  checks
+    waiting    1m 32s for npm test -- --all
     cost       ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  $0.00 of $5.00
-    "#);
+    ");
+}
+
+#[test]
+fn a_loop_whose_money_is_not_counted_shows_none() {
+    let mut view = working();
+    view.run.metered = false;
+    let shown = shown(&view, 80);
+    assert!(shown.contains("\ncost       not metered\n") && !shown.contains('$'), "{shown}");
 }
 
 #[test]
@@ -102,7 +118,7 @@ fn no_line_is_wider_than_the_terminal_and_nothing_in_it_acts() {
         let mut view = view(&steps);
         view.run.failing = (0..60).map(|failing| Some(99_999 - failing)).collect();
         for width in 0..200 {
-            for line in render(&view, width, 24, Timestamp(9_999_999), Colours::Off) {
+            for line in lines(&view, width, 24, Timestamp(9_999_999), Colours::Off) {
                 assert!(columns(&line) <= width, "{width}: {line}");
                 assert!(!line.chars().any(char::is_control), "{width}: {line:?}");
                 assert!(!line.contains(['\u{202e}', '\u{200d}', '\u{fe0f}']), "{width}: {line:?}");
@@ -113,16 +129,16 @@ fn no_line_is_wider_than_the_terminal_and_nothing_in_it_acts() {
 
 #[test]
 fn colour_changes_nothing_but_colour() {
-    let plain = render(&working(), 80, 24, Timestamp(102_300), Colours::Off);
-    let coloured = render(&working(), 80, 24, Timestamp(102_300), Colours::On);
-    assert!(coloured.iter().any(|line| line.starts_with("\u{1b}[31m") && line.ends_with("\u{1b}[0m")));
-    let stripped: Vec<String> = coloured
-        .iter()
-        .map(|line| match line.strip_prefix('\u{1b}') {
-            Some(rest) => rest.split_once('m').unwrap().1.strip_suffix("\u{1b}[0m").unwrap().to_owned(),
-            None => line.clone(),
-        })
-        .collect();
+    let plain = lines(&working(), 80, 24, Timestamp(102_300), Colours::Off);
+    let coloured = lines(&working(), 80, 24, Timestamp(102_300), Colours::On);
+    for part in ["\u{1b}[1mralph 099a8057", "\u{1b}[2miteration", "\u{1b}[31miteration 2: 8 passing, 1 failing"] {
+        assert!(coloured.iter().any(|line| line.contains(part)), "{part:?} in {coloured:#?}");
+    }
+    let strip = |line: &String| {
+        let parts = line.split('\u{1b}').enumerate();
+        parts.map(|(at, part)| if at == 0 { part } else { part.split_once('m').unwrap().1 }).collect::<String>()
+    };
+    let stripped: Vec<String> = coloured.iter().map(strip).collect();
     assert_eq!(stripped, plain);
 }
 
@@ -167,13 +183,40 @@ fn what_happened_last_is_shown_as_far_as_there_are_rows_and_failures_are_marked(
         (71, "tests      parses an empty file, keeps the order of keys and 1 more"),
         (120, "tests      parses an empty file, keeps the order of keys, rejects a list"),
     ] {
-        let lines = render(&view, width, 24, now, Colours::Off);
+        let lines = lines(&view, width, 24, now, Colours::Off);
         assert!(lines.iter().any(|line| line == tests), "{lines:#?}");
         let last = &lines[lines.len() - 2..];
         assert_eq!(last, ["> Bash: npm test", "✗ FAILED Bash: npm test: exit code 1"], "{lines:#?}");
     }
-    let few = render(&view, 80, 7, now, Colours::On);
-    assert_eq!(few.len(), 7);
+    let few = lines(&view, 80, 9, now, Colours::On);
+    assert_eq!(few.len(), 9);
     assert_eq!(few.last().unwrap(), "\u{1b}[31m✗ FAILED Bash: npm test: exit code 1\u{1b}[0m", "the newest, in red");
-    assert!(render(&view, 80, 24, Timestamp(145_000), Colours::Off)[1].contains("no output for 1m 05s"));
+    let waiting = |view: &View, at| lines(view, 80, 24, Timestamp(at), Colours::Off)[2].clone();
+    assert_eq!(waiting(&view, 145_000), "waiting    1m 05s for the model");
+    view.take(&tool(true, "npm run build"), Timestamp(145_000));
+    assert_eq!(waiting(&view, 147_000), "waiting    2.0s for Bash: npm run build");
+}
+
+fn bars(values: &[u32]) -> String {
+    sparkline(&values.iter().copied().map(Some).collect::<Vec<_>>(), 80)
+}
+
+#[test]
+fn bars_fall_as_failures_do() {
+    assert_eq!(bars(&[7, 6, 5, 4, 3, 2, 1, 0]), "█▇▆▅▄▃▂▁");
+    assert_eq!(bars(&[1000, 1, 0]), "█▂▁");
+    assert_eq!(bars(&[u32::MAX, 1]), "█▂");
+}
+
+#[test]
+fn nothing_failing_is_the_lowest_bar_and_unknown_is_a_dot() {
+    assert_eq!(bars(&[0, 0]), "▁▁");
+    assert_eq!(sparkline(&[Some(4), None, Some(2)], 80), "█·▅");
+    assert_eq!(sparkline(&[], 80), "");
+}
+
+#[test]
+fn the_newest_are_shown_in_the_scale_of_all() {
+    assert_eq!(sparkline(&[Some(8), Some(4), Some(0)], 2), "▅▁");
+    assert_eq!(sparkline(&[Some(8)], 0), "");
 }
