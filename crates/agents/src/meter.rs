@@ -230,6 +230,7 @@ impl Meter {
             cache_read_tokens: tokens.cache_read,
             cache_write_tokens: tokens.cache_written(),
             output_tokens: tokens.output,
+            window: None,
         }
     }
 

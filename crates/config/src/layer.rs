@@ -23,6 +23,8 @@ pub struct Layer {
     pub max_iterations: Option<u32>,
     #[serde(alias = "max_cost")]
     pub max_cost_usd: Option<Dollars>,
+    pub max_tokens: Option<u64>,
+    pub max_window: Option<u32>,
     pub max_duration: Option<Span>,
     pub iteration_timeout: Option<Span>,
     #[serde(alias = "verify_timeout")]
@@ -49,6 +51,7 @@ pub struct Layer {
     pub escalate_after: Option<u32>,
     pub rotate: Option<bool>,
     pub max_wait: Option<Span>,
+    pub failover: Option<OneOrMore>,
     pub backoff: Option<Span>,
     pub agent_order: Option<Vec<String>>,
     pub prices: BTreeMap<String, PriceTable>,

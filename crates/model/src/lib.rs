@@ -22,7 +22,7 @@ mod verdict;
 pub mod wire;
 
 pub use agent::{
-    AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, Fault, FaultKind, Launch, OutputRef, Usage, Violation,
+    AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, Fault, FaultKind, Launch, OutputRef, Usage, Violation, Window,
 };
 pub use agent_event::AgentEvent;
 pub use cause::{AbortCause, ErrorCause, StopBy, UnknownCharge, UnknownCost, WaitLimit};

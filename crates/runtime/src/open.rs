@@ -503,6 +503,11 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
         let hint = format!("{} spent; to continue: ralph resume {} --max-cost USD", facts.spent, loop_id.short());
         return stands(AbortReason::CostLimit, hint);
     }
+    if let Some(limit) = limits.max_tokens.or(config.max_tokens).filter(|limit| facts.tokens >= *limit) {
+        let (used, short) = (facts.tokens, loop_id.short());
+        let hint = format!("{used} of {limit} tokens used; to continue: ralph resume {short} --max-tokens N");
+        return stands(AbortReason::UsageLimit, hint);
+    }
     if let Some(limit) = config.max_duration.filter(|limit| facts.active >= *limit) {
         let hint = format!("it worked for {} of {limit}; start a new loop with a longer --max-duration", facts.active);
         return stands(AbortReason::MaxDuration, hint);

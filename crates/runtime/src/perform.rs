@@ -172,10 +172,10 @@ impl Task {
             Effect::BeginIteration { iteration, attempt, pause, wait, reserve } => {
                 Self::Begin(begin::Beginning { iteration, attempt, pause, wait, reserve })
             }
-            Effect::RunAgent { iteration, attempt, agent, prompt, budget, timeout } => {
+            Effect::RunAgent { iteration, attempt, agent, prompt, budget, tokens, timeout } => {
                 let delegation = ralph_engine::delegation(&facts.config, &agent);
                 let task = AgentTask { delegation, prompt, budget, timeout };
-                Self::Agent(agent::Pass { iteration, attempt, agent, task, before: facts.tree.clone() })
+                Self::Agent(agent::Pass { iteration, attempt, agent, task, tokens, before: facts.tree.clone() })
             }
             Effect::RestoreProhibited { attempt } => Self::RestoreProhibited { attempt },
             Effect::RunChecks { iteration, attempt } => {

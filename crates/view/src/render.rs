@@ -94,12 +94,14 @@ pub(crate) fn notes(record: &IterationRecord) -> Vec<String> {
         }
     };
     note(record.interrupted, "interrupted");
+    note(record.estimated, "cost estimated");
     note(record.is_false_claim(), "false claim");
     note(record.undone, "undone");
     note(record.uncounted, "not counted");
     // Where a charge stands for it, that is said at the end.
     let is_unknown = record.run.as_ref().is_some_and(|run| run.cost == Cost::Unknown);
     note(is_unknown && record.charged == Money::ZERO, "cost unknown");
+    notes.extend(record.took_over_from.as_ref().map(|agent| format!("took over from {agent}")));
     if let Some(run) = &record.run {
         notes.extend(run.faults.iter().map(ToString::to_string));
     }
@@ -140,12 +142,19 @@ pub fn delta_line(state: &RunState, delta: &Delta) -> Option<String> {
         Delta::TripwireStarted => "confirming that the checks still catch failures".to_owned(),
         Delta::IterationUndone { iteration } => format!("iteration {iteration}/{max} was undone"),
         Delta::Escalated { skill } => format!("no progress: continues with skill {skill}"),
+        Delta::FailedOver { from, to } => failed_over(from, to),
         Delta::Waiting { wait } => format!("waits for the service: {}", wait.trouble),
         Delta::Finished { outcome } => outcome.headline(),
         Delta::Opened { .. } | Delta::TripwireFinished { .. } | Delta::Alerted { .. } | Delta::Stopping { .. } => {
             return None;
         }
     })
+}
+
+/// Another agent takes over.
+#[must_use]
+pub fn failed_over(from: &str, to: &str) -> String {
+    format!("{from} is unavailable: {to} takes over")
 }
 
 /// What a run cost so far, and what it may cost.

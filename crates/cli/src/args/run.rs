@@ -72,6 +72,14 @@ pub(crate) struct RunArgs {
     #[arg(long, hide = true)]
     pub(crate) detached: bool,
 
+    /// Maximum number of tokens, read and written, cached ones included; such as 2000000 or 2M
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = tokens, help_heading = "Limits", hide_short_help = true)]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// Stop when this percentage of the plan's allowance is used, for agents that report it; checked between runs
+    #[arg(long, allow_negative_numbers = true, value_name = "PERCENT", value_parser = percent, help_heading = "Limits", hide_short_help = true)]
+    pub(crate) max_window: Option<u32>,
+
     /// Maximum duration of one agent run [default: 30m]
     #[arg(
         long,
@@ -103,7 +111,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) idle_timeout: Option<Millis>,
 
-    /// Longest single wait for a rate-limited service; 0 disables waiting [default: 24h]
+    /// Longest single wait for a rate-limited service; 0 disables waiting [default: 24h, 10m with --failover]
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -189,6 +197,10 @@ pub(crate) struct RunArgs {
     /// Switch to the next agent on each iteration
     #[arg(long, help_heading = "Agent", hide_short_help = true)]
     pub(crate) rotate: bool,
+
+    /// Agents that take over, one after the other, when a service is unavailable for longer than --max-wait
+    #[arg(long, value_name = "NAME[:MODEL]", value_delimiter = ',', help_heading = "Agent", hide_short_help = true)]
+    pub(crate) failover: Vec<String>,
 
     /// Run N candidates at once, each in its own git worktree, under one budget; the first to verify wins
     #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Agent", hide_short_help = true)]
@@ -331,6 +343,23 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
         IntErrorKind::PosOverflow => format!("too many: the maximum is {}", u32::MAX),
         _ => "expected a whole number, such as 3".to_owned(),
     })
+}
+
+/// Parses a number of tokens: `2000000`, `500k` or `2M`.
+pub(super) fn tokens(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let (digits, unit) = match text.chars().last().map(|last| last.to_ascii_lowercase()) {
+        Some('k') => (&text[..text.len() - 1], 1_000),
+        Some('m') => (&text[..text.len() - 1], 1_000_000),
+        _ => (text, 1),
+    };
+    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit));
+    count.ok_or_else(|| "expected a number of tokens, such as 2000000, 500k or 2M".to_owned())
+}
+
+/// Parses a percentage, with or without its sign.
+fn percent(text: &str) -> Result<u32, String> {
+    text.trim().trim_end_matches('%').trim().parse().map_err(|_| "expected a percentage, such as 80".to_owned())
 }
 
 fn words(text: &str) -> Result<Words, String> {
