@@ -42,6 +42,9 @@ pub struct Layer {
     pub verification_command: Option<OneOrMore>,
     #[serde(alias = "expect")]
     pub expects: Option<Vec<Expectation>>,
+    /// The file that the objective came from and that has open items, relative to the workspace.
+    #[serde(skip)]
+    pub checklist_file: Option<String>,
     pub junit: Option<Vec<String>>,
     #[serde(alias = "promise")]
     pub completion_promise: Option<String>,

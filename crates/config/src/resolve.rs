@@ -226,7 +226,7 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         completion_promise,
         promise_is_explicit,
         verification_commands,
-        expects: from.required(Key::Expects, |layer| layer.expects.clone(), Vec::new()),
+        expects: from.expects(),
         junit: from.required(Key::Junit, |layer| layer.junit.clone(), Vec::new()),
         skill: found_skill,
         deep_debug: {

@@ -115,7 +115,11 @@ impl Asked {
         let mut commands = config.verification_commands.clone();
         commands.extend(config.expects.iter().filter_map(|expectation| match expectation {
             Expectation::Command(command) => Some(command.clone()),
-            Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
+            Expectation::Tool(_)
+            | Expectation::Commit
+            | Expectation::File(_)
+            | Expectation::CleanTree
+            | Expectation::Checklist(_) => None,
         }));
         Self {
             commands,

@@ -100,7 +100,8 @@ fn voices_do_not_end_each_other() {
 
 #[test]
 fn lines_without_a_doubt_in_them_stay_as_they_are() {
-    for text in ["{say message 1 all is well!}\r\nodd \u{202e}\n\n{say message 1  and so on.}\nend\n{no end", "no end\r"]
+    for text in
+        ["{say message 1 all is well!}\r\nodd \u{202e}\n\n{say message 1  and so on.}\nend\n{no end", "no end\r"]
     {
         assert_eq!(passed(&[text.as_bytes()]), text);
     }

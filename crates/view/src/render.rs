@@ -1,7 +1,7 @@
 //! Sentences about runs that more than one screen or file shows.
 
 use ralph_engine::IterationRecord;
-use ralph_model::{AbortReason, AgentRun, CheckOutcome, Cost, Ended, Money, TestTally, Verdict};
+use ralph_model::{AbortReason, AgentRun, CheckOutcome, Cost, Ended, Expectation, Missing, Money, TestTally, Verdict};
 
 use crate::run::{IterationView, RunState, RunStatus};
 use crate::update::Delta;
@@ -75,7 +75,12 @@ pub fn iteration_found(iteration: &IterationView) -> String {
         (Some(doubt), _) if verdict.incomplete => format!("not all tests ran, and {doubt}"),
         (None, _) if verdict.incomplete => "not all tests ran".to_owned(),
         (Some(doubt), _) => format!("{passing} passing, {failing} failing, but {doubt}"),
-        (None, 0) => format!("{passing} passing, but something expected is missing"),
+        (None, 0) => {
+            match verdict.missing.iter().find(|missing| matches!(missing.expectation, Expectation::Checklist(_))) {
+                Some(Missing { why, .. }) => format!("{passing} passing, task list: {why}"),
+                None => format!("{passing} passing, but something expected is missing"),
+            }
+        }
         (None, _) => format!("{passing} passing, {failing} failing"),
     };
     match (iteration.claimed, verdict.passed) {
@@ -111,6 +116,9 @@ pub(crate) fn notes(record: &IterationRecord) -> Vec<String> {
     }
     let verdict = record.verdict.as_ref();
     notes.extend(verdict.filter(|verdict| !verdict.passed()).and_then(Verdict::doubt));
+    let lists = verdict.iter().flat_map(|verdict| &verdict.missing);
+    let lists = lists.filter(|missing| matches!(missing.expectation, Expectation::Checklist(_)));
+    notes.extend(lists.map(|missing| format!("task list: {}", missing.why)));
     let passed = verdict.filter(|verdict| verdict.passed());
     notes.extend(passed.and_then(|verdict| verdict.tripwire.as_ref()).map(|wire| format!("tripwire: {wire}")));
     if let Some(allowed) = verdict.map(|verdict| &verdict.allowed).filter(|allowed| !allowed.is_empty()) {

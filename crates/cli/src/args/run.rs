@@ -52,7 +52,7 @@ pub(crate) struct RunArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "DURATION")]
     pub(crate) max_duration: Option<Millis>,
 
-    /// Read the objective from a file, unchanged
+    /// Read the objective from a file, unchanged; while it has open items (`- [ ]`), the loop does not complete
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) objective_file: Option<PathBuf>,
 
@@ -129,7 +129,7 @@ pub(crate) struct RunArgs {
     #[arg(long = "same-error", alias = "same-error-threshold", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits", hide_short_help = true)]
     pub(crate) same_error_threshold: Option<u32>,
 
-    /// Require an observable result: tool:NAME, commit, file:GLOB, command:CMD or clean-tree; repeatable
+    /// Require an observable result: tool:NAME, commit, file:GLOB, command:CMD, clean-tree or checklist:FILE; repeatable
     #[arg(
         long = "expect",
         alias = "expects",
@@ -138,6 +138,10 @@ pub(crate) struct RunArgs {
         hide_short_help = true
     )]
     pub(crate) expects: Vec<Expectation>,
+
+    /// Complete although the file of --objective-file has open items (`- [ ]`)
+    #[arg(long, help_heading = "Checks", hide_short_help = true)]
+    pub(crate) no_checklist: bool,
 
     /// Report files of the test runner (JUnit XML), relative to the workspace; repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Checks", hide_short_help = true)]
