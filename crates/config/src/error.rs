@@ -76,8 +76,8 @@ pub enum Error {
 
     /// A rule over the whole configuration that a value of a file breaks.
     #[error(
-        "{at}: `{}`: {}\n{}\n  allowed: {}",
-        .rule.key, Spelling::File.text(&.rule.problem), .at.snippet(), Spelling::File.text(&.rule.allowed)
+        "{at}: {}\n{}\n  allowed: {}",
+        Spelling::File.text(&.rule.sentence(&format!("`{}`", .rule.key))), .at.snippet(), Spelling::File.text(&.rule.allowed)
     )]
     RuleInAFile { at: Location, rule: ConfigError },
 

@@ -129,6 +129,8 @@ keys! {
         "ratchet = true", "undoes iterations that made things worse";
     LogLimit "log_limit", None, NeedsApproval,
         "log_limit = 1048576", "limits how many bytes of each output are kept";
+    MaxFileSize "max_file_size", Some("--max-file-size"), NeedsApproval,
+        "max_file_size = 104857600", "leaves files that take more bytes of the disk out of snapshots";
     ProhibitedPaths "prohibited_paths", Some("--prohibit"), NarrowsOnly,
         "prohibited_paths = [\"infra/**\"]", "adds paths that the agent may not change";
     ProtectedPaths "protected_paths", Some("--protect"), NarrowsOnly,

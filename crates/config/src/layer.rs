@@ -73,6 +73,7 @@ pub struct Layer {
     pub keep: Option<Keep>,
     pub ratchet: Option<bool>,
     pub log_limit: Option<u64>,
+    pub max_file_size: Option<u64>,
     #[serde(alias = "prohibit")]
     pub prohibited_paths: Option<Vec<String>>,
     #[serde(alias = "protect")]

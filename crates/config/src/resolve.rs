@@ -294,6 +294,7 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         commit: from.required(Key::Commit, |layer| layer.commit, false),
         env: from.env()?,
         log_limit: from.required(Key::LogLimit, |layer| layer.log_limit, usual.log_limit),
+        max_file_size: from.required(Key::MaxFileSize, |layer| layer.max_file_size, usual.max_file_size),
         ..usual
     };
     if let Some(candidates) = inputs.race {

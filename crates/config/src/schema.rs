@@ -78,6 +78,7 @@ fn kind(key: Key) -> Value {
         | Key::EscalateAfter
         | Key::CapsIterations => count(1),
         Key::CrewCompactAt => count(1000),
+        Key::MaxFileSize => json!({ "type": "integer", "minimum": 1 << 20, "maximum": 1 << 30 }),
         Key::MaxWindow => json!({ "type": "integer", "minimum": 1, "maximum": 100 }),
         Key::Retries | Key::LogLimit => count(0),
         Key::MaxCostUsd

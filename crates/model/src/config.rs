@@ -174,6 +174,9 @@ pub struct LoopConfig {
     pub env: Vec<String>,
     /// How much of one output is kept on disk, in bytes.
     pub log_limit: u64,
+    /// Files that take more bytes of the disk are left out of snapshots.
+    #[serde(default = "usual_max_file_size", skip_serializing_if = "is_usual_max_file_size")]
+    pub max_file_size: u64,
 }
 
 const fn usual_backoff() -> Millis {
@@ -182,6 +185,15 @@ const fn usual_backoff() -> Millis {
 
 const fn usual_max_wait() -> Millis {
     Millis::minutes(24 * 60)
+}
+
+const fn usual_max_file_size() -> u64 {
+    1 << 30
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute passes a reference")]
+const fn is_usual_max_file_size(bytes: &u64) -> bool {
+    *bytes == usual_max_file_size()
 }
 
 /// Upper bounds that no caller passes; only the user's own configuration moves them.
@@ -261,6 +273,7 @@ impl LoopConfig {
             commit: false,
             env: Vec::new(),
             log_limit: 64 * 1024 * 1024,
+            max_file_size: usual_max_file_size(),
         }
     }
 

@@ -119,6 +119,7 @@ pub(crate) async fn begin_as(
     let root = PathBuf::from(&config.workspace);
     let site = Site::take(&services, loop_id, &root, stops.flag()).await?;
     let Site { lock, mut workspace, repository } = site;
+    workspace.set_max_file(config.max_file_size);
     let head = repository.as_ref().map(Repository::head).transpose()?;
     let commits = CommitWatch::since(head.clone().unwrap_or_default());
     let folder = services.home.loop_folder(loop_id);
@@ -350,9 +351,10 @@ impl Found {
         if !root.is_dir() {
             return Err(Error::Gone { loop_id, workspace: entry.workspace });
         }
-        let site = Site::take(&services, loop_id, &root, stop).await?;
+        let mut site = Site::take(&services, loop_id, &root, stop).await?;
         let recorded = services.store.journal(loop_id).await?;
         let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
+        site.workspace.set_max_file(run.facts().config.max_file_size);
         Ok(Self { services, loop_id, run, recorded, head, site, moved })
     }
 

@@ -12,6 +12,7 @@ impl From<&RunArgs> for Layer {
             max_cost_usd: args.max_cost.map(Dollars),
             max_tokens: args.max_tokens,
             max_window: args.max_window,
+            max_file_size: args.max_file_size,
             max_duration: args.max_duration.map(Span),
             iteration_timeout: args.iteration_timeout.map(Span),
             verification_timeout: args.verification_timeout.map(Span),

@@ -80,6 +80,10 @@ pub(crate) struct RunArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "PERCENT", value_parser = percent, help_heading = "Limits", hide_short_help = true)]
     pub(crate) max_window: Option<u32>,
 
+    /// Leave files that take more than this of the disk out of snapshots, such as 100M [default: 1G]
+    #[arg(long, allow_negative_numbers = true, value_name = "SIZE", value_parser = size, help_heading = "Limits", hide_short_help = true)]
+    pub(crate) max_file_size: Option<u64>,
+
     /// Maximum duration of one agent run [default: 30m]
     #[arg(
         long,
@@ -351,14 +355,26 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
 
 /// Parses a number of tokens: `2000000`, `500k` or `2M`.
 pub(super) fn tokens(text: &str) -> Result<u64, String> {
+    multiple(text, 1000).ok_or_else(|| "expected a number of tokens, such as 2000000, 500k or 2M".to_owned())
+}
+
+/// Parses a size in bytes: `500k`, `100M` or `1G`.
+fn size(text: &str) -> Result<u64, String> {
+    multiple(text, 1024).ok_or_else(|| "expected a size, such as 100M or 1G".to_owned())
+}
+
+/// A number with a unit, each of which is so many times the one before.
+fn multiple(text: &str, step: u64) -> Option<u64> {
     let text = text.trim();
-    let (digits, unit) = match text.chars().last().map(|last| last.to_ascii_lowercase()) {
-        Some('k') => (&text[..text.len() - 1], 1_000),
-        Some('m') => (&text[..text.len() - 1], 1_000_000),
-        _ => (text, 1),
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let power = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        _ => return None,
     };
-    let count = digits.parse::<u64>().ok().and_then(|count| count.checked_mul(unit));
-    count.ok_or_else(|| "expected a number of tokens, such as 2000000, 500k or 2M".to_owned())
+    digits.parse::<u64>().ok()?.checked_mul(step.pow(power))
 }
 
 /// Parses a percentage, with or without its sign.

@@ -81,6 +81,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("keep", Approved, "keep = \"best\""),
     ("ratchet", Approved, "ratchet = false"),
     ("log_limit", Approved, "log_limit = 4096"),
+    ("max_file_size", Approved, "max_file_size = 1048576"),
     ("prohibited_paths", Narrows, "prohibited_paths = [\"infra/**\"]"),
     ("protected_paths", Narrows, "protected_paths = [\"tests/**\"]"),
     ("allow_test_change", Approved, "allow_test_change = [\"**\"]"),

@@ -11,7 +11,7 @@ const MAX_RETRIES: u32 = 10;
 /// Keys are named as in a file, and as `@key` inside the texts: the edge that talks to the caller writes them as a flag, a key
 /// of a file or a field of JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {problem}\n  allowed: {allowed}")]
+#[error("{}\n  allowed: {allowed}", self.sentence(self.key))]
 pub struct ConfigError {
     /// The key, or a phrase that names keys as `@key`.
     pub key: &'static str,
@@ -25,6 +25,13 @@ impl ConfigError {
     /// A broken rule.
     pub fn new(key: &'static str, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
         Self { key, problem: problem.into(), allowed: allowed.into() }
+    }
+
+    /// What is wrong, with the name that the caller knows the key by. A problem that begins with a verb has it as its subject.
+    #[must_use]
+    pub fn sentence(&self, name: &str) -> String {
+        let is_verb = ["is ", "are ", "needs "].iter().any(|verb| self.problem.starts_with(verb));
+        format!("{name}{} {}", if is_verb { "" } else { ":" }, self.problem)
     }
 }
 
@@ -117,6 +124,10 @@ impl LoopConfig {
         self.validate_agents()?;
         if self.log_limit < 4096 {
             return broken("log_limit", format!("{} bytes is too little", self.log_limit), "4096 bytes or more".into());
+        }
+        if !(1 << 20..=1 << 30).contains(&self.max_file_size) {
+            let problem = format!("{} bytes cannot be the limit", self.max_file_size);
+            return broken("max_file_size", problem, "1 MiB to 1 GiB: larger files are never read".into());
         }
         if self.retries > MAX_RETRIES {
             let problem = format!("{} is too many: a check that fails this often is not flaky", self.retries);
