@@ -132,7 +132,8 @@ fn race_as_text(race: &RaceRunView) -> Page {
     page
 }
 
-fn heading(what: &'static str, short: &str, state: String, style: Style) -> Line<'static> {
+/// The first line of what is shown of a run.
+pub(crate) fn heading(what: &'static str, short: &str, state: String, style: Style) -> Line<'static> {
     Line::from(vec![Span::styled(format!("{what} {short}  "), TITLE), Span::styled(state, style.patch(TITLE))])
 }
 
