@@ -57,6 +57,11 @@ impl Transcript {
         self.spending.lost_count.get_or_insert(why);
     }
 
+    /// Whether a model has a price.
+    pub(crate) fn has_price(&self, model: &str) -> bool {
+        self.spending.meter.has_price(model)
+    }
+
     /// The service says how much of a plan's allowance is used. Of several spans the fullest counts.
     pub(crate) fn window(&mut self, window: Window) {
         self.spending.window = self.spending.window.filter(|known| known.percent >= window.percent).or(Some(window));
