@@ -85,8 +85,8 @@ pub fn has_key_in_settings(program: &Program, environment: &[(OsString, OsString
         "claude" => names_a_login(&claude_settings(&found)),
         "opencode" => {
             let files = opencode::files(|name| found.path(name));
-            let texts = files.iter().map(|path| text(path)).chain(found.value(CONTENT).map(str::to_owned));
-            texts.into_iter().any(|text| text.contains("\"apiKey\""))
+            let mut texts = files.iter().map(|path| text(path)).chain(found.value(CONTENT).map(str::to_owned));
+            texts.any(|text| text.contains("\"apiKey\""))
         }
         _ => false,
     }
