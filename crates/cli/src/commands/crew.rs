@@ -21,7 +21,7 @@ use crate::args::{ApproveWord, CrewArgs, ResumeArgs};
 use crate::input::is_interactive;
 use crate::page::Page;
 use crate::screen::{Example, Screen, ask_at_terminal};
-use crate::style::{BAD, BUSY, GOOD, PLAIN, TITLE, WARN, of_status};
+use crate::style::{BAD, BUSY, GOOD, PLAIN, TITLE, WARN, flat, of_status};
 use terminal::{Lines, Terminal};
 
 const EXAMPLE: Example =
@@ -193,7 +193,7 @@ pub(crate) async fn show(
         page.line(Line::from(vec![
             Span::styled(format!("{} ", delegation.agent.to_uppercase()), TITLE),
             Span::styled(status, style.patch(TITLE)),
-            Span::raw(format!(": {}", delegation.objective)),
+            Span::raw(format!(": {}", flat(&delegation.objective))),
         ]));
         for row in &delegation.evidence {
             let (mark, style) = match (row.is_pending(), row.success) {
@@ -205,7 +205,7 @@ pub(crate) async fn show(
                 4,
                 Line::from(vec![
                     Span::styled(format!("  {mark}"), style),
-                    Span::raw(format!(" {}: {}", row.tool, row.summary)),
+                    Span::raw(flat(&format!(" {}: {}", row.tool, row.summary))),
                 ]),
             );
         }
