@@ -86,6 +86,24 @@ fn tests_are_changed_so_that_they_must_fail() {
         ),
         (
             "a.js",
+            "test('a', () => assert.equal(add(1, 2), 3))\n",
+            &["test('a', () => assert.equal(add(1, 2), 2))", "test('a', () => assert.notEqual(add(1, 2), 3))"],
+        ),
+        (
+            "a.ts",
+            "it('a', async () => await expect(f()).resolves.toBe(3))\n",
+            &[
+                "it('a', async () => await expect(f()).resolves.toBe(2))",
+                "it('a', async () => await expect(f()).resolves.not.toBe(3))",
+            ],
+        ),
+        (
+            "a.ts",
+            "it('a', () => {\n  return expect(f()).resolves.toBe(3)\n})\n",
+            &["return expect(f()).resolves.toBe(2)", "return expect(f()).resolves.not.toBe(3)"],
+        ),
+        (
+            "a.js",
             "test('a', () => {\n  assert.ok(a === b, 'message')\n})\n",
             &["assert.ok(a !== b, 'message')", "assert.ok(!(a === b), 'message')"],
         ),

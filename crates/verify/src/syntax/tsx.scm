@@ -18,6 +18,9 @@
   (#match? @_f "^(x?it|x?test|specify|bench|(t|tap|tape|Deno|QUnit)\\.test)([.(`]|$)"))
 ((expression_statement [(call_expression function: (_) @_f) (await_expression (call_expression function: (_) @_f))]) @assert
   (#match? @_f "^(expect|assert|should|t\\.|chai|QUnit\\.)|[aA]ssert|^(check|verify)|\\.should\\b"))
+([(arrow_function body: [(call_expression function: (_) @_f) (await_expression (call_expression function: (_) @_f))] @assert)
+  (return_statement [(call_expression function: (_) @_f) (await_expression (call_expression function: (_) @_f))] @assert)]
+  (#match? @_f "^(expect|assert|should|t\\.|chai|QUnit\\.)|[aA]ssert|\\.should\\b"))
 
 ; What ends or skips early
 [(return_statement) (break_statement) (continue_statement) (throw_statement) (yield_expression)] @exit
