@@ -55,7 +55,7 @@ fn checklist(name: &str, observed: &Observed<'_>) -> Result<(), String> {
     // A named pipe would never end.
     let is_file = fs::metadata(&path).is_ok_and(|data| data.is_file());
     let read = is_file.then(|| File::open(&path).and_then(|file| file.take(MAX_CHECKLIST).read_to_end(&mut bytes)));
-    if !read.is_some_and(|read| read.is_ok()) {
+    if read.is_none_or(|read| read.is_err()) {
         return Err(format!("{name} is not in the workspace, or it cannot be read: the task list has to be there"));
     }
     let list = Checklist::parse(&String::from_utf8_lossy(&bytes)).with_removed(&Checklist::parse(observed.objective));
