@@ -28,6 +28,8 @@ struct Known {
     in_iteration: bool,
     /// The words of a service that were said in this iteration.
     trouble: Option<String>,
+    /// Checks run to see whether they still fail where they have to.
+    is_confirming: bool,
     /// The most urgent stop that was said.
     stop: Option<StopWhen>,
 }
@@ -49,7 +51,8 @@ impl Lines {
             }
             What::Progress { progress: Progress::StopHeard { stop } } => self.stopping(candidate, *stop),
             What::Progress { progress } => {
-                let mut lines = numbered(candidate, line::of_progress(progress));
+                let is_confirming = self.runs.get(&candidate).is_some_and(|known| known.is_confirming);
+                let mut lines = numbered(candidate, line::of_progress(progress, is_confirming));
                 if let Progress::Agent { event: AgentEvent::Limit { trouble } } = progress {
                     lines.iter_mut().for_each(|said| self.say_once(candidate, said, trouble));
                 }
@@ -60,6 +63,13 @@ impl Lines {
     }
 
     fn delta(&mut self, candidate: Option<u32>, delta: &Delta, state: &RunState, now: Timestamp) -> Vec<Said> {
+        match delta {
+            Delta::TripwireStarted => self.runs.entry(candidate).or_default().is_confirming = true,
+            Delta::TripwireFinished { .. } | Delta::IterationDecided { .. } => {
+                self.runs.entry(candidate).or_default().is_confirming = false;
+            }
+            _ => {}
+        }
         match delta {
             Delta::Opened { config, start } => self.opened(candidate, config, start, state),
             Delta::Stopping { stop } => self.stopping(candidate, *stop),
