@@ -67,7 +67,7 @@ pub enum Error {
     UnknownName { name: String, nearest: String },
 
     /// A key that only the user's own configuration sets.
-    #[error("{name}: is not allowed in a request: it {}\n  set it in your own configuration", .key.effect())]
+    #[error("{name} is not allowed in a request: it {}\n  set it in your own configuration", .key.effect())]
     NotForRequests { name: String, key: Key },
 
     /// A value of a request.

@@ -538,12 +538,8 @@ impl Site {
         fs::read_dir(root).map_err(Error::file(root))?;
         let state = services.home.workspace(root);
         Home::make_private(&state)?;
-        let holder = Holder {
-            loop_id,
-            pid: std::process::id(),
-            started_at: (services.now)(),
-            workspace: root.to_string_lossy().into_owned(),
-        };
+        let workspace = root.to_string_lossy().into_owned();
+        let holder = Holder { loop_id, pid: std::process::id(), started_at: (services.now)(), workspace };
         let lock = Lock::take(&state, &holder, TIMEOUT)?;
         // A Ralph that died could not do it itself.
         let former = lock.former().map(|former| services.home.loop_folder(former).clear_attempts());
