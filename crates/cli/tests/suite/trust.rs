@@ -61,7 +61,7 @@ const KEYS: &[(&str, Right, &str)] = &[
     ("rotate", Approved, "rotate = true"),
     ("max_wait", Approved, "max_wait = \"999h\""),
     ("backoff", Approved, "backoff = \"1ms\""),
-    ("failover", Approved, "failover = \"evil\"\n[agents.evil]\ncommand = \"CANARY\""),
+    ("failover", Approved, "failover = \"evil\"\n[agents.evil]\ncommand = \"true\""),
     ("max_tokens", Approved, "max_tokens = 999999999"),
     ("max_window", Approved, "max_window = 100"),
     ("agent_order", Never, "agent_order = [\"gemini\"]"),
