@@ -109,7 +109,8 @@ pub(crate) fn check(name: &str, parser: impl Fn() -> Box<dyn Parser>) {
 }
 
 fn written(transcript: &TranscriptSummary, ended: &Ended) -> String {
-    let mut text = format!("ended: {ended}\ncost: {:?}\nusage: {:?}\n", transcript.cost, transcript.usage);
+    let usage = format!("{:?}", transcript.usage).replace(", window: None", "");
+    let mut text = format!("ended: {ended}\ncost: {:?}\nusage: {usage}\n", transcript.cost);
     if let Some(trouble) = &transcript.trouble {
         let _ = writeln!(text, "trouble: {:?} {trouble}\nadvice: {:?}", trouble.kind, trouble.advice);
     }

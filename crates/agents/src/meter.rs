@@ -119,6 +119,11 @@ impl Meter {
         self.unpriced().into_iter().next().filter(|_| !has_own)
     }
 
+    /// Whether a model has a price.
+    pub(crate) fn has_price(&self, model: &str) -> bool {
+        self.prices.of(model).is_some()
+    }
+
     /// The model that was named last, if it has no price.
     pub(crate) fn unpriced_model(&self) -> Option<&str> {
         self.model.as_deref().filter(|model| self.prices.of(model).is_none())
@@ -230,6 +235,7 @@ impl Meter {
             cache_read_tokens: tokens.cache_read,
             cache_write_tokens: tokens.cache_written(),
             output_tokens: tokens.output,
+            window: None,
         }
     }
 

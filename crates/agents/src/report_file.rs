@@ -140,6 +140,7 @@ fn report(wire: Wire) -> Result<ReportFile, String> {
     Ok(ReportFile {
         cost,
         usage: Usage {
+            window: None,
             model: wire.model.or(nested_model),
             input_tokens: wire.input_tokens.or(nested_input).unwrap_or(0),
             output_tokens: wire.output_tokens.or(nested_output).unwrap_or(0),

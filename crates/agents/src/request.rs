@@ -139,8 +139,8 @@ impl Counted {
     }
 }
 
-/// How long a program has between being asked to end and being killed.
-const GRACE: Millis = Millis(5000);
+/// How long a program has between being asked to end and being killed: a stop takes effect within two seconds.
+const GRACE: Millis = Millis(1500);
 /// Bytes of each output that are kept in memory.
 pub(crate) const TAIL: usize = 16 * 1024;
 

@@ -78,6 +78,21 @@ pub fn route(spec: &AgentSpec, environment: &[(OsString, OsString)]) -> Route {
     }
 }
 
+/// Whether the program's own settings name a key or a login, which no variable and no file of logins shows.
+#[must_use]
+pub fn has_key_in_settings(program: &Program, environment: &[(OsString, OsString)]) -> bool {
+    let found = Found { environment };
+    match program.name {
+        "claude" => names_a_login(&claude_settings(&found)),
+        "opencode" => {
+            let files = opencode::files(|name| found.path(name));
+            let mut texts = files.iter().map(|path| text(path)).chain(found.value(CONTENT).map(str::to_owned));
+            texts.any(|text| text.contains("\"apiKey\""))
+        }
+        _ => false,
+    }
+}
+
 /// The environment of an agent.
 struct Found<'a> {
     environment: &'a [(OsString, OsString)],
@@ -118,13 +133,20 @@ fn text(path: &Path) -> String {
     read_plain(path, Links::Follow, MAX_BYTES).unwrap_or_default()
 }
 
+fn claude_settings(found: &Found<'_>) -> String {
+    let folder = found.path("CLAUDE_CONFIG_DIR").or_else(|| found.path("HOME").map(|home| home.join(".claude")));
+    folder.map(|folder| text(&folder.join("settings.json"))).unwrap_or_default()
+}
+
+fn names_a_login(settings: &str) -> bool {
+    ["apiKeyHelper", "\"ANTHROPIC_", "CLAUDE_CODE_USE_"].iter().any(|word| settings.contains(word))
+}
+
 fn claude(found: &Found<'_>) -> Route {
     if found.is_on("CLAUDE_CODE_USE_BEDROCK") || found.is_on("CLAUDE_CODE_USE_VERTEX") {
         return Route::Beside(CLOUD.to_owned());
     }
-    let folder = found.path("CLAUDE_CONFIG_DIR").or_else(|| found.path("HOME").map(|home| home.join(".claude")));
-    let settings = folder.map(|folder| text(&folder.join("settings.json"))).unwrap_or_default();
-    if ["apiKeyHelper", "\"ANTHROPIC_", "CLAUDE_CODE_USE_"].iter().any(|word| settings.contains(word)) {
+    if names_a_login(&claude_settings(found)) {
         return Route::Beside(OTHER_SETTINGS.to_owned());
     }
     let (key, token) = (found.value("ANTHROPIC_API_KEY"), found.value("ANTHROPIC_AUTH_TOKEN"));

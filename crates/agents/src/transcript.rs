@@ -306,14 +306,16 @@ impl Transcript {
         std::mem::take(&mut self.events)
     }
 
-    /// What was used so far, if it costs more than at the last call.
+    /// What was used so far, if it is more than at the last call. What was told is not taken back.
     pub(crate) fn take_usage(&mut self) -> Option<AgentEvent> {
-        let cost = self.spent();
-        if cost <= self.spending.shown {
+        let Usage { input_tokens, output_tokens, .. } = self.spending.meter.usage();
+        let (cost, tokens) = (self.spent(), input_tokens.saturating_add(output_tokens));
+        let (shown, counted) = self.spending.shown;
+        if cost <= shown && tokens <= counted {
             return None;
         }
-        self.spending.shown = cost;
-        let Usage { input_tokens, output_tokens, .. } = self.spending.meter.usage();
+        let cost = cost.max(shown);
+        self.spending.shown = (cost, tokens.max(counted));
         Some(AgentEvent::Usage { input_tokens, output_tokens, cost })
     }
 
@@ -377,7 +379,7 @@ impl Transcript {
             final_message: self.message,
             faults: self.health.faults,
             trouble: self.health.trouble,
-            usage: self.spending.meter.usage(),
+            usage: Usage { window: self.spending.window, ..self.spending.meter.usage() },
             cost,
             unpriced,
         }

@@ -1,7 +1,11 @@
-//! Compares what was expected with what was observed. Looks at nothing itself.
+//! Compares what was expected with what was observed. Looks at nothing itself but at task lists.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ralph_model::{Change, ChangeKind, Expectation, ToolEvidence};
+use ralph_model::{Change, ChangeKind, Checklist, Expectation, ToolEvidence};
 
 /// What was seen of a delegation from outside.
 #[derive(Debug, Clone, Copy)]
@@ -14,6 +18,10 @@ pub struct Observed<'a> {
     pub new_commits: u32,
     /// Whether nothing is left uncommitted; nothing where there is no repository.
     pub clean: Option<bool>,
+    /// The folder that is worked in.
+    pub root: &'a Path,
+    /// What was asked for: items of its task list stay to be done if they are removed from the file.
+    pub objective: &'a str,
 }
 
 /// Whether an expectation is met, or why not.
@@ -32,8 +40,34 @@ pub fn evaluate(expectation: &Expectation, observed: &Observed<'_>) -> Result<()
             Some(false) => Err("uncommitted changes are left".to_owned()),
             None => Err("this is no git repository, so there is no clean tree".to_owned()),
         },
+        Expectation::Checklist(name) => checklist(name, observed),
         Expectation::Command(_) => Err("the command was not run".to_owned()),
     }
+}
+
+/// How much of a task list is read, and how many of its items are named.
+const MAX_CHECKLIST: u64 = 1 << 20;
+const MAX_OPEN: usize = 5;
+
+fn checklist(name: &str, observed: &Observed<'_>) -> Result<(), String> {
+    let path = observed.root.join(name);
+    let mut bytes = Vec::new();
+    // A named pipe would never end.
+    let is_file = fs::metadata(&path).is_ok_and(|data| data.is_file());
+    let read = is_file.then(|| File::open(&path).and_then(|file| file.take(MAX_CHECKLIST).read_to_end(&mut bytes)));
+    if read.is_none_or(|read| read.is_err()) {
+        return Err(format!("{name} is not in the workspace, or it cannot be read: the task list has to be there"));
+    }
+    let list = Checklist::parse(&String::from_utf8_lossy(&bytes)).with_removed(&Checklist::parse(observed.objective));
+    let (done, all) = list.tally();
+    if done == all {
+        return Ok(());
+    }
+    let mut open: Vec<&str> = list.open().take(MAX_OPEN).collect();
+    if all - done > open.len() {
+        open.push("…");
+    }
+    Err(format!("{done} of {all} done; open: {}", open.join("; ")))
 }
 
 fn tool(name: &str, evidence: &[ToolEvidence]) -> Result<(), String> {

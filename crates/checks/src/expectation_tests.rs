@@ -14,7 +14,14 @@ fn each_expectation_is_compared_with_what_was_seen() {
         change("gone.txt", ChangeKind::Deleted),
         change("run.sh", ChangeKind::Mode),
     ];
-    let met = Observed { evidence: &evidence, changed: &changed, new_commits: 1, clean: Some(true) };
+    let met = Observed {
+        evidence: &evidence,
+        changed: &changed,
+        new_commits: 1,
+        clean: Some(true),
+        root: Path::new("/"),
+        objective: "",
+    };
     let unmet = Observed { new_commits: 0, clean: Some(false), ..met };
     let nowhere = Observed { clean: None, ..met };
     for (expectation, observed, wanted) in [
@@ -45,7 +52,8 @@ fn each_expectation_is_compared_with_what_was_seen() {
 
 #[test]
 fn a_broken_glob_is_said_to_be_broken() {
-    let observed = Observed { evidence: &[], changed: &[], new_commits: 0, clean: None };
+    let observed =
+        Observed { evidence: &[], changed: &[], new_commits: 0, clean: None, root: Path::new("/"), objective: "" };
     let why = evaluate(&Expectation::File("a{b".into()), &observed).unwrap_err();
     assert!(why.contains("`a{b` is not a glob"), "{why}");
 }
@@ -54,4 +62,26 @@ fn a_broken_glob_is_said_to_be_broken() {
 fn an_absolute_path_does_not_break_the_matcher() {
     assert!(matches(&matcher("*.rs").unwrap(), "/src/a.rs"));
     assert!(!matches(&matcher("*.rs").unwrap(), "/"));
+}
+
+#[test]
+fn a_task_list_is_met_when_every_item_is_ticked() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let look = |objective: &str, name: &str| {
+        let observed = Observed { evidence: &[], changed: &[], new_commits: 0, clean: None, root, objective };
+        evaluate(&format!("checklist:{name}").parse().unwrap(), &observed)
+    };
+    let write = |text: &str| fs::write(root.join("TASKS.md"), text).unwrap();
+    assert!(look("", "TASKS.md").unwrap_err().contains("not in the workspace"));
+    write("- [x] one\n- [ ] two\n- [ ] three\n");
+    assert_eq!(look("", "TASKS.md").unwrap_err(), "1 of 3 done; open: two; three");
+    write("- [x] one\n- [x] two\n");
+    assert_eq!(look("", "TASKS.md"), Ok(()));
+    assert_eq!(look("- [ ] one\n- [ ] two\n- [ ] three", "TASKS.md").unwrap_err(), "2 of 3 done; open: three");
+    fs::create_dir(root.join("folder")).unwrap();
+    assert!(look("", "folder").is_err());
+    for outside in ["checklist:", "checklist:/etc/passwd", "checklist:../TASKS.md"] {
+        assert!(outside.parse::<Expectation>().is_err(), "{outside}");
+    }
 }

@@ -194,9 +194,11 @@ impl Checker {
                     progress(Progress::Finished(outcome.clone()));
                     if outcome.passed { Ok(()) } else { Err(why_not(&outcome)) }
                 }
-                Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => {
-                    evaluate(expectation, observed)
-                }
+                Expectation::Tool(_)
+                | Expectation::Commit
+                | Expectation::File(_)
+                | Expectation::CleanTree
+                | Expectation::Checklist(_) => evaluate(expectation, observed),
             };
             if let Err(why) = met {
                 missing.push(Missing { expectation: expectation.clone(), why });

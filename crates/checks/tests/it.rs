@@ -368,7 +368,14 @@ async fn expected_commands_are_run_and_the_others_compared() {
         .iter()
         .map(|text| text.parse().unwrap())
         .collect();
-    let observed = Observed { evidence: &[], changed: &[], new_commits: 0, clean: Some(true) };
+    let observed = Observed {
+        evidence: &[],
+        changed: &[],
+        new_commits: 0,
+        clean: Some(true),
+        root: Path::new("/"),
+        objective: "",
+    };
     let missing = place.checker.expectations(&expected, &observed, request, stop, &mut |_| {}).await.unwrap();
     let why: Vec<(&Expectation, &str)> =
         missing.iter().map(|missing| (&missing.expectation, missing.why.as_str())).collect();

@@ -1,6 +1,9 @@
 //! The objective of `ralph run`, as it was given.
 
 use std::io::{self, Read};
+use std::path::Path;
+
+use ralph_model::Checklist;
 
 use crate::args::RunArgs;
 
@@ -40,6 +43,15 @@ pub(crate) fn objective(args: &RunArgs, input: &mut dyn Read) -> Result<String, 
             Error::Read { place, source }
         }),
     }
+}
+
+/// The file of the objective, relative to the workspace, where it lies there and has open items: the agent ticks them there.
+pub(crate) fn checklist_file(args: &RunArgs, objective: &str, current: &Path) -> Option<String> {
+    let file = args.objective_file.as_ref().filter(|_| !args.no_checklist)?;
+    Checklist::parse(objective).open().next()?;
+    let file = current.join(file).canonicalize().ok()?;
+    let workspace = current.join(args.workspace.as_deref().unwrap_or(Path::new(""))).canonicalize().ok()?;
+    file.strip_prefix(workspace).ok()?.to_str().map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use ralph_agents::{Kind, Needs, Program, ReportsCost};
 use ralph_model::{AgentSpec, ConfigError, Launch, LoopConfig, Price, PriceList, Rates, Turns};
 
 use super::choose::{Chooser, Layers};
-use super::keys::meant;
+use super::keys::{distance, meant};
 use super::layer::{NamedAgent, PriceTable, Whose};
 use super::resolve::{Origin, Source};
 use super::{Key, Layer};
@@ -27,6 +27,14 @@ pub(super) struct Agents {
     pub(super) first: AgentSpec,
     pub(super) more: Vec<AgentSpec>,
     pub(super) turns: Turns,
+    /// Who takes over when a service is unavailable.
+    pub(super) failover: Vec<AgentSpec>,
+}
+
+impl Agents {
+    pub(super) fn all(&self) -> impl Iterator<Item = &AgentSpec> {
+        std::iter::once(&self.first).chain(&self.more).chain(&self.failover)
+    }
 }
 
 /// How one place chooses agents.
@@ -92,11 +100,23 @@ impl Chooser<'_> {
                 agent.model.clone_from(&model);
             }
         }
+        let failover = self.failover(unmetered)?;
         let mut agents = agents.into_iter();
         match agents.next() {
-            Some(first) => Ok(Agents { first, more: agents.collect(), turns }),
+            Some(first) => Ok(Agents { first, more: agents.collect(), turns, failover }),
             None => Err(self.none_named()),
         }
+    }
+
+    /// Who takes over when a service is unavailable. `--model` and `--agent-args` are for the usual agents.
+    fn failover(&mut self, unmetered: bool) -> Result<Vec<AgentSpec>, ConfigError> {
+        let names = self.optional(Key::Failover, |layer| layer.failover.clone().map(|names| names.0));
+        let agents = names.iter().flatten().map(|name| {
+            let wrong = |error: ConfigError| ConfigError { key: "failover", ..error };
+            let agent = self.named(name.trim()).map_err(wrong)?;
+            Ok(AgentSpec { unmetered: agent.unmetered || unmetered, ..agent })
+        });
+        agents.collect()
     }
 
     fn turns(&mut self) -> Turns {
@@ -187,18 +207,26 @@ pub fn instead(
     names: &[String],
     model: Option<&String>,
 ) -> Result<Vec<AgentSpec>, ConfigError> {
-    let nobody = Layer::default();
-    let mut chooser = Chooser::new(Layers { caller: &nobody, repository: None, user });
-    let mut agents = names.iter().map(|name| chooser.named(name)).collect::<Result<Vec<_>, _>>()?;
+    let mut agents = named(user, names)?;
     let Some(model) = model else { return Ok(agents) };
     if agents.is_empty() {
-        agents.extend(before.agents().cloned().map(|agent| AgentSpec { model: None, ..agent }));
+        agents.extend(before.usual_agents().cloned().map(|agent| AgentSpec { model: None, ..agent }));
     }
     refuse_second_model(model, &agents)?;
     for agent in &mut agents {
         agent.model.get_or_insert_with(|| model.clone());
     }
     Ok(agents)
+}
+
+/// Agents by their names, as a loop that goes on is given them.
+///
+/// # Errors
+/// When one is not known.
+pub fn named(user: &Layer, names: &[String]) -> Result<Vec<AgentSpec>, ConfigError> {
+    let nobody = Layer::default();
+    let mut chooser = Chooser::new(Layers { caller: &nobody, repository: None, user });
+    names.iter().map(|name| chooser.named(name.trim())).collect()
 }
 
 fn refuse_second_model(model: &str, agents: &[AgentSpec]) -> Result<(), ConfigError> {
@@ -298,6 +326,25 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
     Ok(Price { rates, long: None })
 }
 
+/// The model that an agent takes when nobody names one, where that has no price in the list.
+#[must_use]
+pub fn unpriced_default(agent: &AgentSpec, prices: &PriceList) -> Option<&'static str> {
+    let is_its_own_choice = agent.model.is_none() && !agent.unmetered && !agent.user_settings;
+    let program = Program::of(agent).filter(|_| is_its_own_choice && never_tells_its_cost(agent))?;
+    program.unpriced_default.filter(|model| prices.of(model).is_none())
+}
+
+/// Models that are named in an error.
+const MAX_NAMED: usize = 6;
+
+/// Models with a price whose names are nearest to this one.
+fn priced_like<'a>(model: &str, prices: &'a PriceList) -> Vec<&'a str> {
+    let mut names: Vec<&str> = prices.names().collect();
+    names.sort_by_key(|name| distance(name, model));
+    names.truncate(MAX_NAMED);
+    names
+}
+
 /// Whether only prices tell what an agent costs.
 pub fn never_tells_its_cost(agent: &AgentSpec) -> bool {
     Kind::of(agent).is_some_and(|kind| kind.capabilities.reports_cost == ReportsCost::Never)
@@ -306,18 +353,20 @@ pub fn never_tells_its_cost(agent: &AgentSpec) -> bool {
 /// A model without a price is refused before it costs anything.
 pub fn refuse_unpriced(agents: &[&AgentSpec], prices: &PriceList) -> Result<(), ConfigError> {
     for agent in agents.iter().filter(|agent| !agent.unmetered && never_tells_its_cost(agent)) {
-        let is_choice =
-            |model: &String| Program::of(agent).is_some_and(|program| program.model_choices.contains(&model.as_str()));
-        let is_priced = |model: &String| prices.of(model).is_some() || is_choice(model);
-        if let Some(model) = agent.model.as_ref().filter(|model| !is_priced(model)) {
-            let problem = format!("there is no price for `{model}`, so the cost of {} cannot be tracked", agent.name);
+        let is_choice = |model: &&str| Program::of(agent).is_some_and(|program| program.model_choices.contains(model));
+        let named = agent.model.as_deref().filter(|model| prices.of(model).is_none() && !is_choice(model));
+        if let Some(model) = named.or_else(|| unpriced_default(agent, prices)) {
+            let whose = if agent.model.is_some() { "" } else { ", the model that it takes by itself" };
+            let problem =
+                format!("there is no price for `{model}`{whose}, so the cost of {} cannot be tracked", agent.name);
             let several = match agents {
                 [_] => "",
                 _ => "a model for each agent, as @agent NAME:MODEL; ",
             };
             let allowed = format!(
-                "{several}a model with a price (`ralph agents --prices` lists them); [prices.\"{model}\"] with `input` and `output` in \
-                 dollars per million tokens in your configuration; or @unmetered"
+                "{several}a model with a price, such as {} (`ralph agents --prices` lists all); [prices.\"{model}\"] with `input` and `output` in \
+                 dollars per million tokens in your configuration; or @unmetered",
+                priced_like(model, prices).join(", ")
             );
             return Err(ConfigError::new("model", problem, allowed));
         }

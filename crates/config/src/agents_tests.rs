@@ -145,10 +145,27 @@ fn a_model_without_a_price_is_refused_where_nobody_else_says_what_it_costs() {
     assert!(!refused(&spec("codex", "gpt-5.5")));
     assert!(!refused(&spec("claude", "mystery-1")), "it says itself what it costs");
     assert!(!refused(&AgentSpec { unmetered: true, ..spec("codex", "mystery-1") }));
-    assert!(!refused(&AgentSpec { model: None, ..spec("codex", "") }), "the model shows when it runs");
+    let own_choice = |kind: &str| AgentSpec { model: None, ..spec(kind, "") };
+    assert!(!refused(&own_choice("gemini")), "the model shows when it runs");
     let both = [&spec("claude", "mystery-1"), &spec("codex", "mystery-1")];
     let said = Spelling::Flag.rule(&refuse_unpriced(&both, &PriceList::default()).unwrap_err());
     assert!(said.contains("--agent NAME:MODEL"), "{said}");
+    // What Codex takes by itself has no price, and the answer names models that have one.
+    let said = Spelling::Flag.rule(&refuse_unpriced(&[&own_choice("codex")], &list).unwrap_err());
+    assert!(said.contains("gpt-6.1-sol") && said.contains("gpt-6-sol") && said.contains("--prices"), "{said}");
+    assert!(!refused(&AgentSpec { user_settings: true, ..own_choice("codex") }), "its settings may name another");
+}
+
+#[test]
+fn agents_that_stand_by_are_found_by_name_and_share_what_is_said_of_cost() {
+    let user = "[agents.own]\ncommand = 'x'";
+    let agents = chosen(&["--agent", "claude", "--failover", "codex:gpt-5.5", "--failover", "own"], user, &[]).unwrap();
+    let titles: Vec<String> = agents.failover.iter().map(AgentSpec::title).collect();
+    assert_eq!(titles, ["codex:gpt-5.5", "own"]);
+    let free = chosen(&["--agent", "claude", "--failover", "own", "--unmetered"], user, &[]).unwrap();
+    assert!(free.all().all(|agent| agent.unmetered));
+    let wrong = chosen(&["--agent", "claude", "--failover", "cluade"], user, &[]).unwrap_err();
+    assert!(wrong.contains("--failover") && wrong.contains("did you mean `claude`"), "{wrong}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_model::{ConfigError, DEFAULT_PROHIBITED, HostRule, Money};
+use ralph_model::{ConfigError, DEFAULT_PROHIBITED, Expectation, HostRule, Money};
 
 use super::resolve::{Origin, Source};
 use super::{Error, Key, Layer, Location, Repository};
@@ -95,6 +95,14 @@ impl<'a> Chooser<'a> {
             Some(value) => value,
             None => self.note(key, Origin::Default, default),
         }
+    }
+
+    /// What is expected, and that the items of the objective's own file are done.
+    pub(super) fn expects(&mut self) -> Vec<Expectation> {
+        let mut expects = self.required(Key::Expects, |layer| layer.expects.clone(), Vec::new());
+        let file = self.layers.caller.checklist_file.clone().map(Expectation::Checklist);
+        expects.extend(file.filter(|file| !expects.contains(file)));
+        expects
     }
 
     /// The user's list replaces the defaults, repository and caller add; the caller's `!glob` comes last and wins.

@@ -91,6 +91,7 @@ fn default_of(key: Key) -> Option<Value> {
         Key::Tripwire => Some(json!(usual.tripwire)),
         Key::Retries => Some(json!(usual.retries)),
         Key::LogLimit => Some(json!(usual.log_limit)),
+        Key::MaxFileSize => Some(json!(usual.max_file_size)),
         Key::ProhibitedPaths => Some(json!(usual.prohibited_paths)),
         Key::OnBlocked => serde_json::to_value(usual.on_blocked).ok(),
         Key::Isolation => serde_json::to_value(usual.isolation).ok(),

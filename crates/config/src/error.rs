@@ -67,7 +67,7 @@ pub enum Error {
     UnknownName { name: String, nearest: String },
 
     /// A key that only the user's own configuration sets.
-    #[error("{name}: is not allowed in a request: it {}\n  set it in your own configuration", .key.effect())]
+    #[error("{name} is not allowed in a request: it {}\n  set it in your own configuration", .key.effect())]
     NotForRequests { name: String, key: Key },
 
     /// A value of a request.
@@ -76,8 +76,8 @@ pub enum Error {
 
     /// A rule over the whole configuration that a value of a file breaks.
     #[error(
-        "{at}: `{}`: {}\n{}\n  allowed: {}",
-        .rule.key, Spelling::File.text(&.rule.problem), .at.snippet(), Spelling::File.text(&.rule.allowed)
+        "{at}: {}\n{}\n  allowed: {}",
+        Spelling::File.text(&.rule.sentence(&format!("`{}`", .rule.key))), .at.snippet(), Spelling::File.text(&.rule.allowed)
     )]
     RuleInAFile { at: Location, rule: ConfigError },
 

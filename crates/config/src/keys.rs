@@ -45,6 +45,10 @@ keys! {
         "max_iterations = 10", "limits the number of agent runs";
     MaxCostUsd "max_cost_usd", Some("--max-cost"), NeedsApproval,
         "max_cost_usd = 2.50", "limits the cost of the loop";
+    MaxTokens "max_tokens", Some("--max-tokens"), NeedsApproval,
+        "max_tokens = 2000000", "limits the tokens that agents read and write";
+    MaxWindow "max_window", Some("--max-window"), NeedsApproval,
+        "max_window = 80", "ends the loop when this percentage of the plan's allowance is used";
     MaxDuration "max_duration", Some("--max-duration"), NeedsApproval,
         "max_duration = \"2h\"", "limits the duration of the loop";
     IterationTimeout "iteration_timeout", Some("--iteration-timeout"), NeedsApproval,
@@ -81,6 +85,8 @@ keys! {
         "rotate = true", "switches to the next agent on each iteration";
     MaxWait "max_wait", Some("--max-wait"), NeedsApproval,
         "max_wait = \"6h\"", "sets the longest single wait for a rate-limited service";
+    Failover "failover", Some("--failover"), NeedsApproval,
+        "failover = [\"codex:gpt-6-sol\"]", "names agents that take over when a service is unavailable for longer than max_wait";
     Backoff "backoff", None, NeedsApproval,
         "backoff = \"30s\"", "sets the first wait for a rate-limited service";
     AgentCommand "agent_command", Some("--agent-command"), NeedsApproval,
@@ -123,6 +129,8 @@ keys! {
         "ratchet = true", "undoes iterations that made things worse";
     LogLimit "log_limit", None, NeedsApproval,
         "log_limit = 1048576", "limits how many bytes of each output are kept";
+    MaxFileSize "max_file_size", Some("--max-file-size"), NeedsApproval,
+        "max_file_size = 104857600", "leaves files that take more bytes of the disk out of snapshots";
     ProhibitedPaths "prohibited_paths", Some("--prohibit"), NarrowsOnly,
         "prohibited_paths = [\"infra/**\"]", "adds paths that the agent may not change";
     ProtectedPaths "protected_paths", Some("--protect"), NarrowsOnly,
@@ -263,7 +271,7 @@ fn plain(name: &str) -> String {
 }
 
 /// Single-character edits between two words.
-fn distance(left: &str, right: &str) -> usize {
+pub(crate) fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (i, from) in left.chars().enumerate() {

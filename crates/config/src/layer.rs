@@ -23,6 +23,8 @@ pub struct Layer {
     pub max_iterations: Option<u32>,
     #[serde(alias = "max_cost")]
     pub max_cost_usd: Option<Dollars>,
+    pub max_tokens: Option<u64>,
+    pub max_window: Option<u32>,
     pub max_duration: Option<Span>,
     pub iteration_timeout: Option<Span>,
     #[serde(alias = "verify_timeout")]
@@ -40,6 +42,9 @@ pub struct Layer {
     pub verification_command: Option<OneOrMore>,
     #[serde(alias = "expect")]
     pub expects: Option<Vec<Expectation>>,
+    /// The file that the objective came from and that has open items, relative to the workspace.
+    #[serde(skip)]
+    pub checklist_file: Option<String>,
     pub junit: Option<Vec<String>>,
     #[serde(alias = "promise")]
     pub completion_promise: Option<String>,
@@ -49,6 +54,7 @@ pub struct Layer {
     pub escalate_after: Option<u32>,
     pub rotate: Option<bool>,
     pub max_wait: Option<Span>,
+    pub failover: Option<OneOrMore>,
     pub backoff: Option<Span>,
     pub agent_order: Option<Vec<String>>,
     pub prices: BTreeMap<String, PriceTable>,
@@ -67,6 +73,7 @@ pub struct Layer {
     pub keep: Option<Keep>,
     pub ratchet: Option<bool>,
     pub log_limit: Option<u64>,
+    pub max_file_size: Option<u64>,
     #[serde(alias = "prohibit")]
     pub prohibited_paths: Option<Vec<String>>,
     #[serde(alias = "protect")]

@@ -153,6 +153,9 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
     }
 }
 
+/// How long a service is waited for when nobody says otherwise and another agent stands by.
+const MAX_WAIT_WITH_FAILOVER: Millis = Millis::minutes(10);
+
 fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
     let user = from.layers.user;
     let caps = caps(user);
@@ -179,13 +182,11 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         from.optional(Key::Skill, |layer| layer.skill.clone());
     }
     let agents = match inputs.agent {
-        Some(first) => Ok(Agents { first, more: Vec::new(), turns: Turns::default() }),
+        Some(first) => Ok(Agents { first, more: Vec::new(), turns: Turns::default(), failover: Vec::new() }),
         None => from.agents(inputs.installed),
     };
     // An agent that costs nothing needs no budget.
-    let is_unmetered = agents
-        .as_ref()
-        .is_ok_and(|Agents { first, more, .. }| first.unmetered && more.iter().all(|agent| agent.unmetered));
+    let is_unmetered = agents.as_ref().is_ok_and(|agents| agents.all().all(|agent| agent.unmetered));
     let max_cost = max_cost.or(is_unmetered.then_some(caps.loop_cost));
     let (max_iterations, max_cost) = match (max_iterations, max_cost) {
         (Some(iterations), Some(cost)) => (iterations, cost),
@@ -200,20 +201,24 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         }
         (None, None) => return Err(both_limits(&caps).into()),
     };
-    let Agents { first, more, turns } = agents?;
+    let Agents { first, more, turns, failover } = agents?;
     let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, first, utf8(inputs.workspace)?);
+    let max_wait = if failover.is_empty() { usual.max_wait } else { MAX_WAIT_WITH_FAILOVER };
     let mut config = LoopConfig {
         more_agents: more,
         turns,
         cost_after_run: from.required(Key::CostAfterRun, |layer| layer.cost_after_run, usual.cost_after_run),
         meter: from.required(Key::Meter, |layer| layer.meter, MeterMode::Auto),
         record_requests: from.required(Key::RecordRequests, |layer| layer.record_requests, usual.record_requests),
-        max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), usual.max_wait),
+        max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), max_wait),
+        failover,
+        max_tokens: from.optional(Key::MaxTokens, |layer| layer.max_tokens),
+        max_window: from.optional(Key::MaxWindow, |layer| layer.max_window),
         backoff: from.required(Key::Backoff, |layer| layer.backoff.map(|span| span.0), usual.backoff),
         completion_promise,
         promise_is_explicit,
         verification_commands,
-        expects: from.required(Key::Expects, |layer| layer.expects.clone(), Vec::new()),
+        expects: from.expects(),
         junit: from.required(Key::Junit, |layer| layer.junit.clone(), Vec::new()),
         skill: found_skill,
         deep_debug: {
@@ -281,6 +286,7 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         commit: from.required(Key::Commit, |layer| layer.commit, false),
         env: from.env()?,
         log_limit: from.required(Key::LogLimit, |layer| layer.log_limit, usual.log_limit),
+        max_file_size: from.required(Key::MaxFileSize, |layer| layer.max_file_size, usual.max_file_size),
         ..usual
     };
     if let Some(candidates) = inputs.race {

@@ -131,6 +131,9 @@ fn every_value_that_is_used_says_where_it_came_from() {
         Key::ModelsKeyEnv,
         Key::PricesInput,
         Key::PricesOutput,
+        Key::MaxTokens,
+        Key::MaxWindow,
+        Key::Failover,
         Key::PricesCacheRead,
         Key::PricesCacheWrite,
         Key::ProtectedPaths,
@@ -210,12 +213,12 @@ fn a_loop_without_both_limits_does_not_start() {
     let agent = "agent_command = './a'";
     let message = resolved(&flags("--max-cost 1"), &layer(agent), None).unwrap_err();
     insta::assert_snapshot!(message, @r#"
-    --max: is required: a loop does not start without both limits
+    --max is required: a loop does not start without both limits
       allowed: 1 to 50 iterations
     "#);
     let message = resolved(&flags("--max 1"), &layer(agent), None).unwrap_err();
     insta::assert_snapshot!(message, @r#"
-    --max-cost: is required: a loop does not start without both limits
+    --max-cost is required: a loop does not start without both limits
       allowed: more than $0, up to $10.00
     "#);
 }
@@ -252,7 +255,7 @@ fn an_agent_is_unmetered_when_any_place_that_counts_says_so() {
 fn an_unmetered_agent_needs_no_budget_and_gets_the_cap() {
     let nobody = Layer::default();
     let words = "--max 5 --agent-command ./mine";
-    assert!(resolved(&flags(words), &nobody, None).unwrap_err().starts_with("--max-cost: is required"));
+    assert!(resolved(&flags(words), &nobody, None).unwrap_err().starts_with("--max-cost is required"));
     let config = resolved(&flags(&format!("{words} --unmetered")), &nobody, None).unwrap().config;
     assert_eq!((config.max_cost, config.agent.unmetered), (Caps::default().loop_cost, true));
 }

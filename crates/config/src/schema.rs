@@ -71,11 +71,14 @@ fn kind(key: Key) -> Value {
     let one_of = |names: &[&str]| json!({ "enum": names });
     match key {
         Key::MaxIterations
+        | Key::MaxTokens
         | Key::StallDetectionThreshold
         | Key::SameErrorThreshold
         | Key::EscalateAfter
         | Key::CapsIterations => count(1),
         Key::CrewCompactAt => count(1000),
+        Key::MaxFileSize => json!({ "type": "integer", "minimum": 1 << 20, "maximum": 1 << 30 }),
+        Key::MaxWindow => json!({ "type": "integer", "minimum": 1, "maximum": 100 }),
         Key::Retries | Key::LogLimit => count(0),
         Key::MaxCostUsd
         | Key::CapsLoopCostUsd
@@ -103,7 +106,7 @@ fn kind(key: Key) -> Value {
         | Key::Tripwire
         | Key::AllowNetwork
         | Key::NotifyDesktop => json!({ "type": "boolean" }),
-        Key::VerificationCommand | Key::Agent | Key::Setup => one_or_more(),
+        Key::VerificationCommand | Key::Agent | Key::Failover | Key::Setup => one_or_more(),
         Key::Expects
         | Key::Junit
         | Key::AgentArgs

@@ -61,7 +61,7 @@ impl Spelling {
     /// A broken rule, as the caller writes its keys.
     pub fn rule(self, error: &ConfigError) -> String {
         let key = self.name(error.key).unwrap_or_else(|| self.text(error.key));
-        format!("{key}: {}\n  allowed: {}", self.text(&error.problem), self.text(&error.allowed))
+        format!("{}\n  allowed: {}", self.text(&error.sentence(&key)), self.text(&error.allowed))
     }
 }
 

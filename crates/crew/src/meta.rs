@@ -168,7 +168,7 @@ pub(crate) fn tool(name: &str, config: &CrewConfig) -> Option<Tool> {
             "contextFacts": texts("Facts that the agent can rely on"),
             "constraints": texts("What the agent must not do"),
             "context": text("Anything else that helps"),
-            "expects": texts("What Ralph checks afterwards: tool:NAME, commit, file:GLOB, command:CMD or clean-tree"),
+            "expects": texts("What Ralph checks afterwards: tool:NAME, commit, file:GLOB, command:CMD, clean-tree or checklist:FILE"),
             "scope": { "type": "string", "enum": ["codebase", "web", "both"] },
             "modelTier": { "type": "string", "enum": ["fast", "standard"] },
             "target": { "type": "string", "enum": targets, "description": "The agent" },

@@ -2,7 +2,7 @@
 
 use ralph_model::{
     AbortCause, AbortReason, AgentSpec, Cost, ErrorCause, FaultKind, Millis, Money, OnBlocked, Outcome, Remedy, StopBy,
-    Timestamp, Trouble, UnknownCharge, UnknownCost, Verdict, WaitLimit,
+    Timestamp, Trouble, TroubleKind, UnknownCharge, UnknownCost, Verdict, WaitLimit,
 };
 
 use crate::event::{V3_SERVICE_BACKOFF, V4_COUNTED_RUNS, Wait};
@@ -18,6 +18,8 @@ pub(crate) enum Next {
     Escalate,
     /// The same pass again, when a service answers again.
     Wait(Wait),
+    /// The same pass again, with the next agent that stands by.
+    FailOver,
     /// Another pass.
     Continue,
 }
@@ -43,14 +45,23 @@ pub(crate) fn after_iteration(facts: &Facts) -> Next {
         return abort(AbortCause::Blocked { why: why.clone() });
     }
     let trouble = record.trouble();
-    if let Some(trouble) = trouble.filter(|trouble| trouble.kind.remedy() == Remedy::Person) {
+    // An account without credit is a service that no wait brings back.
+    let is_standby_needed =
+        trouble.is_some_and(|trouble| trouble.kind == TroubleKind::OutOfCredit) && facts.has_standby();
+    if let Some(trouble) = trouble.filter(|trouble| trouble.kind.remedy() == Remedy::Person && !is_standby_needed) {
         return refused(record, trouble);
     }
     if facts.stop.is_some() {
         return Next::End(cancelled(facts));
     }
-    if let Some(aborted) = spent_or_late(facts, facts.agent_to_come()).or_else(|| uncovered(facts, record)) {
+    if let Some(aborted) = spent_or_late(facts, facts.agent_to_come())
+        .or_else(|| uncovered(facts, record))
+        .or_else(|| used_up(facts, record))
+    {
         return aborted;
+    }
+    if is_standby_needed {
+        return Next::FailOver;
     }
     if let Some(trouble) = trouble.filter(|trouble| trouble.kind.remedy() == Remedy::Wait) {
         return wait_for(facts, record, trouble);
@@ -90,6 +101,11 @@ fn wait_for(facts: &Facts, record: &IterationRecord, trouble: &Trouble) -> Next 
         None => backoff,
     };
     let wait = until.since(now);
+    let is_past_end = facts.config.max_duration.is_some_and(|limit| facts.active.plus(wait) >= limit);
+    let is_unavailable = facts.waits >= MAX_WAITS || facts.waited.plus(wait) > facts.config.max_wait || is_past_end;
+    if is_unavailable && facts.has_standby() {
+        return Next::FailOver;
+    }
     let give_up = |limit| {
         let cause = ErrorCause::WaitTooLong { agent: record.agent.clone(), trouble: trouble.clone(), limit };
         Next::End(Outcome::Error { cause })
@@ -206,6 +222,9 @@ fn spent_or_late(facts: &Facts, next: &AgentSpec) -> Option<Next> {
         let (spent, limit) = (facts.spent, config.max_cost);
         return Some(abort(AbortCause::BudgetSpent { spent, limit, unknown: last_unknown_charge(facts) }));
     }
+    if let Some(limit) = config.max_tokens.filter(|limit| facts.tokens >= *limit) {
+        return Some(abort(AbortCause::TokensUsed { used: facts.tokens, limit, unreported: None }));
+    }
     let limit = config.max_duration?;
     (facts.active >= limit).then(|| abort(AbortCause::TimeUp { active: facts.active, limit }))
 }
@@ -226,6 +245,20 @@ fn uncovered(facts: &Facts, record: &IterationRecord) -> Option<Next> {
     }))
 }
 
+/// Ends a loop that used all its tokens, or as much of a plan's allowance as the user permits. Tokens that nobody reports are not
+/// none.
+fn used_up(facts: &Facts, record: &IterationRecord) -> Option<Next> {
+    let run = record.run.as_ref()?;
+    let is_unreported = run.usage.tokens() == 0 && run.trouble.is_none() && run.ended.is_success();
+    if let Some(limit) = facts.config.max_tokens.filter(|_| is_unreported) {
+        let unreported = Some(record.iteration);
+        return Some(abort(AbortCause::TokensUsed { used: facts.tokens, limit, unreported }));
+    }
+    let limit = facts.config.max_window?;
+    let used = run.usage.window.filter(|window| window.percent >= limit)?;
+    Some(abort(AbortCause::WindowUsed { used, limit }))
+}
+
 /// The last charge that is a guess.
 fn last_unknown_charge(facts: &Facts) -> Option<UnknownCharge> {
     facts.iterations.iter().rev().find_map(|record| {
@@ -233,6 +266,7 @@ fn last_unknown_charge(facts: &Facts) -> Option<UnknownCharge> {
             Some(run) if run.cost != Cost::Unknown => return None,
             Some(run) if run.opaque => UnknownCost::NotReported,
             Some(_) => UnknownCost::NotCounted,
+            None if record.estimated => UnknownCost::Estimated,
             None if record.cost_unknown => UnknownCost::Interrupted,
             None => return None,
         };

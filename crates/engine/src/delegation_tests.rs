@@ -19,8 +19,10 @@ fn record(run: Option<ralph_model::AgentRun>) -> IterationRecord {
         blocked: None,
         interrupted: false,
         cost_unknown: false,
+        estimated: false,
         undone: false,
         uncounted: false,
+        took_over_from: None,
     }
 }
 

@@ -172,6 +172,20 @@ pub struct Lost {
     pub ran: bool,
     /// What it cost as far as anybody knows.
     pub cost: Cost,
+    /// What is charged where nobody knows; the whole reservation in journals of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<Money>,
+}
+
+impl Lost {
+    /// What is charged of what was reserved for it.
+    #[must_use]
+    pub fn charge(&self, reserved: Money) -> Money {
+        match (self.cost, self.estimate) {
+            (Cost::Unknown, Some(estimate)) => estimate.min(reserved),
+            (cost, _) => cost.charge(reserved),
+        }
+    }
 }
 
 /// New limits for a resumed loop, and other agents.
@@ -184,6 +198,9 @@ pub struct Limits {
     /// Money in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<Money>,
+    /// Tokens in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
     /// The agent costs nothing that is counted, from here on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unmetered: bool,
@@ -193,6 +210,9 @@ pub struct Limits {
     /// The agent from here on; the same as before where it is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentSpec>,
+    /// Who stands by from here on; nobody else than before where it is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failover: Vec<AgentSpec>,
 }
 
 /// Something that happened. Written down before anybody acts on it.
@@ -475,6 +495,8 @@ pub enum Effect {
         prompt: String,
         /// The money that it may use; none when it costs nothing that is counted.
         budget: Option<Money>,
+        /// The tokens that it may use, where they are limited.
+        tokens: Option<u64>,
         /// Its time limit.
         timeout: Millis,
     },

@@ -1,14 +1,16 @@
 //! Everything a loop remembers besides its phase.
 
+mod turns;
+
 use std::collections::{BTreeSet, HashSet};
 
 use ralph_model::{
-    AgentRun, AgentSpec, Attempt, Best, Iteration, LoopConfig, Millis, Money, Remedy, Signature, Tamper, Timestamp,
-    TreeHash, Tripwire, Trouble, Turns, Verdict,
+    AgentRun, Attempt, Best, Iteration, LoopConfig, Millis, Money, Remedy, Signature, Tamper, Timestamp, TreeHash,
+    Tripwire, Trouble, Verdict,
 };
 
 use crate::event::{
-    Alert, DayBudget, Limits, StartPoint, Stop, StopWhen, V2_FLAKES_AND_TAMPERING, V3_SERVICE_BACKOFF, V4_COUNTED_RUNS,
+    Alert, DayBudget, StartPoint, Stop, StopWhen, V2_FLAKES_AND_TAMPERING, V3_SERVICE_BACKOFF, V4_COUNTED_RUNS,
     V5_REWINDS, Wait,
 };
 use crate::rank::Rank;
@@ -42,12 +44,16 @@ pub struct IterationRecord {
     pub blocked: Option<String>,
     /// Ralph died while the agent ran.
     pub interrupted: bool,
-    /// The cost of the interrupted run is unknown, so its whole reservation was charged.
+    /// The cost of the interrupted run is unknown, so its whole reservation was charged, or an estimate.
     pub cost_unknown: bool,
+    /// It was an estimate.
+    pub estimated: bool,
     /// The pass made things worse and was undone.
     pub undone: bool,
     /// The service refused, so that the pass is not counted and comes again.
     pub uncounted: bool,
+    /// The agent that this one took over from, because its service was unavailable for too long.
+    pub took_over_from: Option<String>,
 }
 
 impl IterationRecord {
@@ -186,6 +192,14 @@ pub struct Facts {
     pub wait: Option<Wait>,
     /// How often in a row it was.
     pub waits: u32,
+    /// How long in a row.
+    pub waited: Millis,
+    /// How many of the agents that stand by took over since the loop was last resumed.
+    pub failovers: usize,
+    /// The agent whose service is given up, until another begins.
+    pub given_up: Option<String>,
+    /// All tokens so far, as far as agents reported them.
+    pub tokens: u64,
     /// What users told it, in order.
     pub hints: Vec<Hint>,
 }
@@ -236,6 +250,10 @@ impl Facts {
             pinned_patch: None,
             wait: None,
             waits: 0,
+            waited: Millis(0),
+            failovers: 0,
+            given_up: None,
+            tokens: 0,
             hints: Vec::new(),
         }
     }
@@ -255,45 +273,6 @@ impl Facts {
     #[must_use]
     pub fn counted(&self) -> u32 {
         u32::try_from(self.iterations.iter().filter(|record| !record.uncounted).count()).unwrap_or(u32::MAX)
-    }
-
-    /// Whose turn it is in the next pass.
-    #[must_use]
-    pub fn next_agent(&self) -> &AgentSpec {
-        self.agent_after(self.counted())
-    }
-
-    /// Whose turn it is after so many passes that count.
-    fn agent_after(&self, counted: u32) -> &AgentSpec {
-        let agents = u32::try_from(self.config.more_agents.len()).unwrap_or(u32::MAX);
-        let place = match self.config.turns {
-            // All passes so far have failed: the loop would be over otherwise.
-            Turns::Escalate { after } => (counted / after.max(1)).min(agents),
-            Turns::Rotate => counted % agents.saturating_add(1),
-        };
-        self.config.agent_at(place as usize)
-    }
-
-    /// Whose turn it is after the last pass, of which it is not yet noted whether it counts: one that the service cut short
-    /// comes again with the same agent.
-    pub(crate) fn agent_to_come(&self) -> &AgentSpec {
-        let comes_again = self.iterations.last().is_some_and(|last| !last.uncounted && last.was_cut_short());
-        self.agent_after(self.counted() - u32::from(comes_again))
-    }
-
-    /// Whether the loop has to have money left for a pass with this agent.
-    #[must_use]
-    pub fn needs_money_for(&self, agent: &AgentSpec) -> bool {
-        if self.start.behaviour < V3_SERVICE_BACKOFF { !self.config.is_unmetered() } else { !agent.unmetered }
-    }
-
-    /// A pass that the service cut short counts only if it completes the loop.
-    pub(crate) fn mark_uncounted(&mut self) {
-        if let Some(record) = self.iterations.last_mut()
-            && record.was_cut_short()
-        {
-            record.uncounted = true;
-        }
     }
 
     /// The last pass that has something to tell an agent.
@@ -513,34 +492,6 @@ impl Facts {
         if self.stop.is_none_or(|earlier| stop.when >= earlier.when) {
             self.stop = Some(stop);
         }
-    }
-
-    /// Another process goes on: the wish to stop was the former one's, and limits may be others.
-    pub(crate) fn resume(&mut self, limits: Limits) {
-        self.stop = None;
-        // The former process may have died before it could tell of an alert.
-        self.alerts.clone_from(&self.alerted);
-        if let Some(iterations) = limits.max_iterations {
-            self.config.max_iterations = iterations;
-        }
-        if let Some(cost) = limits.max_cost {
-            self.config.max_cost = cost;
-            // A loop with a budget of its own leaves the budget of its race.
-            self.config.race = None;
-        }
-        let mut agents = limits.agents.into_iter();
-        if let Some(first) = agents.next() {
-            self.config.agent = first;
-            self.config.more_agents = agents.collect();
-        }
-        if limits.unmetered {
-            self.config.agent.unmetered = true;
-            self.config.more_agents.iter_mut().for_each(|agent| agent.unmetered = true);
-        }
-        self.config.cost_after_run |= limits.cost_after_run;
-        // A user who continues wants to see whether it works now.
-        self.wait = None;
-        self.waits = 0;
     }
 
     /// The workspace as a new process found it: somebody may have worked there since the last event.

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 use ralph_model::{Expectation, Keep};
 
 use super::*;
-use crate::StopBy;
 use crate::fixtures::*;
+use crate::{Limits, StopBy};
 
 fn facts() -> Facts {
     Scene::red(config()).run.facts().clone()

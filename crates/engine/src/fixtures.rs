@@ -336,12 +336,12 @@ impl Scene {
 
     /// A new process goes on; whatever was awaited is lost and may have run, for 5 cents as far as anybody knows.
     pub(crate) fn resume(&mut self) -> &mut Self {
-        let lost = self.run.awaited().map(|attempt| Lost { attempt, ran: true, cost: known(cents(5)) });
+        let lost = self.run.awaited().map(|attempt| Lost { attempt, ran: true, cost: known(cents(5)), estimate: None });
         self.resume_with(lost, Limits::default())
     }
 
     pub(crate) fn resume_not_ran(&mut self) -> &mut Self {
-        let lost = self.run.awaited().map(|attempt| Lost { attempt, ran: false, cost: Cost::Unknown });
+        let lost = self.run.awaited().map(|attempt| Lost { attempt, ran: false, cost: Cost::Unknown, estimate: None });
         self.resume_with(lost, Limits::default())
     }
 

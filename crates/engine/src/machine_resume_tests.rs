@@ -183,7 +183,7 @@ fn a_resumed_loop_asks_again_for_what_was_lost_and_forgets_the_stop() {
 #[test]
 fn a_run_that_was_lost_is_used_up_and_paid_for_as_far_as_it_is_known() {
     let mut scene = in_phase("working");
-    let lost = Lost { attempt: scene.attempt(), ran: true, cost: known(cents(70)) };
+    let lost = Lost { attempt: scene.attempt(), ran: true, cost: known(cents(70)), estimate: None };
     scene.resume_finding("half", Some(lost));
     let record = &scene.run.facts().iterations[0];
     assert!(record.interrupted && record.run.is_none());
@@ -205,7 +205,7 @@ fn a_run_that_never_began_costs_nothing_and_uses_no_iteration() {
 
 #[test]
 fn a_run_that_nobody_can_account_for_is_charged_in_full() {
-    let other = Lost { attempt: Attempt(99), ran: false, cost: known(Money::ZERO) };
+    let other = Lost { attempt: Attempt(99), ran: false, cost: known(Money::ZERO), estimate: None };
     for lost in [None, Some(other)] {
         let mut scene = in_phase("working");
         scene.resume_with(lost, Limits::default());
@@ -240,7 +240,7 @@ fn a_loop_can_be_resumed_from_every_abort_and_counts_anew_what_was_forgiven() {
             AbortReason::Blocked => scene.pass(saying("b", "<blocked>no key</blocked>"), red(&["a"])),
             AbortReason::Cancelled => scene.stop(StopWhen::Now).refuse(Refusal::Stopped),
             // Nothing in this crate ends a loop so yet, nor with a duration that this configuration does not have.
-            AbortReason::Tampered | AbortReason::MaxDuration => continue,
+            AbortReason::Tampered | AbortReason::MaxDuration | AbortReason::UsageLimit => continue,
         };
         assert_eq!(scene.reason(), reason);
         scene.wait(Millis::minutes(900)).resume_with(None, more.clone());
@@ -271,7 +271,7 @@ fn a_fault_during_a_run_charges_what_is_known_of_it() {
         (false, Cost::Unknown, 0, Money::ZERO),
     ] {
         let mut scene = in_phase("working");
-        let lost = Some(Lost { attempt: scene.attempt(), ran, cost });
+        let lost = Some(Lost { attempt: scene.attempt(), ran, cost, estimate: None });
         scene.event(Event::Faulted { error: "no space left on device".into(), lost, stopped: false });
         let facts = scene.run.facts();
         assert_eq!((facts.iterations.len(), facts.spent), (iterations, spent), "ran: {ran}, {cost:?}");
@@ -502,7 +502,7 @@ fn the_larger_of_what_is_remembered_and_what_is_booked_is_spent() {
     scene.pass(costing("b", known(Money::dollars(2))), red(&["a"])).event(resumed(None, 1));
     assert_eq!(scene.run.facts().spent, Money::dollars(2));
     scene.begin();
-    let lost = Lost { attempt: scene.attempt(), ran: true, cost: known(cents(5)) };
+    let lost = Lost { attempt: scene.attempt(), ran: true, cost: known(cents(5)), estimate: None };
     scene.event(resumed(Some(lost), 4));
     assert_eq!(scene.run.facts().spent, Money::dollars(4) + cents(5), "the lost run is not among those on the books");
     scene.begin().event(resumed(None, 5));

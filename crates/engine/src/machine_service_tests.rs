@@ -1,13 +1,13 @@
 //! Services that refuse, and agents that take turns.
 
 use ralph_model::{
-    AbortCause, AbortReason, AgentRun, AgentSpec, ErrorCause, Fault, FaultKind, LoopConfig, Millis, Status,
-    ToolEvidence, TroubleKind, Turns, WaitLimit,
+    AbortCause, AbortReason, AgentRun, AgentSpec, Cost, ErrorCause, Fault, FaultKind, Iteration, LoopConfig, Millis,
+    Money, Status, ToolEvidence, TroubleKind, Turns, WaitLimit, Window,
 };
 
 use super::*;
 use crate::fixtures::*;
-use crate::{Limits, Refusal, StopWhen};
+use crate::{Limits, Lost, Refusal, StopWhen};
 
 /// How long the loop waits before the next pass, for a service.
 fn wait(scene: &Scene) -> Option<Millis> {
@@ -383,4 +383,163 @@ fn a_loop_with_money_of_its_own_leaves_the_race() {
     scene.refuse(Refusal::Race { spent: cents(300), cap: cents(300) });
     scene.resume_with(None, Limits { max_cost: Some(cents(400)), ..Limits::default() });
     assert_eq!((scene.phase(), &scene.run.facts().config.race), ("pausing", &None));
+}
+
+/// An agent and one that stands by for it.
+fn with_standby() -> LoopConfig {
+    let standby = |name: &str| AgentSpec::command(name, "./other");
+    LoopConfig { failover: vec![standby("second"), standby("third")], max_wait: Millis::minutes(10), ..config() }
+}
+
+#[test]
+fn another_agent_takes_over_when_a_service_is_away_for_too_long() {
+    let mut scene = Scene::red(with_standby());
+    let in_an_hour = |scene: &Scene| Some(Timestamp(scene.now.0 + 3_600_000));
+    let until = in_an_hour(&scene);
+    scene.begin().agent(refused("start", TroubleKind::RateLimit, until));
+    assert_eq!((scene.phase(), wait(&scene)), ("pausing", None), "nobody waits for an hour");
+    scene.begin();
+    assert_eq!(agent(&scene), "second");
+    let facts = scene.run.facts();
+    assert_eq!(facts.last_iteration().unwrap().iteration.0, 1, "it is the same pass");
+    assert_eq!(facts.last_iteration().unwrap().took_over_from.as_deref(), Some("worker"));
+    // It stays with the one that works.
+    scene.agent(run("b")).checks(red(&["a"])).begin();
+    assert_eq!(
+        (agent(&scene), scene.run.facts().last_iteration().unwrap().took_over_from.clone()),
+        ("second".into(), None)
+    );
+    // An account without credit is no service either; after the last one the loop ends as ever.
+    scene.agent(refused("b", TroubleKind::OutOfCredit, None)).begin();
+    assert_eq!(agent(&scene), "third");
+    scene.agent(refused("b", TroubleKind::OutOfCredit, None));
+    assert!(matches!(error(&scene), ErrorCause::ServiceRefused { .. }));
+    scene.resume_with(None, Limits::default());
+    scene.begin();
+    assert_eq!(agent(&scene), "worker", "whoever goes on wants to see whether it works now");
+}
+
+#[test]
+fn short_waits_in_a_row_are_as_long_as_one_long_one() {
+    let mut scene = Scene::red(with_standby());
+    let mut waits = Vec::new();
+    for _ in 0..20 {
+        scene.begin();
+        if agent(&scene) != "worker" {
+            break;
+        }
+        scene.agent(refused("start", TroubleKind::Overload, None));
+        waits.extend(wait(&scene).map(|wait| wait.0 / 1000));
+    }
+    assert_eq!(waits, [15, 30, 60, 120, 240], "eight minutes more would be over ten");
+    assert_eq!(agent(&scene), "second");
+    // Its own patience is whole.
+    scene.agent(refused("start", TroubleKind::Overload, None));
+    assert_eq!(wait(&scene), Some(Millis::secs(15)));
+}
+
+#[test]
+fn nobody_takes_over_for_a_login_that_is_wrong_or_after_a_stop() {
+    let mut scene = Scene::red(with_standby());
+    scene.begin().agent(refused("start", TroubleKind::Authentication, None));
+    assert!(matches!(error(&scene), ErrorCause::ServiceRefused { .. }));
+    let mut scene = Scene::red(with_standby());
+    scene.begin().stop(StopWhen::AfterIteration).agent(refused("start", TroubleKind::OutOfCredit, None));
+    assert_eq!(scene.reason(), AbortReason::Cancelled);
+}
+
+#[test]
+fn a_resumed_loop_can_be_given_agents_that_stand_by() {
+    let mut scene = Scene::red(LoopConfig { max_wait: Millis(0), ..config() });
+    scene.begin().agent(refused("start", TroubleKind::RateLimit, None));
+    assert!(matches!(error(&scene), ErrorCause::WaitTooLong { .. }));
+    let failover = vec![AgentSpec::command("second", "./other")];
+    scene.resume_with(None, Limits { failover, ..Limits::default() });
+    scene.begin().agent(refused("start", TroubleKind::RateLimit, None)).begin();
+    assert_eq!(agent(&scene), "second");
+}
+
+/// A run with so many tokens.
+fn using(after: &str, tokens: u64) -> AgentRun {
+    let mut run = run(after);
+    run.usage.input_tokens = tokens / 2;
+    run.usage.output_tokens = tokens - tokens / 2;
+    run
+}
+
+#[test]
+fn a_loop_ends_when_its_tokens_are_used() {
+    let mut scene = Scene::red(unmetered(LoopConfig { max_tokens: Some(1000), ..config() }));
+    let left = |scene: &Scene| {
+        scene.asked.iter().find_map(|effect| match effect {
+            Effect::RunAgent { tokens, .. } => *tokens,
+            _ => None,
+        })
+    };
+    scene.begin();
+    assert_eq!(left(&scene), Some(1000));
+    scene.agent(using("b", 601)).checks(red(&["a"])).begin();
+    assert_eq!(left(&scene), Some(399));
+    scene.agent(using("c", 500)).checks(red(&["a"]));
+    let used = AbortCause::TokensUsed { used: 1101, limit: 1000, unreported: None };
+    assert_eq!(scene.outcome(), &Outcome::Aborted { cause: used });
+    assert_eq!(scene.reason(), AbortReason::UsageLimit);
+    // More of them let it go on.
+    scene.resume_with(None, Limits { max_tokens: Some(2000), ..Limits::default() });
+    scene.begin();
+    assert_eq!(left(&scene), Some(899));
+}
+
+#[test]
+fn tokens_that_nobody_reports_are_not_none() {
+    let mut scene = Scene::red(LoopConfig { max_tokens: Some(1000), ..config() });
+    scene.begin().agent(run("b")).checks(red(&["a"]));
+    assert!(
+        matches!(
+            scene.outcome(),
+            Outcome::Aborted { cause: AbortCause::TokensUsed { unreported: Some(Iteration(1)), .. } }
+        ),
+        "{:?}",
+        scene.outcome()
+    );
+    // Work that is done is done.
+    let mut scene = Scene::red(LoopConfig { max_tokens: Some(1000), ..config() });
+    scene.begin().agent(using("b", 5000)).checks(green());
+    assert_eq!(scene.outcome(), &Outcome::Completed { verified: true });
+}
+
+#[test]
+fn a_loop_ends_when_enough_of_the_plan_is_used() {
+    let with_window = |percent: u32| {
+        let mut run = run("b");
+        run.usage.window = Some(Window { percent, resets_at: None });
+        run
+    };
+    let mut scene = Scene::red(LoopConfig { max_window: Some(80), ..config() });
+    scene.begin().agent(with_window(79)).checks(red(&["a"]));
+    assert_eq!(scene.phase(), "pausing");
+    scene.begin().agent(with_window(80)).checks(red(&["a"]));
+    assert_eq!(scene.reason(), AbortReason::UsageLimit);
+    // The plan may have begun anew: a resume looks again.
+    scene.resume_with(None, Limits::default());
+    scene.begin().agent(with_window(3)).checks(red(&["b"]));
+    assert_eq!(scene.phase(), "pausing");
+}
+
+#[test]
+fn a_lost_run_of_unknown_cost_is_charged_as_estimated_and_never_more_than_was_reserved() {
+    let lose = |estimate: Option<Money>| {
+        let mut scene = Scene::red(config());
+        scene.begin();
+        let attempt = scene.attempt();
+        scene.resume_with(Some(Lost { attempt, ran: true, cost: Cost::Unknown, estimate }), Limits::default());
+        scene
+    };
+    let facts = |scene: &Scene| (scene.run.facts().spent, scene.run.facts().iterations[0].estimated);
+    assert_eq!(facts(&lose(Some(cents(40)))), (cents(40), true));
+    assert_eq!(facts(&lose(Some(Money::dollars(9)))), (Money::dollars(5), true));
+    // As a journal of an older version has it.
+    let scene = lose(None);
+    assert_eq!(facts(&scene), (Money::dollars(5), false));
+    assert_eq!(scene.reason(), AbortReason::CostLimit);
 }

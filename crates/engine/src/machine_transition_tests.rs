@@ -67,7 +67,7 @@ fn events(scene: &Scene, attempt: Attempt) -> Vec<Event> {
         Event::WorkCommitted { attempt, commit: None, problem: None },
         Event::StopRequested { stop: crate::Stop { when: StopWhen::Now, by: crate::StopBy::Request } },
         Event::Resumed {
-            lost: Some(Lost { attempt, ran: true, cost: Cost::Unmetered }),
+            lost: Some(Lost { attempt, ran: true, cost: Cost::Unmetered, estimate: None }),
             limits: Limits::default(),
             attempts: Attempt(0),
             tree: None,

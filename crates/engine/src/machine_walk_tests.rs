@@ -293,7 +293,8 @@ impl Walk {
             Happening::Stop(stop) => Event::StopRequested { stop },
             Happening::Resume { ran, cost, accounted, limits, gap } => {
                 self.now.0 += i64::try_from(gap.0).unwrap();
-                let lost = self.awaited.filter(|_| accounted).map(|attempt| Lost { attempt, ran, cost });
+                let lost =
+                    self.awaited.filter(|_| accounted).map(|attempt| Lost { attempt, ran, cost, estimate: None });
                 Event::Resumed { lost, limits, attempts: Attempt(0), tree: None, rewound: false, settled: Money::ZERO }
             }
             Happening::SetBack(span) => {

@@ -111,7 +111,7 @@ pub(crate) fn begin(facts: &mut Facts) -> Step {
 pub(crate) fn next_iteration(facts: &mut Facts, pause: Millis) -> Step {
     match decide::before_iteration(facts) {
         Next::End(outcome) => end(facts, outcome),
-        Next::Escalate | Next::Wait(_) | Next::Continue => Pausing::enter(facts, pause),
+        Next::Escalate | Next::Wait(_) | Next::FailOver | Next::Continue => Pausing::enter(facts, pause),
     }
 }
 
@@ -125,8 +125,13 @@ pub(crate) fn follow(facts: &mut Facts, next: Next) -> Step {
         Next::End(outcome) => end(facts, outcome),
         Next::Continue => next_iteration(facts, pause),
         Next::Wait(wait) => {
+            facts.waited = facts.waited.plus(wait.most);
             facts.wait = Some(wait);
             facts.waits += 1;
+            next_iteration(facts, pause)
+        }
+        Next::FailOver => {
+            facts.fail_over();
             next_iteration(facts, pause)
         }
         Next::Escalate => {
@@ -179,8 +184,9 @@ pub(crate) fn run_agent(
     let left = facts.config.max_duration.map(|limit| limit.less(facts.active));
     let timeout = left.map_or(facts.config.iteration_timeout, |left| left.min(facts.config.iteration_timeout));
     let budget = (!agent.unmetered).then_some(reserved);
+    let tokens = facts.config.max_tokens.map(|limit| limit.saturating_sub(facts.tokens));
     let unmetered = agent.unmetered;
     let agent = Box::new(agent);
-    let effect = Effect::RunAgent { iteration, attempt, agent, prompt: prompt.clone(), budget, timeout };
+    let effect = Effect::RunAgent { iteration, attempt, agent, prompt: prompt.clone(), budget, tokens, timeout };
     (Working { attempt, unmetered, reserved, prompt, told }, effect)
 }

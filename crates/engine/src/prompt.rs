@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ralph_model::{AgentRun, CheckOutcome, Ended, Iteration, Tamper, ToolEvidence, Tripwire, Verdict};
+use ralph_model::{AgentRun, CheckOutcome, Ended, Expectation, Iteration, Tamper, ToolEvidence, Tripwire, Verdict};
 
 use crate::decide;
 use crate::delegation::{expected_outcome, observed};
@@ -32,6 +32,12 @@ pub(crate) fn build(facts: &Facts, iteration: Iteration, response: Response) -> 
     let skill = if facts.escalated { facts.config.deep_debug.as_ref() } else { facts.config.skill.as_ref() };
     if let Some(skill) = skill {
         let _ = write!(prompt, "\n\n{}", skill.text.trim_end());
+    }
+    for file in facts.config.expects.iter().filter_map(|expected| match expected {
+        Expectation::Checklist(file) => Some(file),
+        _ => None,
+    }) {
+        let _ = write!(prompt, "\n\n---\nTick each item of the task list in {file} (`- [x]`) when it is done.");
     }
     if iteration > Iteration(1) && facts.config.context_injection {
         let _ = write!(prompt, "\n\n{}", context(facts, iteration, response));

@@ -3,7 +3,7 @@
 
 use ralph_model::{
     AbortCause, Best, ErrorCause, Grade, LoopId, Outcome, StopBy, Tamper, UnknownCharge, UnknownCost, Violation,
-    WaitLimit,
+    WaitLimit, Window,
 };
 
 use crate::decide;
@@ -101,6 +101,18 @@ pub fn aborted(cause: &AbortCause, next: Continuation) -> String {
                 Continuation::NewRun => next.plain(),
             }
         ),
+        AbortCause::TokensUsed { used, limit, unreported: None } => {
+            format!("{used} of {limit} tokens used; {}", next.with(" --max-tokens N"))
+        }
+        AbortCause::TokensUsed { limit, unreported: Some(iteration), .. } => format!(
+            "the agent did not report the tokens of iteration {iteration}, so the limit of {limit} tokens cannot be kept: start a \
+             new loop without --max-tokens, or let the agent write {{\"inputTokens\": 1200, \"outputTokens\": 300}} to \
+             $RALPH_RESULT_FILE"
+        ),
+        AbortCause::WindowUsed { used: Window { percent, resets_at }, limit } => {
+            let until = resets_at.map(|at| format!(" until {}", at.rfc3339())).unwrap_or_default();
+            format!("{percent} % of the plan's allowance{until} is used, and --max-window is {limit}; {}", next.plain())
+        }
         AbortCause::DayBudgetSpent { spent, limit } => {
             format!(
                 "{spent} of the day's {limit} spent or reserved by the loops of this UTC day; tomorrow, {}",
@@ -185,6 +197,10 @@ fn unknown_charge(unknown: &UnknownCharge) -> String {
             "the cost of iteration {iteration} is not known, so its whole reservation of {charged} was charged: its model has \
              no price (`ralph agents --prices`; add yours as [prices.\"MODEL\"]), or the service reported no usage; --unmetered \
              runs without a budget"
+        ),
+        UnknownCost::Estimated => format!(
+            "iteration {iteration} was interrupted before the agent reported its cost, so an estimate of {charged} was charged: \
+             the highest cost of an earlier iteration, or one request of a usual size"
         ),
         UnknownCost::Interrupted => format!(
             "iteration {iteration} was interrupted before the agent reported its cost, so its whole reservation of {charged} \

@@ -3,7 +3,7 @@
 
 use ralph_agents::Program;
 use ralph_config::Layer;
-use ralph_config::agents::{configured, never_tells_its_cost, ready_made, usual_order};
+use ralph_config::agents::{configured, ready_made, unpriced_default, usual_order};
 use ralph_model::{AgentSpec, ConfigError, Launch, PriceList};
 
 /// How usable an agent is on this computer.
@@ -87,13 +87,10 @@ fn first_word(spec: &AgentSpec) -> Option<&str> {
 
 /// What should be known of the model that an agent takes when none is named.
 pub fn note(spec: &AgentSpec, prices: &PriceList) -> Option<String> {
-    let is_its_own_choice = spec.model.is_none() && !spec.unmetered && !spec.user_settings;
-    let is_counted = is_its_own_choice && never_tells_its_cost(spec);
-    let model = Program::of(spec).filter(|_| is_counted)?.unpriced_default?;
+    let model = unpriced_default(spec, prices)?;
     let example = prices.of(PRICED_EXAMPLE).map(|_| format!(", such as {}:{PRICED_EXAMPLE}", spec.name));
     let example = example.unwrap_or_default();
-    let is_unpriced = prices.of(model).is_none();
-    is_unpriced.then(|| format!("its own default model ({model}) has no price in the list: name one{example}"))
+    Some(format!("its own default model ({model}) has no price in the list: name one{example}"))
 }
 
 /// A model with a price that Codex knows.

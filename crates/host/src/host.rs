@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use ralph_agents::{McpServer, Program};
+use ralph_agents::{McpServer, Program, has_key_in_settings};
 use ralph_config::{Layer, Links, RunSettings, read, read_user};
 use ralph_model::{AgentSpec, Caps, ConfigError, Launch, LoopConfig, Timestamp};
 use ralph_process::{Level, ReaperProgram, Supervisor};
@@ -348,7 +348,8 @@ impl Host {
             Some(variable) => self.variable(variable).is_some_and(|folder| PathBuf::from(folder).join(file).is_file()),
             None => home.join(file).is_file(),
         };
-        program.keys.iter().any(|name| key(&name)) || program.logins.iter().any(login)
+        let is_known = program.keys.iter().any(|name| key(&name)) || program.logins.iter().any(login);
+        is_known || has_key_in_settings(program, &self.input.variables)
     }
 
     /// The git program.

@@ -287,7 +287,11 @@ fn refuse_broken_globs(config: &LoopConfig) -> Result<(), ConfigError> {
         .iter()
         .filter_map(|expectation| match expectation {
             Expectation::File(glob) => Some(glob.clone()),
-            Expectation::Tool(_) | Expectation::Commit | Expectation::Command(_) | Expectation::CleanTree => None,
+            Expectation::Tool(_)
+            | Expectation::Commit
+            | Expectation::Command(_)
+            | Expectation::CleanTree
+            | Expectation::Checklist(_) => None,
         })
         .collect();
     let lists = [
@@ -316,7 +320,11 @@ fn refuse_broken_commands(config: &LoopConfig, notify: Option<&str>) -> Result<(
     let setup = config.setup.iter().map(|command| ("setup", command.as_str()));
     let expects = config.expects.iter().filter_map(|expectation| match expectation {
         Expectation::Command(command) => Some(("expects", command.as_str())),
-        Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
+        Expectation::Tool(_)
+        | Expectation::Commit
+        | Expectation::File(_)
+        | Expectation::CleanTree
+        | Expectation::Checklist(_) => None,
     });
     let agents = config.agents().filter_map(|agent| Some(("agent_command", agent.shell_line()?)));
     let notify = notify.map(|command| ("notify.command", command));

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Millis, Money, ToolEvidence, TreeHash, Trouble};
+use crate::{Millis, Money, Timestamp, ToolEvidence, TreeHash, Trouble};
 
 /// An agent of a loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -238,6 +238,28 @@ pub struct Usage {
     /// Tokens written.
     #[serde(default)]
     pub output_tokens: u64,
+    /// How much of a plan's allowance is used, where the agent reports it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+}
+
+impl Usage {
+    /// All tokens, read and written.
+    #[must_use]
+    pub const fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
+/// How much of a plan's allowance is used, for a span of hours or days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Window {
+    /// In percent, rounded down.
+    pub percent: u32,
+    /// When the next span begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<Timestamp>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute passes a reference")]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AbortReason, Best, Grade, Iteration, LoopId, Millis, Money, Tamper, Trouble, Violation};
+use crate::{AbortReason, Best, Grade, Iteration, LoopId, Millis, Money, Tamper, Trouble, Violation, Window};
 
 /// Who asked a loop to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub enum StopBy {
     },
 }
 
-/// Why the cost of a run is not known, so that its whole reservation was charged.
+/// Why the cost of a run is not known, so that something else was charged: its whole reservation, unless it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UnknownCost {
@@ -32,6 +32,8 @@ pub enum UnknownCost {
     NotCounted,
     /// Ralph died while it ran, before anything was known.
     Interrupted,
+    /// The same, and one request of a usual size was charged.
+    Estimated,
 }
 
 /// A charge that is a guess.
@@ -81,6 +83,23 @@ pub enum AbortCause {
         spent: Money,
         /// What they may spend together.
         limit: Money,
+    },
+    /// The loop's tokens are used.
+    TokensUsed {
+        /// How many were counted.
+        used: u64,
+        /// How many were allowed.
+        limit: u64,
+        /// The iteration whose tokens nobody reported, where that ended the loop.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unreported: Option<Iteration>,
+    },
+    /// As much of a plan's allowance is used as the user permits.
+    WindowUsed {
+        /// How much is used.
+        used: Window,
+        /// How much may be, in percent.
+        limit: u32,
     },
     /// The day's money is spent or reserved.
     DayBudgetSpent {
@@ -174,6 +193,7 @@ impl AbortCause {
         match self {
             Self::IterationsUsed { .. } => AbortReason::MaxIterations,
             Self::BudgetSpent { .. } | Self::RaceBudgetSpent { .. } => AbortReason::CostLimit,
+            Self::TokensUsed { .. } | Self::WindowUsed { .. } => AbortReason::UsageLimit,
             Self::DayBudgetSpent { .. } => AbortReason::DailyBudget,
             Self::TimeUp { .. } | Self::WaitPastTimeLimit { .. } => AbortReason::MaxDuration,
             Self::Stalled { .. } => AbortReason::Stall,

@@ -1,6 +1,9 @@
 //! The configuration of a loop and the caps over it. A configuration that breaks a rule never becomes a loop.
 
 mod choices;
+mod rules;
+
+pub use rules::{ConfigError, ValidLoopConfig};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,9 +19,6 @@ pub const DEFAULT_PROMISE: &str = "<promise>COMPLETE</promise>";
 /// Paths that no agent may change unless the user says so. Read like lines of a `.gitignore`.
 pub const DEFAULT_PROHIBITED: [&str; 5] = ["src/auth/**", "src/payments/**", "migrations/**", ".env", ".env.*"];
 
-/// How often a failing check may be run again.
-const MAX_RETRIES: u32 = 10;
-
 /// Everything that a loop is started with. Written into its journal, so that a resumed loop is the same loop.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -29,6 +29,12 @@ pub struct LoopConfig {
     pub max_iterations: u32,
     /// At most this much money.
     pub max_cost: Money,
+    /// At most this many tokens, read and written, those from caches included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// At most this much of a plan's allowance, in percent, where the agent reports how much of it is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_window: Option<u32>,
     /// What counts as the agent's claim, as given by the user or the skill.
     pub completion_promise: String,
     /// The user asked for this promise; then passing checks alone do not complete the loop.
@@ -85,6 +91,9 @@ pub struct LoopConfig {
     /// Whose turn it is, where there are several.
     #[serde(default)]
     pub turns: Turns,
+    /// Who takes over, one after the other, when a service is unavailable for longer than `max_wait`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failover: Vec<AgentSpec>,
     /// Agents may report their cost only after a run: the limit on it is checked between runs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cost_after_run: bool,
@@ -165,6 +174,9 @@ pub struct LoopConfig {
     pub env: Vec<String>,
     /// How much of one output is kept on disk, in bytes.
     pub log_limit: u64,
+    /// Files that take more bytes of the disk are left out of snapshots.
+    #[serde(default = "usual_max_file_size", skip_serializing_if = "is_usual_max_file_size")]
+    pub max_file_size: u64,
 }
 
 const fn usual_backoff() -> Millis {
@@ -173,6 +185,15 @@ const fn usual_backoff() -> Millis {
 
 const fn usual_max_wait() -> Millis {
     Millis::minutes(24 * 60)
+}
+
+const fn usual_max_file_size() -> u64 {
+    1 << 30
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute passes a reference")]
+const fn is_usual_max_file_size(bytes: &u64) -> bool {
+    *bytes == usual_max_file_size()
 }
 
 /// Upper bounds that no caller passes; only the user's own configuration moves them.
@@ -192,60 +213,6 @@ impl Default for Caps {
     }
 }
 
-/// A rule that a configuration breaks: which key, what is wrong, and what is allowed.
-///
-/// Keys are named as in a file, and as `@key` inside the texts: the edge that talks to the caller writes them as a flag, a key
-/// of a file or a field of JSON.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {problem}\n  allowed: {allowed}")]
-pub struct ConfigError {
-    /// The key, or a phrase that names keys as `@key`.
-    pub key: &'static str,
-    /// What is wrong with it.
-    pub problem: String,
-    /// What would be right.
-    pub allowed: String,
-}
-
-impl ConfigError {
-    /// A broken rule.
-    pub fn new(key: &'static str, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
-        Self { key, problem: problem.into(), allowed: allowed.into() }
-    }
-}
-
-/// A configuration that keeps every rule. Made by [`LoopConfig::validate`] alone, so that it is checked once.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ValidLoopConfig(LoopConfig);
-
-impl ValidLoopConfig {
-    /// The same with other paths that may be written, which no rule is about.
-    #[must_use]
-    pub fn with_writable(self, writable: Vec<String>) -> Self {
-        Self(LoopConfig { writable, ..self.0 })
-    }
-
-    /// The same for a kind of work, which no rule is about.
-    #[must_use]
-    pub fn with_task_type(self, task_type: String) -> Self {
-        Self(LoopConfig { task_type: Some(task_type), ..self.0 })
-    }
-
-    /// The configuration, to be changed by the one who runs it.
-    #[must_use]
-    pub fn into_inner(self) -> LoopConfig {
-        self.0
-    }
-}
-
-impl std::ops::Deref for ValidLoopConfig {
-    type Target = LoopConfig;
-
-    fn deref(&self) -> &LoopConfig {
-        &self.0
-    }
-}
-
 impl LoopConfig {
     /// A loop with the usual settings. What has no usual value has to be given.
     #[must_use]
@@ -254,6 +221,8 @@ impl LoopConfig {
             objective,
             max_iterations,
             max_cost,
+            max_tokens: None,
+            max_window: None,
             completion_promise: DEFAULT_PROMISE.to_owned(),
             promise_is_explicit: false,
             verification_commands: Vec::new(),
@@ -276,6 +245,7 @@ impl LoopConfig {
             agent,
             more_agents: Vec::new(),
             turns: Turns::default(),
+            failover: Vec::new(),
             cost_after_run: false,
             meter: MeterMode::default(),
             record_requests: false,
@@ -303,161 +273,35 @@ impl LoopConfig {
             commit: false,
             env: Vec::new(),
             log_limit: 64 * 1024 * 1024,
+            max_file_size: usual_max_file_size(),
         }
     }
 
-    /// Checks every rule.
-    ///
-    /// # Errors
-    /// Gives the first rule that is broken.
-    pub fn validate(self, caps: &Caps) -> Result<ValidLoopConfig, ConfigError> {
-        self.check(caps)?;
-        Ok(ValidLoopConfig(self))
-    }
-
-    fn check(&self, caps: &Caps) -> Result<(), ConfigError> {
-        let broken = |field, problem: String, allowed: String| Err(ConfigError::new(field, problem, allowed));
-        if self.objective.trim().is_empty() {
-            return broken("objective", "is empty".into(), "what the agent should achieve".into());
-        }
-        self.validate_limits(caps)?;
-        for (field, value) in
-            [("stall_detection_threshold", self.stall_threshold), ("same_error_threshold", self.same_error_threshold)]
-        {
-            if value == 0 {
-                return broken(field, "is 0".into(), "1 or more iterations; the default is 5".into());
-            }
-        }
-        let spans = [
-            ("iteration_timeout", Some(self.iteration_timeout)),
-            ("verification_timeout", Some(self.verification_timeout)),
-            ("idle_timeout", self.idle_timeout),
-            ("max_duration", self.max_duration),
-        ];
-        for (field, span) in spans {
-            if span == Some(Millis(0)) {
-                return broken(field, "is 0".into(), "a duration such as 30s, 10m or 2h".into());
-            }
-        }
-        // A pause can be written as a bare number of milliseconds, which no parser of spans has seen.
-        if self.pause > Millis::MAX_SETTING {
-            return broken("pause_ms", format!("{} is too long", self.pause), "at most 365d, such as 500 or 2s".into());
-        }
-        if self.verification_commands.iter().any(|command| command.trim().is_empty()) {
-            return broken(
-                "verification_command",
-                "is empty".into(),
-                "a command that passes only when the work is done".into(),
-            );
-        }
-        if self.completion_promise.trim().is_empty() {
-            return broken("completion_promise", "is empty".into(), format!("a text such as {DEFAULT_PROMISE}"));
-        }
-        self.validate_agents()?;
-        if self.log_limit < 4096 {
-            return broken("log_limit", format!("{} bytes is too little", self.log_limit), "4096 bytes or more".into());
-        }
-        if self.retries > MAX_RETRIES {
-            let problem = format!("{} is too many: a check that fails this often is not flaky", self.retries);
-            return broken("retries", problem, format!("0 to {MAX_RETRIES}"));
-        }
-        if self.verify == Verify::Isolated && self.verification_commands.is_empty() {
-            let problem = "needs a check: without one nothing is verified";
-            return broken(
-                "verify",
-                format!("`isolated` {problem}"),
-                "@verify isolated together with @verification_command".into(),
-            );
-        }
-        if !self.setup.is_empty() && self.verify != Verify::Isolated {
-            let problem = "is only for isolated checks: guarded checks run in your workspace, which is set up already";
-            return broken("setup", problem.into(), "@setup together with @verify isolated".into());
-        }
-        if self.setup.iter().any(|command| command.trim().is_empty()) {
-            return broken("setup", "is empty".into(), "a command such as \"npm ci\"".into());
-        }
-        self.validate_grade()?;
-        self.validate_network()?;
-        if self.commit && self.verification_commands.is_empty() {
-            let problem = "needs a check: only verified work is committed";
-            return broken("commit", problem.into(), "@commit together with @verification_command".into());
-        }
-        if self.ratchet && self.verification_commands.is_empty() {
-            let problem = "needs a check: without one no iteration is worse than another";
-            return broken("ratchet", problem.into(), "@ratchet together with @verification_command".into());
-        }
-        Ok(())
-    }
-
-    /// A grade that no result of these settings can have is refused at once.
-    fn validate_grade(&self) -> Result<(), ConfigError> {
-        let Some(required) = self.require else { return Ok(()) };
-        let (problem, allowed) = match required {
-            _ if self.verification_commands.is_empty() => {
-                ("needs a check: without one nothing is verified", "@require together with @verification_command")
-            }
-            Grade::Standard | Grade::Strong if !self.tripwire => {
-                ("needs the tripwire: without it every result is weak", "@require weak, or the tripwire turned on")
-            }
-            Grade::Strong if self.verify != Verify::Isolated => {
-                ("needs isolated checks: in the workspace no result is strong", "@require strong with @verify isolated")
-            }
-            Grade::Weak | Grade::Standard | Grade::Strong => return Ok(()),
-        };
-        Err(ConfigError::new("require", format!("`{required}` {problem}"), allowed))
-    }
-
-    /// Restricting the network of agents is a matter of the sandbox.
-    fn validate_network(&self) -> Result<(), ConfigError> {
-        if self.agent_network == AgentNetwork::Model && self.sandbox == Sandboxing::Off {
-            let problem = "`model` needs the sandbox: without one nothing restricts an agent";
-            return Err(ConfigError::new("agent_network", problem, "@agent_network model with @sandbox on"));
-        }
-        if self.agent_network == AgentNetwork::Model && self.meter == MeterMode::Stream && self.allow_hosts.is_empty() {
-            let problem = "`model` needs the gateway: agents would not reach their model services";
-            return Err(ConfigError::new(
-                "agent_network",
-                problem,
-                "@agent_network model with @meter auto or @allow_host",
-            ));
-        }
-        if self.agent_network == AgentNetwork::Full && !self.allow_hosts.is_empty() {
-            let problem = "is only for a restricted network: agents reach every host";
-            return Err(ConfigError::new("allow_host", problem, "@allow_host together with @agent_network model"));
-        }
-        Ok(())
-    }
-
-    fn validate_agents(&self) -> Result<(), ConfigError> {
-        for agent in self.agents() {
-            let is_line = agent.shell_line().is_some();
-            if agent.shell_line().is_some_and(|line| line.trim().is_empty()) {
-                let allowed = "a program that reads its prompt from standard input";
-                return Err(ConfigError::new("agent_command", "is empty", allowed));
-            }
-            if agent.kind == AgentSpec::COMMAND && (agent.model.is_some() || !agent.args.is_empty()) {
-                let problem =
-                    format!("`{}` is your own command: Ralph cannot pass it a model or arguments", agent.name);
-                let allowed = "the model and the arguments in the command itself";
-                return Err(ConfigError::new("agent", problem, allowed));
-            }
-            if is_line && !agent.args.is_empty() {
-                let problem = format!("`{}` is a shell command: Ralph does not add arguments to it", agent.name);
-                return Err(ConfigError::new("agent_args", problem, "the arguments in the command itself"));
-            }
-        }
-        if self.turns == (Turns::Escalate { after: 0 }) {
-            return Err(ConfigError::new("escalate_after", "is 0", "1 or more failed iterations; the default is 2"));
-        }
-        if self.backoff == Millis(0) {
-            return Err(ConfigError::new("backoff", "is 0", "a duration such as 15s"));
-        }
-        Ok(())
-    }
-
-    /// All agents, in their order.
+    /// All agents, in their order, and those that take over when a service is unavailable.
     pub fn agents(&self) -> impl Iterator<Item = &AgentSpec> {
+        self.usual_agents().chain(&self.failover)
+    }
+
+    /// The agents that work while their services are available, in their order.
+    pub fn usual_agents(&self) -> impl Iterator<Item = &AgentSpec> {
         std::iter::once(&self.agent).chain(&self.more_agents)
+    }
+
+    /// The agents with their models, for people: `claude:haiku, claude:opus; failover: codex`.
+    #[must_use]
+    pub fn agent_titles(&self) -> String {
+        let titles = |agents: Vec<&AgentSpec>| agents.into_iter().map(AgentSpec::title).collect::<Vec<_>>().join(", ");
+        let usual = titles(self.usual_agents().collect());
+        match self.failover.as_slice() {
+            [] => usual,
+            standby => format!("{usual}; failover: {}", titles(standby.iter().collect())),
+        }
+    }
+
+    /// Declares that no agent costs anything that is counted.
+    pub fn set_unmetered(&mut self) {
+        let more = self.more_agents.iter_mut().chain(&mut self.failover);
+        std::iter::once(&mut self.agent).chain(more).for_each(|agent| agent.unmetered = true);
     }
 
     /// The agent at a place in their order.
@@ -470,33 +314,6 @@ impl LoopConfig {
     #[must_use]
     pub fn is_unmetered(&self) -> bool {
         self.agents().all(|agent| agent.unmetered)
-    }
-
-    /// Checks the two limits alone, as a resumed loop does with new ones.
-    ///
-    /// # Errors
-    /// Names the limit and the cap over it.
-    pub fn validate_limits(&self, caps: &Caps) -> Result<(), ConfigError> {
-        if self.max_iterations == 0 || self.max_iterations > caps.iterations {
-            let problem = match self.max_iterations {
-                0 => "0 iterations do nothing".to_owned(),
-                more => format!("{more} is outside the cap of {} iterations per loop", caps.iterations),
-            };
-            let allowed = format!("1 to {}; the cap is `caps.iterations` in your own configuration", caps.iterations);
-            return Err(ConfigError::new("max_iterations", problem, allowed));
-        }
-        if (self.max_cost == Money::ZERO && !self.is_unmetered()) || self.max_cost > caps.loop_cost {
-            let problem = match self.max_cost {
-                Money::ZERO => "$0.00 permits no spending; for an agent that costs nothing pass @unmetered".to_owned(),
-                more => format!("{more} is outside the cap of {} per loop", caps.loop_cost),
-            };
-            let allowed = format!(
-                "more than $0, up to {}; the cap is `caps.loop_cost_usd` in your own configuration",
-                caps.loop_cost
-            );
-            return Err(ConfigError::new("max_cost_usd", problem, allowed));
-        }
-        Ok(())
     }
 
     /// The promise as the tag that prompts ask for: a bare word is put into the tag, JSON is not.

@@ -239,6 +239,8 @@ pub enum Expectation {
     Command(String),
     /// `clean-tree`: nothing is left uncommitted.
     CleanTree,
+    /// `checklist:FILE`: every item of the task list in this file of the workspace is ticked.
+    Checklist(String),
 }
 
 impl fmt::Display for Expectation {
@@ -249,13 +251,14 @@ impl fmt::Display for Expectation {
             Self::File(glob) => write!(f, "file:{glob}"),
             Self::Command(command) => write!(f, "command:{command}"),
             Self::CleanTree => f.write_str("clean-tree"),
+            Self::Checklist(file) => write!(f, "checklist:{file}"),
         }
     }
 }
 
 /// The text is no expectation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not an expectation: use tool:NAME, commit, file:GLOB, command:CMD or clean-tree")]
+#[error("`{0}` is not an expectation: use tool:NAME, commit, file:GLOB, command:CMD, clean-tree or checklist:FILE")]
 pub struct ParseExpectation(String);
 
 impl FromStr for Expectation {
@@ -266,11 +269,17 @@ impl FromStr for Expectation {
             Some(("tool", name)) if !name.is_empty() => Ok(Self::Tool(name.to_owned())),
             Some(("file", glob)) if !glob.is_empty() => Ok(Self::File(glob.to_owned())),
             Some(("command", command)) if !command.trim().is_empty() => Ok(Self::Command(command.to_owned())),
+            Some(("checklist", file)) if is_inside(file) => Ok(Self::Checklist(file.to_owned())),
             None if text == "commit" => Ok(Self::Commit),
             None if text == "clean-tree" => Ok(Self::CleanTree),
             _ => Err(ParseExpectation(text.to_owned())),
         }
     }
+}
+
+/// Whether a path names something below the folder that it starts at.
+fn is_inside(path: &str) -> bool {
+    !path.is_empty() && !path.starts_with('/') && path.split('/').all(|part| part != "..")
 }
 
 impl JsonSchema for Expectation {
@@ -279,7 +288,7 @@ impl JsonSchema for Expectation {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "description": "tool:NAME, commit, file:GLOB, command:CMD or clean-tree" })
+        json_schema!({ "type": "string", "description": "tool:NAME, commit, file:GLOB, command:CMD, clean-tree or checklist:FILE" })
     }
 }
 

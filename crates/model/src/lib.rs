@@ -6,6 +6,7 @@
 mod agent;
 mod agent_event;
 mod cause;
+mod checklist;
 mod config;
 mod delegation;
 mod grade;
@@ -23,10 +24,11 @@ mod verdict;
 pub mod wire;
 
 pub use agent::{
-    AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, Fault, FaultKind, Launch, OutputRef, Usage, Violation,
+    AgentRun, AgentSpec, Change, ChangeKind, Cost, Ended, Fault, FaultKind, Launch, OutputRef, Usage, Violation, Window,
 };
 pub use agent_event::AgentEvent;
 pub use cause::{AbortCause, ErrorCause, StopBy, UnknownCharge, UnknownCost, WaitLimit};
+pub use checklist::Checklist;
 pub use config::{
     AgentNetwork, Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, HostRule, Isolation, Keep, LoopConfig,
     MeterMode, OnBlocked, Race, Sandboxing, Skill, Turns, ValidLoopConfig, Verify,

@@ -40,11 +40,14 @@ pub enum AbortReason {
     /// Somebody ended it.
     #[serde(rename = "CANCELLED")]
     Cancelled,
+    /// The loop's tokens are used, or as much of a plan's allowance as the user permits.
+    #[serde(rename = "USAGE_LIMIT")]
+    UsageLimit,
 }
 
 impl AbortReason {
     /// All reasons, in the order of their exit codes.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::MaxIterations,
         Self::CostLimit,
         Self::DailyBudget,
@@ -55,6 +58,7 @@ impl AbortReason {
         Self::Tampered,
         Self::Blocked,
         Self::Cancelled,
+        Self::UsageLimit,
     ];
 
     /// The name that scripts see.
@@ -71,10 +75,11 @@ impl AbortReason {
             Self::Tampered => "TAMPERED",
             Self::Blocked => "BLOCKED",
             Self::Cancelled => "CANCELLED",
+            Self::UsageLimit => "USAGE_LIMIT",
         }
     }
 
-    /// 10 for the first reason, 19 for the last.
+    /// 10 for the first reason, 20 for the last.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         10 + self as u8

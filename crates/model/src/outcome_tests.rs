@@ -16,6 +16,7 @@ fn exit_codes_and_names_are_the_contract() {
             ("TAMPERED", 17),
             ("BLOCKED", 18),
             ("CANCELLED", 19),
+            ("USAGE_LIMIT", 20),
         ]
     );
     for reason in AbortReason::ALL {

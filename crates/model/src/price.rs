@@ -25,6 +25,9 @@ pub struct Tokens {
 }
 
 impl Tokens {
+    /// A request of a usual size: an agent's own instructions and tools, and a long answer.
+    pub const USUAL: Self = Self { input: 20_000, cache_read: 0, cache_write: 0, cache_write_hour: 0, output: 4_000 };
+
     /// Everything that was read.
     pub const fn read(self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_written())
@@ -203,6 +206,17 @@ impl PriceList {
                 self.own.get(name).or_else(|| self.models.get(name))
             })
         })
+    }
+
+    /// What one request of a usual size costs: of this model, or of the one in the middle of the list.
+    #[must_use]
+    pub fn usual_request(&self, model: Option<&str>) -> Money {
+        if let Some(price) = model.and_then(|model| self.of(model)) {
+            return price.request(Tokens::USUAL);
+        }
+        let mut costs: Vec<Money> = self.models.values().map(|price| price.request(Tokens::USUAL)).collect();
+        costs.sort_unstable();
+        costs.get(costs.len() / 2).copied().unwrap_or_default()
     }
 
     /// Names that programs resolve to a model themselves, with the model whose price counts.

@@ -114,3 +114,13 @@ fn names_that_programs_resolve_themselves_have_the_price_of_their_model() {
     }
     assert_eq!((list.of("default"), list.of("other/flash")), (None, None));
 }
+
+#[test]
+fn a_usual_request_costs_what_its_model_does_or_something_in_the_middle() {
+    let list = PriceList::default();
+    let of = |model: &str| list.of(model).unwrap().request(Tokens::USUAL);
+    assert_eq!(list.usual_request(Some("claude-opus-5-5")), of("claude-opus-5-5"));
+    let middle = list.usual_request(None);
+    assert!(middle > of("gpt-5-nano") && middle < of("gpt-5.5-pro"), "{middle}");
+    assert_eq!(list.usual_request(Some("no-such-model")), middle);
+}

@@ -1,10 +1,11 @@
 //! Attempts of agents in the store: what is recorded of one while it runs, and what a resume makes of one without an answer.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_agents::read_report;
-use ralph_model::{Attempt, Cost, Money};
+use ralph_model::{Attempt, Cost, Money, PriceList};
 use ralph_store::{AttemptEntry, Lease, Machine, Metering, StoreHandle};
 use tokio::sync::watch;
 
@@ -21,6 +22,7 @@ pub(crate) struct Attempts {
     /// Where this process runs.
     machine: Machine,
     folder: LoopFolder,
+    prices: Arc<PriceList>,
 }
 
 impl Attempts {
@@ -29,7 +31,13 @@ impl Attempts {
             entries: services.store.attempts(lease.run).await?,
             machine: services.machine.clone(),
             folder: services.home.loop_folder(lease.run),
+            prices: Arc::clone(&services.prices),
         })
+    }
+
+    /// What tokens cost.
+    pub(crate) fn prices(&self) -> &PriceList {
+        &self.prices
     }
 
     /// Whether its agent may have run. That it began is recorded without a wait for the disk, so the lack of that record counts
@@ -79,24 +87,26 @@ pub(crate) struct CostSoFar {
     newest: watch::Sender<Option<Money>>,
     /// Nothing was used that has no figure.
     is_complete: bool,
+    /// One request of a usual size.
+    usual: Money,
 }
 
 impl CostSoFar {
-    pub(crate) fn new() -> Self {
-        Self { newest: watch::Sender::new(None), is_complete: true }
+    pub(crate) fn new(usual: Money) -> Self {
+        Self { newest: watch::Sender::new(None), is_complete: true, usual }
     }
 
-    /// A sum with something missing is no cost.
+    /// What is counted so far. A sum with something missing gets a request of a usual size on top.
     pub(crate) fn spent(&self, amount: Money) {
-        if self.is_complete {
-            self.set(Some(amount));
-        }
+        self.set(Some(if self.is_complete { amount } else { amount + self.usual }));
     }
 
     /// Something was used that is not counted.
     pub(crate) fn incomplete(&mut self) {
-        self.is_complete = false;
-        self.set(None);
+        if std::mem::replace(&mut self.is_complete, false) {
+            let known = *self.newest.borrow();
+            self.set(known.map(|known| known + self.usual));
+        }
     }
 
     /// The run is over, and this is what it cost.

@@ -20,13 +20,18 @@ fn figures_of_earlier_versions_are_read() {
 }
 
 #[test]
-fn a_sum_with_something_missing_is_no_cost() {
-    let mut so_far = CostSoFar::new();
+fn a_sum_with_something_missing_gets_a_usual_request_on_top() {
+    let mut so_far = CostSoFar::new(Money::dollars(1));
     so_far.spent(CENT);
     assert_eq!(*so_far.newest.borrow(), Some(CENT));
     so_far.incomplete();
-    so_far.spent(CENT);
-    assert_eq!(*so_far.newest.borrow(), None);
+    so_far.incomplete();
+    assert_eq!(*so_far.newest.borrow(), Some(CENT + Money::dollars(1)));
+    so_far.spent(CENT + CENT);
+    assert_eq!(*so_far.newest.borrow(), Some(CENT + CENT + Money::dollars(1)));
+    let mut so_far = CostSoFar::new(Money::dollars(1));
+    so_far.incomplete();
+    assert_eq!(*so_far.newest.borrow(), None, "nothing is known at all");
     so_far.settled(Cost::Known { amount: CENT });
     assert_eq!(*so_far.newest.borrow(), Some(CENT), "the last figure counts");
     so_far.settled(Cost::Unknown);

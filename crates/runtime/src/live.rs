@@ -1,8 +1,8 @@
 //! A loop in step with its journal, and what others see of it.
 
 use ralph_agents::Kind;
-use ralph_engine::{Effect, Event, Loop, Lost, Phase};
-use ralph_model::{AgentSpec, Attempt, Cost, Money, Outcome, RunId, Timestamp};
+use ralph_engine::{Effect, Event, IterationRecord, Loop, Lost, Phase};
+use ralph_model::{AgentSpec, Attempt, Cost, Money, Outcome, PriceList, RunId, Timestamp};
 use ralph_store::{Append, Metering, NewAttempt, NewRun, RunStatus as StoredStatus, RunSummary, Settlement};
 use ralph_view::{Delta, Folded, OutcomeView, RunResult, RunState, RunStatus, RunView, Update, What};
 
@@ -57,8 +57,23 @@ impl Live {
             (false, false) => Cost::Known { amount: Money::ZERO },
             (false, true) => attempts.cost(working.attempt),
         };
-        let money = settlement(working.attempt, working.reserved, cost.charge(working.reserved));
-        Some((Lost { attempt: working.attempt, ran, cost }, money))
+        let estimate = (cost == Cost::Unknown).then(|| self.estimate(attempts.prices()));
+        let lost = Lost { attempt: working.attempt, ran, cost, estimate };
+        let money = settlement(working.attempt, working.reserved, lost.charge(working.reserved));
+        Some((lost, money))
+    }
+
+    /// What a run costs that nobody reported on: as much as the dearest one before it, else one request of a usual size.
+    fn estimate(&self, prices: &PriceList) -> Money {
+        let facts = self.run.facts();
+        let is_known =
+            |record: &&IterationRecord| record.run.as_ref().is_some_and(|run| matches!(run.cost, Cost::Known { .. }));
+        let dearest = facts.iterations.iter().filter(is_known).map(|record| record.charged).max();
+        let title = facts.last_iteration().map(|last| last.agent.as_str());
+        let agent = facts.config.agents().find(|agent| Some(agent.title().as_str()) == title);
+        dearest
+            .filter(|cost| *cost > Money::ZERO)
+            .unwrap_or_else(|| prices.usual_request(agent.and_then(|agent| agent.model.as_deref())))
     }
 
     /// Writes one event down, then steps. A failed write leaves the engine as it was: the journal is the truth.

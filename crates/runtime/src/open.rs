@@ -118,6 +118,7 @@ pub(crate) async fn begin_as(
     let root = PathBuf::from(&config.workspace);
     let site = Site::take(&services, loop_id, &root, stops.flag()).await?;
     let Site { lock, mut workspace, repository } = site;
+    workspace.set_max_file(config.max_file_size);
     let head = repository.as_ref().map(Repository::head).transpose()?;
     let commits = CommitWatch::since(head.clone().unwrap_or_default());
     let folder = services.home.loop_folder(loop_id);
@@ -348,9 +349,10 @@ impl Found {
         if !root.is_dir() {
             return Err(Error::Gone { loop_id, workspace: entry.workspace });
         }
-        let site = Site::take(&services, loop_id, &root, stop).await?;
+        let mut site = Site::take(&services, loop_id, &root, stop).await?;
         let recorded = services.store.journal(loop_id).await?;
         let (run, head) = (replay::<Loop>(loop_id, recorded.clone())?, head_of(loop_id, &recorded));
+        site.workspace.set_max_file(run.facts().config.max_file_size);
         Ok(Self { services, loop_id, run, recorded, head, site, moved })
     }
 
@@ -498,6 +500,11 @@ fn ensure_resumable(services: &Services, loop_id: LoopId, run: &Loop, limits: &L
         let hint = format!("{} spent; to continue: ralph resume {} --max-cost USD", facts.spent, loop_id.short());
         return stands(AbortReason::CostLimit, hint);
     }
+    if let Some(limit) = limits.max_tokens.or(config.max_tokens).filter(|limit| facts.tokens >= *limit) {
+        let (used, short) = (facts.tokens, loop_id.short());
+        let hint = format!("{used} of {limit} tokens used; to continue: ralph resume {short} --max-tokens N");
+        return stands(AbortReason::UsageLimit, hint);
+    }
     if let Some(limit) = config.max_duration.filter(|limit| facts.active >= *limit) {
         let hint = format!("it worked for {} of {limit}; start a new loop with a longer --max-duration", facts.active);
         return stands(AbortReason::MaxDuration, hint);
@@ -526,12 +533,8 @@ impl Site {
         fs::read_dir(root).map_err(Error::file(root))?;
         let state = services.home.workspace(root);
         Home::make_private(&state)?;
-        let holder = Holder {
-            loop_id,
-            pid: std::process::id(),
-            started_at: (services.now)(),
-            workspace: root.to_string_lossy().into_owned(),
-        };
+        let workspace = root.to_string_lossy().into_owned();
+        let holder = Holder { loop_id, pid: std::process::id(), started_at: (services.now)(), workspace };
         let lock = Lock::take(&state, &holder, TIMEOUT)?;
         // A Ralph that died could not do it itself.
         let former = lock.former().map(|former| services.home.loop_folder(former).clear_attempts());

@@ -172,10 +172,10 @@ impl Task {
             Effect::BeginIteration { iteration, attempt, pause, wait, reserve } => {
                 Self::Begin(begin::Beginning { iteration, attempt, pause, wait, reserve })
             }
-            Effect::RunAgent { iteration, attempt, agent, prompt, budget, timeout } => {
+            Effect::RunAgent { iteration, attempt, agent, prompt, budget, tokens, timeout } => {
                 let delegation = ralph_engine::delegation(&facts.config, &agent);
                 let task = AgentTask { delegation, prompt, budget, timeout };
-                Self::Agent(agent::Pass { iteration, attempt, agent, task, before: facts.tree.clone() })
+                Self::Agent(agent::Pass { iteration, attempt, agent, task, tokens, before: facts.tree.clone() })
             }
             Effect::RestoreProhibited { attempt } => Self::RestoreProhibited { attempt },
             Effect::RunChecks { iteration, attempt } => {
@@ -334,9 +334,14 @@ impl Context {
     /// Says once of every file that is too large to be recorded what that means.
     fn warn_of_large(&self, files: Vec<String>) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let max = match self.config.max_file_size >> 20 {
+            1024.. => "1 GiB".to_owned(),
+            mebibytes => format!("{mebibytes} MiB"),
+        };
         for file in files {
             let warning = format!(
-                "{file} is larger than 1 GiB: changes to it are noticed, but its content is neither kept nor restored"
+                "{file} is larger than {max} (--max-file-size) and left out of snapshots: changes to it are noticed, but its content \
+                 is neither kept nor restored"
             );
             if told.insert(file) {
                 self.services.warn(warning);

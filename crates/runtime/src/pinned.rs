@@ -120,7 +120,11 @@ impl Asked {
         commands.extend(config.setup.iter().cloned());
         commands.extend(config.expects.iter().filter_map(|expectation| match expectation {
             Expectation::Command(command) => Some(command.clone()),
-            Expectation::Tool(_) | Expectation::Commit | Expectation::File(_) | Expectation::CleanTree => None,
+            Expectation::Tool(_)
+            | Expectation::Commit
+            | Expectation::File(_)
+            | Expectation::CleanTree
+            | Expectation::Checklist(_) => None,
         }));
         Self {
             commands,

@@ -371,7 +371,7 @@ fn tagged(services: &Services, number: usize) -> Services {
 /// A configuration for each candidate of the race.
 fn configs(config: &LoopConfig) -> Vec<LoopConfig> {
     let candidates = config.race.as_ref().map_or(0, |race| race.candidates);
-    let mut agents: Vec<_> = config.agents().cloned().collect();
+    let mut agents: Vec<_> = config.usual_agents().cloned().collect();
     let mut configs = Vec::new();
     for _ in 0..candidates {
         let mut own = LoopConfig { isolation: Isolation::Worktree, ..config.clone() };

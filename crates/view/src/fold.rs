@@ -118,6 +118,9 @@ fn compare(loop_id: LoopId, before: &Loop, after: &Loop, deltas: &mut Vec<Delta>
     if let Some(skill) = new.config.deep_debug.as_ref().filter(|_| new.escalated && !old.escalated) {
         deltas.push(Delta::Escalated { skill: skill.name.clone() });
     }
+    if let (Some(from), None) = (new.given_up.as_ref().filter(|_| new.failovers > old.failovers), after.outcome()) {
+        deltas.push(Delta::FailedOver { from: from.clone(), to: new.next_agent().title() });
+    }
     match (&new.wait, after.outcome()) {
         (Some(wait), None) if new.wait != old.wait => {
             let wait = WaitView { until: wait.until, trouble: wait.trouble.clone() };

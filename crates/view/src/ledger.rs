@@ -37,6 +37,10 @@ pub fn ledger(view: &RunView) -> String {
         state.money(),
         cell(&view.agents()),
     );
+    if let Some(limits) = state.usage.limits() {
+        text.truncate(text.trim_end().len());
+        let _ = write!(text, "\n- Limits: {limits}\n\n");
+    }
     let _ = write!(text, "## Objective\n\n{}\n\n## Iterations\n\n", ralph_engine::fence(&view.objective));
     text.push_str(
         "| # | verdict | failing | files | cost | time | agent | note |\n|---|---|---|---|---|---|---|---|\n",

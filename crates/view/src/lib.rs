@@ -14,6 +14,7 @@ mod result;
 mod run;
 mod spans;
 mod update;
+mod usage;
 pub use ralph_model::wire;
 
 pub use documents::{
@@ -24,13 +25,14 @@ pub use fold::{Folded, RunFold, fold, opened};
 pub use ledger::ledger;
 pub use list::{ListEntry, RaceView, RacingView};
 pub use race::RaceRunView;
-pub use render::{agent_found, check_found, counted, delta_line, dollars, iteration_found, money};
+pub use render::{agent_found, check_found, counted, delta_line, dollars, failed_over, iteration_found, money};
 pub use result::{CandidateView, RaceResult, RunResult, tests_fixed};
 pub use run::{
     CauseView, CheckView, HintView, IterationView, OutcomeView, RunState, RunStatus, RunView, VerdictView, WaitView,
 };
 pub use spans::{Span, SpanValue, spans};
 pub use update::{Delta, Progress, Update, What};
+pub use usage::UsageView;
 
 /// Everything that is sent or printed, in one type, so that one schema describes it.
 #[derive(schemars::JsonSchema)]

@@ -1,7 +1,7 @@
 //! Sentences about runs that more than one screen or file shows.
 
 use ralph_engine::IterationRecord;
-use ralph_model::{AbortReason, AgentRun, CheckOutcome, Cost, Ended, Money, TestTally, Verdict};
+use ralph_model::{AbortReason, AgentRun, CheckOutcome, Cost, Ended, Expectation, Missing, Money, TestTally, Verdict};
 
 use crate::run::{IterationView, RunState, RunStatus};
 use crate::update::Delta;
@@ -70,7 +70,12 @@ pub fn iteration_found(iteration: &IterationView) -> String {
         (Some(doubt), _) if verdict.incomplete => format!("not all tests ran, and {doubt}"),
         (None, _) if verdict.incomplete => "not all tests ran".to_owned(),
         (Some(doubt), _) => format!("{passing} passing, {failing} failing, but {doubt}"),
-        (None, 0) => format!("{passing} passing, but something expected is missing"),
+        (None, 0) => {
+            match verdict.missing.iter().find(|missing| matches!(missing.expectation, Expectation::Checklist(_))) {
+                Some(Missing { why, .. }) => format!("{passing} passing, task list: {why}"),
+                None => format!("{passing} passing, but something expected is missing"),
+            }
+        }
         (None, _) => format!("{passing} passing, {failing} failing"),
     };
     match (iteration.claimed, verdict.passed) {
@@ -89,12 +94,14 @@ pub(crate) fn notes(record: &IterationRecord) -> Vec<String> {
         }
     };
     note(record.interrupted, "interrupted");
+    note(record.estimated, "cost estimated");
     note(record.is_false_claim(), "false claim");
     note(record.undone, "undone");
     note(record.uncounted, "not counted");
     // Where a charge stands for it, that is said at the end.
     let is_unknown = record.run.as_ref().is_some_and(|run| run.cost == Cost::Unknown);
     note(is_unknown && record.charged == Money::ZERO, "cost unknown");
+    notes.extend(record.took_over_from.as_ref().map(|agent| format!("took over from {agent}")));
     if let Some(run) = &record.run {
         notes.extend(run.faults.iter().map(ToString::to_string));
     }
@@ -104,6 +111,9 @@ pub(crate) fn notes(record: &IterationRecord) -> Vec<String> {
     }
     let verdict = record.verdict.as_ref();
     notes.extend(verdict.filter(|verdict| !verdict.passed()).and_then(Verdict::doubt));
+    let lists = verdict.iter().flat_map(|verdict| &verdict.missing);
+    let lists = lists.filter(|missing| matches!(missing.expectation, Expectation::Checklist(_)));
+    notes.extend(lists.map(|missing| format!("task list: {}", missing.why)));
     let passed = verdict.filter(|verdict| verdict.passed());
     notes.extend(passed.and_then(|verdict| verdict.tripwire.as_ref()).map(|wire| format!("tripwire: {wire}")));
     if let Some(allowed) = verdict.map(|verdict| &verdict.allowed).filter(|allowed| !allowed.is_empty()) {
@@ -134,12 +144,19 @@ pub fn delta_line(state: &RunState, delta: &Delta) -> Option<String> {
         Delta::TripwireStarted => "confirming that the checks still catch failures".to_owned(),
         Delta::IterationUndone { iteration } => format!("iteration {iteration}/{max} was undone"),
         Delta::Escalated { skill } => format!("no progress: continues with skill {skill}"),
+        Delta::FailedOver { from, to } => failed_over(from, to),
         Delta::Waiting { wait } => format!("waits for the service: {}", wait.trouble),
         Delta::Finished { outcome } => outcome.headline(),
         Delta::Opened { .. } | Delta::TripwireFinished { .. } | Delta::Alerted { .. } | Delta::Stopping { .. } => {
             return None;
         }
     })
+}
+
+/// Another agent takes over.
+#[must_use]
+pub fn failed_over(from: &str, to: &str) -> String {
+    format!("{from} is unavailable: {to} takes over")
 }
 
 /// What a run cost so far, and what it may cost.

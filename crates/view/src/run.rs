@@ -3,15 +3,15 @@
 use ralph_engine::text::{self, Continuation};
 use ralph_engine::{Facts, Graded, Hint, IterationRecord, Loop, StartPoint, Stop};
 use ralph_model::{
-    AbortCause, AbortReason, AgentRun, AgentSpec, Best, CheckOutcome, ErrorCause, Grade, Isolation, Iteration,
-    LoopConfig, LoopId, Millis, Missing, Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire,
-    Trouble, UntrackedDigest, Verdict,
+    AbortCause, AbortReason, AgentRun, Best, CheckOutcome, ErrorCause, Grade, Isolation, Iteration, LoopConfig, LoopId,
+    Millis, Missing, Money, Outcome, OutputRef, Status, Tamper, Timestamp, TreeHash, Tripwire, Trouble,
+    UntrackedDigest, Verdict,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::list::RaceView;
-use crate::{render, wire};
+use crate::{UsageView, render, wire};
 
 /// How a run stands, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -89,6 +89,9 @@ pub struct RunState {
     pub max_cost: Money,
     /// Whether its money is counted.
     pub metered: bool,
+    /// What it used besides money.
+    #[serde(default)]
+    pub usage: UsageView,
     /// When it started.
     #[serde(with = "wire::moment")]
     #[schemars(with = "String")]
@@ -156,6 +159,7 @@ impl RunState {
             cost: facts.spent,
             max_cost: facts.config.max_cost,
             metered: !facts.config.is_unmetered(),
+            usage: UsageView::new(facts),
             started_at: facts.started,
             updated_at: facts.last,
             duration: facts.active,
@@ -318,7 +322,7 @@ impl RunView {
 
     /// The agents that it was given, with their models.
     pub fn agents(&self) -> String {
-        self.config.agents().map(AgentSpec::title).collect::<Vec<_>>().join(", ")
+        self.config.agent_titles()
     }
 }
 

@@ -114,6 +114,13 @@ pub enum Delta {
         /// For what and until when.
         wait: WaitView,
     },
+    /// A service is unavailable for longer than the run waits, and another agent takes over.
+    FailedOver {
+        /// The agent whose service is unavailable.
+        from: String,
+        /// The agent that continues.
+        to: String,
+    },
     /// A limit is near.
     Alerted {
         /// Which.

@@ -422,8 +422,8 @@ impl<'a> Job<'a> {
         };
         let mut config: LoopConfig = former.run.facts().config.clone();
         config.workspace = moved.workspace.to_string_lossy().into_owned();
-        let here: Vec<AgentSpec> = resolved.config.agents().cloned().collect();
-        let is_same = config.agents().eq(here.iter());
+        let here: Vec<AgentSpec> = resolved.config.usual_agents().cloned().collect();
+        let is_same = config.usual_agents().eq(here.iter());
         let limits = Limits { agents: if is_same { Vec::new() } else { here.clone() }, ..Limits::default() };
         if let (false, [first, more @ ..]) = (is_same, here.as_slice()) {
             (config.agent, config.more_agents) = (first.clone(), more.to_vec());

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 
+use rustix::fs::Stat;
 use sha1::{Digest, Sha1};
 
 use crate::object::{Id, Kind};
@@ -25,6 +26,11 @@ pub(crate) fn copy(source: &mut impl Read, size: u64, target: &mut impl Write, p
     }
 }
 
+/// The bytes that the file system has allocated for a file.
+pub(crate) const fn allocated(stat: &Stat) -> u64 {
+    (stat.st_blocks as u64).saturating_mul(512)
+}
+
 /// The id that git gives to a content of this size.
 pub(crate) fn hash(source: &mut impl Read, size: u64, poll: &Poll) -> io::Result<Id> {
     copy(source, size, &mut io::sink(), poll)
@@ -34,11 +40,15 @@ pub(crate) fn hash(source: &mut impl Read, size: u64, poll: &Poll) -> io::Result
 /// too.
 pub(crate) const MAX_FILE: u64 = 1 << 30;
 
-/// What stands in a tree for a file that is too large to be read. A write to the file changes this text, because
-/// no program can set the time of the last change.
-pub(crate) fn large(stamp: &Stamp) -> Option<Vec<u8>> {
+/// No limit leaves smaller files out.
+pub(crate) const MIN_LIMIT: u64 = 1 << 20;
+
+/// What stands in a tree for a file that is too large to be read, or that takes more of the disk than `max` bytes: a sparse file
+/// counts by what is allocated for it. A write to the file changes this text, because no program can set the time of the last
+/// change.
+pub(crate) fn large(stamp: &Stamp, allocated: u64, max: u64) -> Option<Vec<u8>> {
     let Stamp { device, inode, size, modified, changed, .. } = stamp;
-    (*size > MAX_FILE).then(|| {
+    (*size > MAX_FILE || allocated.min(*size) > max).then(|| {
         let facts = format!("{size} bytes, inode {inode} of device {device}, modified {modified}, changed {changed}");
         format!("ralph: this file was too large to be recorded ({facts})\n").into_bytes()
     })

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant as Moment, SystemTime};
 
 use ralph_model::{Change, LoopId, TreeHash};
 
+use crate::content::{MAX_FILE, MIN_LIMIT};
 use crate::difference::{compare, list};
 use crate::git::{Git, Shadow};
 use crate::gitdir::GitDir;
@@ -70,6 +71,8 @@ pub struct Workspace {
     pub(crate) outside: Outside,
     pub(crate) reliable: Option<u64>,
     pub(crate) stop: StopFlag,
+    /// Files that take more of the disk are not read.
+    pub(crate) max_file: u64,
     /// Files that were too large to be read.
     pub(crate) large: BTreeSet<Vec<u8>>,
     own_state: Option<(u64, u64)>,
@@ -123,6 +126,7 @@ impl Workspace {
             outside,
             reliable: None,
             stop: options.stop,
+            max_file: MAX_FILE,
             large: BTreeSet::new(),
             own_state,
             tracked,
@@ -266,6 +270,11 @@ impl Workspace {
         Ok(list(&self.store, &self.git, tree)?.into_iter().map(|(path, ..)| path).collect())
     }
 
+    /// Leaves files that take more than so many bytes of the disk out of snapshots: 1 MiB to 1 GiB.
+    pub fn set_max_file(&mut self, bytes: u64) {
+        self.max_file = bytes.clamp(MIN_LIMIT, MAX_FILE);
+    }
+
     /// Files that are too large to be read, as in [`Change`], sorted: that they change is seen, but they are neither kept nor
     /// put back.
     pub fn large_files(&self) -> Vec<String> {
@@ -394,6 +403,7 @@ impl Workspace {
         scan.threads = self.threads;
         scan.relist = self.relist;
         scan.own_state = self.own_state;
+        scan.max_file = self.max_file;
         let tree = scan.run(&mut self.directory)?;
         self.unsaved |= scan.read > 0 || self.scanned != Some(tree);
         tracing::debug!(tree = tree.hex(), read = scan.read, elapsed = ?started.elapsed(), "workspace scanned");

@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use ralph_model::{Ended, FaultKind, Timestamp, Tokens};
+use ralph_model::{Ended, FaultKind, Timestamp, Tokens, Window};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -123,7 +123,7 @@ impl Parser for Claude {
             "assistant" => self.assistant(&event, transcript),
             "user" => self.results(&event, transcript),
             "system" => self.system(&event, transcript),
-            "rate_limit_event" => self.limit(&event.rate_limit_info),
+            "rate_limit_event" => self.limit(&event.rate_limit_info, transcript),
             "result" => self.result(&event, transcript),
             _ => return,
         }
@@ -302,9 +302,15 @@ impl Claude {
     }
 
     /// What the service says about the allowance of an account.
-    fn limit(&mut self, info: &Value) {
+    fn limit(&mut self, info: &Value, transcript: &mut Transcript) {
+        let resets_at = info["resetsAt"].as_i64().and_then(point_in_time);
+        if let Some(used) = info["utilization"].as_f64().filter(|used| (0.0..=10.0).contains(used)) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most a thousand percent")]
+            let percent = (used * 100.0 + 1e-6) as u32;
+            transcript.window(Window { percent, resets_at });
+        }
         if text(&info["status"]) == "rejected" {
-            self.until = info["resetsAt"].as_i64().and_then(point_in_time);
+            self.until = resets_at;
         }
     }
 

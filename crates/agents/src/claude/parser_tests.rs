@@ -178,6 +178,21 @@ fn the_time_of_a_limit_comes_from_the_service() {
 }
 
 #[test]
+fn the_fullest_span_of_a_plan_is_told() {
+    let event = |kind: &str, utilization: serde_json::Value| {
+        json!({"type": "rate_limit_event", "rate_limit_info":
+            {"status": "allowed_warning", "rateLimitType": kind, "utilization": utilization, "resetsAt": 1_794_762_253}})
+    };
+    let events = [event("five_hour", json!(0.29)), event("seven_day", json!(0.87)), event("five_hour", json!(0.3))];
+    let window = Run::of(&events).ended(&DONE).usage.window.unwrap();
+    assert_eq!((window.percent, window.resets_at), (87, Some(Timestamp(1_794_762_253_000))));
+    for nothing in [json!(null), json!("0.9"), json!(-1), json!(1e9)] {
+        assert_eq!(Run::of(&[event("five_hour", nothing)]).ended(&DONE).usage.window, None);
+    }
+    assert_eq!(Run::of(&[event("five_hour", json!(0.29))]).ended(&DONE).usage.window.unwrap().percent, 29);
+}
+
+#[test]
 fn the_time_of_a_limit_is_also_in_the_failure() {
     let mut line = with(said("You've hit your limit"), "is_api_error_message", json!(true));
     line["error"] = json!("rate_limit");

@@ -51,6 +51,8 @@ pub(crate) struct Gemini {
     records: Records,
     /// The settings of the run and those of the user that they were made from: people know only the latter.
     settings: Option<(String, String)>,
+    /// The model that was asked for.
+    asked: Option<String>,
     /// What the agent is saying.
     text: String,
     /// Calls that were told on standard output, by their ids.
@@ -81,6 +83,7 @@ impl Gemini {
         Self {
             records,
             settings,
+            asked: None,
             text: String::new(),
             calls: VecDeque::new(),
             held: VecDeque::new(),
@@ -101,6 +104,7 @@ impl Gemini {
                 self.records.session(session);
                 let model = text(event, "model");
                 if !model.is_empty() && !CHOICES.contains(&model) {
+                    self.asked = Some(short(model.to_owned(), 100));
                     transcript.model(model);
                 }
             }
@@ -123,7 +127,7 @@ impl Gemini {
             "error" => self.error(text(event, "severity"), text(event, "message"), transcript),
             "result" => {
                 self.say(transcript);
-                stats(event.get("stats"), transcript);
+                self.stats(event.get("stats"), transcript);
                 let error = event.get("error");
                 self.finale = Some(Finale {
                     good: text(event, "status") == "success" && error.is_none_or(Value::is_null),
@@ -132,6 +136,28 @@ impl Gemini {
                 });
             }
             _ => {}
+        }
+    }
+
+    /// What the program says that the run used in all. A service that answers under a name without a price is charged as the model
+    /// that was asked for.
+    fn stats(&self, stats: Option<&Value>, transcript: &mut Transcript) {
+        let Some(Value::Object(models)) = stats.and_then(|stats| stats.get("models")) else { return };
+        let asked = self.asked.as_deref().filter(|asked| !models.contains_key(*asked) && transcript.has_price(asked));
+        for (model, used) in models.iter().take(MAX_MODELS) {
+            let (read, cached, total) =
+                (count(used, "input_tokens"), count(used, "cached"), count(used, "total_tokens"));
+            let tokens = Tokens {
+                input: read.saturating_sub(cached),
+                cache_read: cached.min(read),
+                // Hidden reasoning is in no other figure than the total.
+                output: count(used, "output_tokens").max(total.saturating_sub(read)),
+                ..Tokens::default()
+            };
+            match asked.filter(|_| models.len() == 1 && !transcript.has_price(model)) {
+                Some(asked) => transcript.total(Some(asked), tokens),
+                None => transcript.total(Some(model), tokens),
+            }
         }
     }
 
@@ -352,22 +378,6 @@ impl Parser for Gemini {
                 }
             }
         }
-    }
-}
-
-/// What the program says in the end that the run used, by model.
-fn stats(stats: Option<&Value>, transcript: &mut Transcript) {
-    let Some(Value::Object(models)) = stats.and_then(|stats| stats.get("models")) else { return };
-    for (model, used) in models.iter().take(MAX_MODELS) {
-        let (read, cached, total) = (count(used, "input_tokens"), count(used, "cached"), count(used, "total_tokens"));
-        let tokens = Tokens {
-            input: read.saturating_sub(cached),
-            cache_read: cached.min(read),
-            // Hidden reasoning is in no other figure than the total.
-            output: count(used, "output_tokens").max(total.saturating_sub(read)),
-            ..Tokens::default()
-        };
-        transcript.total(Some(model), tokens);
     }
 }
 

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use ralph_model::{AgentEvent, Cost, Ended, Millis, Money, PriceList, Tokens, Trouble, TroubleKind};
+use ralph_model::{AgentEvent, Cost, Ended, Millis, Money, PriceList, Tokens, Trouble, TroubleKind, Window};
 
 use super::Transcript;
 use crate::meter::Meter;
 
 /// About as many bytes of a prompt are one token.
 const BYTES_OF_A_TOKEN: usize = 3;
-/// Tokens that agents send with a prompt: their own instructions and tools. And those of a long answer.
-const USUAL_INPUT: u64 = 20_000;
-const USUAL_OUTPUT: u64 = 4_000;
 
 /// So many calls in so many milliseconds without a token of the model that made them: nobody counts.
 const MANY_UNSEEN: usize = 20;
@@ -24,8 +21,8 @@ const NAME_A_MODEL: &str =
 /// What a run used and costs, and what of that was told.
 pub(super) struct Spending {
     pub(super) meter: Meter,
-    /// The cost in the last [`AgentEvent::Usage`].
-    pub(super) shown: Money,
+    /// The cost and the tokens in the last [`AgentEvent::Usage`].
+    pub(super) shown: (Money, u64),
     /// It is told what is at stake.
     stake_told: bool,
     /// It is told that what is shown is not all.
@@ -34,12 +31,22 @@ pub(super) struct Spending {
     lost_count: Option<&'static str>,
     /// Bytes of the prompt.
     pub(super) prompt: usize,
+    /// How much of a plan's allowance is used, at most.
+    pub(super) window: Option<Window>,
 }
 
 impl Spending {
     pub(super) fn new(prices: Arc<PriceList>, model: Option<String>) -> Self {
         let meter = Meter::new(prices, model);
-        Self { meter, shown: Money::ZERO, stake_told: false, uncounted: false, lost_count: None, prompt: 0 }
+        Self {
+            meter,
+            shown: (Money::ZERO, 0),
+            stake_told: false,
+            uncounted: false,
+            lost_count: None,
+            prompt: 0,
+            window: None,
+        }
     }
 }
 
@@ -48,6 +55,16 @@ impl Transcript {
     pub(crate) fn lost_count(&mut self, why: &'static str) {
         self.spending.meter.lose_count();
         self.spending.lost_count.get_or_insert(why);
+    }
+
+    /// Whether a model has a price.
+    pub(crate) fn has_price(&self, model: &str) -> bool {
+        self.spending.meter.has_price(model)
+    }
+
+    /// The service says how much of a plan's allowance is used. Of several spans the fullest counts.
+    pub(crate) fn window(&mut self, window: Window) {
+        self.spending.window = self.spending.window.filter(|known| known.percent >= window.percent).or(Some(window));
     }
 
     /// A request is under way that nobody will tell the tokens of any more: it is charged as one of a usual size.
@@ -145,7 +162,7 @@ impl Transcript {
     /// A request of a usual size.
     fn usual(&self) -> Tokens {
         let read = u64::try_from(self.spending.prompt / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
-        Tokens { input: read.saturating_add(USUAL_INPUT), output: USUAL_OUTPUT, ..Tokens::default() }
+        Tokens { input: read.saturating_add(Tokens::USUAL.input), ..Tokens::USUAL }
     }
 }
 

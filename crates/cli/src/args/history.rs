@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use ralph_model::Money;
 
 use super::ScreenArgs;
-use super::run::count;
+use super::run::{count, tokens};
 
 /// The arguments of `ralph resume`.
 #[derive(Debug, Args)]
@@ -29,6 +29,14 @@ pub(crate) struct ResumeArgs {
     /// New limit on cost in US dollars, counted from the start of the loop
     #[arg(long = "max-cost", value_name = "USD", allow_negative_numbers = true)]
     pub(crate) max_cost: Option<Money>,
+
+    /// New limit on tokens, counted from the start of the loop
+    #[arg(long, value_name = "N", value_parser = tokens, allow_negative_numbers = true)]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// Agents that take over when a service is unavailable for longer than --max-wait
+    #[arg(long, value_name = "NAME[:MODEL]", value_delimiter = ',')]
+    pub(crate) failover: Vec<String>,
 
     /// Do not count the cost of the agent
     #[arg(long)]

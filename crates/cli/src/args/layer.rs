@@ -10,6 +10,9 @@ impl From<&RunArgs> for Layer {
         Self {
             max_iterations: args.max_iterations,
             max_cost_usd: args.max_cost.map(Dollars),
+            max_tokens: args.max_tokens,
+            max_window: args.max_window,
+            max_file_size: args.max_file_size,
             max_duration: args.max_duration.map(Span),
             iteration_timeout: args.iteration_timeout.map(Span),
             verification_timeout: args.verification_timeout.map(Span),
@@ -28,6 +31,7 @@ impl From<&RunArgs> for Layer {
             escalate_after: args.escalate_after,
             rotate: args.rotate.then_some(true),
             max_wait: args.max_wait.map(Span),
+            failover: several(&args.failover).map(OneOrMore),
             agent_command: args.agent_command.clone(),
             unmetered: args.unmetered.then_some(true),
             cost_after_run: args.cost_after_run.then_some(true),

@@ -52,7 +52,7 @@ pub(crate) struct RunArgs {
     #[arg(long, allow_negative_numbers = true, value_name = "DURATION")]
     pub(crate) max_duration: Option<Millis>,
 
-    /// Read the objective from a file, unchanged
+    /// Read the objective from a file, unchanged; while it has open items (`- [ ]`), the loop does not complete
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) objective_file: Option<PathBuf>,
 
@@ -71,6 +71,18 @@ pub(crate) struct RunArgs {
     /// This is the process in the background
     #[arg(long, hide = true)]
     pub(crate) detached: bool,
+
+    /// Maximum number of tokens, read and written, cached ones included; such as 2000000 or 2M
+    #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = tokens, help_heading = "Limits", hide_short_help = true)]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// Stop when this percentage of the plan's allowance is used, for agents that report it; checked between runs
+    #[arg(long, allow_negative_numbers = true, value_name = "PERCENT", value_parser = percent, help_heading = "Limits", hide_short_help = true)]
+    pub(crate) max_window: Option<u32>,
+
+    /// Leave files that take more than this of the disk out of snapshots, such as 100M [default: 1G]
+    #[arg(long, allow_negative_numbers = true, value_name = "SIZE", value_parser = size, help_heading = "Limits", hide_short_help = true)]
+    pub(crate) max_file_size: Option<u64>,
 
     /// Maximum duration of one agent run [default: 30m]
     #[arg(
@@ -103,7 +115,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) idle_timeout: Option<Millis>,
 
-    /// Longest single wait for a rate-limited service; 0 disables waiting [default: 24h]
+    /// Longest single wait for a rate-limited service; 0 disables waiting [default: 24h, 10m with --failover]
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -121,7 +133,7 @@ pub(crate) struct RunArgs {
     #[arg(long = "same-error", alias = "same-error-threshold", allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Limits", hide_short_help = true)]
     pub(crate) same_error_threshold: Option<u32>,
 
-    /// Require an observable result: tool:NAME, commit, file:GLOB, command:CMD or clean-tree; repeatable
+    /// Require an observable result: tool:NAME, commit, file:GLOB, command:CMD, clean-tree or checklist:FILE; repeatable
     #[arg(
         long = "expect",
         alias = "expects",
@@ -130,6 +142,10 @@ pub(crate) struct RunArgs {
         hide_short_help = true
     )]
     pub(crate) expects: Vec<Expectation>,
+
+    /// Complete although the file of --objective-file has open items (`- [ ]`)
+    #[arg(long, help_heading = "Checks", hide_short_help = true)]
+    pub(crate) no_checklist: bool,
 
     /// Report files of the test runner (JUnit XML), relative to the workspace; repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Checks", hide_short_help = true)]
@@ -189,6 +205,10 @@ pub(crate) struct RunArgs {
     /// Switch to the next agent on each iteration
     #[arg(long, help_heading = "Agent", hide_short_help = true)]
     pub(crate) rotate: bool,
+
+    /// Agents that take over, one after the other, when a service is unavailable for longer than --max-wait
+    #[arg(long, value_name = "NAME[:MODEL]", value_delimiter = ',', help_heading = "Agent", hide_short_help = true)]
+    pub(crate) failover: Vec<String>,
 
     /// Run N candidates at once, each in its own git worktree, under one budget; the first to verify wins
     #[arg(long, allow_negative_numbers = true, value_name = "N", value_parser = count, help_heading = "Agent", hide_short_help = true)]
@@ -331,6 +351,35 @@ pub(super) fn count(text: &str) -> Result<u32, String> {
         IntErrorKind::PosOverflow => format!("too many: the maximum is {}", u32::MAX),
         _ => "expected a whole number, such as 3".to_owned(),
     })
+}
+
+/// Parses a number of tokens: `2000000`, `500k` or `2M`.
+pub(super) fn tokens(text: &str) -> Result<u64, String> {
+    multiple(text, 1000).ok_or_else(|| "expected a number of tokens, such as 2000000, 500k or 2M".to_owned())
+}
+
+/// Parses a size in bytes: `500k`, `100M` or `1G`.
+fn size(text: &str) -> Result<u64, String> {
+    multiple(text, 1024).ok_or_else(|| "expected a size, such as 100M or 1G".to_owned())
+}
+
+/// A number with a unit, each of which is so many times the one before.
+fn multiple(text: &str, step: u64) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let power = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(step.pow(power))
+}
+
+/// Parses a percentage, with or without its sign.
+fn percent(text: &str) -> Result<u32, String> {
+    text.trim().trim_end_matches('%').trim().parse().map_err(|_| "expected a percentage, such as 80".to_owned())
 }
 
 fn words(text: &str) -> Result<Words, String> {

@@ -12,12 +12,16 @@ use ralph_host::{CrewRequest, Host};
 use ralph_model::{ConfigError, Status, StopBy};
 use ralph_runtime::{CrewLimits, OpenedCrew, Stopper, read_crew, stops};
 use ralph_store::{Database, RunEntry, StoreHandle};
+use ratatui_core::text::{Line, Span};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use super::show::heading;
 use crate::args::{ApproveWord, CrewArgs, ResumeArgs};
 use crate::input::is_interactive;
+use crate::page::Page;
 use crate::screen::{Example, Screen, ask_at_terminal};
+use crate::style::{BAD, BUSY, GOOD, PLAIN, TITLE, WARN, flat, of_status};
 use terminal::{Lines, Terminal};
 
 const EXAMPLE: Example =
@@ -162,37 +166,54 @@ pub(crate) async fn show(
         screen.json(&value)?;
         return Ok(0);
     }
-    let mut text = format!(
-        "crew {}  {}\n  id         {}\n  workspace  {}\n  models     {}\n  started    {}\n  rounds     {} of {}\n  money      {}{}\n\n  {}\n",
-        entry.id.short(),
-        listed.state(),
-        entry.id,
-        entry.workspace,
-        crew.config().models.join(", "),
-        entry.started_at.rfc3339(),
-        crew.rounds(),
-        crew.config().max_rounds,
-        crew.spent(),
-        crew.config().max_cost.map(|max| format!(" of {max}")).unwrap_or_default(),
-        crew.request().replace('\n', "\n  "),
-    );
+    let mut page = Page::default();
+    let style = of_status(listed.status, listed.verified);
+    page.line(heading("crew", &entry.id.short(), listed.state(), style));
+    page.field("id", &entry.id.to_string(), PLAIN);
+    page.field("workspace", &entry.workspace, PLAIN);
+    page.field("models", &crew.config().models.join(", "), PLAIN);
+    page.field("started", &entry.started_at.rfc3339(), PLAIN);
+    page.field("rounds", &format!("{} of {}", crew.rounds(), crew.config().max_rounds), PLAIN);
+    let limit = crew.config().max_cost.map(|max| format!(" of {max}")).unwrap_or_default();
+    page.field("money", &format!("{}{limit}", crew.spent()), PLAIN);
+    page.line("");
+    page.text(2, crew.request(), PLAIN);
     for delegation in &result.delegations {
-        let status = delegation.status.map_or("at work", Status::shout);
-        text.push_str(&format!("\n{} {status}: {}\n", delegation.agent.to_uppercase(), delegation.objective));
+        let (status, style) = match delegation.status {
+            Some(status) if status == Status::Success => (status.shout(), GOOD),
+            Some(status) => (status.shout(), WARN),
+            None => ("at work", BUSY),
+        };
+        page.line("");
+        page.line(Line::from(vec![
+            Span::styled(format!("{} ", delegation.agent.to_uppercase()), TITLE),
+            Span::styled(status, style.patch(TITLE)),
+            Span::raw(format!(": {}", flat(&delegation.objective))),
+        ]));
         for row in &delegation.evidence {
-            let mark = match (row.is_pending(), row.success) {
-                (true, _) => "[PENDING]",
-                (false, true) => "[OK]",
-                (false, false) => "[ERROR]",
+            let (mark, style) = match (row.is_pending(), row.success) {
+                (true, _) => ("[PENDING]", WARN),
+                (false, true) => ("[OK]", GOOD),
+                (false, false) => ("[ERROR]", BAD),
             };
-            text.push_str(&format!("  {mark} {}: {}\n", row.tool, row.summary));
+            page.hanging(
+                4,
+                Line::from(vec![
+                    Span::styled(format!("  {mark}"), style),
+                    Span::raw(flat(&format!(" {}: {}", row.tool, row.summary))),
+                ]),
+            );
         }
     }
-    result.pending.iter().for_each(|question| text.push_str(&format!("\nwaits for your answer: {question}\n")));
-    result.answer.iter().for_each(|answer| text.push_str(&format!("\n{answer}\n")));
-    result.doubts.iter().for_each(|doubt| text.push_str(&format!("\ndoubt: {doubt}")));
-    result.details.iter().for_each(|details| text.push_str(&format!("\n{details}\n")));
-    screen.result(&text)?;
+    let questions = result.pending.iter().map(|question| (format!("waits for your answer: {question}"), WARN));
+    let answer = result.answer.iter().map(|answer| (answer.clone(), PLAIN));
+    let doubts = result.doubts.iter().map(|doubt| (format!("doubt: {doubt}"), WARN));
+    let details = result.details.iter().map(|details| (details.clone(), PLAIN));
+    for (text, style) in questions.chain(answer).chain(doubts).chain(details) {
+        page.line("");
+        page.text(0, &text, style);
+    }
+    screen.page(page)?;
     Ok(0)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use ignore::WalkBuilder;
 use ralph_agents::{Kind, command_line};
-use ralph_model::{AgentNetwork, AgentSpec, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
+use ralph_model::{AgentNetwork, LoopConfig, Pin, PinKind, Sandboxing, Verify, exit_code};
 use ralph_runtime::{Plan, plan};
 use ratatui_core::text::{Line, Span};
 use serde_json::json;
@@ -62,7 +62,7 @@ pub(crate) fn files(root: &Path) -> Vec<String> {
 fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> Page {
     let mut page = Page::default();
     line(&mut page, "workspace", &config.workspace);
-    line(&mut page, "agent", &config.agents().map(AgentSpec::title).collect::<Vec<_>>().join(", "));
+    line(&mut page, "agent", &config.agent_titles());
     for agent in config.agents() {
         let call = command_line(agent).unwrap_or_else(|error| format!("cannot be called: {error}"));
         line(&mut page, "called as", &call);

@@ -6,11 +6,14 @@ use ralph_config::trust::{Answer, shell_word};
 use ralph_host::{Host, find_program};
 use ralph_install::{Change, Client, Installer, Places, Scope, diff};
 use ralph_model::exit_code;
+use ratatui_core::text::Line;
 use serde_json::{Value, json};
 
 use crate::args::{ClientWord, InstallArgs, ScopeWord};
 use crate::input::is_interactive;
+use crate::page::Page;
 use crate::screen::{Screen, ask_at_terminal, counted};
+use crate::style::{BAD, GOOD, PLAIN, QUIET, TITLE, WARN};
 
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,9 +59,9 @@ pub(crate) fn run(
     };
     let number = changes.iter().filter(|change| change.is_change()).count();
     if !args.json {
-        for change in changes.iter().filter(|change| change.is_change()) {
-            screen.result(&shown(change))?;
-        }
+        let mut page = Page::default();
+        changes.iter().filter(|change| change.is_change()).for_each(|change| shown(change, &mut page));
+        screen.page(page)?;
     }
     let is_wanted = match (number, args.dry_run, args.yes) {
         (_, true, _) => false,
@@ -83,14 +86,16 @@ pub(crate) fn run(
             "changes": changes.iter().map(row).collect::<Vec<_>>(),
         }))?;
     } else {
-        let done = match (number, is_wanted, direction) {
-            (0, _, Direction::Install) => "already installed",
-            (0, _, Direction::Uninstall) => "nothing to remove",
-            (_, false, _) => "nothing was changed",
-            (_, true, Direction::Install) => "installed: restart the program, then type /ralph",
-            (_, true, Direction::Uninstall) => "removed",
+        let (done, style) = match (number, is_wanted, direction) {
+            (0, _, Direction::Install) => ("already installed", PLAIN),
+            (0, _, Direction::Uninstall) => ("nothing to remove", PLAIN),
+            (_, false, _) => ("nothing was changed", WARN),
+            (_, true, Direction::Install) => ("installed: restart the program, then type /ralph", GOOD),
+            (_, true, Direction::Uninstall) => ("removed", GOOD),
         };
-        screen.result(done)?;
+        let mut page = Page::default();
+        page.line(Line::styled(done, style));
+        screen.page(page)?;
     }
     Ok(exit_code::COMPLETED)
 }
@@ -112,9 +117,18 @@ fn installer(project: PathBuf, scope: Scope, around: &Host) -> anyhow::Result<In
     Ok(Installer { places, records: around.dirs.state.join("installed") })
 }
 
-fn shown(change: &Change) -> String {
+fn shown(change: &Change, page: &mut Page) {
     let (before, after) = (change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default());
-    format!("{} {}\n{}\n", change.action(), change.path.display(), diff(before, after))
+    page.line(Line::styled(format!("{} {}", change.action(), change.path.display()), TITLE));
+    for line in diff(before, after).lines() {
+        let style = match line.chars().nth(2) {
+            Some('+') => GOOD,
+            Some('-') => BAD,
+            _ => QUIET,
+        };
+        page.whole(Line::styled(line.to_owned(), style));
+    }
+    page.line("");
 }
 
 fn row(change: &Change) -> Value {

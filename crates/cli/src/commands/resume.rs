@@ -12,7 +12,7 @@ use super::follow::{self, Following, Hints};
 use crate::args::ResumeArgs;
 use crate::journal::{find_loop, read};
 use crate::screen::{Screen, counted};
-use ralph_config::agents::{instead, prices, refuse_unpriced};
+use ralph_config::agents::{instead, named, prices, refuse_unpriced};
 use ralph_host::{Host, Liveness};
 
 /// Goes on with the loop that is meant and follows it to its end.
@@ -56,11 +56,17 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
         }
         (config.agent, config.more_agents) = (first.clone(), more.to_vec());
     }
+    let failover = named(&user, &args.failover)?;
+    if !failover.is_empty() {
+        if !args.unmetered {
+            refuse_unpriced(&failover.iter().collect::<Vec<_>>(), &prices)?;
+        }
+        config.failover.clone_from(&failover);
+    }
     let cost_after_run = args.cost_after_run || user.cost_after_run.unwrap_or_default();
     config.cost_after_run |= cost_after_run;
     if args.unmetered {
-        config.agent.unmetered = true;
-        config.more_agents.iter_mut().for_each(|agent| agent.unmetered = true);
+        config.set_unmetered();
     }
     around.refuse_late_cost(&config)?;
     for caution in around.agent_warnings(&config) {
@@ -69,9 +75,11 @@ pub(crate) async fn run(args: ResumeArgs, around: &Host, screen: &mut Screen<'_>
     let limits = Limits {
         max_iterations: args.max_iterations,
         max_cost: args.max_cost,
+        max_tokens: args.max_tokens,
         unmetered: args.unmetered,
         cost_after_run,
         agents: instead,
+        failover,
     };
     let following = Following { around, args: args.screen, hints: Hints::Shown, activation: None };
     follow::go_on(following, entry.id, Resume { limits, ..Resume::default() }, &config, &user, screen).await
@@ -87,6 +95,8 @@ async fn race(
 ) -> anyhow::Result<u8> {
     let has_changes = args.max_iterations.is_some()
         || args.max_cost.is_some()
+        || args.max_tokens.is_some()
+        || !args.failover.is_empty()
         || args.unmetered
         || args.cost_after_run
         || args.discard_after.is_some()

@@ -1,5 +1,6 @@
 //! `ralph run`: from arguments to a finished loop.
 
+use ralph_config::Layer;
 use ralph_config::trust::Asking;
 use ralph_host::{Host, Prepared, RunRequest};
 use ralph_model::exit_code;
@@ -8,7 +9,7 @@ use super::follow::{self, Following, Hints};
 use super::{detach, explain};
 use crate::args::RunArgs;
 use crate::input::is_interactive;
-use crate::objective::objective;
+use crate::objective::{checklist_file, objective};
 use crate::screen::{Screen, ask_at_terminal, told};
 
 /// Starts a loop and follows it to its end.
@@ -43,9 +44,11 @@ pub(crate) async fn run(args: RunArgs, around: &Host, screen: &mut Screen<'_>) -
 }
 
 async fn prepare(args: &RunArgs, around: &Host) -> anyhow::Result<Prepared> {
+    let objective = objective(args, &mut std::io::stdin().lock())?;
+    let checklist_file = checklist_file(args, &objective, &around.current);
     let request = RunRequest {
-        settings: args.into(),
-        objective: objective(args, &mut std::io::stdin().lock())?,
+        settings: Layer { checklist_file, ..args.into() },
+        objective,
         workspace: args.workspace.clone(),
         race: args.race,
         agent: None,

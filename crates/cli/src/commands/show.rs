@@ -129,7 +129,8 @@ fn race_as_text(race: &RaceRunView) -> Page {
     page
 }
 
-fn heading(what: &'static str, short: &str, state: String, style: Style) -> Line<'static> {
+/// The first line of what is shown of a run.
+pub(crate) fn heading(what: &'static str, short: &str, state: String, style: Style) -> Line<'static> {
     Line::from(vec![Span::styled(format!("{what} {short}  "), TITLE), Span::styled(state, style.patch(TITLE))])
 }
 
@@ -158,6 +159,7 @@ fn as_text(run: &RunView, listed: &ListEntry, candidates: &[ListEntry]) -> Page 
     page.field("started", &state.started_at.rfc3339(), PLAIN);
     page.field("iterations", &format!("{} of {}", state.counted, state.max_iterations), PLAIN);
     page.field("money", &state.money(), PLAIN);
+    state.usage.limits().iter().for_each(|limits| page.field("limits", limits, PLAIN));
     for (name, value) in [("branch", &run.branch), ("commit", &run.commit)] {
         value.iter().for_each(|value| page.field(name, value, PLAIN));
     }

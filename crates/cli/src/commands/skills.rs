@@ -10,10 +10,13 @@ use ralph_config::{Links, read};
 use ralph_host::Host;
 use ralph_model::exit_code;
 use ralph_store::StoreHandle;
+use ratatui_core::text::{Line, Span};
 use serde_json::{Value, json};
 
 use crate::args::{SkillsAction, SkillsArgs, SkillsNewArgs};
+use crate::page::{Fit, Page, Table, cell};
 use crate::screen::Screen;
+use crate::style::{BAD, GOOD, PLAIN, QUIET, WARN};
 
 /// Does what was asked for and gives the exit code.
 pub(crate) async fn run(args: SkillsArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
@@ -42,15 +45,16 @@ async fn list(folder: &Path, json: bool, around: &Host, screen: &mut Screen<'_>)
         return Ok(exit_code::COMPLETED);
     }
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    let width = rows.iter().map(|row| text(row, "name").len()).max().unwrap_or(0);
+    let mut table = Table::new([("NAME", Fit::Left), ("SOURCE", Fit::Left), ("DESCRIPTION", Fit::Words)]);
     for row in &rows {
-        let note = match (row["problem"].as_str(), row["approved"].as_bool()) {
-            (Some(problem), _) => format!("cannot be used: {problem}"),
-            (None, Some(false)) => format!("{} (not approved: ralph trust)", text(row, "description")),
-            (None, _) => text(row, "description"),
+        let (note, style) = match (row["problem"].as_str(), row["approved"].as_bool()) {
+            (Some(problem), _) => (format!("cannot be used: {problem}"), BAD),
+            (None, Some(false)) => (format!("{} (not approved: ralph trust)", text(row, "description")), WARN),
+            (None, _) => (text(row, "description"), PLAIN),
         };
-        screen.result(&format!("{:width$}  {:10}  {note}", text(row, "name"), text(row, "source")))?;
+        table.row([cell(text(row, "name")), Span::styled(text(row, "source"), QUIET), Span::styled(note, style)]);
     }
+    screen.page(table.into())?;
     Ok(exit_code::COMPLETED)
 }
 
@@ -113,7 +117,7 @@ async fn show(name: &str, folder: &Path, json: bool, around: &Host, screen: &mut
 fn new(args: &SkillsNewArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     if !skills::is_name(&args.name) {
         screen.say(&format!(
-            "`{}` cannot be the name of a skill\n  allowed: letters, digits, `-`, `_` and `.`",
+            "error: `{}` cannot be the name of a skill\n  allowed: letters, digits, `-`, `_` and `.`",
             args.name
         ))?;
         return Ok(exit_code::USAGE);
@@ -129,7 +133,7 @@ fn new(args: &SkillsNewArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::
         std::fs::File::create_new(&path).and_then(|mut file| file.write_all(skills::template(&args.name).as_bytes()));
     match written {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            screen.say(&format!("{} exists already", path.display()))?;
+            screen.say(&format!("error: {} exists already", path.display()))?;
             return Ok(exit_code::USAGE);
         }
         written => written.with_context(|| format!("could not write {}", path.display()))?,
@@ -138,11 +142,10 @@ fn new(args: &SkillsNewArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::
         screen.json(&json!({ "name": args.name, "path": path }))?;
     } else {
         let approve = if args.project { "approve it with: ralph trust, then " } else { "" };
-        screen.result(&format!(
-            "Wrote {}\nNext: edit it, {approve}use it with: ralph run … --skill {}",
-            path.display(),
-            args.name
-        ))?;
+        let mut page = Page::default();
+        page.line(Line::from(vec![Span::styled("Wrote ", GOOD), Span::raw(path.display().to_string())]));
+        page.line(format!("Next: edit it, {approve}use it with: ralph run … --skill {}", args.name));
+        screen.page(page)?;
     }
     Ok(exit_code::COMPLETED)
 }
@@ -172,15 +175,20 @@ fn check(path: Option<&Path>, json: bool, around: &Host, screen: &mut Screen<'_>
     } else if rows.is_empty() {
         screen.result("no skills of your own or of this workspace; the built-in ones are always fine")?;
     } else {
+        let mut page = Page::default();
         for row in &rows {
             let problems = row["problems"].as_array().map(Vec::as_slice).unwrap_or_default();
-            let verdict = if problems.is_empty() { ": ok" } else { "" };
-            screen.result(&format!("{}{verdict}", row["path"].as_str().unwrap_or_default()))?;
+            let path = Span::raw(row["path"].as_str().unwrap_or_default().to_owned());
+            let verdict = if problems.is_empty() { Span::styled(": ok", GOOD) } else { Span::raw("") };
+            page.line(Line::from(vec![path, verdict]));
             for problem in problems {
                 let (level, text) = (problem["level"].as_str(), problem["text"].as_str());
-                screen.result(&format!("  {}: {}", level.unwrap_or_default(), text.unwrap_or_default()))?;
+                let style = if level == Some("error") { BAD } else { WARN };
+                let level = Span::styled(format!("  {}", level.unwrap_or_default()), style);
+                page.line(Line::from(vec![level, Span::raw(format!(": {}", text.unwrap_or_default()))]));
             }
         }
+        screen.page(page)?;
     }
     Ok(if is_usable { exit_code::COMPLETED } else { exit_code::ERROR })
 }

@@ -5,10 +5,13 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use ralph_model::{Timestamp, exit_code};
 use ralph_store::Trusted;
+use ratatui_core::text::{Line, Span};
 use serde_json::json;
 
 use crate::args::{TrustAction, TrustArgs};
-use crate::screen::Screen;
+use crate::page::{Fit, Page, Table, cell};
+use crate::screen::{Screen, counted};
+use crate::style::{GOOD, QUIET};
 use ralph_config::RepositoryFile;
 use ralph_config::skills::candidates;
 use ralph_config::trust::{Answer, Asking, Error, Question};
@@ -90,9 +93,12 @@ async fn approve(
     } else if questions.is_empty() && problems.is_empty() {
         screen.result(&format!("{}: nothing here needs approval", workspace.display()))?;
     } else {
+        let mut page = Page::default();
         for question in &approved {
-            screen.result(&format!("approved: {} ({})", question.path.display(), short(&question.sha256)))?;
+            let what = format!(": {} ({})", question.path.display(), short(&question.sha256));
+            page.line(Line::from(vec![Span::styled("approved", GOOD), Span::raw(what)]));
         }
+        screen.page(page)?;
     }
     Ok(if problems.is_empty() { exit_code::COMPLETED } else { exit_code::USAGE })
 }
@@ -131,9 +137,11 @@ async fn list(args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<'_>) -> Result<
     } else if trusted.is_empty() {
         screen.result("nothing is approved")?;
     } else {
+        let mut table = Table::new([("SHA-256", Fit::Left), ("APPROVED", Fit::Left), ("FILE", Fit::Words)]);
         for one in &trusted {
-            screen.result(&format!("{}  {}  {}", short(&one.hash), one.at.utc_date(), one.path))?;
+            table.row([cell(short(&one.hash)), Span::styled(one.at.utc_date(), QUIET), cell(one.path.clone())]);
         }
+        screen.page(table.into())?;
     }
     Ok(exit_code::COMPLETED)
 }
@@ -152,7 +160,11 @@ async fn revoke(start: &str, args: &TrustArgs, dirs: &Dirs, screen: &mut Screen<
     if args.json {
         screen.json(&json!({ "revoked": hash, "places": places }))?;
     } else {
-        screen.result(&format!("revoked {} in {places} place(s)", short(&hash)))?;
+        screen.result(&format!(
+            "revoked {} in {}",
+            short(&hash),
+            counted(usize::try_from(places).unwrap_or(usize::MAX), "place", "places")
+        ))?;
     }
     Ok(exit_code::COMPLETED)
 }

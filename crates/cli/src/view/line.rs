@@ -2,7 +2,7 @@
 
 use ralph_engine::{StartPoint, Stop, StopWhen};
 use ralph_model::{LoopConfig, Timestamp, Trouble};
-use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, iteration_found};
+use ralph_view::{Delta, Progress, RunState, WaitView, agent_found, check_found, failed_over, iteration_found};
 
 use ratatui_core::style::Style;
 
@@ -74,6 +74,7 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
         Delta::IterationUndone { iteration } => {
             lasting(WARN, format!("iteration {iteration} made things worse and was undone"))
         }
+        Delta::FailedOver { from, to } => lasting(WARN, failed_over(from, to)),
         Delta::Escalated { skill } => lasting(WARN, format!("stalled: continuing with the skill {skill}")),
         Delta::Waiting { wait } => lasting(WARN, waiting(wait, now)),
         Delta::Alerted { alert } => lasting(WARN, format!("alert: {}", alert.sentence())),
@@ -109,7 +110,7 @@ pub(super) fn opened(config: &LoopConfig, state: &RunState) -> String {
         done => format!(", continues after iteration {done} and {}", dollars(state.cost)),
     };
     let objective = first_line(&config.objective);
-    let agents = config.agents().map(ralph_model::AgentSpec::title).collect::<Vec<_>>().join(", ");
+    let agents = config.agent_titles();
     format!("loop {}: {objective} ({agents}, {limits}{before})", state.loop_id.short())
 }
 

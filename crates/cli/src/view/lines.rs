@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_engine::{StartPoint, Stop, StopBy, StopWhen};
-use ralph_model::{LoopConfig, Timestamp};
+use ralph_model::{AgentEvent, LoopConfig, Timestamp, Trouble};
 use ralph_view::{Delta, Progress, RunState, Update, What};
 
 use crate::screen::dollars;
@@ -18,12 +18,16 @@ pub(super) struct Lines {
     runs: BTreeMap<Option<u32>, Known>,
     /// What was said of all candidates at once and need not be said of each.
     shared: BTreeSet<String>,
+    /// Every line stays to be read, so that none repeats what a service said.
+    all_stay: bool,
 }
 
 /// What is known of a run, as far as words depend on it.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Known {
     in_iteration: bool,
+    /// The words of a service that were said in this iteration.
+    trouble: Option<String>,
     /// Checks run to see whether they still fail where they have to.
     is_confirming: bool,
     /// The most urgent stop that was said.
@@ -31,6 +35,11 @@ struct Known {
 }
 
 impl Lines {
+    /// The lines of a log, of which every one stays to be read.
+    pub(super) fn of_log() -> Self {
+        Self { all_stay: true, ..Self::default() }
+    }
+
     /// The lines for one update; none for what a program prints, which has its log.
     pub(super) fn take(&mut self, update: &Update, now: Timestamp) -> Vec<Said> {
         let candidate = update.candidate;
@@ -43,7 +52,11 @@ impl Lines {
             What::Progress { progress: Progress::StopHeard { stop } } => self.stopping(candidate, *stop),
             What::Progress { progress } => {
                 let is_confirming = self.runs.get(&candidate).is_some_and(|known| known.is_confirming);
-                numbered(candidate, line::of_progress(progress, is_confirming))
+                let mut lines = numbered(candidate, line::of_progress(progress, is_confirming));
+                if let Progress::Agent { event: AgentEvent::Limit { trouble } } = progress {
+                    lines.iter_mut().for_each(|said| self.say_once(candidate, said, trouble));
+                }
+                lines
             }
         };
         lines.into_iter().map(|said| Said { text: flat(&said.text), ..said }).collect()
@@ -60,8 +73,36 @@ impl Lines {
         match delta {
             Delta::Opened { config, start } => self.opened(candidate, config, start, state),
             Delta::Stopping { stop } => self.stopping(candidate, *stop),
-            delta => numbered(candidate, line::of_delta(delta, state, now)),
+            delta => {
+                let mut lines = numbered(candidate, line::of_delta(delta, state, now));
+                let trouble = match delta {
+                    Delta::AgentFinished { iteration } => iteration.run.as_ref().and_then(|run| run.trouble.as_ref()),
+                    Delta::Waiting { wait } => Some(&wait.trouble),
+                    Delta::IterationStarted { .. } => {
+                        self.runs.entry(candidate).or_default().trouble = None;
+                        None
+                    }
+                    _ => None,
+                };
+                if let Some(trouble) = trouble {
+                    lines.iter_mut().for_each(|said| self.say_once(candidate, said, trouble));
+                }
+                lines
+            }
         }
+    }
+
+    /// Leaves the words of a service out of a line if an earlier one of the same iteration has them.
+    fn say_once(&mut self, candidate: Option<u32>, said: &mut Said, trouble: &Trouble) {
+        let message = trouble.message.trim_end_matches('.');
+        let known = self.runs.entry(candidate).or_default();
+        if !self.all_stay || message.is_empty() {
+            return;
+        }
+        if known.trouble.as_deref() == Some(message) {
+            said.text = said.text.replace(&format!(": {}", trouble.message), "").replace(&format!(": {message}"), "");
+        }
+        known.trouble = Some(message.to_owned());
     }
 
     fn opened(

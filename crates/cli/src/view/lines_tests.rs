@@ -1,9 +1,32 @@
-use super::super::fixtures::{Scripted, Step, baseline, decided, opened, play, started};
+use super::super::fixtures::{Scripted, Step, agent, baseline, decided, opened, play, started};
 use super::*;
 
 fn lines(steps: &[Scripted]) -> Vec<String> {
     let mut lines = Lines::default();
     play(steps).iter().flatten().flat_map(|update| lines.take(update, Timestamp(0))).map(|said| said.text).collect()
+}
+
+#[test]
+fn a_log_says_once_in_an_iteration_what_a_service_said() {
+    let trouble = ralph_model::Trouble {
+        kind: ralph_model::TroubleKind::Overload,
+        until: Some(Timestamp(9)),
+        message: "529 Overloaded.".to_owned(),
+        advice: None,
+    };
+    let limit = || agent(AgentEvent::Limit { trouble: trouble.clone() });
+    let steps = [opened("x"), started(), limit(), Step::Refused(trouble.clone()).into(), started(), limit()];
+    let said = |mut lines: Lines| -> Vec<String> {
+        let updates = play(&steps);
+        updates.iter().flatten().flat_map(|update| lines.take(update, Timestamp(0))).map(|said| said.text).collect()
+    };
+    let log = said(Lines::of_log());
+    let repeated = log.iter().filter(|line| line.contains("529 Overloaded")).count();
+    assert_eq!(repeated, 2, "once in each iteration: {log:#?}");
+    assert!(log.iter().any(|line| line.starts_with("waiting until ")), "{log:#?}");
+    // Of the live view only the line about the wait stays.
+    let view = said(Lines::default());
+    assert!(view.iter().any(|line| line.starts_with("waiting until ") && line.contains("529 Overloaded")), "{view:#?}");
 }
 
 fn stopping(when: StopWhen, by: StopBy) -> Scripted {

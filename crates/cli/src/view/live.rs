@@ -197,7 +197,7 @@ fn paint(updates: &Counted, mut painter: Painter<impl Write>, now: fn() -> Times
 }
 
 fn print(updates: &Counted, mut out: impl Write, look: Look, now: fn() -> Timestamp, size: fn() -> Size) {
-    let mut lines = Lines::default();
+    let mut lines = Lines::of_log();
     while let Ok(received) = updates.next(None) {
         let said = match received {
             Received::Update(update) => lines.take(&update, now()),

@@ -144,6 +144,7 @@ impl View {
                 | Delta::TripwireFinished { .. }
                 | Delta::IterationUndone { .. }
                 | Delta::Escalated { .. }
+                | Delta::FailedOver { .. }
                 | Delta::Alerted { .. }
                 | Delta::Waiting { .. }
                 | Delta::Stopping { .. } => {}

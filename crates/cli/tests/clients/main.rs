@@ -16,6 +16,7 @@ mod loops;
 mod mcp;
 mod money;
 mod place;
+mod prices;
 #[path = "../suite/mcp/server.rs"]
 #[expect(dead_code, reason = "shared with a suite that uses more of it")]
 mod server;

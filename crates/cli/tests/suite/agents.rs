@@ -1,6 +1,7 @@
 //! Agents of several kinds: what a service refuses, whose turn it is, what is asked before a write, and what is listed.
 
 mod asked;
+mod failover;
 mod keys;
 mod late_cost;
 mod leftovers;

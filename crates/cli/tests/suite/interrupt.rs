@@ -127,8 +127,10 @@ fn ctrl_c_twice_ends_an_agent_that_will_not_listen() {
     signal(&child, Signal::INT);
     scene.wait_for_request();
     std::thread::sleep(APART);
+    let start = Instant::now();
     signal(&child, Signal::INT);
     scene.assert_cancelled(finish(child), 130);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]
@@ -294,6 +296,38 @@ fn a_stop_during_the_checks_is_patient_once_and_urgent_twice() {
     let worked = iteration["workedSeconds"].as_f64().unwrap();
     let passed = (time("endedAt") - time("startedAt")) as f64 / 1000.0;
     assert!(worked > 0.0 && worked + pause.as_secs_f64() <= passed + 0.002, "{pause:?}: {iteration}");
+}
+
+const TEST: &str = "import unittest\n\nfrom calc import add\n\n\nclass CalcTest(unittest.TestCase):\n    def test_add(self):\n        \
+                    self.assertEqual(add(2, 3), 5)\n";
+
+#[test]
+fn a_stop_in_any_other_long_step_takes_effect_at_once() {
+    let check = "python3 -m unittest -v test_calc";
+    for name in ["tripwire", "expectation", "set-up"] {
+        let scene = Scene::new([Step::write("calc.py", "def add(a, b):\n    return a + b\n")]);
+        scene.repo.write("calc.py", "def add(a, b):\n    return a - b\n");
+        scene.repo.write("test_calc.py", TEST);
+        scene.repo.write(".gitignore", "__pycache__/\n");
+        scene.repo.commit("a calculator");
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| shell_quoted(&folder.path().join(name).to_string_lossy());
+        let lasts = format!("touch {}; sleep 600", path("begun"));
+        // The third run of the check is the one with the tripwire.
+        let third = format!("echo x >> {0}; [ $(wc -l < {0}) -lt 3 ] || {{ {lasts}; }}; {check}", path("runs"));
+        let expected = format!("command:{lasts}");
+        let child = match name {
+            "tripwire" => scene.start(&["--criteria", &third]),
+            "expectation" => scene.start(&["--criteria", check, "--expect", &expected]),
+            _ => scene.start(&["--criteria", check, "--verify", "isolated", "--setup", &lasts]),
+        };
+        wait_for_file(&folder.path().join("begun"));
+        let start = Instant::now();
+        signal(&child, Signal::TERM);
+        scene.assert_cancelled(finish(child), 19);
+        assert!(start.elapsed() < Duration::from_secs(5), "{name}: {:?}", start.elapsed());
+        assert_eq!(scene.repo.read("test_calc.py"), TEST, "{name}");
+    }
 }
 
 /// A real terminal: Ctrl-C is typed, the kernel sends the signal, and only to Ralph.

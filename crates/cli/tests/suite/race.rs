@@ -477,7 +477,7 @@ fn a_race_that_cannot_be_run_is_refused_before_anything_starts() {
         assert_eq!(scene.user.ralph(scene.repo.path(), ["list", "--all", "--json"]).ok().json(), json!([]));
     };
     refused(Repo::plain(), 3, &CHECK, "git init");
-    refused(Repo::plain(), 3, &CHECK, "--race: ");
+    refused(Repo::plain(), 3, &CHECK, "--race");
     refused(Repo::unborn(), 3, &CHECK, "no commit");
     refused(Repo::init(), 3, &[], "--criteria");
     refused(Repo::init(), 1, &CHECK, "2 to 8");

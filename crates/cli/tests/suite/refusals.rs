@@ -40,14 +40,18 @@ fn table() -> Vec<Wrong> {
         wrong(
             "no --max",
             &["Fix it", "--max-cost", "1", "--agent-command", "AGENT"],
-            &["--max:", "required", "allowed: 1 to 50", EXAMPLE],
+            &["--max is required", "allowed: 1 to 50", EXAMPLE],
         ),
         wrong(
             "no --max-cost",
             &["Fix it", "--max", "3", "--agent-command", "AGENT"],
-            &["--max-cost:", "required", "up to $10.00", EXAMPLE],
+            &["--max-cost is required", "up to $10.00", EXAMPLE],
         ),
-        wrong("neither limit", &["Fix it", "--agent-command", "AGENT"], &["--max and --max-cost:", EXAMPLE]),
+        wrong(
+            "neither limit",
+            &["Fix it", "--agent-command", "AGENT"],
+            &["--max and --max-cost are required", EXAMPLE],
+        ),
         limits("--max 0", "0", "1", &["--max:", "1 to 50", EXAMPLE]),
         limits("--max over the cap", "51", "1", &["--max:", "cap of 50 iterations", "caps.iterations", EXAMPLE]),
         limits("--max-cost 0", "3", "0", &["--max-cost:", "more than $0", EXAMPLE]),
@@ -73,12 +77,12 @@ fn table() -> Vec<Wrong> {
         wrong(
             "an empty objective",
             &["", "--max", "3", "--max-cost", "1", "--agent-command", "AGENT"],
-            &["OBJECTIVE: is empty", EXAMPLE],
+            &["OBJECTIVE is empty", EXAMPLE],
         ),
         wrong(
             "a blank objective",
             &[" \n\t ", "--max", "3", "--max-cost", "1", "--agent-command", "AGENT"],
-            &["OBJECTIVE: is empty", EXAMPLE],
+            &["OBJECTIVE is empty", EXAMPLE],
         ),
         Wrong {
             // Whatever is installed on this machine.
@@ -137,7 +141,7 @@ fn table() -> Vec<Wrong> {
             "agent_order = ['cluade']\n",
             &["config.toml:1:", "`agent_order`", "`cluade`", "did you mean `claude`", "codex", "example:"],
         ),
-        but("a race without a check", &["--race", "2"], &["--race:", "--criteria"]),
+        but("a race without a check", &["--race", "2"], &["--race needs a check", "--criteria"]),
         but("arguments for a command", &["--agent-args", "--x"], &["`command` is your own command"]),
         wrong(
             "an unknown agent",
@@ -147,7 +151,7 @@ fn table() -> Vec<Wrong> {
         wrong(
             "an empty agent",
             &["Fix it", "--max", "3", "--max-cost", "1", "--agent-command", " "],
-            &["--agent-command:", EXAMPLE],
+            &["--agent-command is empty", EXAMPLE],
         ),
         wrong(
             "a misspelt agent",
@@ -160,7 +164,7 @@ fn table() -> Vec<Wrong> {
             &["--agent-command:", "./no-such-agent", EXAMPLE],
         ),
         but("an agent by name and by command", &["--agent", "x"], &["--agent", "example:"]),
-        but("empty criteria", &["--criteria", ""], &["--criteria: is empty", EXAMPLE]),
+        but("empty criteria", &["--criteria", ""], &["--criteria is empty", EXAMPLE]),
         but(
             "a misspelt check",
             &["--criteria", "gti diff --exit-code"],
@@ -171,7 +175,7 @@ fn table() -> Vec<Wrong> {
             &["--criteria", "true", "--criteria", "no-such-program-here --fast"],
             &["--criteria:", "no-such-program-here", EXAMPLE],
         ),
-        but("an empty promise", &["--promise", " "], &["--promise:", EXAMPLE]),
+        but("an empty promise", &["--promise", " "], &["--promise is empty", EXAMPLE]),
         but("an unknown skill", &["--skill", "tddd"], &["--skill:", "`tddd`", "allowed:", "tdd"]),
         but("a skill that is a path", &["--skill", "../../etc"], &["--skill:", "allowed:"]),
         but("a bad glob", &["--prohibit", "src/[abc"], &["--prohibit:", "src/[abc", "allowed:", EXAMPLE]),
@@ -224,11 +228,11 @@ fn table() -> Vec<Wrong> {
         but(
             "no time at all",
             &["--verify-timeout", "0s"],
-            &["--verify-timeout: is 0", "allowed: a duration such as 30s", EXAMPLE],
+            &["--verify-timeout is 0", "allowed: a duration such as 30s", EXAMPLE],
         ),
         but("a negative duration", &["--idle-timeout=-3s"], &["--idle-timeout", "example:"]),
-        but("no patience at all", &["--stall", "0"], &["--stall: is 0", "allowed:", EXAMPLE]),
-        but("no error at all", &["--same-error", "0"], &["--same-error: is 0", "allowed:", EXAMPLE]),
+        but("no patience at all", &["--stall", "0"], &["--stall is 0", "allowed:", EXAMPLE]),
+        but("no error at all", &["--same-error", "0"], &["--same-error is 0", "allowed:", EXAMPLE]),
         but(
             "a missing workspace",
             &["--workspace", "no/such/folder"],
@@ -249,8 +253,8 @@ fn table() -> Vec<Wrong> {
             &["--objective-file", "no-such.md", "--max", "3", "--max-cost", "1", "--agent-command", "AGENT"],
             &["no-such.md", "objective"],
         ),
-        but("--commit without a check", &["--commit"], &["--commit:", "needs a check", EXAMPLE]),
-        but("--ratchet without a check", &["--ratchet"], &["--ratchet:", "needs a check", EXAMPLE]),
+        but("--commit without a check", &["--commit"], &["--commit needs a check", EXAMPLE]),
+        but("--ratchet without a check", &["--ratchet"], &["--ratchet needs a check", EXAMPLE]),
         but("quiet and plain", &["--quiet", "--plain"], &["--quiet", "--plain", "example:"]),
         but("an unknown flag", &["--maxx", "3"], &["--maxx", "--max", "example:"]),
         but(

@@ -80,7 +80,9 @@ impl Crew {
     pub(super) fn open(&mut self, id: FrameId) -> Vec<CrewEffect> {
         let Some(frame) = self.frames.get(&id) else { return vec![] };
         let FrameState::Opening { isolate } = frame.state else { return vec![] };
-        let looks = |expected: &Expectation| !matches!(expected, Expectation::Tool(_) | Expectation::Command(_));
+        let looks = |expected: &Expectation| {
+            !matches!(expected, Expectation::Tool(_) | Expectation::Command(_) | Expectation::Checklist(_))
+        };
         if isolate || frame.expects().iter().any(looks) {
             return vec![CrewEffect::OpenDelegation { frame: id, isolate }];
         }

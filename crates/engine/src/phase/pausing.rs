@@ -51,8 +51,10 @@ impl Pausing {
                     blocked: None,
                     interrupted: false,
                     cost_unknown: false,
+                    estimated: false,
                     undone: false,
                     uncounted: false,
+                    took_over_from: facts.given_up.take(),
                 });
                 (Phase::Working(working), vec![effect])
             }

@@ -29,6 +29,7 @@ impl Working {
             Event::AgentFinished { attempt, run, day, claim } if attempt == self.attempt => {
                 let charged = run.cost.charge(self.reserved);
                 facts.spent += charged;
+                facts.tokens = facts.tokens.saturating_add(run.usage.tokens());
                 facts.day = day;
                 facts.tree = run.tree.clone();
                 let violations = run.violations.clone();
@@ -43,8 +44,7 @@ impl Working {
                     moved = run.tree != record.before;
                     record.run = Some(*run);
                     if !record.has_to_wait() {
-                        facts.wait = None;
-                        facts.waits = 0;
+                        facts.stop_waiting();
                     }
                 }
                 if !violations.is_empty() {
@@ -131,20 +131,26 @@ impl Working {
             Some(lost) if lost.attempt == self.attempt && !lost.ran => {
                 facts.iterations.pop();
             }
-            Some(lost) if lost.attempt == self.attempt => self.charge_interrupted(facts, at, lost.cost),
+            Some(lost) if lost.attempt == self.attempt => self.charge_interrupted(facts, at, lost),
             // What became of the run is unknown: assume the worst.
-            Some(_) | None => self.charge_interrupted(facts, at, Cost::Unknown),
+            Some(_) | None => {
+                let lost = Lost { attempt: self.attempt, ran: true, cost: Cost::Unknown, estimate: None };
+                self.charge_interrupted(facts, at, lost);
+            }
         }
     }
 
-    fn charge_interrupted(&self, facts: &mut Facts, at: Timestamp, cost: Cost) {
-        let cost = if self.unmetered { Cost::Unmetered } else { cost };
-        let charged = cost.charge(self.reserved);
+    fn charge_interrupted(&self, facts: &mut Facts, at: Timestamp, mut lost: Lost) {
+        if self.unmetered {
+            lost.cost = Cost::Unmetered;
+        }
+        let charged = lost.charge(self.reserved);
         facts.spent += charged;
         facts.end_pass(at);
         if let Some(record) = facts.iterations.last_mut() {
             record.interrupted = true;
-            record.cost_unknown = cost == Cost::Unknown;
+            record.cost_unknown = lost.cost == Cost::Unknown;
+            record.estimated = record.cost_unknown && lost.estimate.is_some();
             record.charged = charged;
         }
     }

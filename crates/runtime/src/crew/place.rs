@@ -322,7 +322,8 @@ impl Place {
             Ok((changed, commits.unwrap_or(0), clean))
         })
         .await?;
-        let observed = Observed { evidence: seen, changed: &changed, new_commits, clean };
+        let observed =
+            Observed { evidence: seen, changed: &changed, new_commits, clean, root: &self.root, objective: "" };
         let logs = self.folder.root().join("checks");
         let request = Request {
             commands: &[],

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
 use ralph_engine::{DayBudget, Event};
+use ralph_gateway::GatewayEvent;
 use ralph_model::{AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, Money, OutputRef, TreeHash, Violation};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::{Artifact, ArtifactKind};
@@ -31,6 +32,8 @@ pub(crate) struct Pass {
     pub(super) attempt: Attempt,
     pub(super) agent: Box<AgentSpec>,
     pub(super) task: AgentTask,
+    /// The tokens that it may use, where they are limited.
+    pub(super) tokens: Option<u64>,
     pub(super) before: TreeHash,
 }
 
@@ -57,7 +60,7 @@ struct Left {
 
 impl Context {
     pub(super) async fn run_agent(&self, pass: Pass, stop: StopSignal) -> Result<Answer, Error> {
-        let Pass { iteration, attempt, agent, task, before } = pass;
+        let Pass { iteration, attempt, agent, task, tokens, before } = pass;
         let safe = self.services.redactor.text(&task.prompt);
         let about = self.about(Some(iteration), attempt);
         let prompt = self.files.write(ArtifactKind::Prompt, &self.folder.prompt(iteration), about, safe.as_bytes())?;
@@ -71,7 +74,7 @@ impl Context {
         let mut gate = self.open_gateway(&agent, &mut base, task.budget, iteration, attempt).await;
         // It lets the agent reach hosts for as long as the agent runs.
         let proxy = self.restrict_network(&mut base, gate.as_ref()).await?;
-        let mut observed = self.watch_agent(&agent, base, &task, attempt, stop, &mut gate).await;
+        let mut observed = self.watch_agent(&agent, base, &task, (attempt, tokens), stop, &mut gate).await;
         drop(proxy);
         if let Some(gate) = gate {
             self.close_gateway(gate, observed.as_mut().ok(), &agent).await;
@@ -165,23 +168,28 @@ impl Context {
         agent: &AgentSpec,
         base: ProcessBase,
         task: &AgentTask,
-        attempt: Attempt,
+        (attempt, tokens): (Attempt, Option<u64>),
         mut stop: StopSignal,
         gate: &mut Option<Gate>,
     ) -> Result<Observed, Error> {
         let counted = Arc::clone(&base.counted);
+        let usual = base.prices.usual_request(agent.model.as_deref());
         let services = AgentServices { supervisor: Arc::clone(&self.services.supervisor), base };
         let agent = (self.services.build_agent)(agent, services)?;
         let (store, lease) = (&self.services.store, self.lease);
         store.note_began(lease, attempt, Some((self.services.now)())).await?;
-        let so_far = CostSoFar::new();
+        let so_far = CostSoFar::new(usual);
         let recording = so_far.record(store.clone(), lease, attempt);
         let running = async {
             let is_watched = !agent.capabilities().writes_report;
             let mut lines = LastLine::default();
             let so_far = Mutex::new(so_far);
             let cost = || so_far.lock().unwrap_or_else(PoisonError::into_inner);
+            let (ended_by, stops) = watch::channel(*stop.borrow_and_update());
             let mut events = |event: AgentEvent| {
+                if let AgentEvent::Usage { input_tokens, output_tokens, .. } = &event {
+                    end(&ended_by, are_used(tokens, input_tokens.saturating_add(*output_tokens)));
+                }
                 match &event {
                     AgentEvent::Usage { .. } | AgentEvent::Estimate { .. } | AgentEvent::Uncounted
                         if counted.is_complete() =>
@@ -202,7 +210,6 @@ impl Context {
                 }
                 self.services.tell(Progress::Agent { event });
             };
-            let (ended_by, stops) = watch::channel(*stop.borrow_and_update());
             let mut run = agent.run(task, stops, &mut events);
             let mut can_be_asked = true;
             let observed = loop {
@@ -214,6 +221,9 @@ impl Context {
                     },
                     event = Gate::next(gate) => {
                         let Some(gate) = gate.as_mut() else { continue };
+                        if let GatewayEvent::Request { totals, .. } = &event {
+                            end(&ended_by, are_used(tokens, totals.tokens.read().saturating_add(totals.tokens.output)));
+                        }
                         let (why, spent) = self.note_request(gate, event);
                         if let Some(spent) = spent.filter(|_| is_watched) {
                             cost().spent(spent);
@@ -311,6 +321,11 @@ impl Context {
         let day = self.day(&reserved_on.unwrap_or_else(|| (self.services.now)().utc_date())).await?;
         Ok(DayBudget { spent: day.spent + charged, ..day })
     }
+}
+
+/// Whether a run has to end because it used all the tokens that it may.
+fn are_used(limit: Option<u64>, used: u64) -> Option<Stop> {
+    limit.filter(|limit| used >= *limit).map(|_| Stop::BudgetSpent)
 }
 
 /// Asks for an end, unless it was asked for already. Spent money does not wait for the grace that others give.

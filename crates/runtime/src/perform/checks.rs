@@ -292,7 +292,14 @@ impl Context {
             })
             .await?;
         let (new_commits, clean) = asked.unwrap_or((0, None));
-        let observed = Observed { evidence, changed: &changed, new_commits, clean };
+        let observed = Observed {
+            evidence,
+            changed: &changed,
+            new_commits,
+            clean,
+            root: &self.root,
+            objective: &self.config.objective,
+        };
         let logs = self.folder.logs();
         let request = self.request(env, &[], &logs, format!("{prefix}-expected"));
         Ok(self.checker().expectations(expects, &observed, request, stop, &mut |_| {}).await?)

@@ -203,6 +203,7 @@ fn apply(observed: &mut Observed, totals: &RunTotals, unmetered: bool) {
             cache_read_tokens: totals.tokens.cache_read,
             cache_write_tokens: totals.tokens.cache_written(),
             output_tokens: totals.tokens.output,
+            window: observed.usage.window,
         };
     }
     if let Some(Shortfall { budget, committed, expected }) = totals.refused {

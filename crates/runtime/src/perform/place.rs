@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_model::Runner;
-use ralph_model::{CheckOutcome, Millis, Tamper, TamperKind, TreeHash, Verify};
+use ralph_model::{CheckOutcome, Ended, Millis, Tamper, TamperKind, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_workspace::{Checkout, Placement, Since};
 use sha2::{Digest as _, Sha256};
@@ -329,6 +329,7 @@ impl Context {
         let outcomes = self.checker().run(request, stop, &mut |_| {}).await?;
         match outcomes.into_iter().find(|outcome| !outcome.ended.is_success()) {
             None => Home::write_private(&marker, now.as_bytes()).map(|()| None),
+            Some(CheckOutcome { ended: Ended::Stopped, .. }) => Err(ralph_workspace::Error::Stopped.into()),
             failed => Ok(failed),
         }
     }

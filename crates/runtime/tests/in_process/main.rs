@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use ralph_agents::AgentServices;
 use ralph_engine::{Limits, Stop, StopBy, StopWhen};
 use ralph_model::{
-    AbortReason, AgentEvent, AgentSpec, Caps, Expectation, LoopConfig, LoopId, Millis, Money, Sandboxing, Timestamp,
-    Trouble, TroubleKind,
+    AbortReason, AgentEvent, AgentSpec, Caps, Expectation, LoopConfig, LoopId, Millis, Money, PriceList, Sandboxing,
+    Timestamp, Trouble, TroubleKind,
 };
 use ralph_process::{Level, ReaperProgram, Supervisor};
 use ralph_runtime::{Home, Opened, Resume, Services, begin, resume, stops, verify_run};
@@ -322,23 +322,27 @@ async fn after_a_reboot_an_agent_may_have_run_whose_start_was_not_recorded() {
 
 #[tokio::test]
 async fn a_loop_that_an_earlier_version_left_is_resumed_by_its_files() {
-    for (file, iterations, cents) in [(Some("120000"), 2, 12), (Some("unknown"), 2, 500), (None, 1, 0)] {
+    // What nobody knows is charged as one request.
+    let usual = PriceList::default().usual_request(None);
+    for (file, iterations, cost) in
+        [(Some("120000"), 2, Money::from_micros(120_000)), (Some("unknown"), 2, usual), (None, 1, Money::ZERO)]
+    {
         let lab = Lab::new([Turn { waits: true, ..Turn::idle() }.costing(30), fix()]);
         let loop_id = lab.crash_while_the_agent_waits().await;
         let store = lab.services().await.store;
         let attempt = store.attempts(loop_id).await.unwrap()[0].attempt;
         lab.execute("DELETE FROM attempts").await;
-        if let Some(cost) = file {
+        if let Some(text) = file {
             let folder = lab.folder.path().join("state/loops").join(loop_id.to_string()).join("attempts");
             fs::write(folder.join(format!("{attempt}.started")), "").unwrap();
-            fs::write(folder.join(format!("{attempt}.cost")), cost).unwrap();
+            fs::write(folder.join(format!("{attempt}.cost")), text).unwrap();
         }
         let limits = Limits { max_cost: Some(Money::dollars(10)), ..Limits::default() };
         let opened =
             resume(lab.services().await, loop_id, Resume { limits, ..Resume::default() }, stops().1).await.unwrap();
         let result = finished(opened).await;
         assert_eq!((result.status, result.iterations), (RunStatus::Completed, iterations), "{result:?}");
-        assert_eq!(result.cost, Money::from_micros(cents * 10_000), "{file:?}");
+        assert_eq!(result.cost, cost, "{file:?}");
     }
 }
 

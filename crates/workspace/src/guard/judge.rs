@@ -14,7 +14,7 @@ use super::baseline::{Baseline, Behind, Content, Record, What};
 use super::compare::{difference, is_below};
 use super::pins::{Offence, Pins};
 use super::walk::{BULK, Found};
-use crate::content::{hash, large};
+use crate::content::{allocated, hash, large};
 use crate::git::Git;
 use crate::object::{Id, Kind};
 use crate::quote::quote;
@@ -33,7 +33,15 @@ pub(super) fn judge(
     now: &Found,
 ) -> Result<Vec<Offence>, Error> {
     let poll = workspace.stop.step();
-    let judge = Judge { root: &workspace.root, git: &workspace.git, pins, baseline, now, poll: &poll };
+    let judge = Judge {
+        root: &workspace.root,
+        git: &workspace.git,
+        pins,
+        baseline,
+        now,
+        poll: &poll,
+        max_file: workspace.max_file,
+    };
     let mut offences = BTreeMap::new();
     let mut found = now.records.iter().peekable();
     let mut new = Vec::new();
@@ -81,6 +89,7 @@ struct Judge<'a> {
     baseline: &'a Baseline,
     now: &'a Found,
     poll: &'a Poll,
+    max_file: u64,
 }
 
 impl Judge<'_> {
@@ -170,7 +179,7 @@ impl Judge<'_> {
     fn is_where_it_was(&self, before: &Record) -> bool {
         let (Some(through), What::File(content)) = (&before.through, &before.what) else { return false };
         let real = Path::new(OsStr::from_bytes(&through.base.0)).join(OsStr::from_bytes(&through.below.0));
-        is_unchanged(&real, content, self.poll)
+        is_unchanged(&real, content, self.poll, self.max_file)
     }
 
     /// What has to be there instead of what is.
@@ -178,7 +187,7 @@ impl Judge<'_> {
         match &before.what {
             // A link would lead to the changed file; a file in its place has the right content and changes no other.
             What::Link { behind: Some(Behind { real, content }), .. }
-                if !is_unchanged(Path::new(OsStr::from_bytes(&real.0)), content, self.poll) =>
+                if !is_unchanged(Path::new(OsStr::from_bytes(&real.0)), content, self.poll, self.max_file) =>
             {
                 file(self.baseline, self.git, content)
             }
@@ -250,17 +259,18 @@ fn stands_for(before: &Record, found: Option<&Record>) -> bool {
 }
 
 /// Whether a file at a real place has the content and the permissions of a record.
-fn is_unchanged(real: &Path, content: &Content, poll: &Poll) -> bool {
+fn is_unchanged(real: &Path, content: &Content, poll: &Poll, max_file: u64) -> bool {
     let same = || -> std::io::Result<bool> {
         if real.canonicalize()? != real {
             return Ok(false);
         }
-        let stamp = Stamp::of(&lstat(real)?);
+        let found = lstat(real)?;
+        let stamp = Stamp::of(&found);
         let is_file = FileType::from_raw_mode(stamp.mode) == FileType::RegularFile;
         if !is_file || stamp.mode & 0o7777 != content.mode {
             return Ok(false);
         }
-        let id = match large(&stamp) {
+        let id = match large(&stamp, allocated(&found), max_file) {
             Some(text) => Id::of(Kind::Blob, &text),
             None => hash(&mut File::open(real)?, stamp.size, poll)?,
         };

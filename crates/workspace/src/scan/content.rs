@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::{Scan, Seen};
 use crate::Error;
-use crate::content::large;
+use crate::content::{MIN_LIMIT, allocated, large};
 use crate::object::{Id, Kind, Mode};
 use crate::stamp::Stamp;
 
@@ -32,7 +32,9 @@ impl Scan<'_> {
             FileType::Symlink => Mode::Link,
             _ => return Ok(None),
         };
-        if let Some(id) = self.known.find(&self.path, &stamp) {
+        // What stands for a large file depends on the limit of the loop, which may be another one now.
+        let is_current = |id: &Id| stamp.size <= MIN_LIMIT || !self.store.is_large(id);
+        if let Some(id) = self.known.find(&self.path, &stamp).filter(is_current) {
             return Ok(Some(Seen { stamp, racy: false, mode, id }));
         }
         self.read += 1;
@@ -46,7 +48,7 @@ impl Scan<'_> {
             self.batch.add(self.store, Kind::Blob, id, target)?;
             return Ok(Some(Seen { stamp, racy: stamp.is_racy(self.started), mode, id }));
         }
-        if let Some(id) = self.large(&stamp)? {
+        if let Some(id) = self.large(&stamp, 0)? {
             return Ok(Some(Seen { stamp, racy: false, mode, id }));
         }
         let mut file = match openat(fd, name, FILE, Permissions::empty()) {
@@ -64,11 +66,12 @@ impl Scan<'_> {
     fn read_file(&mut self, file: &mut File) -> Result<Option<Seen>, Error> {
         let mut reading = 1;
         loop {
-            let before = Stamp::of(&fstat(&*file).map_err(|errno| self.failed("read", errno))?);
+            let found = fstat(&*file).map_err(|errno| self.failed("read", errno))?;
+            let before = Stamp::of(&found);
             if FileType::from_raw_mode(before.mode) != FileType::RegularFile {
                 return Ok(None);
             }
-            if let Some(id) = self.large(&before)? {
+            if let Some(id) = self.large(&before, allocated(&found))? {
                 return Ok(Some(Seen { stamp: before, racy: false, mode: Mode::of_permissions(before.mode), id }));
             }
             let read = if before.size > LARGE {
@@ -98,8 +101,8 @@ impl Scan<'_> {
     }
 
     /// The id of what stands for a file that is too large to be read, if it is.
-    fn large(&mut self, stamp: &Stamp) -> Result<Option<Id>, Error> {
-        let Some(text) = large(stamp) else { return Ok(None) };
+    fn large(&mut self, stamp: &Stamp, allocated: u64) -> Result<Option<Id>, Error> {
+        let Some(text) = large(stamp, allocated, self.max_file) else { return Ok(None) };
         self.large.push(self.path.clone());
         self.batch.add_large(self.store, text).map(Some)
     }

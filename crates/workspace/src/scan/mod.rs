@@ -27,6 +27,7 @@ pub(crate) use content::MARKER;
 pub(crate) use listing::list;
 
 use crate::Error;
+use crate::content::MAX_FILE;
 use crate::descent::Descent;
 pub(crate) use crate::descent::FOLDER;
 use crate::object::{Id, Kind, Mode, order, push_entry};
@@ -301,6 +302,8 @@ pub(crate) struct Scan<'a> {
     /// The rules on the way to the folder that is looked at.
     chain: Vec<Link>,
     poll: Poll,
+    /// Files that take more of the disk are not read.
+    pub(crate) max_file: u64,
     /// Files that were too large to be read.
     pub(crate) large: Vec<Vec<u8>>,
     /// Files whose content was read.
@@ -336,6 +339,7 @@ impl<'a> Scan<'a> {
             path: Vec::new(),
             chain: Vec::new(),
             poll,
+            max_file: MAX_FILE,
             large: Vec::new(),
             read: 0,
             threads: 1,

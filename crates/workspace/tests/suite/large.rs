@@ -82,3 +82,40 @@ fn a_large_file_is_guarded_pinned_and_swapped_without_being_read() {
     }
     assert!(begun.elapsed() < Duration::from_secs(20), "nothing of it was read");
 }
+
+#[test]
+fn a_limit_leaves_files_out_by_what_is_allocated_for_them() {
+    let fixture = Fixture::repository(&[("a.txt", "a")]);
+    let mut workspace = fixture.open();
+    workspace.set_max_file(1 << 20);
+    let start = workspace.snapshot(id(), "start").unwrap().tree;
+    fs::write(fixture.path("dense"), vec![b'x'; 3 << 20]).unwrap();
+    // Most of it takes no room.
+    File::create(fixture.path("holes")).unwrap().set_len(32 << 20).unwrap();
+    File::options().write(true).open(fixture.path("holes")).unwrap().write_at(b"end", 20 << 20).unwrap();
+    wait();
+    let first = workspace.snapshot(id(), "first").unwrap().tree;
+    assert_eq!(workspace.changes(&start, &first).unwrap(), [changed("dense", Added), changed("holes", Added)]);
+    assert_eq!(workspace.large_files(), ["dense"]);
+    for name in ["dense", "holes"] {
+        fs::write(fixture.path(name), "changed").unwrap();
+    }
+    assert_eq!(workspace.restore(&first).unwrap(), [changed("holes", Modified)]);
+    assert_eq!(
+        (fixture.read("dense").as_str(), fixture.path("holes").metadata().unwrap().len()),
+        ("changed", 32 << 20)
+    );
+
+    // Another loop has another limit, and the file has not changed meanwhile.
+    fs::write(fixture.path("dense"), vec![b'y'; 3 << 20]).unwrap();
+    wait();
+    workspace.snapshot(id(), "second").unwrap();
+    drop(workspace);
+    let mut workspace: Workspace = fixture.open();
+    let third = workspace.snapshot(id(), "third").unwrap().tree;
+    assert!(workspace.large_files().is_empty());
+    fs::write(fixture.path("dense"), "changed").unwrap();
+    workspace.restore(&third).unwrap();
+    assert_eq!(fixture.read("dense").len(), 3 << 20);
+    assert_sound(&workspace);
+}

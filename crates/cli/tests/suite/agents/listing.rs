@@ -190,3 +190,36 @@ fn a_login_that_nobody_finds_is_a_warning_before_the_first_run_and_before_going_
     let ended = Ended::from(command.env("ANTHROPIC_API_KEY", "a-key-of-nobody").output().unwrap()).ok();
     assert!(!ended.stderr.contains("no login"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_key_in_the_settings_of_a_program_is_a_login() {
+    let scene = Scene::new(&[("opencode", "echo 1.18.33"), ("claude", CLAUDE)]);
+    let states = |variables: &[(&str, &str)]| {
+        let listed = scene.json(variables);
+        ["opencode", "claude"].map(|name| of(&listed, name)["state"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(states(&[]), ["notLoggedIn", "notLoggedIn"]);
+    let key = r#"{"provider":{"mine":{"options":{"baseURL":"http://127.0.0.1:1/v1","apiKey":"k"}}}}"#;
+    let elsewhere = scene.user.home().join("elsewhere.json");
+    fs::write(&elsewhere, key).unwrap();
+    assert_eq!(states(&[("OPENCODE_CONFIG", elsewhere.to_str().unwrap())]), ["usable", "notLoggedIn"]);
+    assert_eq!(states(&[("OPENCODE_CONFIG_CONTENT", key)]), ["usable", "notLoggedIn"]);
+    for (file, text) in [(".config/opencode/opencode.json", key), (".claude/settings.json", r#"{"apiKeyHelper":"x"}"#)]
+    {
+        let file = scene.user.home().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    }
+    assert_eq!(states(&[]), ["usable", "usable"]);
+}
+
+#[test]
+fn programs_are_asked_at_once_and_one_that_does_not_answer_holds_nobody_up() {
+    let slow = "exec /bin/sleep 600";
+    let scene = Scene::new(&[("claude", CLAUDE), ("codex", slow), ("opencode", slow), ("gemini", slow)]);
+    let start = std::time::Instant::now();
+    let listed = scene.json(&[]);
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    let versions = ["claude", "codex", "gemini"].map(|name| of(&listed, name)["version"].clone());
+    assert_eq!(versions, [Value::from("2.1.325"), Value::Null, Value::Null]);
+}

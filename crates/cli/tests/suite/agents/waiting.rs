@@ -106,6 +106,22 @@ fn a_limit_is_waited_out_and_is_no_iteration() {
 }
 
 #[test]
+fn on_one_screen_a_refusal_and_the_end_are_each_said_once() {
+    let scene = Scene::new([Run::new().limited(2, 50_000), works()]);
+    let said = scene.user.home().join("said");
+    let words = Scene::words(&[]).into_iter().filter(|word| word != "--json");
+    let mut command = scene.user.command(scene.repo.path(), words);
+    let screen = File::create(&said).unwrap();
+    let status = command.stdout(screen.try_clone().unwrap()).stderr(screen).status().unwrap();
+    let text = fs::read_to_string(&said).unwrap();
+    assert!(status.success(), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("COMPLETED")).count(), 1, "{text}");
+    let trouble = &scene.shown()["iterations"][0]["run"]["trouble"];
+    let message = trouble["message"].as_str().unwrap().trim_end_matches('.');
+    assert_eq!(text.matches(message).count(), 1, "{message:?} in\n{text}");
+}
+
+#[test]
 fn whoever_waits_can_be_stopped_at_once_and_goes_on_later() {
     for way in ["ctrl-c", "a signal", "ralph stop"] {
         let scene = Scene::new([Run::new().limited(AN_HOUR, 0), works()]);

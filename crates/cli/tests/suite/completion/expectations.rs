@@ -3,7 +3,7 @@
 use ralph_testkit::{Repo, Script, Step};
 
 use super::{all_done, assert_end, checked, three_failing, unchecked};
-use crate::harness::User;
+use crate::harness::{User, run_words_with};
 
 const COMMIT: &str = "git add -A && git -c user.name=Agent -c user.email=a@example.invalid commit -qm work";
 
@@ -84,4 +84,30 @@ fn a_clean_tree_outside_of_git_is_never_met() {
     let result =
         checked(&user, &repo, Script::new().run([all_done()]), 1, &["--expect", "clean-tree"]).with_code(10).json();
     assert_eq!(result["verified"], false);
+}
+
+#[test]
+fn open_items_of_the_objectives_own_file() {
+    let user = User::new();
+    let prompts = user.home().join("prompts");
+    let run = |more: &[&str]| {
+        let repo = three_failing();
+        repo.write("TASKS.md", "Plan\n\n- [ ] parse\n- [ ] print\n- [x] read\n");
+        let script = Script::new()
+            .run([all_done(), Step::write("TASKS.md", "- [x] parse\n")])
+            .run([Step::write("TASKS.md", "- [x] parse\n- [x] print in colour\n")])
+            .save_prompts(&prompts);
+        let file = ["--unmetered", "--criteria", "sh check.sh", "--objective-file", "TASKS.md"];
+        let mut words = run_words_with(&user.agent(script), 4, &[&file, more].concat());
+        // The file has the objective.
+        words.remove(1);
+        user.ralph(repo.path(), words).ok()
+    };
+    let ended = run(&[]);
+    assert_end(&ended.json(), "COMPLETED", None, 2);
+    assert!(ended.stderr.contains("task list: 1 of 2 done; open: print"), "{}", ended.stderr);
+    let told = std::fs::read_to_string(prompts.join("prompt-2.txt")).unwrap();
+    assert!(told.contains("  - [MISSING] checklist:TASKS.md: 1 of 2 done; open: print"), "{told}");
+    assert!(told.contains("Tick each item of the task list in TASKS.md"), "{told}");
+    assert_end(&run(&["--no-checklist"]).json(), "COMPLETED", None, 1);
 }

@@ -220,7 +220,7 @@ fn a_loop_is_found_by_its_session_in_any_folder_and_there_is_one() {
 fn a_start_says_that_no_hook_is_installed_and_what_its_own_options_are() {
     let session = Session::new();
     let said = session.start(&[]).with_code(2).stderr;
-    assert!(said.contains("--max: is required") && !said.contains("both limits"), "{said}");
+    assert!(said.contains("--max is required") && !said.contains("both limits"), "{said}");
     assert!(said.contains("example: ralph session start \""), "{said}");
     let said = session.start(&["--max", "3"]).ok().stderr;
     assert!(said.contains("no hook of Ralph") && said.contains("`ralph install claude`"), "{said}");

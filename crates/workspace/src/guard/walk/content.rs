@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::{Keep, Walk};
 use crate::Error;
-use crate::content::{hash, large};
+use crate::content::{allocated, hash, large};
 use crate::guard::Care;
 use crate::guard::baseline::Content;
 use crate::object::{Id, Kind};
@@ -53,7 +53,7 @@ impl Walk<'_> {
         {
             return Ok(Some(Content { mode, id: Some(*id) }));
         }
-        if let Some(text) = large(&stamp) {
+        if let Some(text) = large(&stamp, 0, self.max_file) {
             return self.large(path, &stamp, text, keep).map(Some);
         }
         let mut file = match opening() {
@@ -62,11 +62,12 @@ impl Walk<'_> {
             Err(Errno::ACCESS | Errno::PERM) => return Ok(Some(Content { mode, id: None })),
             Err(errno) => return Err(self.failed(path, errno)),
         };
-        let stamp = Stamp::of(&fstat(&file).map_err(|errno| self.failed(path, errno))?);
+        let found = fstat(&file).map_err(|errno| self.failed(path, errno))?;
+        let stamp = Stamp::of(&found);
         if FileType::from_raw_mode(stamp.mode) != FileType::RegularFile {
             return Ok(None);
         }
-        if let Some(text) = large(&stamp) {
+        if let Some(text) = large(&stamp, allocated(&found), self.max_file) {
             return self.large(path, &stamp, text, keep).map(Some);
         }
         let id = read(&mut file, stamp.size, keep, &self.full(path), &self.poll)?;

@@ -60,6 +60,8 @@ struct Walk<'a> {
     reliable: Option<u64>,
     started: Instant,
     poll: Poll,
+    /// Files that take more of the disk are not read.
+    max_file: u64,
     /// Files that are too large to be read.
     large: &'a mut BTreeSet<Vec<u8>>,
     /// Device and inode of the folders on the way, so that a link to one of them is not followed for ever.
@@ -144,6 +146,7 @@ fn run(workspace: &mut Workspace, layers: Vec<Layer<'_>>, mut keep: Keep<'_>) ->
         reliable: workspace.reliable,
         started: Instant::now(),
         poll: workspace.stop.step(),
+        max_file: workspace.max_file,
         large: &mut workspace.large,
         above: HashSet::new(),
     };
