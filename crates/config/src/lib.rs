@@ -36,7 +36,7 @@ pub use location::Location;
 pub use parse::{Document, Present, parse};
 pub use read::{Links, read};
 pub use repository::{Approval, FILE_NAME, Repository, RepositoryFile, hash};
-pub use resolve::{Inputs, Origin, Resolved, RunSettings, Source, caps, metrics_path, resolve};
+pub use resolve::{Inputs, Origin, Resolved, RunSettings, Source, caps, metrics_path, resolve, resolve_access};
 pub use schema::schema;
 pub use spelling::Spelling;
 pub use user::{read_user, read_user_document};

@@ -137,6 +137,7 @@ impl Job<'_> {
             models: [self.worker.settings.model.clone(), None],
             max_rounds: Some(task.ralph_max_iterations.clamp(1, 200)),
             approve: Approve::Ask,
+            settings: Layer::default(),
         })
     }
 

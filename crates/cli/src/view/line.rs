@@ -85,7 +85,7 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
 /// What progress says in one line; none for what a program prints, which has its log.
 pub(super) fn of_progress(progress: &Progress) -> Option<Said> {
     Some(match progress {
-        Progress::Activity { .. } | Progress::StopHeard { .. } => return None,
+        Progress::Activity { .. } | Progress::Request { .. } | Progress::StopHeard { .. } => return None,
         Progress::Agent { event } => passing(if is_failure(event) { BAD } else { QUIET }, event_line(event)?),
         Progress::CheckStarted { command } => passing(BUSY, format!("check: {command}")),
         Progress::CheckFinished { outcome } => {
