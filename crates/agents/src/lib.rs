@@ -51,7 +51,7 @@ pub use readable::Readable;
 pub use registry::{Kind, Needs, build, foreign_code};
 pub use report_file::{ReportFile, read_report, redact_report};
 pub use request::{AgentServices, Counted, Error, Matcher, Observed, ProcessBase, Prohibited};
-pub use routes::{Route, Service, route};
+pub use routes::{Route, Service, addresses_of_key, route};
 pub use session::{Offsets, SessionRecords, observe_turn};
 pub use trouble::{classify, reset_time};
 

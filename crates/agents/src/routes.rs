@@ -168,15 +168,23 @@ fn gemini(spec: &AgentSpec, found: &Found<'_>, is_server: bool) -> Route {
     through(found.service(&["GEMINI_API_KEY"], &["GOOGLE_GEMINI_BASE_URL"], GEMINI))
 }
 
+/// Services that a command can be given a key of: the variables of the key and of the address, and the usual address.
+const KNOWN: [(&[&str], &[&str], &str); 3] = [
+    (&["ANTHROPIC_API_KEY"], &["ANTHROPIC_BASE_URL"], ANTHROPIC),
+    (&["OPENAI_API_KEY"], &["OPENAI_BASE_URL", "OPENAI_API_BASE"], OPENAI),
+    (&["GEMINI_API_KEY", "GOOGLE_API_KEY"], &["GOOGLE_GEMINI_BASE_URL"], GEMINI),
+];
+
+/// The variables that say where the service of this key is: who is given the key must not send it elsewhere.
+#[must_use]
+pub fn addresses_of_key(key: &str) -> &'static [&'static str] {
+    KNOWN.iter().find(|(keys, ..)| keys.contains(&key)).map_or(&[], |(_, addresses, _)| *addresses)
+}
+
 /// Any command that was given a key: it is expected to heed the address that goes with it.
 fn command(found: &Found<'_>) -> Route {
-    let known: [(&'static [&'static str], &'static [&'static str], &str); 3] = [
-        (&["ANTHROPIC_API_KEY"], &["ANTHROPIC_BASE_URL"], ANTHROPIC),
-        (&["OPENAI_API_KEY"], &["OPENAI_BASE_URL", "OPENAI_API_BASE"], OPENAI),
-        (&["GEMINI_API_KEY", "GOOGLE_API_KEY"], &["GOOGLE_GEMINI_BASE_URL"], GEMINI),
-    ];
     let services: Vec<Service> =
-        known.into_iter().filter_map(|(keys, addresses, usual)| found.service(keys, addresses, usual)).collect();
+        KNOWN.into_iter().filter_map(|(keys, addresses, usual)| found.service(keys, addresses, usual)).collect();
     if services.is_empty() { Route::Nothing } else { Route::Through(services) }
 }
 

@@ -155,6 +155,7 @@ fn a_rewind_goes_to_an_iteration_the_start_or_back() {
     for (text, wanted) in [
         ("start", Some(RewindTarget::Start)),
         ("undo", Some(RewindTarget::Undo)),
+        ("redo", Some(RewindTarget::Redo)),
         ("3", Some(RewindTarget::Iteration(3))),
     ] {
         assert_eq!(text.parse().ok(), wanted);

@@ -23,16 +23,28 @@ pub(crate) async fn read(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result
 /// # Errors
 /// As for [`read`].
 pub(crate) async fn read_to_end(store: &StoreHandle, loop_id: LoopId) -> anyhow::Result<(Loop, Head)> {
-    let entry = store.run(loop_id).await?;
-    if entry.kind == RunKind::Race {
-        let candidates = store.runs(&Filter { parent: Some(loop_id), ..Filter::default() }).await?;
-        let names: Vec<String> = candidates.iter().map(|candidate| candidate.id.short()).collect();
-        bail!("{} is a race: name one of its candidates: {}", loop_id.short(), names.join(", "));
+    let entry = single(store, store.run(loop_id).await?).await?;
+    ralph_runtime::read_loop(store, entry.id).await.map_err(Into::into)
+}
+
+/// The loop that a command about a single loop means: of a race, the candidate that won it.
+///
+/// # Errors
+/// When it is a race without a winner, or a crew.
+pub(crate) async fn single(store: &StoreHandle, entry: RunEntry) -> anyhow::Result<RunEntry> {
+    let short = entry.id.short();
+    match entry.kind {
+        RunKind::Crew => bail!("{short} is a crew: `ralph show` and `ralph logs` show it"),
+        RunKind::Race => {
+            if let Some(winner) = ralph_runtime::read_race(store, entry.id).await?.winner() {
+                return Ok(store.run(winner).await?);
+            }
+            let candidates = store.runs(&Filter { parent: Some(entry.id), ..Filter::default() }).await?;
+            let names: Vec<String> = candidates.iter().map(|candidate| candidate.id.short()).collect();
+            bail!("{short} is a race that no candidate won: name one of them: {}", names.join(", "))
+        }
+        RunKind::Loop => Ok(entry),
     }
-    if entry.kind == RunKind::Crew {
-        bail!("{} is a crew: `ralph show` and `ralph logs` show it", loop_id.short());
-    }
-    ralph_runtime::read_loop(store, loop_id).await.map_err(Into::into)
 }
 
 /// All of a loop, as its journal tells it.

@@ -16,8 +16,14 @@ pub enum Spelling {
 }
 
 /// What belongs to a request and to no file, as a flag.
-const REQUEST: [(&str, &str); 4] =
-    [("objective", "OBJECTIVE"), ("workspace", "--workspace"), ("race", "--race"), ("state_home", "RALPH_HOME")];
+const REQUEST: [(&str, &str); 6] = [
+    ("objective", "OBJECTIVE"),
+    ("request", "REQUEST"),
+    ("workspace", "--workspace"),
+    ("race", "--race"),
+    ("older_than", "--older-than"),
+    ("state_home", "RALPH_HOME"),
+];
 
 impl Spelling {
     /// The name of a key; none for what is no key.

@@ -317,7 +317,12 @@ impl Host {
         let written: Vec<(OsString, OsString)> =
             written.iter().map(|(name, value)| (name.into(), value.into())).collect();
         Arc::new(move |agent| {
-            let Some(program) = Program::of(agent) else { return named.clone() };
+            let Some(program) = Program::of(agent) else {
+                let keys = named.iter().filter_map(|(name, _)| name.to_str());
+                let addresses: Vec<&str> = keys.flat_map(ralph_agents::addresses_of_key).copied().collect();
+                let goes_along = |name: &OsString| addresses.iter().any(|address| name == address);
+                return named.iter().chain(variables.iter().filter(|(name, _)| goes_along(name))).cloned().collect();
+            };
             let is_set = |switch: &str| {
                 let value = variables.iter().chain(&written).find(|(name, _)| name == switch).map(|(_, value)| value);
                 value.and_then(|value| value.to_str()).is_some_and(|value| !["", "0", "false"].contains(&value))

@@ -20,13 +20,22 @@ use crate::{Error, Host, find_program};
 pub(crate) fn check(resolved: &Resolved, host: &Host) -> Result<(), Error> {
     let config = &resolved.config;
     let workspace = Path::new(&config.workspace);
+    refuse_unwritable(workspace)?;
     refuse_late_cost(config, |agent| is_counted(config, agent, host))?;
     refuse_missing_programs(config, workspace, host)?;
     refuse_plugins(config, workspace, &host.user_home())?;
     refuse_broken_globs(config)?;
     refuse_unreachable_services(config, host)?;
     refuse_broken_commands(config, resolved.settings.notify.command.as_deref())?;
-    refuse_missing_git(config, workspace, &host.git()?, &host.temp_dir())
+    refuse_missing_git(config, resolved.race.is_some(), &host.git()?, &host.temp_dir())
+}
+
+/// Agents that cannot write their work would be paid for nothing.
+fn refuse_unwritable(workspace: &Path) -> Result<(), ConfigError> {
+    rustix::fs::access(workspace, rustix::fs::Access::WRITE_OK).map_err(|error| {
+        let problem = format!("{} cannot be written: {}", workspace.display(), std::io::Error::from(error));
+        ConfigError::new("workspace", problem, "a folder in which agents can write")
+    })
 }
 
 /// Whether the requests of an agent are counted on their way to its service.
@@ -114,6 +123,9 @@ pub(crate) fn sandbox_warnings(access: &Access, sandbox: Sandboxing, host: &Host
     if let (AgentNetwork::Model, NetworkLevel::Open { why }) = (access.agent_network, &level.network) {
         warnings.push(format!("--agent-network model is not enforced on this machine: {why}"));
     }
+    for path in config.hide.iter().filter(|path| !Path::new(path.as_str()).exists()) {
+        warnings.push(format!("--hide: {path} is not there, so nothing is hidden"));
+    }
     if let ReadLevel::Open { why } = &level.reads
         && !matches!(level.files, Files::Open { .. })
     {
@@ -136,7 +148,12 @@ fn writes_report(agent: &AgentSpec) -> bool {
 }
 
 /// What somebody should know before this loop runs.
-pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<String> {
+pub(crate) fn cautions(
+    config: &LoopConfig,
+    git: &Path,
+    scratch: &Path,
+    is_counted: impl Fn(&AgentSpec) -> bool,
+) -> Vec<String> {
     let mut cautions = Vec::new();
     let workspace = Path::new(&config.workspace);
     if config.agents().any(is_seen) {
@@ -154,9 +171,9 @@ pub(crate) fn cautions(config: &LoopConfig, git: &Path, scratch: &Path) -> Vec<S
         cautions.push(format!("{name} is a server: it may follow the repository's settings for it"));
     }
     // A command of the user's own reports its cost at its end, or not at all; then everything that is left is charged.
-    if let Some(agent) = config.agents().find(|agent| writes_report(agent) && !agent.unmetered) {
+    if let Some(agent) = config.agents().find(|agent| writes_report(agent) && !agent.unmetered && !is_counted(agent)) {
         cautions.push(format!(
-            "{} has to report its cost by writing {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE: an iteration without it is charged \
+            "the agent {} has to report its cost by writing {{\"costUSD\": 0.12}} to $RALPH_RESULT_FILE: an iteration without it is charged \
              the whole remaining budget; use --unmetered if it costs nothing",
             agent.name
         ));
@@ -332,9 +349,11 @@ fn refuse_broken_commands(config: &LoopConfig, notify: Option<&str>) -> Result<(
 }
 
 /// Said before anything is recorded: what these two options need cannot be had later.
-fn refuse_missing_git(config: &LoopConfig, workspace: &Path, git: &Path, scratch: &Path) -> Result<(), Error> {
+fn refuse_missing_git(config: &LoopConfig, is_race: bool, git: &Path, scratch: &Path) -> Result<(), Error> {
+    let workspace = Path::new(&config.workspace);
     let worktree = config.isolation == Isolation::Worktree;
     let flag = match (worktree, config.commit) {
+        (true, _) if is_race => "race",
         (true, _) => "isolation",
         (false, true) => "commit",
         (false, false) => return Ok(()),

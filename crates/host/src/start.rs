@@ -97,7 +97,9 @@ impl Host {
             Error::Settings(ralph_config::Error::Rule(rule)) => resolved.in_its_place(rule).into(),
             error => error,
         })?;
-        let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir());
+        let mut warnings = preflight::cautions(&resolved.config, &self.git()?, &self.temp_dir(), |agent| {
+            preflight::is_counted(&resolved.config, agent, self)
+        });
         warnings.extend(self.agent_warnings(&resolved.config));
         let agents: Vec<String> = resolved.config.agents().map(AgentSpec::title).collect();
         for source in resolved.sources.iter().filter(|source| source.origin != Origin::Default) {

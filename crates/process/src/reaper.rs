@@ -43,7 +43,7 @@ const MAX_CHASES: u32 = 200;
 /// How many rounds of stopping come before killing, at most.
 const MAX_FREEZES: u32 = 64;
 
-/// The argument that makes a reaper start a stage ahead.
+/// The argument that makes a reaper fork a stage before its request.
 pub(crate) const AHEAD: &str = "ahead";
 
 /// The whole life of a reaper: `ralph __reaper` calls this before anything else and exits with what it returns.

@@ -60,13 +60,13 @@ impl Supervisor {
         &self.redactor
     }
 
-    fn take_reaper(&self) -> Result<Reaper, Error> {
+    fn take_reaper(&self, stage: NextStage) -> Result<Reaper, Error> {
         if let Some(mut spare) = self.spare().take()
             && spare.is_waiting()
         {
             return Ok(spare);
         }
-        Reaper::start(&self.reaper, NextStage::OnRequest)
+        Reaper::start(&self.reaper, stage)
     }
 
     /// Starts the next reaper on another thread: the thread that starts a process blocks until it has begun.
@@ -119,10 +119,12 @@ impl Supervisor {
             let tree = uuid::Uuid::now_v7().to_string();
             tracing::debug!(program = ?spec.program.first(), log = ?spec.log, sandbox = spec.sandbox.is_some(), "starting a process tree");
             tracing::trace!(arguments = ?spec.program, directory = ?spec.directory, "with these arguments");
-            let mut plumbing = plumbing::start(self.take_reaper()?, &spec, &tree).await?;
+            let stage = stage_of(&spec);
+            let mut plumbing = plumbing::start(self.take_reaper(stage)?, &spec, &tree).await?;
             // It ends with this run.
             let _bridge = plumbing.bridge.take();
-            self.prepare_spare(next_stage(&spec));
+            // The next run is expected to need what this one needs.
+            self.prepare_spare(stage);
             let mut live = Live::new(plumbing, spec, run.started);
             run.supervise(&mut live, &mut stop, &tree).await?;
             live.retire();
@@ -131,8 +133,8 @@ impl Supervisor {
     }
 }
 
-/// The next run is expected to need what this one needs.
-fn next_stage(spec: &Spec) -> NextStage {
+/// A stage that its reaper forks costs less than one that is a program of its own.
+fn stage_of(spec: &Spec) -> NextStage {
     match spec.sandbox.as_ref().and_then(|sandbox| sandbox.jail(Vec::new())) {
         Some(Jail { bubblewrap: None, .. }) => NextStage::Ahead,
         // bubblewrap has to know the paths before it can start a stage.

@@ -20,13 +20,13 @@ pub(crate) fn hidden(
     if services.level.reads != ReadLevel::Hidden {
         return Vec::new();
     }
-    let allowed: Vec<PathBuf> =
-        access.allow_read.iter().filter_map(|path| PathBuf::from(path).canonicalize().ok()).collect();
-    let is_allowed = |path: &PathBuf| {
-        allowed.iter().any(|allowed| path.starts_with(allowed))
-            || writable.iter().any(|open| open.canonicalize().is_ok_and(|open| open == *path))
-    };
-    let usual = (services.hidden)(who, environment).into_iter().filter_map(|path| path.canonicalize().ok());
+    // Most of the usual places do not exist, which one call tells; to resolve a path takes one for each of its parts.
+    let resolved = |path: PathBuf| path.exists().then(|| path.canonicalize().ok()).flatten();
+    let allowed: Vec<PathBuf> = access.allow_read.iter().map(PathBuf::from).filter_map(resolved).collect();
+    let writable: Vec<PathBuf> = writable.iter().cloned().filter_map(resolved).collect();
+    let is_allowed =
+        |path: &PathBuf| allowed.iter().any(|allowed| path.starts_with(allowed)) || writable.contains(path);
+    let usual = (services.hidden)(who, environment).into_iter().filter_map(resolved);
     access.hide.iter().map(PathBuf::from).chain(usual.filter(|path| !is_allowed(path))).collect()
 }
 

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ralph_model::{
-    ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TreeHash,
+    Change, ChangeKind, Expectation, LoopConfig, Pin, PinKind, Runner, Sandboxing, Tamper, TamperKind, TreeHash,
 };
 use ralph_verify::additions;
 use ralph_verify::expected;
 use ralph_verify::modules;
 use ralph_verify::pins::{self, Expanded, Others, Parts, PinSet, Program, Question, Rest};
 use ralph_verify::tampering::{self, ChangeJudgement, PinnedChange, judge_change};
+use ralph_verify::work::is_left_alone;
 use ralph_workspace::{Offence, PinBaseline, Pins, Placement, Workspace};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,8 @@ pub(crate) struct Pinned {
     /// Pinned paths that the agent may change.
     allowed: Vec<String>,
     disk: Disk,
+    /// The files of a tree that checks only read.
+    left_alone: Option<(TreeHash, BTreeSet<String>)>,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -178,6 +181,7 @@ impl Pinned {
             start: start.clone(),
             allowed: config.allowed_test_changes.clone(),
             disk,
+            left_alone: None,
         })
     }
 
@@ -206,6 +210,7 @@ impl Pinned {
             start: start.clone(),
             allowed: config.allowed_test_changes.clone(),
             disk,
+            left_alone: None,
         })
     }
 
@@ -234,6 +239,28 @@ impl Pinned {
     /// The pin of a path, if it has one.
     pub(crate) fn pin(&self, path: &str) -> Option<&Pin> {
         self.set.get_or_init(|| PinSet::new(&self.list)).pin(path)
+    }
+
+    /// The files of a tree that checks read and do not write. Asked at every iteration, so that only what changed since the
+    /// last one is matched against the pins.
+    pub(crate) fn left_alone(&mut self, workspace: &Workspace, tree: &TreeHash) -> Result<BTreeSet<String>, Error> {
+        let is_left_alone = |path: &String| is_left_alone(path, self.pin(path));
+        let paths = match &self.left_alone {
+            None => workspace.list(tree)?.into_iter().filter(is_left_alone).collect(),
+            Some((known, paths)) => {
+                let mut paths = paths.clone();
+                for Change { path, kind } in workspace.changes(known, tree)? {
+                    match kind {
+                        ChangeKind::Added if is_left_alone(&path) => paths.insert(path),
+                        ChangeKind::Deleted => paths.remove(&path),
+                        ChangeKind::Added | ChangeKind::Modified | ChangeKind::Mode => false,
+                    };
+                }
+                paths
+            }
+        };
+        self.left_alone = Some((tree.clone(), paths.clone()));
+        Ok(paths)
     }
 
     pub(crate) const fn start(&self) -> &TreeHash {

@@ -72,8 +72,20 @@ pub(crate) fn compare(store: &Store, git: &Git, old: &Id, new: &Id) -> Result<Ve
     Ok(found)
 }
 
-/// Every file and link of a tree: path, mode, content.
+/// Every file and link of a tree, sorted by path.
 pub(crate) fn list(store: &Store, git: &Git, tree: &Id) -> Result<Vec<(Vec<u8>, Mode, Id)>, Error> {
-    let whole = compare(store, git, &Id::EMPTY_TREE, tree)?;
-    Ok(whole.into_iter().filter_map(|found| found.new.map(|(mode, id)| (found.path, mode, id))).collect())
+    let mut found = Vec::new();
+    let mut open = vec![(Vec::new(), *tree)];
+    while let Some((folder, tree)) = open.pop() {
+        for Entry { name, mode, id } in store.tree(git, &tree)? {
+            let path = [&folder[..], &name].concat();
+            if mode == Mode::Tree {
+                open.push(([&path[..], b"/"].concat(), id));
+            } else {
+                found.push((path, mode, id));
+            }
+        }
+    }
+    found.sort_by(|left, right| left.0.cmp(&right.0));
+    Ok(found)
 }

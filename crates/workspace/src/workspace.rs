@@ -193,7 +193,7 @@ impl Workspace {
     /// Meant for the loop's start, so that an agent cannot hide a file by ignoring it; again after a resume.
     pub fn set_start(&mut self, tree: &TreeHash) -> Result<(), Error> {
         let tree = Id::parse(&tree.0)?;
-        for (path, ..) in list(&self.store, &self.git, &tree)? {
+        for path in self.paths(&tree)? {
             self.tracked.add(&path);
         }
         // What the last scan saw is that very tree: nothing in it is decided otherwise now.
@@ -257,8 +257,15 @@ impl Workspace {
 
     /// The paths of all files and links of a tree, sorted, written as in [`Change`].
     pub fn list(&self, tree: &TreeHash) -> Result<Vec<String>, Error> {
-        let listed = list(&self.store, &self.git, &Id::parse(&tree.0)?)?;
-        Ok(listed.iter().map(|(path, ..)| quote(path)).collect())
+        Ok(self.paths(&Id::parse(&tree.0)?)?.iter().map(|path| quote(path)).collect())
+    }
+
+    /// The tree that was seen last is in memory: reading its objects again costs more than the look did.
+    fn paths(&self, tree: &Id) -> Result<Vec<Vec<u8>>, Error> {
+        if self.scanned == Some(*tree) {
+            return Ok(self.directory.paths());
+        }
+        Ok(list(&self.store, &self.git, tree)?.into_iter().map(|(path, ..)| path).collect())
     }
 
     /// Files that are too large to be read, as in [`Change`], sorted: that they change is seen, but they are neither kept nor

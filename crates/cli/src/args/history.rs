@@ -191,8 +191,9 @@ pub(crate) struct RewindArgs {
     #[arg(value_name = "LOOP")]
     pub(crate) loop_name: Option<String>,
 
-    /// The state to restore: after iteration N, `start` for before the loop, `undo` for before the last rewind
-    #[arg(long, value_name = "N|start|undo")]
+    /// The state to restore: after iteration N, `start` for before the loop, `undo` for before the last rewind (again:
+    /// before the one before it), `redo` for before the last undo
+    #[arg(long, value_name = "N|start|undo|redo")]
     pub(crate) to: RewindTarget,
 }
 
@@ -201,8 +202,10 @@ pub(crate) struct RewindArgs {
 pub(crate) enum RewindTarget {
     /// Before the loop.
     Start,
-    /// Before the last rewind.
+    /// Before the last rewind that was not undone.
     Undo,
+    /// Before the last undo that was not redone.
+    Redo,
     /// After this iteration.
     Iteration(u32),
 }
@@ -214,10 +217,11 @@ impl FromStr for RewindTarget {
         match text {
             "start" => Ok(Self::Start),
             "undo" => Ok(Self::Undo),
+            "redo" => Ok(Self::Redo),
             number => match number.parse() {
                 Ok(0) => Err("iterations are counted from 1; use `start` for the state before the first".to_owned()),
                 Ok(iteration) => Ok(Self::Iteration(iteration)),
-                Err(_) => Err("expected an iteration number, `start` or `undo`".to_owned()),
+                Err(_) => Err("expected an iteration number, `start`, `undo` or `redo`".to_owned()),
             },
         }
     }

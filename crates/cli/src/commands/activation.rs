@@ -9,7 +9,7 @@ use ralph_config::RepositoryFile;
 use ralph_config::trust::{Asking, Question};
 use ralph_decide::Mode;
 use ralph_host::{DecideRequest, Decided, Host, Prepared, RunRequest};
-use ralph_model::{AgentEvent, AgentRun, Cost, exit_code};
+use ralph_model::{AgentEvent, AgentRun, ConfigError, Cost, exit_code};
 use ralph_process::Stop;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,6 +28,9 @@ use crate::screen::{Screen, ask_at_terminal, counted, told};
 /// When nothing could be decided.
 pub(crate) async fn run(args: DoArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let objective = objective(&args.run, &mut std::io::stdin().lock())?;
+    if objective.trim().is_empty() {
+        return Err(ConfigError::new("objective", "is empty", "what has to be done, in your words").into());
+    }
     let folder = ralph_host::workspace(args.run.workspace.as_deref(), &around.current)?;
     let mode = match (args.persist, args.no_ralph) {
         (true, _) => Mode::Persist,

@@ -162,6 +162,9 @@ fn as_text(seen: &[Seen], default: Option<&str>, prices: &PriceList) -> Page {
     page.line("");
     page.line(match default {
         Some(name) => format!("* is taken when no agent is named: {name}"),
+        None if seen.iter().any(|seen| seen.readiness == Readiness::Usable) => {
+            "None of the programs that are found by themselves is installed: name one with --agent.".to_owned()
+        }
         None => "None of them is installed; any other program works with --agent-command.".to_owned(),
     });
     page.line(format!("Prices are those of {}; `ralph agents --prices` lists them.", prices.as_of()));

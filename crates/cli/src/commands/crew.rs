@@ -10,7 +10,7 @@ use ralph_config::trust::Asking;
 use ralph_crew::{Approve, Crew, CrewResult, CrewStatus, StreamEvent};
 use ralph_engine::{Machine as _, StopWhen};
 use ralph_host::{CrewRequest, Host};
-use ralph_model::{Status, StopBy};
+use ralph_model::{ConfigError, Status, StopBy};
 use ralph_runtime::{CrewLimits, OpenedCrew, Stopper, read_crew, stops};
 use ralph_store::{Database, RunEntry, StoreHandle};
 use serde_json::{Value, json};
@@ -30,7 +30,11 @@ const EXAMPLE: Example =
 /// When nothing could be started.
 pub(crate) async fn run(args: CrewArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     if args.request.is_none() && !is_interactive() {
-        bail!("a conversation needs a terminal: give a request, as in ralph crew \"REQUEST\" --max-cost 2");
+        let allowed = "a request, as in ralph crew \"REQUEST\" --max-cost 2";
+        return Err(ConfigError::new("request", "is missing, and a conversation needs a terminal", allowed).into());
+    }
+    if args.request.as_ref().is_some_and(|request| request.trim().is_empty()) {
+        return Err(ConfigError::new("request", "is empty", "what the crew has to do, in your words").into());
     }
     let request = CrewRequest {
         request: args.request.clone(),

@@ -6,7 +6,7 @@ use ralph_runtime::changed_trees;
 use ralph_workspace::Workspace;
 
 use crate::args::{DiffArgs, loop_and_iteration};
-use crate::journal::{chosen, read};
+use crate::journal::{chosen, read, single};
 use crate::screen::Screen;
 use ralph_host::Host;
 
@@ -17,7 +17,7 @@ use ralph_host::Host;
 pub(crate) async fn run(args: DiffArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
     let (loop_name, iteration) = loop_and_iteration(args.loop_name.as_deref(), args.iteration);
-    let entry = chosen(&store, loop_name, around).await?;
+    let entry = single(&store, chosen(&store, loop_name, around).await?).await?;
     let run = read(&store, entry.id).await?;
     let (from, to) = changed_trees(&run, iteration).map_err(anyhow::Error::msg)?;
     // The workspace of a candidate that lost its race is gone, and what it did can be looked at all the same.

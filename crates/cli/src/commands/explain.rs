@@ -148,10 +148,11 @@ fn text(config: &LoopConfig, plan: &Plan, sandbox: &str) -> Page {
 const NAMES: usize = 12;
 
 /// What the kinds of protected files mean.
-const KINDS: [(&str, &str); 7] = [
+const KINDS: [(&str, &str); 8] = [
     ("frozen", "must not change, new files are allowed"),
     ("steering", "must not change, no new files"),
     ("absent", "must not appear"),
+    ("modules", "must not be found before what exists"),
     ("built", "made by the check, removed before it"),
     ("parts", "parts of the file must not change"),
     ("packages", "reported if they change with a lock file"),

@@ -17,10 +17,11 @@ use ralph_host::{Host, Liveness};
 /// # Errors
 /// When the store cannot be read.
 pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
-    let entries = match ralph_host::database::open_existing(&around.dirs).await? {
-        Some(store) => chosen(&store, &args, around).await?.iter().map(|entry| around.listed(entry)).collect(),
-        None => Vec::new(),
+    let (entries, older) = match ralph_host::database::open_existing(&around.dirs).await? {
+        Some(store) => chosen(&store, &args, around).await?,
+        None => Default::default(),
     };
+    let entries: Vec<ListEntry> = entries.iter().map(|entry| around.listed(entry)).collect();
     if args.ids {
         let line = |entry: &ListEntry| {
             let objective = entry.objective.lines().next().unwrap_or_default();
@@ -34,11 +35,15 @@ pub(crate) async fn run(args: ListArgs, around: &Host, screen: &mut Screen<'_>) 
         screen.say(&format!("no loops{place}"))?;
     } else {
         screen.page(table(&entries).into())?;
+        if older > 0 {
+            screen.say(&format!("{older} older: --limit N shows more"))?;
+        }
     }
     Ok(0)
 }
 
-async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::Result<Vec<RunEntry>> {
+/// The runs to list, and how many more there are.
+async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::Result<(Vec<RunEntry>, usize)> {
     let status = args.status.map(stored);
     let entries = if args.all {
         store.runs(&Filter { status, ..Filter::default() }).await?
@@ -51,11 +56,13 @@ async fn chosen(store: &StoreHandle, args: &ListArgs, around: &Host) -> anyhow::
     // A race counts once, with all of its candidates.
     let limit = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let is_listed = |id: LoopId| entries.iter().any(|entry| entry.id == id);
-    let first: Vec<LoopId> =
-        entries.iter().filter(|entry| !entry.parent.is_some_and(is_listed)).take(limit).map(|entry| entry.id).collect();
+    let mut first: Vec<LoopId> =
+        entries.iter().filter(|entry| !entry.parent.is_some_and(is_listed)).map(|entry| entry.id).collect();
+    let older = first.len().saturating_sub(limit);
+    first.truncate(limit);
     let is_chosen =
         |entry: &RunEntry| first.contains(&entry.id) || entry.parent.is_some_and(|race| first.contains(&race));
-    Ok(entries.into_iter().filter(is_chosen).collect())
+    Ok((entries.into_iter().filter(is_chosen).collect(), older))
 }
 
 /// The candidates of the race that a loop belongs to, itself included, in their order; none where it did not race.

@@ -18,7 +18,7 @@ use ralph_text::{Redactor, SanitizeStream};
 use ralph_view::{RunView, VerdictView};
 
 use crate::args::{LogsArgs, loop_and_iteration};
-use crate::journal::{chosen, view};
+use crate::journal::{chosen, single, view};
 use crate::screen::Screen;
 use crate::view::transcript;
 use ralph_host::Host;
@@ -35,6 +35,7 @@ pub(crate) async fn run(mut args: LogsArgs, around: &Host, screen: &mut Screen<'
     if entry.kind == RunKind::Crew {
         return super::crew::logs(&store, &entry, screen).await;
     }
+    let entry = single(&store, entry).await?;
     let folder = around.home().loop_folder(entry.id);
     if args.follow {
         return follow::follow(&store, entry.id, around, args.raw, screen).await;

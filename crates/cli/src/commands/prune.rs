@@ -6,9 +6,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::bail;
 use ralph_host::Host;
-use ralph_model::{Millis, Timestamp};
+use ralph_model::{ConfigError, Millis, Timestamp};
 use ralph_runtime::{builds_before, remove_tree};
 use ralph_store::{Filter, RunEntry, RunStatus};
 use ratatui_core::text::Span;
@@ -41,7 +40,8 @@ const KINDS: [(&str, &str); 8] = [
 /// When something cannot be read or removed.
 pub(crate) async fn run(args: PruneArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     if args.older_than < LEAST_AGE {
-        bail!("--older-than: {} is too short: the runs of the last 24 hours hold the day's budget", args.older_than);
+        let problem = format!("{} is too short: the runs of the last 24 hours hold the day's budget", args.older_than);
+        return Err(ConfigError::new("older_than", problem, "1d or more").into());
     }
     let home = around.home();
     let Some(store) = ralph_host::database::open_existing(&around.dirs).await? else {

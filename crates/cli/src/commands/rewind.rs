@@ -8,15 +8,18 @@ use ralph_engine::Facts;
 use ralph_model::TreeHash;
 use ralph_runtime::{SessionRecord, rewound_label, take_out_leftovers};
 use ralph_store::RunStatus;
-use ralph_workspace::{Holder, Lock, Options, StopFlag, Workspace};
+use ralph_workspace::{Holder, Labelled, Lock, Options, StopFlag, Workspace};
 
 use crate::args::{RewindArgs, RewindTarget};
 use crate::input::now;
-use crate::journal::{chosen, read_to_end};
+use crate::journal::{chosen, read_to_end, single};
 use crate::screen::{Screen, counted};
 use ralph_host::Host;
 
-const KEPT: &str = "before-rewind-";
+/// Labels of what the workspace held before a rewind, an undo and a redo, each followed by the time.
+const BEFORE_REWIND: &str = "before-rewind-";
+const BEFORE_UNDO: &str = "before-undo-";
+const BEFORE_REDO: &str = "before-redo-";
 
 /// Puts the workspace back.
 ///
@@ -24,7 +27,7 @@ const KEPT: &str = "before-rewind-";
 /// When the state is unknown or a loop works there.
 pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = chosen(&store, args.loop_name.as_deref(), around).await?;
+    let entry = single(&store, chosen(&store, args.loop_name.as_deref(), around).await?).await?;
     let (run, head) = read_to_end(&store, entry.id).await?;
     let root = Path::new(&entry.workspace);
     let state = around.home().workspace(root);
@@ -43,7 +46,12 @@ pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>
     workspace.set_start(&run.facts().start.tree)?;
     let tree = target(args.to, run.facts(), &workspace, entry.id)?;
     // Whatever the workspace holds now stays within reach.
-    workspace.snapshot(entry.id, &format!("{KEPT}{}", now().0))?;
+    let kind = match args.to {
+        RewindTarget::Start | RewindTarget::Iteration(_) => BEFORE_REWIND,
+        RewindTarget::Undo => BEFORE_UNDO,
+        RewindTarget::Redo => BEFORE_REDO,
+    };
+    workspace.snapshot(entry.id, &format!("{kind}{}", now().0))?;
     let changes = workspace.restore(&tree)?;
     workspace.snapshot(entry.id, &rewound_label(head.seq))?;
     for change in &changes {
@@ -51,7 +59,8 @@ pub(crate) async fn run(args: RewindArgs, around: &Host, screen: &mut Screen<'_>
     }
     let short = entry.id.short();
     let files = counted(changes.len(), "file", "files");
-    screen.say(&format!("restored {files}; undo with: ralph rewind {short} --to undo"))?;
+    let back = if args.to == RewindTarget::Undo { "redo" } else { "undo" };
+    screen.say(&format!("restored {files}; {back} with: ralph rewind {short} --to {back}"))?;
     Ok(0)
 }
 
@@ -81,9 +90,38 @@ fn target(
             Ok(run.tree.clone())
         }
         RewindTarget::Undo => {
-            let kept = workspace.refs(loop_id)?.into_iter().filter(|kept| kept.label.starts_with(KEPT));
-            let last = kept.max_by(|a, b| a.label.cmp(&b.label));
-            last.map(|kept| kept.snapshot.tree).context("nothing was rewound in this loop yet")
+            steps(workspace.refs(loop_id)?).0.pop().context("there is no rewind of this loop that could be undone")
+        }
+        RewindTarget::Redo => {
+            steps(workspace.refs(loop_id)?).1.pop().context("there is no undo of this loop that could be redone")
         }
     }
+}
+
+/// The states that can be returned to by `undo` and by `redo`, the next one last.
+fn steps(kept: Vec<Labelled>) -> (Vec<TreeHash>, Vec<TreeHash>) {
+    let step = |kept: Labelled| {
+        let kind = [BEFORE_REWIND, BEFORE_UNDO, BEFORE_REDO].into_iter().find(|kind| kept.label.starts_with(kind))?;
+        Some((kept.label[kind.len()..].parse::<i64>().ok()?, kind, kept.snapshot.tree))
+    };
+    let mut steps: Vec<_> = kept.into_iter().filter_map(step).collect();
+    steps.sort_by_key(|(at, ..)| *at);
+    let (mut undo, mut redo) = (Vec::new(), Vec::new());
+    for (_, kind, tree) in steps {
+        match kind {
+            BEFORE_UNDO => {
+                undo.pop();
+                redo.push(tree);
+            }
+            BEFORE_REDO => {
+                redo.pop();
+                undo.push(tree);
+            }
+            _ => {
+                redo.clear();
+                undo.push(tree);
+            }
+        }
+    }
+    (undo, redo)
 }

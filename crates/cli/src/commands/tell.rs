@@ -29,7 +29,8 @@ pub(crate) async fn run(args: TellArgs, around: &Host, screen: &mut Screen<'_>) 
     } else if is_running {
         screen.result(&format!("loop {short} gets the message with its next prompt"))?;
     } else {
-        screen.result(&format!("loop {short} does not run; to continue it with the message: ralph resume {short}"))?;
+        // One that a limit ended needs more of what it used up; `resume` says of what.
+        screen.result(&format!("loop {short} does not run; `ralph resume {short}` continues it with the message"))?;
     }
     store.close().await?;
     Ok(0)

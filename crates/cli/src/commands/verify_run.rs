@@ -5,7 +5,7 @@ use ralph_view::ProofView;
 use ratatui_core::text::{Line, Span};
 
 use crate::args::VerifyRunArgs;
-use crate::journal::chosen;
+use crate::journal::{chosen, single};
 use crate::page::Page;
 use crate::screen::Screen;
 use crate::style::{BAD, GOOD, QUIET, TITLE};
@@ -17,7 +17,7 @@ use ralph_host::Host;
 /// When the loop is unknown.
 pub(crate) async fn run(args: VerifyRunArgs, around: &Host, screen: &mut Screen<'_>) -> anyhow::Result<u8> {
     let store = around.existing_store().await?;
-    let entry = chosen(&store, args.loop_name.as_deref(), around).await?;
+    let entry = single(&store, chosen(&store, args.loop_name.as_deref(), around).await?).await?;
     let proof = verify_run(&around.home(), &store, entry.id).await?;
     if args.json {
         screen.json(&serde_json::to_value(&proof)?)?;

@@ -82,15 +82,20 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
     })
 }
 
-/// What progress says in one line; none for what a program prints, which has its log.
-pub(super) fn of_progress(progress: &Progress) -> Option<Said> {
+/// What progress says in one line; none for what a program prints, which has its log. Checks that confirm are meant to fail.
+pub(super) fn of_progress(progress: &Progress, is_confirming: bool) -> Option<Said> {
+    let check = if is_confirming { "confirming" } else { "check" };
     Some(match progress {
         Progress::Activity { .. } | Progress::Request { .. } | Progress::StopHeard { .. } => return None,
         Progress::Agent { event } => passing(if is_failure(event) { BAD } else { QUIET }, event_line(event)?),
-        Progress::CheckStarted { command } => passing(BUSY, format!("check: {command}")),
+        Progress::CheckStarted { command } => passing(BUSY, format!("{check}: {command}")),
         Progress::CheckFinished { outcome } => {
-            let style = if outcome.passed { GOOD } else { BAD };
-            passing(style, format!("check: {}: {} ({})", outcome.command, check_found(outcome), outcome.duration))
+            let style = match (is_confirming, outcome.passed) {
+                (true, _) => PLAIN,
+                (false, true) => GOOD,
+                (false, false) => BAD,
+            };
+            passing(style, format!("{check}: {}: {} ({})", outcome.command, check_found(outcome), outcome.duration))
         }
         Progress::Warning { text } => lasting(WARN, format!("warning: {text}")),
     })

@@ -24,6 +24,8 @@ pub(super) struct Lines {
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     in_iteration: bool,
+    /// Checks run to see whether they still fail where they have to.
+    is_confirming: bool,
     /// The most urgent stop that was said.
     stop: Option<StopWhen>,
 }
@@ -39,12 +41,22 @@ impl Lines {
                 lines
             }
             What::Progress { progress: Progress::StopHeard { stop } } => self.stopping(candidate, *stop),
-            What::Progress { progress } => numbered(candidate, line::of_progress(progress)),
+            What::Progress { progress } => {
+                let is_confirming = self.runs.get(&candidate).is_some_and(|known| known.is_confirming);
+                numbered(candidate, line::of_progress(progress, is_confirming))
+            }
         };
         lines.into_iter().map(|said| Said { text: flat(&said.text), ..said }).collect()
     }
 
     fn delta(&mut self, candidate: Option<u32>, delta: &Delta, state: &RunState, now: Timestamp) -> Vec<Said> {
+        match delta {
+            Delta::TripwireStarted => self.runs.entry(candidate).or_default().is_confirming = true,
+            Delta::TripwireFinished { .. } | Delta::IterationDecided { .. } => {
+                self.runs.entry(candidate).or_default().is_confirming = false;
+            }
+            _ => {}
+        }
         match delta {
             Delta::Opened { config, start } => self.opened(candidate, config, start, state),
             Delta::Stopping { stop } => self.stopping(candidate, *stop),

@@ -46,6 +46,10 @@ fn a_decision_is_shown_and_nothing_starts() {
         assert!(shown.contains(wanted), "{words:?}: {shown}");
     }
     user.ralph(repo.path(), ["do", "x", "--persist", "--no-ralph"]).with_code(2);
+    for words in [&["do", " "][..], &["crew", "", "--max-cost", "1"]] {
+        let ended = user.ralph(repo.path(), words).with_code(2);
+        assert!(ended.stderr.contains("is empty"), "{}", ended.stderr);
+    }
 }
 
 #[test]

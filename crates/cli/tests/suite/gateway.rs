@@ -73,7 +73,8 @@ impl Scene {
     }
 
     fn words(&self, more: &[&str]) -> Vec<String> {
-        let env = ["--criteria", "false", "--env", "ANTHROPIC_API_KEY", "--env", "ANTHROPIC_BASE_URL"];
+        // The address goes along with the key.
+        let env = ["--criteria", "false", "--env", "ANTHROPIC_API_KEY"];
         extended(run_words_with(&self.line, 1, &env), more)
     }
 

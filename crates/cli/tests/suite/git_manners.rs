@@ -309,7 +309,9 @@ fn an_agent_that_ruins_git_does_not_ruin_the_loop() {
 fn a_commit_into_a_ruined_repository_is_a_problem_and_not_a_loss() {
     let (user, repo) = (User::new(), Repo::init());
     let script = Script::new().run([Step::write("done.txt", "1\n"), Step::run("rm -rf .git")]);
-    let result = run(&user, repo.path(), script, &["--commit"]).ok().json();
+    let ended = run(&user, repo.path(), script, &["--commit"]).ok();
+    assert!(ended.stderr.contains(".git was deleted or replaced"), "{}", ended.stderr);
+    let result = ended.json();
     assert_eq!((result["status"].as_str(), result["verified"].as_bool()), (Some("COMPLETED"), Some(true)));
     assert!(result["commitProblem"].as_str().is_some_and(|why| why.contains("repository")), "{result:#}");
     assert_eq!(repo.read("done.txt"), "1\n");

@@ -458,6 +458,10 @@ fn a_killed_race_is_resumed_as_a_race_and_finds_its_winner() {
     assert_eq!((race.len(), winners.len(), &result["verified"]), (3, 1, &true.into()), "{result}");
     assert_eq!(winners[0]["loopId"], result["loopId"], "{result}");
     assert_eq!(scene.worktrees().len(), 1, "the losers' worktrees are gone: {result}");
+    // Commands about one loop mean the winner.
+    let proof = scene.user.ralph(scene.repo.path(), ["verify-run", "--json"]).ok().json();
+    assert_eq!((&proof["holds"], &proof["loopId"]), (&true.into(), &result["loopId"]), "{proof}");
+    scene.user.ralph(scene.repo.path(), ["diff"]).ok();
     // The winner is on record: the race is over for every later process.
     let again = scene.user.ralph(scene.repo.path(), ["resume"]);
     assert_ne!(again.code, 0, "{}", again.stdout);
@@ -473,6 +477,7 @@ fn a_race_that_cannot_be_run_is_refused_before_anything_starts() {
         assert_eq!(scene.user.ralph(scene.repo.path(), ["list", "--all", "--json"]).ok().json(), json!([]));
     };
     refused(Repo::plain(), 3, &CHECK, "git init");
+    refused(Repo::plain(), 3, &CHECK, "--race: ");
     refused(Repo::unborn(), 3, &CHECK, "no commit");
     refused(Repo::init(), 3, &[], "--criteria");
     refused(Repo::init(), 1, &CHECK, "2 to 8");

@@ -314,9 +314,9 @@ impl Context {
     async fn stamps(&self, env: &CheckEnv, tree: TreeHash) -> Result<Stamps, Error> {
         let (root, mut paths) = (env.directory.clone(), env.placed());
         self.with_workspace(move |ground| {
-            if let Some(pinned) = &ground.pinned {
-                paths.extend(ground.workspace.list(&tree)?);
+            if let Some(pinned) = &mut ground.pinned {
                 paths.retain(|path| is_left_alone(path, pinned.pin(path)));
+                paths.extend(pinned.left_alone(&ground.workspace, &tree)?);
             }
             Ok(Stamps::take(&root, paths))
         })

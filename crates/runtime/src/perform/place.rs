@@ -279,8 +279,7 @@ impl Context {
                 environment = without_workspace(environment, &folder);
             }
         }
-        // Compiled modules beside the sources are the agent's to write.
-        set(&mut environment, "PYTHONPYCACHEPREFIX", kept.join(PYCACHE).as_os_str());
+        keep_compiled_python(&mut environment, &kept.join(PYCACHE));
         if let [report, ..] = reports {
             let known = get(&environment, "PYTEST_ADDOPTS").unwrap_or_default();
             let mut options = known;
@@ -370,6 +369,13 @@ fn get(environment: &[(OsString, OsString)], name: &str) -> Option<OsString> {
 fn set(environment: &mut Vec<(OsString, OsString)>, name: &str, value: &OsStr) {
     environment.retain(|(known, _)| known != name);
     environment.push((name.into(), value.to_owned()));
+}
+
+/// Compiled modules beside the sources are the agent's to write, so that Python keeps its own elsewhere. It must write them there,
+/// or every run compiles the whole library and the test runner again.
+fn keep_compiled_python(environment: &mut Vec<(OsString, OsString)>, folder: &Path) {
+    environment.retain(|(name, _)| name != "PYTHONDONTWRITEBYTECODE");
+    set(environment, "PYTHONPYCACHEPREFIX", folder.as_os_str());
 }
 
 /// `PYTEST_ADDOPTS` is split like a line of shell.

@@ -58,3 +58,11 @@ fn a_folder_that_is_nested_deeper_than_a_path_can_say_is_removed() {
     remove_tree(&top).unwrap();
     assert!(!top.exists());
 }
+
+#[test]
+fn python_keeps_compiled_modules_in_the_folder_of_the_checks_alone() {
+    let set = [("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONPYCACHEPREFIX", "/mine"), ("HOME", "/users/ada")];
+    let mut environment = variables(&set);
+    keep_compiled_python(&mut environment, Path::new("/kept"));
+    assert_eq!(environment, variables(&[("HOME", "/users/ada"), ("PYTHONPYCACHEPREFIX", "/kept")]));
+}

@@ -35,8 +35,14 @@ pub(super) struct RepositoryGuard {
 }
 
 impl RepositoryGuard {
+    /// The first of its folders that was deleted or replaced since; one that was not there does not count.
+    fn lost(&self) -> Option<&Path> {
+        let is_lost = |(path, known): &&(PathBuf, Option<(u64, u64)>)| known.is_some() && identity(path) != *known;
+        self.folders.iter().find(is_lost).map(|(path, _)| path.as_path())
+    }
+
     fn is_there(&self) -> bool {
-        self.folders.iter().all(|(path, known)| known.is_some() && identity(path) == *known)
+        self.lost().is_none() && self.folders.iter().all(|(_, known)| known.is_some())
     }
 }
 
@@ -106,6 +112,14 @@ impl Context {
     pub(super) async fn restore_repository(&self, guard: RepositoryGuard, tree: Tree, attempt: Attempt) {
         let aside = self.folder.settings(attempt).join("git");
         let place = aside.display().to_string();
+        if let Some(lost) = guard.lost() {
+            self.services.warn(format!(
+                "{} was deleted or replaced: the history, branches and stashes that were only there are gone; `ralph rewind {} \
+                 --to start` restores the files of the workspace",
+                lost.display(),
+                self.loop_id.short()
+            ));
+        }
         let restored = tokio::task::spawn_blocking(move || {
             // An agent that deleted or replaced the whole repository has left nothing that git could read there.
             if !guard.is_there() {

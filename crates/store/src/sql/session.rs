@@ -201,18 +201,11 @@ impl<'s> Session<'s> {
         Ok(self.rows(sql, values).await?.into_iter().next())
     }
 
-    /// PostgreSQL takes every character except the null character.
-    fn storable(&self, mut values: Vec<Value>) -> Vec<Value> {
-        if self.dialect() == Dialect::Postgres {
-            for value in &mut values {
-                if let Value::Text(Some(text)) = value
-                    && text.contains('\0')
-                {
-                    *text = text.replace('\0', "\u{fffd}");
-                }
-            }
+    fn storable(&self, values: Vec<Value>) -> Vec<Value> {
+        match self.dialect() {
+            Dialect::Sqlite => values,
+            Dialect::Postgres => values.into_iter().map(Value::without_null).collect(),
         }
-        values
     }
 
     /// Makes the transaction durable, and returns what came of it.
@@ -262,6 +255,40 @@ impl<'s> Session<'s> {
     }
 }
 
+/// A whole transaction as one text for each database, so that it takes one call: calls travel to a thread or a server and back.
+pub(super) struct Script {
+    /// Begins and commits by itself.
+    pub(super) sqlite: &'static str,
+    /// One statement, which also notifies subscribers.
+    pub(super) postgres: &'static str,
+}
+
+impl Script {
+    /// Carries it out, notifies subscribers where it returned rows, and returns how many.
+    pub(super) async fn run(
+        &self,
+        backend: &Backend,
+        doing: &'static str,
+        values: Vec<Value>,
+        change: Change,
+    ) -> Result<usize> {
+        let rows = match backend {
+            Backend::Sqlite(sqlite) => sqlite.script(bound!(self.sqlite, values)).await,
+            Backend::Postgres(postgres) => {
+                let values = values.into_iter().map(Value::without_null);
+                bound!(self.postgres, values).fetch_all(postgres.pool()).await.map(|rows| rows.len())
+            }
+        };
+        let rows = rows.map_err(|source| backend.fault(doing, &source))?;
+        if let Backend::Sqlite(sqlite) = backend
+            && rows > 0
+        {
+            sqlite.watch().send(change);
+        }
+        Ok(rows)
+    }
+}
+
 /// A value for a statement.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
@@ -269,6 +296,16 @@ pub(crate) enum Value {
     Text(Option<String>),
     Bool(bool),
     Bytes(Vec<u8>),
+}
+
+impl Value {
+    /// PostgreSQL takes every character except the null character.
+    fn without_null(self) -> Self {
+        match self {
+            Self::Text(Some(text)) if text.contains('\0') => Self::Text(Some(text.replace('\0', "\u{fffd}"))),
+            other => other,
+        }
+    }
 }
 
 impl From<i64> for Value {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Connection as _, Row as _, SqliteConnection, SqlitePool};
+use sqlx::query::Query;
+use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Connection as _, Row as _, Sqlite, SqliteConnection, SqlitePool};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::SqlStore;
@@ -133,16 +134,30 @@ impl SqliteBackend {
     /// Begins a write that no other process can interleave with.
     pub(super) async fn write(&self, durability: Durability) -> sqlx::Result<Writer<'_>> {
         let mut slot = self.writer.lock().await;
-        let mut connection = match slot.take() {
-            Some(connection) => connection,
-            None => connect_writer(&self.path).await?,
-        };
+        let mut connection = self.take(&mut slot).await?;
         if durability == Durability::ProcessDeath {
             // Prepared anew each time: the pragma acts when it is prepared.
             sqlx::raw_sql(NO_SYNC).execute(&mut connection).await?;
         }
         sqlx::query(BEGIN_WRITE).execute(&mut connection).await?;
         Ok(Writer { connection, slot, durability })
+    }
+
+    /// Runs statements that begin and commit by themselves, and returns how many rows they gave.
+    pub(super) async fn script(&self, query: Query<'_, Sqlite, SqliteArguments>) -> sqlx::Result<usize> {
+        let mut slot = self.writer.lock().await;
+        let mut connection = self.take(&mut slot).await?;
+        let rows = query.fetch_all(&mut connection).await?.len();
+        *slot = Some(connection);
+        Ok(rows)
+    }
+
+    /// The connection that writes. It is put back after a success only.
+    async fn take(&self, slot: &mut Option<SqliteConnection>) -> sqlx::Result<SqliteConnection> {
+        match slot.take() {
+            Some(connection) => Ok(connection),
+            None => connect_writer(&self.path).await,
+        }
     }
 }
 

@@ -91,6 +91,17 @@ impl Directory {
         }
     }
 
+    /// The paths of all files and links of its tree, sorted.
+    pub(crate) fn paths(&self) -> Vec<Vec<u8>> {
+        let mut paths = Vec::new();
+        self.each(|path, entry| match &entry.node {
+            Node::File(FileState { seen: Some(_) }) | Node::Closed => paths.push(path.to_vec()),
+            Node::File(FileState { seen: None }) | Node::Directory(_) => {}
+        });
+        paths.sort();
+        paths
+    }
+
     /// Whether a folder is ignored, by the rules of the last scan.
     pub(crate) fn ignores(&self, outside: &Outside, path: &[u8]) -> bool {
         let (mut chain, mut base) = (Vec::new(), 0);

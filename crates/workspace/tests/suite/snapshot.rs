@@ -45,7 +45,7 @@ fn an_unchanged_workspace_gives_the_same_tree_and_commit() {
 #[test]
 fn every_kind_of_change_is_seen_and_named() {
     let fixture = Fixture::new();
-    for name in ["edited", "removed", "mode", "d/kept", "file-to-folder", "folder-to-file/x", "to-link"] {
+    for name in ["edited", "removed", "mode", "d/kept", "d.x", "d-x", "file-to-folder", "folder-to-file/x", "to-link"] {
         fixture.write(name, name);
     }
     let mut workspace = fixture.open();
@@ -74,6 +74,11 @@ fn every_kind_of_change_is_seen_and_named() {
     ];
     assert_eq!(workspace.changes(&before, &after).unwrap(), expected);
     assert_eq!(workspace.changes(&after, &after).unwrap(), []);
+    // What was seen last is listed from memory, everything else from the objects.
+    for tree in [&before, &after] {
+        let listed = own_git(&workspace, &["ls-tree", "-r", "--name-only", &tree.0]);
+        assert_eq!(workspace.list(tree).unwrap().join("\n"), listed);
+    }
     assert_sound(&workspace);
 }
 

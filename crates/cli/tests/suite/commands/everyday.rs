@@ -194,6 +194,6 @@ fn prune_removes_what_is_old_and_only_when_asked() {
     assert_eq!(listed.as_array().unwrap().len(), 1);
     user.ralph(repo.path(), ["verify-run"]).ok();
     user.ralph(repo.path(), ["diff"]).ok();
-    let short = user.ralph(repo.path(), ["prune", "--older-than", "1h"]).with_code(1);
+    let short = user.ralph(repo.path(), ["prune", "--older-than", "1h"]).with_code(2);
     assert!(short.stderr.contains("24 hours"), "{}", short.stderr);
 }

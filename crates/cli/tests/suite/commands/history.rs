@@ -269,9 +269,18 @@ fn rewind_goes_anywhere_and_back() {
     assert_eq!(past.repo.read("one.txt"), "1\n");
     // Nothing that was unsaved is lost.
     let back = past.ralph(&["rewind", &past.id, "--to", "undo"]).ok();
-    assert!(back.stderr.contains("undo with"), "{}", back.stderr);
-    assert_eq!(past.files(), ["done.txt", "later.txt", "one.txt", "two.txt", "unsaved.txt"]);
+    assert!(back.stderr.contains("redo with"), "{}", back.stderr);
+    let unsaved = ["done.txt", "later.txt", "one.txt", "two.txt", "unsaved.txt"];
+    assert_eq!(past.files(), unsaved);
     assert_eq!(past.repo.read("one.txt"), "changed after the loop\n");
+    past.ralph(&["rewind", &past.id, "--to", "redo"]).ok();
+    assert_eq!(past.files(), ["old.txt", "one.txt", "unsaved.txt"]);
+    past.ralph(&["rewind", &past.id, "--to", "start"]).ok();
+    // Not even after a second rewind.
+    past.ralph(&["rewind", &past.id, "--to", "undo"]).ok();
+    past.ralph(&["rewind", &past.id, "--to", "undo"]).ok();
+    assert_eq!(past.files(), unsaved);
+    past.ralph(&["rewind", &past.id, "--to", "undo"]).with_code(1);
     past.ralph(&["rewind", &past.id, "--to", "start"]).ok();
     assert_eq!(past.files(), ["old.txt", "unsaved.txt"]);
     past.ralph(&["rewind", &past.id, "--to", "2"]).ok();
@@ -283,7 +292,7 @@ fn rewind_goes_anywhere_and_back() {
 fn undo_needs_a_rewind() {
     let past = past();
     let ended = past.ralph(&["rewind", &past.id, "--to", "undo"]).with_code(1);
-    assert!(ended.stderr.contains("nothing was rewound"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no rewind of this loop"), "{}", ended.stderr);
 }
 
 #[test]

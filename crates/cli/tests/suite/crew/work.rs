@@ -204,7 +204,8 @@ fn what_a_program_costs_a_crew_is_counted_on_the_wire_and_the_key_stays_here() {
     let program = user.home().join("asks.py");
     std::fs::write(&program, ASKS).unwrap();
     // It reports less than it costs.
-    let fake = Fake::new(&user, [Run::new().does(format!("python3 {} > /dev/null", program.display())).ends(1, "done")]);
+    let fake =
+        Fake::new(&user, [Run::new().does(format!("python3 {} > /dev/null", program.display())).ends(1, "done")]);
     let dear = Usage { input: 10_000, ..Usage::ZERO };
     let replies = [
         calls(&[("delegateToDevo", json!({ "target": "claude", "objective": "ask", "expects": [] }))]),

@@ -8,10 +8,11 @@ use sqlx::AssertSqlSafe;
 use super::row::{TaskRow, columns};
 use super::{ends, row};
 use crate::board::{StatusCount, TaskChange, TaskEvent, TaskFilter};
+use crate::changes::Change;
 use crate::error::{Error, Result};
 use crate::run::Epoch;
 use crate::sql::schema::Dialect;
-use crate::sql::session::{Row, Session, Value, values};
+use crate::sql::session::{Backend, Row, Script, Session, Value, values};
 
 /// How long an idempotency key is remembered.
 const KEY_LIFETIME: Millis = Millis(24 * 3_600_000);
@@ -108,6 +109,42 @@ pub(super) async fn forget_events(
     session.execute(delete, values![first, last, ended_before]).await
 }
 
+/// The statement that records a task.
+macro_rules! insert_task {
+    () => {
+        "INSERT INTO tasks (id, request, type, status, agent, offered_to, queue, priority, tags, depends_on, \
+         blocked_by, repo, base_ref, created_at, updated_at, promise, iterations, max_iterations, plan_path, \
+         verification_command, max_cost_micros, cost_micros, verified, worker_deaths, epoch, cancel_requested, events) \
+         VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, 0, $15, $16, $17, $18, 0, FALSE, 0, 0, \
+         FALSE, $19) ON CONFLICT (id) DO NOTHING"
+    };
+}
+
+/// Creates a task that concerns no other row: most do, and then one call to the database is enough.
+pub(super) async fn create_alone(backend: &Backend, id: TaskId, new: &NewTask, at: Timestamp) -> Result<Task> {
+    let script = Script {
+        sqlite: concat!(
+            "BEGIN IMMEDIATE; ",
+            insert_task!(),
+            " RETURNING id; INSERT INTO task_events (task, seq, at, kind, details) \
+             SELECT $1, $19, $13, 'created', '{}' WHERE changes() > 0; COMMIT"
+        ),
+        postgres: concat!(
+            "WITH made AS (",
+            insert_task!(),
+            " RETURNING id, status), noted AS (INSERT INTO task_events (task, seq, at, kind, details) \
+             SELECT id, $19, $13, 'created', '{}' FROM made) \
+             SELECT pg_notify('ralph', 'task ' || id || ' ' || status) FROM made"
+        ),
+    };
+    let task = new_row(id, new, at, 0);
+    let change = Change::Task { task: id, status: task.task.status };
+    if script.run(backend, "create a task", task_values(&task, at), change).await? == 0 {
+        return Err(task.conflict("exists already"));
+    }
+    Ok(task.task)
+}
+
 /// Records a task, and returns it with the status of each task that it depends on.
 async fn insert(
     session: &mut Session<'_>,
@@ -116,56 +153,57 @@ async fn insert(
     at: Timestamp,
 ) -> Result<(TaskRow, Vec<(TaskId, TaskStatus)>)> {
     let dependencies = lock_dependencies(session, &new.depends_on).await?;
-    let mut task = TaskRow {
-        task: unassigned(id, new, at),
-        offered_to: new.agent_id.clone(),
-        blocked_by: 0,
-        epoch: Epoch(0),
-        lease_until: None,
-        cancel_requested: false,
-        events: 1,
-        claimed_with: None,
-    };
     let open = dependencies.iter().filter(|(_, status)| *status != TaskStatus::Completed).count();
-    task.blocked_by = u32::try_from(open).unwrap_or(u32::MAX);
-    let statement = "INSERT INTO tasks (id, request, type, status, agent, offered_to, queue, priority, tags, depends_on, \
-         blocked_by, repo, base_ref, created_at, updated_at, promise, iterations, max_iterations, plan_path, \
-         verification_command, max_cost_micros, cost_micros, verified, worker_deaths, epoch, cancel_requested, events) \
-         VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, 0, $15, $16, $17, $18, 0, FALSE, 0, 0, \
-         FALSE, $19) ON CONFLICT (id) DO NOTHING";
-    let Task { task: request, task_type, status, agent_id, priority, tags, depends_on, repo, base_ref, .. } =
-        &task.task;
-    let values = values![
-        id,
-        request.as_str(),
-        task_type.name(),
-        status.name(),
-        agent_id.as_deref(),
-        task.queue(),
-        *priority,
-        json!(tags).to_string(),
-        json!(depends_on).to_string(),
-        task.blocked_by,
-        repo.as_deref(),
-        base_ref.as_deref(),
-        at,
-        task.task.ralph_promise.as_deref(),
-        task.task.ralph_max_iterations,
-        task.task.ralph_plan_path.as_deref(),
-        task.task.verification_command.as_deref(),
-        task.task.max_cost_usd,
-        task.events,
-    ];
-    if session.execute(statement, values).await? == 0 {
+    let task = new_row(id, new, at, u32::try_from(open).unwrap_or(u32::MAX));
+    if session.execute(insert_task!(), task_values(&task, at)).await? == 0 {
         return Err(task.conflict("exists already"));
     }
-    insert_tags(session, id, tags).await?;
+    insert_tags(session, id, &task.task.tags).await?;
     for (needs, _) in &dependencies {
         let statement = "INSERT INTO task_dependencies (needs, task) VALUES ($1, $2)";
         session.execute(statement, values![*needs, id]).await?;
     }
     row::note(session, &task, at, "created", json!({})).await?;
     Ok((task, dependencies))
+}
+
+fn new_row(id: TaskId, new: &NewTask, at: Timestamp, blocked_by: u32) -> TaskRow {
+    TaskRow {
+        task: unassigned(id, new, at),
+        offered_to: new.agent_id.clone(),
+        blocked_by,
+        epoch: Epoch(0),
+        lease_until: None,
+        cancel_requested: false,
+        events: 1,
+        claimed_with: None,
+    }
+}
+
+fn task_values(row: &TaskRow, at: Timestamp) -> Vec<Value> {
+    let Task { id, task: request, task_type, status, agent_id, priority, tags, depends_on, repo, base_ref, .. } =
+        &row.task;
+    values![
+        *id,
+        request.as_str(),
+        task_type.name(),
+        status.name(),
+        agent_id.as_deref(),
+        row.queue(),
+        *priority,
+        json!(tags).to_string(),
+        json!(depends_on).to_string(),
+        row.blocked_by,
+        repo.as_deref(),
+        base_ref.as_deref(),
+        at,
+        row.task.ralph_promise.as_deref(),
+        row.task.ralph_max_iterations,
+        row.task.ralph_plan_path.as_deref(),
+        row.task.verification_command.as_deref(),
+        row.task.max_cost_usd,
+        row.events,
+    ]
 }
 
 /// Locks tasks so that none of them ends before the one that depends on them is recorded. In the order of their ids, as
