@@ -46,6 +46,11 @@ pub(crate) trait Parser: Send {
         let _ = (line, transcript);
     }
 
+    /// How the run ended. A program that was asked to end in its own protocol may exit before it is asked by a signal.
+    fn ended(&self, ended: Ended) -> Ended {
+        ended
+    }
+
     /// The program has ended: the last conclusions.
     fn end(&mut self, ended: &Ended, transcript: &mut Transcript);
 }

@@ -206,24 +206,25 @@ impl Reading<'_> {
             self.parser.stderr(&line, &mut self.transcript);
         }
         self.parser.look(&mut self.transcript);
-        match finished.ended {
+        let ended = self.parser.ended(finished.ended);
+        match ended {
             Ended::Exited { code: 1.. } if !self.heard => self.transcript.never_began(),
             Ended::Stopped | Ended::TimedOut { .. } if !self.heard && self.capabilities.announces_start => {
                 self.transcript.asked_nobody()
             }
             _ => {}
         }
-        self.parser.end(&finished.ended, &mut self.transcript);
+        self.parser.end(&ended, &mut self.transcript);
         self.show();
         self.show_usage();
         let seen = self.transcript.spent();
-        let mut transcript = self.transcript.finish(&finished.ended, unmetered);
+        let mut transcript = self.transcript.finish(&ended, unmetered);
         if transcript.cost == Cost::Unknown && self.budget.is_some_and(|budget| seen > budget) {
             // What nobody knows takes the whole reservation, and this is more.
             transcript.cost = Cost::Known { amount: seen };
         }
         tracing::debug!(
-            ended = %finished.ended,
+            %ended,
             cost = ?transcript.cost,
             unpriced = ?transcript.unpriced,
             trouble = ?transcript.trouble.as_ref().map(|trouble| trouble.kind),
@@ -237,7 +238,7 @@ impl Reading<'_> {
             *amount = (*amount).max(budget);
         }
         Observed {
-            ended: finished.ended,
+            ended,
             evidence: transcript.evidence,
             opaque: false,
             final_message: transcript.final_message,

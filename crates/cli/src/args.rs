@@ -2,6 +2,7 @@
 //!
 //! Only what works is listed: anything else is an error with exit code 2, never a silent no-op.
 
+mod access;
 mod activation;
 mod crew;
 mod history;
@@ -16,6 +17,7 @@ mod skills;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use access::AccessArgs;
 pub(crate) use activation::DoArgs;
 pub(crate) use crew::{ApproveWord, CrewArgs};
 pub(crate) use history::{

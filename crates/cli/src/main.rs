@@ -35,6 +35,9 @@ fn main() -> ExitCode {
         // Before anything else: a reaper starts in a millisecond and has nothing of the program's own.
         return ralph_process::reaper_main(std::env::args_os().skip(2));
     }
+    // Agents run as the same user, and the keys in the environment and the memory of this process are not theirs to read. Reapers
+    // have none of them, and need files of `/proc` that are closed then.
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     if first.as_deref() == Some(GUARD.as_ref()) {
         return commands::guard::guard(std::env::args_os().nth(2), &mut io::stdin().lock(), &mut io::stdout());
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_model::{ConfigError, DEFAULT_PROHIBITED, Expectation, HostRule, Money};
+use ralph_model::{Access, AgentNetwork, ConfigError, DEFAULT_PROHIBITED, Expectation, HostRule, MeterMode, Money};
 
 use super::resolve::{Origin, Source};
 use super::{Error, Key, Layer, Location, Repository};
@@ -147,6 +147,18 @@ impl<'a> Chooser<'a> {
             paths.extend(writable_paths(list, base, home)?);
         }
         Ok(paths)
+    }
+
+    /// What agents may read and reach, and where their cost is counted.
+    pub(super) fn access(&mut self, home: &Path, current: &Path) -> Result<Access, ConfigError> {
+        Ok(Access {
+            meter: self.required(Key::Meter, |layer| layer.meter, MeterMode::Auto),
+            record_requests: self.required(Key::RecordRequests, |layer| layer.record_requests, false),
+            hide: self.read_paths(Key::Hide, |layer| layer.hide.as_deref(), home, current)?,
+            allow_read: self.read_paths(Key::AllowRead, |layer| layer.allow_read.as_deref(), home, current)?,
+            agent_network: self.required(Key::AgentNetwork, |layer| layer.agent_network, AgentNetwork::Full),
+            allow_hosts: self.allowed_hosts(),
+        })
     }
 
     /// The user's standing list of paths that may or may not be read, and what the caller adds.

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use ralph_model::{
-    AgentSpec, Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, MeterMode, Millis, PriceList, Skill, Turns,
-    ValidLoopConfig,
+    Access, AgentSpec, Caps, ConfigError, DEFAULT_PROMISE, Isolation, LoopConfig, Millis, PriceList, Sandboxing, Skill,
+    Turns, ValidLoopConfig,
 };
 
 use super::agents::{self, Agents};
@@ -156,6 +156,16 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
 /// How long a service is waited for when nobody says otherwise and another agent stands by.
 const MAX_WAIT_WITH_FAILOVER: Millis = Millis::minutes(10);
 
+/// What the agents of a crew may read and reach: what the caller says, and the user's own file.
+///
+/// # Errors
+/// Names the key and what is allowed.
+pub fn resolve_access(layers: Layers<'_>, home: &Path, current: &Path, sandbox: Sandboxing) -> Result<Access, Error> {
+    let mut from = Chooser::new(layers);
+    let chosen = from.access(home, current).and_then(|access| access.validate(sandbox).map(|()| access));
+    chosen.map_err(|rule| from.in_its_place(rule))
+}
+
 fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error> {
     let user = from.layers.user;
     let caps = caps(user);
@@ -204,12 +214,13 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
     let Agents { first, more, turns, failover } = agents?;
     let usual = LoopConfig::new(inputs.objective, max_iterations, max_cost, first, utf8(inputs.workspace)?);
     let max_wait = if failover.is_empty() { usual.max_wait } else { MAX_WAIT_WITH_FAILOVER };
+    let access = from.access(inputs.home, inputs.current)?;
     let mut config = LoopConfig {
         more_agents: more,
         turns,
         cost_after_run: from.required(Key::CostAfterRun, |layer| layer.cost_after_run, usual.cost_after_run),
-        meter: from.required(Key::Meter, |layer| layer.meter, MeterMode::Auto),
-        record_requests: from.required(Key::RecordRequests, |layer| layer.record_requests, usual.record_requests),
+        meter: access.meter,
+        record_requests: access.record_requests,
         max_wait: from.required(Key::MaxWait, |layer| layer.max_wait.map(|span| span.0), max_wait),
         failover,
         max_tokens: from.optional(Key::MaxTokens, |layer| layer.max_tokens),
@@ -269,15 +280,10 @@ fn choose(from: &mut Chooser<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error>
         require: from.optional(Key::Require, |layer| layer.require),
         sandbox: from.required(Key::Sandbox, |layer| layer.sandbox, usual.sandbox),
         writable: from.writable(inputs.home, inputs.current)?,
-        hide: from.read_paths(Key::Hide, |layer| layer.hide.as_deref(), inputs.home, inputs.current)?,
-        allow_read: from.read_paths(
-            Key::AllowRead,
-            |layer| layer.allow_read.as_deref(),
-            inputs.home,
-            inputs.current,
-        )?,
-        agent_network: from.required(Key::AgentNetwork, |layer| layer.agent_network, usual.agent_network),
-        allow_hosts: from.allowed_hosts(),
+        hide: access.hide,
+        allow_read: access.allow_read,
+        agent_network: access.agent_network,
+        allow_hosts: access.allow_hosts,
         allow_network: from.required(Key::AllowNetwork, |layer| layer.allow_network, usual.allow_network),
         isolation: from.required(Key::Isolation, |layer| layer.isolation, usual.isolation),
         on_blocked: from.required(Key::OnBlocked, |layer| layer.on_blocked, usual.on_blocked),

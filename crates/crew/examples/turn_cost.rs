@@ -41,6 +41,7 @@ fn main() {
         tools: [("fs_readFile".to_owned(), ToolEffect::Reads)].into(),
         targets: Vec::new(),
         models: Vec::new(),
+        access: ralph_model::Access::default(),
     };
     let worker = Worker {
         ask: Arc::new(|_, _| Box::pin(std::future::pending())),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use ralph_engine::{DecodeEvent, JournalEvent, Stop};
 use ralph_llm::{Answer, ToolCall};
 use ralph_model::{
-    AbortReason, Attempt, Delegation, DelegationResult, Expectation, Money, StopBy, ToolEvidence, TreeHash, Trouble,
+    AbortReason, Access, Attempt, Delegation, DelegationResult, Expectation, Money, StopBy, ToolEvidence, TreeHash,
+    Trouble,
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,9 @@ pub struct CrewConfig {
     /// The models, as `PROVIDER:MODEL`: the standard one, and the fast one where it is another.
     #[serde(default)]
     pub models: Vec<String>,
+    /// What tools and programs may read and reach.
+    #[serde(default)]
+    pub access: Access,
 }
 
 impl CrewConfig {

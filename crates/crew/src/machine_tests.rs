@@ -35,6 +35,7 @@ fn config() -> CrewConfig {
         tools: tools.into_iter().map(|(name, effect)| (name.to_owned(), effect)).collect(),
         targets: vec!["claude".to_owned()],
         models: vec!["anthropic:m".to_owned()],
+        access: ralph_model::Access::default(),
     }
 }
 

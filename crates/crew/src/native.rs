@@ -9,7 +9,7 @@ use ralph_agents::{
     Agent, AgentServices, AgentTask, Capabilities, Error, EventSink, Kind, Observed, RunFuture, StopSignal,
 };
 use ralph_engine::Machine as _;
-use ralph_model::{AgentEvent, AgentSpec, Cost, Ended, Fault, FaultKind, Millis, Money, Usage};
+use ralph_model::{Access, AgentEvent, AgentSpec, Cost, Ended, Fault, FaultKind, Millis, Money, Usage};
 use ralph_process::{Log, Stop};
 use ralph_tools::{Call, Tools};
 use tokio::sync::mpsc;
@@ -160,6 +160,7 @@ impl NativeAgent {
             tools: worker.specs.iter().map(|spec| (spec.tool.name.clone(), spec.effect)).collect(),
             targets: Vec::new(),
             models: Vec::new(),
+            access: Access::default(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hyper::HeaderMap;
 use ralph_llm::wire::UsageSeen;
 use ralph_model::{Money, PriceList, Timestamp, Tokens};
 
@@ -86,6 +87,7 @@ impl Account {
             started,
             hold: None,
             status: None,
+            limited_until: None,
             first_byte: None,
         };
         match reserved {
@@ -135,6 +137,7 @@ pub(crate) struct Pending {
     started: Instant,
     hold: Option<Hold>,
     status: Option<u16>,
+    limited_until: Option<Timestamp>,
     first_byte: Option<Duration>,
 }
 
@@ -152,6 +155,14 @@ pub(crate) enum End {
 impl Pending {
     pub(crate) fn head(&mut self, status: u16) {
         self.status = Some(status);
+    }
+
+    /// The service refused it: what it says about the time.
+    pub(crate) fn refused(&mut self, headers: &HeaderMap, body: &[u8]) {
+        if matches!(self.status, Some(429 | 503 | 529)) {
+            let body = String::from_utf8_lossy(body);
+            self.limited_until = ralph_llm::limit_end(headers, &body, (self.account.now)());
+        }
     }
 
     pub(crate) fn first_byte(&mut self) {
@@ -184,6 +195,7 @@ impl Pending {
         state.ledger.settle(hold, cost.unwrap_or(Money::ZERO));
         let totals = &mut state.totals;
         totals.requests += 1;
+        totals.limited_until = self.limited_until;
         totals.tokens = totals.tokens.plus(tokens);
         if !is_estimate {
             state.density.learn(&self.asked, tokens.read());

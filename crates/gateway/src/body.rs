@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use hyper::HeaderMap;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use ralph_llm::wire::UsageSeen;
 
@@ -13,6 +14,9 @@ use crate::scan::Scan;
 /// The most of an answer that is recorded.
 const MAX_RECORDED: usize = 8 * 1024 * 1024;
 
+/// The most of an error that is read.
+const MAX_PROBLEM: usize = 16 * 1024;
+
 /// Takes the number of a request, whether it is the answer to it, and the bytes.
 pub type Recorder = Arc<dyn Fn(u64, bool, &[u8]) + Send + Sync>;
 
@@ -21,6 +25,8 @@ pub(crate) struct Tap {
     pub(crate) pending: Pending,
     /// None where the service answered with an error.
     pub(crate) scan: Option<Scan>,
+    /// The headers of such an answer, and as much of its body as is read.
+    pub(crate) refused: Option<(HeaderMap, Vec<u8>)>,
     pub(crate) recorded: Option<(Recorder, Vec<u8>)>,
 }
 
@@ -49,6 +55,10 @@ impl Tap {
             let room = MAX_RECORDED.saturating_sub(copy.len());
             copy.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
         }
+        if let Some((_, body)) = &mut self.refused {
+            let room = MAX_PROBLEM.saturating_sub(body.len());
+            body.extend_from_slice(bytes.get(..room.min(bytes.len())).unwrap_or_default());
+        }
         let Some(scan) = &mut self.scan else { return };
         scan.bytes(bytes);
         // Before the agent can send its next request: that one must find the money counted.
@@ -58,6 +68,9 @@ impl Tap {
     }
 
     fn finish(mut self, is_whole: bool) {
+        if let Some((headers, body)) = self.refused.take() {
+            self.pending.refused(&headers, &body);
+        }
         let seen = self.scan.as_mut().map(Scan::finish);
         match &seen {
             None => self.pending.settle(End::Failed, &UsageSeen::default()),

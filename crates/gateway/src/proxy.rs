@@ -277,7 +277,8 @@ impl Service {
                 .is_success()
                 .then(|| Scan::new(format, value(header::CONTENT_TYPE), value(header::CONTENT_ENCODING)));
             let recorded = self.recorder.clone().map(|recorder| (recorder, Vec::new()));
-            Tap { pending, scan, recorded }
+            let refused = scan.is_none().then(|| (head.headers.clone(), Vec::new()));
+            Tap { pending, scan, refused, recorded }
         });
         Ok(Response::from_parts(head, Either::Right(Watched::new(body, tap))))
     }

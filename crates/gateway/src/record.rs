@@ -100,4 +100,6 @@ pub struct RunTotals {
     pub model: Option<String>,
     /// The request that the budget did not cover.
     pub refused: Option<Shortfall>,
+    /// When the service takes requests again, where it refused the last one and said so.
+    pub limited_until: Option<Timestamp>,
 }

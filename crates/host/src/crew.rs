@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ralph_config::trust::Asking;
-use ralph_config::{Key, Layer, RunSettings, writable_paths};
+use ralph_config::{Key, Layer, Layers, RunSettings, resolve_access, writable_paths};
 use ralph_crew::{
-    Approve, BrokenAgent, CrewConfig, NativeAgent, NativeServices, RepositoryAgent, Tell, ToolOutcome, read_agents,
-    repository_agents,
+    Approve, BrokenAgent, CrewConfig, NativeAgent, NativeServices, RepositoryAgent, StreamEvent, Tell, ToolOutcome,
+    read_agents, repository_agents,
 };
 use ralph_llm::Provider;
-use ralph_model::{AgentSpec, ConfigError, Money, RunId, Sandboxing};
+use ralph_model::{Access, AgentSpec, ConfigError, Money, RunId, Sandboxing};
 use ralph_runtime::{
     AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew, resume_crew,
 };
 use ralph_store::Database;
+use ralph_view::{Progress, Update, What};
 use serde_json::{Value, json};
 
 use crate::agents::Readiness;
@@ -45,6 +46,8 @@ pub struct CrewRequest {
     pub max_rounds: Option<u32>,
     /// Who decides about outward actions.
     pub approve: Approve,
+    /// What else the caller says: what tools and programs may read and reach.
+    pub settings: Layer,
 }
 
 /// Who watches a crew, and who can be asked.
@@ -87,6 +90,10 @@ impl Host {
             question.ensure(&self.store().await?, &mut asking, self.now()).await?;
             agents.push(agent);
         }
+        let sandbox = user.sandbox.unwrap_or(Sandboxing::On);
+        let layers = Layers { caller: &request.settings, repository: None, user: &user };
+        let access = resolve_access(layers, &self.user_home(), &self.current, sandbox)?;
+        let targets = self.check_access(&access, sandbox, &user, &edges.tell)?;
         let trivial = request.request.as_deref().is_some_and(is_trivial);
         let usual = if trivial { ROUNDS_OF_TRIVIAL } else { ROUNDS };
         let config = CrewConfig {
@@ -98,12 +105,12 @@ impl Host {
             agents,
             root: "chapo".to_owned(),
             tools: std::collections::BTreeMap::new(),
-            targets: self.installed(&user),
+            targets,
             models: models.names.to_vec(),
+            access,
         };
-        let parts = self.crew_parts(database, &models, &user, edges, &root)?;
-        let settings = RunSettings::new(&user, &root)?;
-        let services = self.crew_services(database, &user, &settings)?;
+        let services = self.crew_services(database, &user, &root, &edges.tell)?;
+        let parts = self.crew_parts(database, &models, &user, edges, &config)?;
         Ok(begin_crew(services, config, request.request, parts, stops).await?)
     }
 
@@ -121,24 +128,53 @@ impl Host {
     ) -> Result<OpenedCrew, Error> {
         let user = self.user_settings()?;
         let config = read_crew(&database.store, id).await?.config().clone();
-        let mut names = config.models.into_iter();
+        let mut names = config.models.iter().cloned();
         let models = Models::new(self, &user, [names.next(), names.next()])?;
-        let root = PathBuf::from(&config.workspace);
-        let parts = self.crew_parts(database, &models, &user, edges, &root)?;
-        let settings = RunSettings::new(&user, &root)?;
-        let services = self.crew_services(database, &user, &settings)?;
+        let services = self.crew_services(database, &user, Path::new(&config.workspace), &edges.tell)?;
+        let parts = self.crew_parts(database, &models, &user, edges, &config)?;
         Ok(resume_crew(services, id, limits, parts, stops).await?)
+    }
+
+    /// Refuses what the sandbox of this machine cannot do and the user requires, and warns of what it cannot do besides. A
+    /// program that would not reach its model service is no target.
+    fn check_access(
+        &self,
+        access: &Access,
+        sandbox: Sandboxing,
+        user: &Layer,
+        tell: &Tell,
+    ) -> Result<Vec<String>, Error> {
+        preflight::refuse_open_network(access, sandbox, self)?;
+        let mut warnings = preflight::sandbox_warnings(access, sandbox, self);
+        let env = user.env.clone().unwrap_or_default();
+        let mut targets = self.installed(user);
+        targets.retain(|name| {
+            let spec = ralph_config::agents::ready_made(name);
+            let why = spec.and_then(|spec| preflight::unreachable_service(access, &spec, &env, self));
+            warnings.extend(why.iter().map(|why| format!("--agent-network model: {why}, so it is no target")));
+            why.is_none()
+        });
+        warnings.into_iter().for_each(|text| tell(StreamEvent::Warning { text }));
+        Ok(targets)
     }
 
     fn crew_services(
         &self,
         database: &Database,
         user: &Layer,
-        settings: &RunSettings,
+        root: &Path,
+        tell: &Tell,
     ) -> Result<ralph_runtime::Services, Error> {
+        let settings = RunSettings::new(user, root)?;
+        let tell = Arc::clone(tell);
+        let watcher = Arc::new(move |update: Update| {
+            if let What::Progress { progress: Progress::Warning { text } } = update.what {
+                tell(StreamEvent::Warning { text });
+            }
+        });
         let env = user.env.clone().unwrap_or_default();
         let store = database.store.clone();
-        let mut services = self.services_of(store, &env, std::iter::empty(), settings, Arc::new(|_| {}))?;
+        let mut services = self.services_of(store, &env, std::iter::empty(), &settings, watcher)?;
         let home = self.user_home();
         let more = writable_paths(user.sandbox_writable.as_deref().unwrap_or_default(), &home, &home)?;
         services.writable.extend(preflight::existing(&more, &home)?.into_iter().map(PathBuf::from));
@@ -151,17 +187,17 @@ impl Host {
         models: &Models,
         user: &Layer,
         edges: CrewEdges,
-        root: &Path,
+        config: &CrewConfig,
     ) -> Result<CrewParts, Error> {
         Ok(CrewParts {
             board: database.board.clone(),
             ask: models.asking(),
             model_name: models.priced(),
-            extend_tools: self.extend_tools(user, Some(database.board.clone()))?,
+            extend_tools: self.extend_tools(user, Some(database.board.clone()), &config.access)?,
             sandbox: user.sandbox.unwrap_or(Sandboxing::On),
             mcp_servers: self.mcp_servers(user)?,
             person: edges.person,
-            run_loop: edges.loops.then(|| self.run_loop(database.clone(), root.to_owned())),
+            run_loop: edges.loops.then(|| self.run_loop(database.clone(), config)),
             tell: edges.tell,
         })
     }
@@ -192,13 +228,14 @@ impl Host {
     }
 
     /// Runs a loop for a crew, as `ralph run` does.
-    fn run_loop(&self, database: Database, root: PathBuf) -> RunLoop {
-        let host = self.clone();
+    fn run_loop(&self, database: Database, config: &CrewConfig) -> RunLoop {
+        let (host, root, access) = (self.clone(), PathBuf::from(&config.workspace), config.access.clone());
         Arc::new(move |arguments, most, stops| {
             let (host, store, root) = (host.clone(), database.store.clone(), root.clone());
+            let access = access.clone();
             Box::pin(async move {
                 let started = async {
-                    let (settings, objective) = loop_settings(&arguments, most)?;
+                    let (settings, objective) = loop_settings(&arguments, most, access)?;
                     let workspace = Some(root);
                     let request = RunRequest { settings, objective, workspace, ..RunRequest::default() };
                     let prepared = host.prepare(request, Asking::Nobody).await.map_err(|error| error.to_string())?;
@@ -240,8 +277,8 @@ impl Host {
     }
 }
 
-/// The settings of a loop from the arguments of a call. A limit of the crew bounds that of its loop.
-fn loop_settings(arguments: &Value, most: Money) -> Result<(Layer, String), String> {
+/// The settings of a loop from the arguments of a call. The limits of the crew are those of its loop.
+fn loop_settings(arguments: &Value, most: Money, access: Access) -> Result<(Layer, String), String> {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     let objective = text("objective").ok_or("missing argument `objective`")?.to_owned();
     let command = text("verification_command").ok_or("missing argument `verification_command`")?;
@@ -258,7 +295,17 @@ fn loop_settings(arguments: &Value, most: Money) -> Result<(Layer, String), Stri
         object["agent"] = json!(agent);
     }
     let object = object.as_object().cloned().unwrap_or_default();
-    Layer::from_json(&object).map(|layer| (layer, objective)).map_err(|error| error.to_string())
+    let layer = Layer::from_json(&object).map_err(|error| error.to_string())?;
+    let layer = Layer {
+        meter: Some(access.meter),
+        record_requests: Some(access.record_requests),
+        hide: Some(access.hide),
+        allow_read: Some(access.allow_read),
+        agent_network: Some(access.agent_network),
+        allow_host: Some(access.allow_hosts),
+        ..layer
+    };
+    Ok((layer, objective))
 }
 
 fn broken(error: BrokenAgent) -> ConfigError {
@@ -297,10 +344,14 @@ mod tests {
     #[test]
     fn a_loop_of_a_crew_stays_within_its_money() {
         let call = json!({ "objective": "x", "verification_command": "true", "max_cost_usd": 9.0 });
-        let (layer, objective) = loop_settings(&call, Money::dollars(2)).unwrap();
+        let (layer, objective) = loop_settings(&call, Money::dollars(2), Access::default()).unwrap();
         assert_eq!((objective.as_str(), layer.max_cost_usd.unwrap().0), ("x", Money::dollars(2)));
-        assert!(loop_settings(&json!({ "objective": "x" }), Money::ZERO).unwrap_err().contains("verification_command"));
+        assert!(
+            loop_settings(&json!({ "objective": "x" }), Money::ZERO, Access::default())
+                .unwrap_err()
+                .contains("verification_command")
+        );
         let unknown = json!({ "objective": "x", "verification_command": "true", "force": true });
-        assert!(loop_settings(&unknown, Money::ZERO).unwrap_err().contains("`force`"));
+        assert!(loop_settings(&unknown, Money::ZERO, Access::default()).unwrap_err().contains("`force`"));
     }
 }

@@ -8,7 +8,7 @@ use ralph_checks::first_word_missing;
 use ralph_config::Resolved;
 use ralph_config::agents::{refuse_late_cost, reports_cost_late};
 use ralph_model::{
-    AgentNetwork, AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig, MeterMode, Sandboxing,
+    Access, AgentNetwork, AgentSpec, ConfigError, Expectation, Isolation, Launch, LoopConfig, MeterMode, Sandboxing,
 };
 use ralph_process::{Files, NetworkLevel, ReadLevel};
 use ralph_workspace::{Guard, Repository};
@@ -47,7 +47,7 @@ pub(crate) fn is_counted(config: &LoopConfig, agent: &AgentSpec, host: &Host) ->
 /// Agents without a login that can be seen, and those that no spent budget stops. They are started all the same: there are
 /// logins that cannot be seen from here, and the user permitted the others.
 pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
-    let mut warnings = sandbox_warnings(config, host);
+    let mut warnings = sandbox_warnings(&config.access(), config.sandbox, host);
     for agent in config.agents().filter(|agent| reports_cost_late(agent) && !is_counted(config, agent, host)) {
         let caution = format!("{} reports its cost only after a run: --max-cost is checked between runs", agent.name);
         if !warnings.contains(&caution) {
@@ -77,45 +77,61 @@ pub(crate) fn agent_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
 
 /// An agent that cannot go through the gateway reaches nothing in a network that has nothing else.
 fn refuse_unreachable_services(config: &LoopConfig, host: &Host) -> Result<(), Error> {
-    if config.agent_network == AgentNetwork::Full {
-        return Ok(());
-    }
-    if let (Sandboxing::Require, NetworkLevel::Open { why }) = (config.sandbox, host.level().network) {
-        let problem = format!("`model` cannot be enforced on this machine: {why}");
-        let allowed = "a machine with network namespaces; @sandbox on starts without them";
-        return Err(ConfigError::new("agent_network", problem, allowed).into());
-    }
-    for agent in config.agents().filter(|_| config.allow_hosts.is_empty()) {
-        if let Route::Beside(why) = route(agent, &host.once_environment(agent, &config.env))
-            && agent.kind != AgentSpec::COMMAND
-        {
-            let problem = format!("`model`: {} would not reach its model service: {why}", agent.name);
+    let access = config.access();
+    refuse_open_network(&access, config.sandbox, host)?;
+    match config.agents().find_map(|agent| unreachable_service(&access, agent, &config.env, host)) {
+        Some(why) => {
             let allowed = "an API key for the agent, or its service as @allow_host";
-            return Err(ConfigError::new("agent_network", problem, allowed).into());
+            Err(ConfigError::new("agent_network", format!("`model`: {why}"), allowed).into())
         }
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// Refuses a restricted network that is required and cannot be enforced.
+pub(crate) fn refuse_open_network(access: &Access, sandbox: Sandboxing, host: &Host) -> Result<(), Error> {
+    match (access.agent_network, sandbox, host.level().network) {
+        (AgentNetwork::Model, Sandboxing::Require, NetworkLevel::Open { why }) => {
+            let problem = format!("`model` cannot be enforced on this machine: {why}");
+            let allowed = "a machine with network namespaces; @sandbox on starts without them";
+            Err(ConfigError::new("agent_network", problem, allowed).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Why an agent would not reach its model service in a restricted network.
+pub(crate) fn unreachable_service(access: &Access, agent: &AgentSpec, env: &[String], host: &Host) -> Option<String> {
+    if access.agent_network == AgentNetwork::Full || !access.allow_hosts.is_empty() {
+        return None;
+    }
+    match route(agent, &host.once_environment(agent, env)) {
+        Route::Beside(why) if agent.kind != AgentSpec::COMMAND => {
+            Some(format!("{} would not reach its model service: {why}", agent.name))
+        }
+        _ => None,
+    }
 }
 
 /// What the sandbox of this machine cannot do of what was asked for.
-fn sandbox_warnings(config: &LoopConfig, host: &Host) -> Vec<String> {
+pub(crate) fn sandbox_warnings(access: &Access, sandbox: Sandboxing, host: &Host) -> Vec<String> {
     let mut warnings = Vec::new();
-    if config.sandbox == Sandboxing::Off {
+    if sandbox == Sandboxing::Off {
         return warnings;
     }
     let level = host.level();
-    if let (AgentNetwork::Model, NetworkLevel::Open { why }) = (config.agent_network, &level.network) {
+    if let (AgentNetwork::Model, NetworkLevel::Open { why }) = (access.agent_network, &level.network) {
         warnings.push(format!("--agent-network model is not enforced on this machine: {why}"));
     }
-    for path in config.hide.iter().filter(|path| !Path::new(path.as_str()).exists()) {
+    for path in access.hide.iter().filter(|path| !Path::new(path.as_str()).exists()) {
         warnings.push(format!("--hide: {path} is not there, so nothing is hidden"));
     }
     if let ReadLevel::Open { why } = &level.reads
         && !matches!(level.files, Files::Open { .. })
     {
-        let named = if config.hide.is_empty() { "" } else { " (--hide)" };
+        let named = if access.hide.is_empty() { "" } else { " (--hide)" };
         warnings.push(format!(
-            "files cannot be hidden on this machine{named}: agents and checks can read keys and logins: {why}"
+            "files cannot be hidden on this machine{named}: agents and checks can read keys, logins and Ralph's own state: {why}"
         ));
     }
     warnings

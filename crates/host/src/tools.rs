@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ralph_config::{Layer, McpTable, NotifyTable};
-use ralph_model::ConfigError;
+use ralph_model::{Access, AgentNetwork, ConfigError};
 use ralph_notify::{Desktop, Email, Notifier, Webhook};
 use ralph_runtime::ExtendTools;
 use ralph_store::BoardHandle;
@@ -16,8 +16,13 @@ impl Host {
     ///
     /// # Errors
     /// Names the key of the user's configuration that cannot work.
-    pub fn extend_tools(&self, user: &Layer, board: Option<BoardHandle>) -> Result<ExtendTools, Error> {
-        let (notifier, web) = (self.notifier(&user.notify)?, self.web(user)?);
+    pub fn extend_tools(
+        &self,
+        user: &Layer,
+        board: Option<BoardHandle>,
+        access: &Access,
+    ) -> Result<ExtendTools, Error> {
+        let (notifier, web) = (self.notifier(&user.notify)?, self.web(user, access)?);
         let board = board.map(|board| BoardService { board, caps: ralph_config::caps(user) });
         let home = self.home();
         Ok(Arc::new(move |services: Services| Services {
@@ -51,7 +56,7 @@ impl Host {
         user.mcp.iter().map(server).collect()
     }
 
-    fn web(&self, user: &Layer) -> Result<Web, Error> {
+    fn web(&self, user: &Layer, access: &Access) -> Result<Web, Error> {
         let search = match &user.web.search_url {
             Some(url) => {
                 let key = self.secret("web.search_key_env", user.web.search_key_env.as_deref())?;
@@ -59,7 +64,8 @@ impl Host {
             }
             None => None,
         };
-        Ok(Web { allow_hosts: user.web.allow_hosts.clone().unwrap_or_default(), search })
+        let only = (access.agent_network == AgentNetwork::Model).then(|| access.allow_hosts.clone());
+        Ok(Web { allow_hosts: user.web.allow_hosts.clone().unwrap_or_default(), search, only })
     }
 
     /// Notifies the user; none where no channel is configured.

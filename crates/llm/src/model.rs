@@ -176,7 +176,7 @@ impl Model {
         });
         trouble.message = format!("{}: status {status}: {words}", self.endpoint.url);
         // Besides its words, the body may have a member for it.
-        trouble.until = retry_after(&headers, now).or(trouble.until).or_else(|| reset_time(&body, now));
+        trouble.until = retry_after(&headers, now).or(trouble.until).or_else(|| limit_end(&headers, &body, now));
         Fault { trouble, has_begun: false }
     }
 }
@@ -184,6 +184,15 @@ impl Model {
 fn content_type(answer: &Response<Incoming>) -> String {
     let value = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     value.unwrap_or_default().to_ascii_lowercase()
+}
+
+/// When a service that refused a request will take it, as its headers or its body have it.
+#[must_use]
+pub fn limit_end(headers: &HeaderMap, body: &str, now: Timestamp) -> Option<Timestamp> {
+    let reset = headers.get("anthropic-ratelimit-unified-reset").and_then(|reset| reset.to_str().ok());
+    retry_after(headers, now)
+        .or_else(|| reset_time(&format!("resets_at: {}", reset?), now))
+        .or_else(|| reset_time(body, now))
 }
 
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Timestamp> {

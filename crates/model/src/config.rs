@@ -1,5 +1,6 @@
 //! The configuration of a loop and the caps over it. A configuration that breaks a rule never becomes a loop.
 
+mod access;
 mod choices;
 mod rules;
 
@@ -9,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentSpec, Expectation, Grade, Millis, Money};
+pub use access::Access;
 pub use choices::{
     AgentNetwork, HostRule, Isolation, Keep, MeterMode, OnBlocked, Race, Sandboxing, Skill, Turns, Verify,
 };

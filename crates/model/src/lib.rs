@@ -30,8 +30,8 @@ pub use agent_event::AgentEvent;
 pub use cause::{AbortCause, ErrorCause, StopBy, UnknownCharge, UnknownCost, WaitLimit};
 pub use checklist::Checklist;
 pub use config::{
-    AgentNetwork, Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, HostRule, Isolation, Keep, LoopConfig,
-    MeterMode, OnBlocked, Race, Sandboxing, Skill, Turns, ValidLoopConfig, Verify,
+    Access, AgentNetwork, Caps, ConfigError, DEFAULT_PROHIBITED, DEFAULT_PROMISE, HostRule, Isolation, Keep,
+    LoopConfig, MeterMode, OnBlocked, Race, Sandboxing, Skill, Turns, ValidLoopConfig, Verify,
 };
 pub use delegation::{
     Confidence, Delegation, DelegationResult, Domain, Expectation, ModelTier, ParseExpectation, ResultUsage,

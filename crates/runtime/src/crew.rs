@@ -1,12 +1,14 @@
 //! A crew in step with its journal: asks models, calls tools, asks persons. What happens next is decided by [`ralph_crew::Crew`].
 
 mod agent;
+mod models;
 mod person;
 mod place;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::future::BoxFuture;
 use ralph_crew::{
@@ -14,7 +16,7 @@ use ralph_crew::{
     ToolOutcome, Worker,
 };
 use ralph_engine::{Machine as _, Stop, StopBy, StopWhen};
-use ralph_model::{Attempt, Money, RunId, RunKind, Sandboxing, TreeHash, Trouble, TroubleKind};
+use ralph_model::{Access, Attempt, Money, RunId, RunKind, Sandboxing, TreeHash, Trouble, TroubleKind};
 use ralph_process::Stop as Cut;
 use ralph_store::{Append, BoardHandle, NewRun, Reserve, RunEntry, RunStatus, RunSummary, Settlement, StoreHandle};
 use ralph_tools::McpServer;
@@ -118,6 +120,8 @@ pub struct OpenedCrew {
     notifying: Notifying,
     /// How tools and agents are kept inside.
     sandbox: String,
+    /// The round, for the list of requests.
+    round: Arc<AtomicU32>,
     /// A person is there and sees the end of each turn.
     is_conversation: bool,
 }
@@ -140,7 +144,7 @@ pub async fn begin_crew(
 ) -> Result<OpenedCrew, Error> {
     let id = RunId::from_uuid(Uuid::now_v7());
     let root = PathBuf::from(&config.workspace);
-    let site = take(&services, &parts, id, &root, &stops).await?;
+    let site = take(&services, &parts, &config.access, id, &root, &stops).await?;
     let tools = site.place.effects();
     let mut config = CrewConfig { tools, ..config };
     if parts.run_loop.is_some() {
@@ -179,7 +183,7 @@ pub async fn resume_crew(
     let (end, head) = (End::of::<Crew>(&recorded), head_of(id, &recorded));
     let run = replay::<Crew>(id, recorded)?;
     let root = PathBuf::from(&run.config().workspace);
-    let site = take(&services, &parts, id, &root, &stops).await?;
+    let site = take(&services, &parts, &run.config().access, id, &root, &stops).await?;
     let lease = services.store.acquire(id, Some(services.lease_holder())).await?;
     services.store.clear_stop(lease).await?;
     let mut crew = Journaled::reopened(lease, run, head, end);
@@ -215,14 +219,19 @@ struct Taken {
 async fn take(
     services: &Services,
     parts: &CrewParts,
+    access: &Access,
     id: RunId,
     root: &std::path::Path,
     stops: &Stops,
 ) -> Result<Taken, Error> {
-    let sandbox = sandbox_in_words(services, parts.sandbox, std::iter::empty())?;
+    let mut sandbox = sandbox_in_words(services, parts.sandbox, std::iter::empty())?;
+    let own = std::iter::once(root.to_owned());
+    sandbox.push_str(&crate::hidden::ensure_possible(services, access, parts.sandbox, own)?);
     let Site { lock, workspace, repository } = Site::take(services, id, root, stops.flag()).await?;
     let folders = repository.as_ref().map(Repository::folders).unwrap_or_default();
-    let place = Place::new(services.clone(), parts, id, root.to_owned(), workspace, repository, folders, &lock).await?;
+    let access = access.clone();
+    let place =
+        Place::new(services.clone(), parts, access, id, root.to_owned(), workspace, repository, folders, &lock).await?;
     Ok(Taken { place: Arc::new(place), lock, sandbox })
 }
 
@@ -240,8 +249,9 @@ impl OpenedCrew {
     ) -> Self {
         let Taken { place, lock, sandbox } = site;
         let (cut, cuts) = watch::channel(None);
+        let round = Arc::new(AtomicU32::new(0));
         let worker = Worker {
-            ask: Arc::clone(&parts.ask),
+            ask: models::listed(&parts, &services, &place.folder, &round),
             model_name: Arc::clone(&parts.model_name),
             call: place.calls(cuts),
             specs: place.specs(),
@@ -262,6 +272,7 @@ impl OpenedCrew {
             stopped: None,
             notifying: Notifying::new(),
             sandbox,
+            round,
             is_conversation: false,
         }
     }
@@ -414,8 +425,19 @@ impl OpenedCrew {
                 tasks.spawn(async move { (place.check(frame, base, &expects, evidence, cuts).await, None) });
             }
             CrewEffect::RunAgent { call, delegation, most } => {
-                let most = most.unwrap_or_default();
-                tasks.spawn(async move { (place.run_agent(call, *delegation, most, cuts).await, None) });
+                let (round, attempt) = (crew.rounds(), agent::attempt(call));
+                let granted = match self.reserve(attempt, most.unwrap_or_default()).await? {
+                    Ok(granted) => granted,
+                    Err((spent, cap)) => {
+                        let why = format!("not done: {spent} of the {cap} that may be spent in a day is spent");
+                        return Ok(Some(CrewEvent::tool_finished(call, ToolOutcome::error(why))));
+                    }
+                };
+                tasks.spawn(async move {
+                    let event = place.run_agent(call, round, *delegation, granted, cuts).await;
+                    let amount = if let CrewEvent::ToolFinished { cost, .. } = &event { *cost } else { granted };
+                    (event, Some(Settlement { attempt, amount }))
+                });
             }
             CrewEffect::RunLoop { call, arguments, most } => {
                 let Some(run_loop) = self.parts.run_loop.clone() else {
@@ -451,6 +473,18 @@ impl OpenedCrew {
         Ok(None)
     }
 
+    /// Reserves money of the day; else what of it is spent or reserved, and its cap.
+    async fn reserve(&self, attempt: Attempt, want: Money) -> Result<Result<Money, (Money, Money)>, Error> {
+        let (day, cap) = ((self.services.now)().utc_date(), self.services.caps.daily_cost);
+        let reserve = Reserve { day, attempt, want, day_cap: cap, pool: None };
+        let reservation = self.services.store.reserve(self.crew.lease, reserve).await?;
+        if reservation.granted == Money::ZERO && want > Money::ZERO {
+            self.services.store.release(self.crew.lease, attempt).await?;
+            return Ok(Err((reservation.day.settled + reservation.day.reserved, cap)));
+        }
+        Ok(Ok(reservation.granted))
+    }
+
     /// Reserves money and asks a model.
     async fn ask(
         &self,
@@ -465,15 +499,11 @@ impl OpenedCrew {
         let most = most.unwrap_or_default();
         // Of a model without a price everything could be spent by one request.
         let want = worker.estimate(&ask).unwrap_or(most).min(most);
-        let (day, cap) = ((self.services.now)().utc_date(), self.services.caps.daily_cost);
-        let reserve = Reserve { day, attempt, want, day_cap: cap, pool: None };
-        let reservation = self.services.store.reserve(self.crew.lease, reserve).await?;
-        let reserved = reservation.granted;
-        if reserved == Money::ZERO && want > Money::ZERO {
-            self.services.store.release(self.crew.lease, attempt).await?;
-            let spent = reservation.day.settled + reservation.day.reserved;
-            return Ok(Some(CrewEvent::BudgetRefused { frame, attempt, spent, cap }));
-        }
+        let reserved = match self.reserve(attempt, want).await? {
+            Ok(reserved) => reserved,
+            Err((spent, cap)) => return Ok(Some(CrewEvent::BudgetRefused { frame, attempt, spent, cap })),
+        };
+        self.round.store(self.crew.run.rounds(), Ordering::Relaxed);
         tasks.spawn(async move {
             let asking = async {
                 match kind {

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use ralph_model::{AgentSpec, ConfigError, HostRule, LoopConfig, Sandboxing};
-use ralph_process::{Network, ReadLevel, Sandbox, Unenforceable};
+use ralph_model::{Access, AgentNetwork, AgentSpec, ConfigError, HostRule, Sandboxing};
+use ralph_process::{Network, NetworkLevel, ReadLevel, Sandbox, Unenforceable};
 
 use crate::services::Services;
 
@@ -14,7 +14,7 @@ pub(crate) fn hidden(
     services: &Services,
     who: Option<&AgentSpec>,
     environment: &[(OsString, OsString)],
-    (hide, allow_read): (&[String], &[String]),
+    access: &Access,
     writable: &[PathBuf],
 ) -> Vec<PathBuf> {
     if services.level.reads != ReadLevel::Hidden {
@@ -22,27 +22,49 @@ pub(crate) fn hidden(
     }
     // Most of the usual places do not exist, which one call tells; to resolve a path takes one for each of its parts.
     let resolved = |path: PathBuf| path.exists().then(|| path.canonicalize().ok()).flatten();
-    let allowed: Vec<PathBuf> = allow_read.iter().map(PathBuf::from).filter_map(resolved).collect();
+    let allowed: Vec<PathBuf> = access.allow_read.iter().map(PathBuf::from).filter_map(resolved).collect();
     let writable: Vec<PathBuf> = writable.iter().cloned().filter_map(resolved).collect();
     let is_allowed =
         |path: &PathBuf| allowed.iter().any(|allowed| path.starts_with(allowed)) || writable.contains(path);
     let usual = (services.hidden)(who, environment).into_iter().filter_map(resolved);
-    hide.iter().map(PathBuf::from).chain(usual.filter(|path| !is_allowed(path))).collect()
+    access.hide.iter().map(PathBuf::from).chain(usual.filter(|path| !is_allowed(path))).collect()
 }
 
-/// Refuses a loop that would hide what its processes have to write, or that requires what this machine cannot hide.
-pub(crate) fn ensure_hideable(services: &Services, config: &LoopConfig) -> Result<(), ConfigError> {
-    if config.hide.is_empty() || config.sandbox == Sandboxing::Off {
-        return Ok(());
+/// Refuses a run that would hide what its processes have to write, or that requires what this machine cannot hide. Else how
+/// agents are restricted besides, in words.
+pub(crate) fn ensure_possible(
+    services: &Services,
+    access: &Access,
+    sandbox: Sandboxing,
+    own: impl Iterator<Item = PathBuf>,
+) -> Result<String, ConfigError> {
+    if sandbox == Sandboxing::Off {
+        return Ok(String::new());
     }
-    if let (Sandboxing::Require, ReadLevel::Open { why }) = (config.sandbox, &services.level.reads) {
+    if !access.hide.is_empty() {
+        ensure_hideable(services, access, sandbox, own)?;
+    }
+    if access.agent_network == AgentNetwork::Full || services.level.network != NetworkLevel::Namespace {
+        return Ok(String::new());
+    }
+    let hosts: Vec<String> = access.allow_hosts.iter().map(HostRule::to_string).collect();
+    let besides = if hosts.is_empty() { String::new() } else { format!(" and {}", hosts.join(", ")) };
+    Ok(format!(", agents reach only their model services{besides}"))
+}
+
+fn ensure_hideable(
+    services: &Services,
+    access: &Access,
+    sandbox: Sandboxing,
+    own: impl Iterator<Item = PathBuf>,
+) -> Result<(), ConfigError> {
+    if let (Sandboxing::Require, ReadLevel::Open { why }) = (sandbox, &services.level.reads) {
         let problem = format!("this machine cannot hide files: {why}");
         return Err(ConfigError::new("hide", problem, "bubblewrap, or user namespaces; @sandbox on starts without it"));
     }
-    let own = [&config.workspace].into_iter().chain(&config.writable).map(PathBuf::from);
     let sandbox = Sandbox {
         writable: services.writable.iter().cloned().chain(own).collect(),
-        hidden: config.hide.iter().map(PathBuf::from).collect(),
+        hidden: access.hide.iter().map(PathBuf::from).collect(),
         network: Network::Allowed,
         level: services.level.clone(),
     };
@@ -53,11 +75,4 @@ pub(crate) fn ensure_hideable(services: &Services, config: &LoopConfig) -> Resul
         }
         Ok(()) | Err(Unenforceable::Exposed { .. }) => Ok(()),
     }
-}
-
-/// What agents with a restricted network reach.
-pub(crate) fn network_in_words(config: &LoopConfig) -> String {
-    let hosts: Vec<String> = config.allow_hosts.iter().map(HostRule::to_string).collect();
-    let besides = if hosts.is_empty() { String::new() } else { format!(" and {}", hosts.join(", ")) };
-    format!(", agents reach only their model services{besides}")
 }

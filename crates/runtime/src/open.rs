@@ -10,10 +10,10 @@ use ralph_agents::redact_report;
 use ralph_engine::text::undo_commits;
 use ralph_engine::{BEHAVIOUR, Effect, Event, Limits, Loop, StartPoint};
 use ralph_model::{
-    AbortReason, AgentNetwork, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind,
-    Sandboxing, TreeHash, ValidLoopConfig, Verify,
+    AbortReason, ConfigError, Cost, Expectation, Isolation, LoopConfig, LoopId, Money, Outcome, RunKind, Sandboxing,
+    TreeHash, ValidLoopConfig, Verify,
 };
-use ralph_process::{Files, Network, NetworkLevel, Sandbox};
+use ralph_process::{Files, Network, Sandbox};
 use ralph_store::{Head, NewRun, Recorded, Seq, Settlement, StoreHandle};
 use ralph_view::RunResult;
 use ralph_workspace::repository::{self, CommitId, CommitWatch, Need};
@@ -95,10 +95,8 @@ pub(crate) async fn begin_as(
     stops: Stops,
 ) -> Result<Opened, Error> {
     let mut sandbox = sandbox_in_words(&services, config.sandbox, config.writable.iter().map(PathBuf::from))?;
-    crate::hidden::ensure_hideable(&services, &config)?;
-    if config.agent_network == AgentNetwork::Model && services.level.network == NetworkLevel::Namespace {
-        sandbox.push_str(&crate::hidden::network_in_words(&config));
-    }
+    let own = [&config.workspace].into_iter().chain(&config.writable).map(PathBuf::from);
+    sandbox.push_str(&crate::hidden::ensure_possible(&services, &config.access(), config.sandbox, own)?);
     if config.agent.is_in_session() {
         sandbox.insert_str(0, "the checks only: ");
     }

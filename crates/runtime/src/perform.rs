@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ralph_agents::AgentTask;
 use ralph_engine::{DayBudget, Effect, Event, Facts};
 use ralph_model::Runner;
-use ralph_model::{AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Sandboxing, TreeHash, Verify};
+use ralph_model::{Access, AgentSpec, Attempt, Iteration, LoopConfig, LoopId, Sandboxing, TreeHash, Verify};
 use ralph_process::{Network, Sandbox, Stop};
 use ralph_store::{Artifact, Lease, Settlement};
 use ralph_workspace::repository::CommitWatch;
@@ -37,6 +37,7 @@ use crate::services::Services;
 use crate::settings_snapshot::Tree;
 pub use builds::{builds_before, disk_size};
 pub(crate) use checks::Before;
+pub(crate) use gateway::Wire;
 pub use place::remove_tree;
 pub(crate) use session::{Pass as SessionPass, Turn};
 use settings::Runs;
@@ -51,6 +52,7 @@ pub(crate) struct Context {
     pub(crate) folder: LoopFolder,
     pub(crate) files: ArtifactFiles,
     pub(crate) config: LoopConfig,
+    access: Access,
     pub(crate) root: PathBuf,
     pub(crate) repository: Option<Repository>,
     pub(crate) ground: Arc<Mutex<WorkspaceState>>,
@@ -254,6 +256,7 @@ impl Context {
             told: Mutex::default(),
             services,
             loop_id,
+            access: config.access(),
             config,
             repository,
         }
@@ -359,6 +362,10 @@ impl Context {
         asked.map(Some).map_err(|_| Error::Vanished("reading the repository"))
     }
 
+    fn wire(&self) -> Wire<'_> {
+        Wire { services: &self.services, folder: &self.folder, access: &self.access }
+    }
+
     /// The environment of agent and checks.
     pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
         let mut environment = self.services.environment.clone();
@@ -379,8 +386,7 @@ impl Context {
         }
         writable.extend(self.writable.iter().cloned());
         let mut hidden = self.hidden.clone();
-        let named = (self.config.hide.as_slice(), self.config.allow_read.as_slice());
-        hidden.extend(crate::hidden::hidden(&self.services, who, environment, named, &writable));
+        hidden.extend(crate::hidden::hidden(&self.services, who, environment, &self.access, &writable));
         Some(Sandbox { writable, hidden, network, level: self.services.level.clone() })
     }
 

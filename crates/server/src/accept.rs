@@ -42,12 +42,12 @@ const MAX_HEADERS: usize = 100;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address cannot be listened on.
-    #[error("could not listen on {address}: {}", describe(.source))]
+    #[error("could not listen on {address}: {}", describe(.error))]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
+        /// What the system said. No source: the message has it.
+        error: io::Error,
     },
     /// Others could read along.
     #[error(
@@ -108,7 +108,7 @@ impl Server {
             return Err(ServeError::Insecure { address });
         }
         let acceptor = tls.map(TlsFiles::acceptor).transpose()?.map(TlsAcceptorDebug);
-        let failed = |source| ServeError::Listen { address, source };
+        let failed = |error| ServeError::Listen { address, error };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         Ok(Self { app, listener, address, acceptor, mounted: Vec::new() })

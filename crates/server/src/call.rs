@@ -141,6 +141,11 @@ impl Call {
         Ok(holder)
     }
 
+    /// The name of the caller's token, where it is that of a worker.
+    pub(crate) fn worker_token(&self) -> Option<&str> {
+        self.caller.as_ref().filter(|caller| caller.role == Role::Agent).map(|caller| caller.name.as_str())
+    }
+
     pub(crate) fn role(&self) -> Option<&Role> {
         self.caller.as_ref().map(|caller| &caller.role)
     }

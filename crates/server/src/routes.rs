@@ -85,7 +85,8 @@ fn of_workers() -> Vec<Route> {
     vec![
         Route::new("POST /api/agents", "registerAgent", Access::Worker, "Register an agent", agents::register)
             .body::<Register>()
-            .json::<AgentEntry>(200, "The agent"),
+            .json::<AgentEntry>(200, "The agent")
+            .refuses(409),
         Route::new("GET /api/agents", "listAgents", Access::Worker, "List agents", agents::list)
             .query::<LimitQuery>()
             .json::<AgentPage>(200, "The agents, the last heard of first"),

@@ -383,8 +383,9 @@ pub trait Board: Debug + Send + Sync {
     /// The events of a task after `seq`, at most `limit`.
     async fn task_events(&self, id: TaskId, seq: u64, limit: u32) -> Result<Vec<TaskEvent>>;
 
-    /// Notes that an agent is there. A claim does not, so that it stays small.
-    async fn touch_agent(&self, id: &str, at: Timestamp) -> Result<AgentEntry>;
+    /// Notes that an agent is there, and the token of a worker that it belongs to from then on. A claim does not, so that it stays
+    /// small.
+    async fn touch_agent(&self, id: &str, token: Option<&str>, at: Timestamp) -> Result<AgentEntry>;
 
     /// All agents, the last heard of first.
     async fn agents(&self, limit: u32) -> Result<Vec<AgentEntry>>;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use ralph_http::{Call, HeaderName, HeaderValue, Http, Method, Response, header, read};
+use ralph_model::HostRule;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -30,6 +31,8 @@ pub struct Web {
     pub allow_hosts: Vec<String>,
     /// A search service, where there is one.
     pub search: Option<SearchService>,
+    /// The only hosts that are reached, where the network of agents is restricted.
+    pub only: Option<Vec<HostRule>>,
 }
 
 /// A search service that answers with JSON, as SearXNG and others do.
@@ -64,6 +67,7 @@ struct Search {
 pub(crate) fn register(registry: &mut Registry, web: Web) {
     let search = web.search.clone();
     let web = Arc::new(web);
+    let searching = Arc::clone(&web);
     let description = "Reads a page of the web as Markdown, or another text as it is.";
     registry.add("web_fetch", Effect::Reads, description, move |Fetch { url }, _| {
         let web = Arc::clone(&web);
@@ -72,8 +76,8 @@ pub(crate) fn register(registry: &mut Registry, web: Web) {
     if let Some(service) = search {
         let description = "Searches the web: titles, addresses and excerpts.";
         registry.add("web_search", Effect::Reads, description, move |Search { query }, _| {
-            let service = service.clone();
-            async move { service.search(&query).await }
+            let (service, web) = (service.clone(), Arc::clone(&searching));
+            async move { service.search(&query, &web).await }
         });
     }
 }
@@ -82,6 +86,7 @@ impl Web {
     async fn fetch(&self, address: &str) -> Answer {
         let mut url = parse(address)?;
         for _ in 0..=MAX_REDIRECTS {
+            self.ensure_reachable(&url)?;
             let guard = if self.allows(&url) { anywhere } else { is_public };
             let accept = HeaderValue::from_static("text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.1");
             let answer = get(&url, vec![(header::ACCEPT, accept)], guard).await?;
@@ -124,6 +129,17 @@ impl Web {
         Ok(Outcome { success: status.is_success(), ..Outcome::done(summary, text) })
     }
 
+    fn ensure_reachable(&self, url: &Url) -> Result<(), String> {
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        let port = url.port_or_known_default().unwrap_or_default();
+        match &self.only {
+            Some(rules) if !rules.iter().any(|rule| rule.permits(host, port)) => {
+                Err(format!("{host} cannot be reached: the network is restricted (--agent-network, --allow-host)"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the user allows a host by name, wherever it is.
     fn allows(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
@@ -135,12 +151,13 @@ impl Web {
 }
 
 impl SearchService {
-    async fn search(&self, query: &str) -> Answer {
+    async fn search(&self, query: &str, web: &Web) -> Answer {
         if query.trim().is_empty() {
             return Err("query is empty".to_owned());
         }
         let words = utf8_percent_encode(query, NON_ALPHANUMERIC).to_string();
         let url = parse(&self.url.replace("{query}", &words))?;
+        web.ensure_reachable(&url)?;
         let mut headers = vec![(header::ACCEPT, HeaderValue::from_static("application/json"))];
         if let Some(key) = &self.key {
             let key = HeaderValue::from_str(&format!("Bearer {key}"));

@@ -96,7 +96,7 @@ fn asks_for_others(runner: Runner, simple: &Simple, file: &str, test: &str) -> b
             };
             let is_plain = !words.iter().any(|word| *word == "discover" || matches!(*word, "-k" | "-s" | "-p" | "-t"));
             let mut names = words.iter().filter(|word| !word.starts_with('-')).peekable();
-            is_plain && names.peek().is_some() && !names.any(|word| covers(word))
+            is_plain && names.peek().is_some() && !names.any(covers)
         }
         Runner::GoTest => pattern(&["-run", "--run", "-test.run"])
             .is_some_and(|pattern| !matches(pattern.split('/').next().unwrap_or(pattern))),

@@ -153,6 +153,15 @@ pub enum Progress {
         /// What.
         event: AgentEvent,
     },
+    /// The model service of an agent answered a request.
+    Request {
+        /// Until the first byte of the answer, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        first_byte_ms: Option<u64>,
+        /// How fast the rest of it came.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens_per_second: Option<u64>,
+    },
     /// A check is about to run.
     CheckStarted {
         /// The command.
@@ -179,7 +188,7 @@ impl Progress {
     /// Whether it may be dropped when a watcher is slow: the next one says more.
     pub const fn is_chatter(&self) -> bool {
         match self {
-            Self::Activity { .. } | Self::Agent { .. } => true,
+            Self::Activity { .. } | Self::Agent { .. } | Self::Request { .. } => true,
             Self::CheckStarted { .. } | Self::CheckFinished { .. } | Self::StopHeard { .. } | Self::Warning { .. } => {
                 false
             }

@@ -96,7 +96,8 @@ impl Job<'_> {
     async fn prepare_crew(&mut self) -> Result<(Place, Option<RunId>), Error> {
         let (source, task) = (self.source().await?, self.task().clone());
         let base = source.base(&self.worker.git, task.base_ref.as_deref()).await?;
-        let place = Place::find(&self.host, &self.worker.git, source, &task, &base).await?;
+        let place =
+            Place::find(&self.host, &self.worker.git, source, &task, &base, self.worker.redactor.clone()).await?;
         let former = match task.run_id {
             Some(id) => match read_crew(&self.store, id).await {
                 Ok(crew) => Some((id, PathBuf::from(&crew.config().workspace))),
@@ -137,6 +138,7 @@ impl Job<'_> {
             models: [self.worker.settings.model.clone(), None],
             max_rounds: Some(task.ralph_max_iterations.clamp(1, 200)),
             approve: Approve::Ask,
+            settings: Layer::default(),
         })
     }
 
@@ -217,6 +219,10 @@ fn ask_over(client: Client, task: TaskId) -> AskPerson {
                         ApprovalStatus::Refused => return Some(Decision::Refused { comment: approval.comment }),
                         ApprovalStatus::Expired => return Some(Decision::Expired),
                     },
+                    // It will not be asked, however often it is tried.
+                    Err(ralph_api::Error::Refused(problem)) if problem.status == 409 => {
+                        return Some(Decision::Refused { comment: Some(problem.to_string()) });
+                    }
                     Err(error) => tracing::debug!(%error, %task, "the answer to a question could not be read"),
                 }
                 tokio::time::sleep(ANSWER_INTERVAL).await;

@@ -48,6 +48,9 @@ pub enum Error {
         /// Why.
         source: std::io::Error,
     },
+    /// The work holds secrets, which are not published.
+    #[error("{0}")]
+    Secrets(String),
     /// The task cannot be worked on as it is.
     #[error("{0}")]
     Task(String),

@@ -293,7 +293,7 @@ impl<'a> Job<'a> {
             Some(head) => source.base(git, Some(&head)).await?,
             None => source.base(git, task.base_ref.as_deref()).await?,
         };
-        let place = Place::find(&self.host, git, source, &task, &base).await?;
+        let place = Place::find(&self.host, git, source, &task, &base, self.worker.redactor.clone()).await?;
         let is_complete = former.as_ref().is_some_and(Former::is_complete);
         let is_here = match &former {
             Some(former) => place.has(&former.run.facts().tree).await,

@@ -10,14 +10,17 @@
 //! The agent can write its clone, git directory included. So the worker never runs git in there after it made it: commits are made
 //! and pushed from the snapshots, which no agent reaches, and no clone shares a file with the cache.
 
+use std::borrow::Cow;
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ralph_host::Host;
 use ralph_model::{Task, TaskId, TreeHash};
 use ralph_runtime::Home;
+use ralph_text::{Redactor, sanitize};
 use ralph_workspace::{Repository, Workspace};
 use sha2::{Digest as _, Sha256};
 
@@ -116,6 +119,10 @@ pub(crate) struct Place {
     pub(crate) root: PathBuf,
     /// The git directory of the snapshots, which no agent reaches.
     snapshots: PathBuf,
+    /// The commit that the work began from.
+    base: String,
+    /// Finds secrets; none where they may be published.
+    redactor: Option<Arc<Redactor>>,
     /// The parent of the next commit: the newest of the branch, else the base.
     parent: String,
     /// The newest commit of the branch, if there is one.
@@ -126,7 +133,14 @@ pub(crate) struct Place {
 
 impl Place {
     /// The place of a task whose work began at `base`.
-    pub(crate) async fn find(host: &Host, git: &Git, source: Source, task: &Task, base: &str) -> Result<Self, Error> {
+    pub(crate) async fn find(
+        host: &Host,
+        git: &Git,
+        source: Source,
+        task: &Task,
+        base: &str,
+        redactor: Option<Arc<Redactor>>,
+    ) -> Result<Self, Error> {
         let branch = branch(task.id);
         let tip = git.in_dir(&source.git_dir).args(["rev-parse", "--verify", "--quiet"]);
         let tip = tip.arg(format!("refs/heads/{branch}^{{commit}}")).run("find the branch of a task").await.ok();
@@ -142,7 +156,8 @@ impl Place {
         let root = root_of(&home, task.id);
         let snapshots = home.workspace(&root).join("git");
         let parent = tip.clone().unwrap_or_else(|| base.to_owned());
-        Ok(Self { git: git.clone(), source, branch, root, snapshots, parent, tip, pushed })
+        let base = base.to_owned();
+        Ok(Self { git: git.clone(), source, branch, root, snapshots, base, redactor, parent, tip, pushed })
     }
 
     /// Makes the files anew, at a commit.
@@ -186,6 +201,11 @@ impl Place {
         }
         let objects = self.source.git_dir.join("objects");
         let here = || self.git.in_dir(&self.snapshots).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &objects);
+        if let Some(redactor) = &self.redactor {
+            let options = ["-r", "-p", "--unified=0", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"];
+            let added = here().arg("diff-tree").args(options).args([&self.base, &tree.0]);
+            refuse_secrets(&added.run("compare the work with its start").await?, redactor)?;
+        }
         let mut commit = here().args(["commit-tree", &tree.0, "-p", &self.parent]).input(message);
         for who in ["GIT_AUTHOR", "GIT_COMMITTER"] {
             commit = commit.env(&format!("{who}_NAME"), "Ralph").env(&format!("{who}_EMAIL"), "ralph@localhost");
@@ -211,7 +231,12 @@ impl Place {
             (self.snapshots.parent().unwrap_or(&self.snapshots).to_owned(), self.git.program().to_owned());
         let (from, to) = (from.clone(), to.clone());
         let made = tokio::task::spawn_blocking(move || Workspace::diff_kept(&state, &git, &from, &to)).await;
-        made.map_err(|error| Error::Task(error.to_string()))?.map_err(|error| Error::Host(error.into()))
+        let patch = made.map_err(|error| Error::Task(error.to_string()))?.map_err(|error| Error::Host(error.into()))?;
+        // Others read it.
+        Ok(match (&self.redactor, std::str::from_utf8(&patch)) {
+            (Some(redactor), Ok(text)) => redactor.text(text).into_owned().into_bytes(),
+            _ => patch,
+        })
     }
 
     /// Whether a tree is the newest commit of the branch.
@@ -229,6 +254,40 @@ impl Place {
         remove(&self.root).await?;
         remove(self.snapshots.parent().unwrap_or(&self.snapshots)).await
     }
+}
+
+/// Places of secrets that are named.
+const MAX_NAMED: usize = 5;
+
+/// Refuses a patch that adds something that looks like a secret, by file and line.
+fn refuse_secrets(patch: &str, redactor: &Redactor) -> Result<(), Error> {
+    let (mut file, mut line, mut found, mut is_header) = ("", 0_u64, Vec::new(), false);
+    for text in patch.lines() {
+        if let Some(name) = text.strip_prefix("+++ ").filter(|_| is_header) {
+            file = name.strip_prefix("b/").unwrap_or(name);
+        } else if let Some(place) = text.strip_prefix("@@ ") {
+            let added = place.split_whitespace().find_map(|word| word.strip_prefix('+')).unwrap_or_default();
+            line = added.split(',').next().and_then(|line| line.parse().ok()).unwrap_or(0);
+        } else if let Some(added) = text.strip_prefix('+') {
+            if matches!(redactor.text(added), Cow::Owned(clean) if clean != added) {
+                found.push(format!("{}:{line}", sanitize(file)));
+            }
+            line += 1;
+        }
+        is_header = text.starts_with("--- ");
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    let more = match found.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let places = found.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    Err(Error::Secrets(format!(
+        "it was not pushed, because it holds what looks like secrets: {places}{more}; remove them, or start the worker with \
+         --allow-secrets"
+    )))
 }
 
 /// Removes what is left of a task that ended. What cannot be removed is in the way of nothing.

@@ -76,6 +76,9 @@ impl<'a> Publisher<'a> {
                 Step::Progress { counted, cost, message } => self.report(counted, cost, &message).await,
                 Step::Tree { iteration, before, tree, is_decided } => {
                     if let Err(error) = self.push(iteration, &tree).await {
+                        if matches!(error, Error::Secrets(_)) && !self.is_warned {
+                            self.send(None, None, &error.to_string()).await;
+                        }
                         self.warn(&error.to_string());
                     }
                     if is_decided {
@@ -90,12 +93,16 @@ impl<'a> Publisher<'a> {
     }
 
     async fn report(&mut self, counted: u32, cost: Money, message: &str) {
+        self.send(Some(counted), Some(cost), message).await;
+    }
+
+    async fn send(&self, iterations: Option<u32>, cost_usd: Option<Money>, message: &str) {
         let message: String = message.chars().take(MAX_MESSAGE).collect();
         let report = ProgressReport {
             epoch: Some(self.lease.epoch.0),
             run_id: Some(self.run),
-            iterations: Some(counted),
-            cost_usd: Some(cost),
+            iterations,
+            cost_usd,
             message: Some(message).filter(|message| !message.trim().is_empty()),
         };
         if let Err(error) = self.client.progress(self.task.id, &report).await {
@@ -117,6 +124,7 @@ impl<'a> Publisher<'a> {
         let pushed = loop {
             let pushed = self.push(iteration, tree).await;
             match (&pushed, delays.next()) {
+                (Err(Error::Secrets(_)), _) => break pushed,
                 (Err(_), Some(delay)) if *delay > 0 => tokio::time::sleep(Duration::from_millis(*delay)).await,
                 _ => break pushed,
             }

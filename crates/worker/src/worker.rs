@@ -12,6 +12,7 @@ use ralph_config::{Dollars, Layer};
 use ralph_host::{Host, RunRequest};
 use ralph_model::{Money, TaskType, Timestamp};
 use ralph_runtime::Home;
+use ralph_text::Redactor;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
@@ -43,6 +44,8 @@ pub struct WorkerOptions {
     pub settings: Layer,
     /// End when nothing is left to claim.
     pub drain: bool,
+    /// Push work that holds what looks like secrets.
+    pub allow_secrets: bool,
     /// How long the server waits for a worker that it does not hear of.
     pub lease_seconds: u32,
     /// The time.
@@ -63,6 +66,8 @@ pub struct Worker {
     pub(crate) lease_seconds: u32,
     pub(crate) stop: CancellationToken,
     pub(crate) now: fn() -> Timestamp,
+    /// Finds secrets in the work; none where they may be pushed.
+    pub(crate) redactor: Option<Arc<Redactor>>,
     name: String,
     concurrency: u32,
     drain: bool,
@@ -82,6 +87,7 @@ impl Worker {
             workspace,
             settings,
             drain,
+            allow_secrets,
             lease_seconds,
             now,
             report,
@@ -108,8 +114,10 @@ impl Worker {
         client.register(&name).await?;
         let working = Cell::new(0);
         let (lease_seconds, concurrency) = (lease_seconds.clamp(5, 600), concurrency.max(1));
+        let redactor = (!allow_secrets).then(|| host.redactor());
         Ok(Self {
             now,
+            redactor,
             host,
             client,
             git,
@@ -128,6 +136,11 @@ impl Worker {
     /// Works until it is stopped, or until nothing is left to claim where that was asked for.
     pub async fn run(&self) {
         self.tell(WorkerEvent::Started { name: self.name.clone(), concurrency: self.concurrency });
+        if self.drain && self.workspace.is_none() {
+            let message =
+                "tasks without a repository are left to others: --workspace DIR works on them, too".to_owned();
+            self.tell(WorkerEvent::Warning { task: None, message });
+        }
         let stopping = async {
             self.stop.cancelled().await;
             self.tell(WorkerEvent::Stopping);

@@ -344,6 +344,13 @@ impl Client {
 }
 
 impl Parser for Client {
+    fn ended(&self, ended: Ended) -> Ended {
+        match ended {
+            Ended::Exited { .. } if self.talk.shall_cancel() => Ended::Stopped,
+            other => other,
+        }
+    }
+
     fn stdout(&mut self, line: &str, transcript: &mut Transcript) {
         if self.step == Step::Over {
             // A flood that is given up is not read any more either.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum, ValueHint};
 use ralph_model::Money;
 
+use super::AccessArgs;
+
 /// The arguments of `ralph crew`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
@@ -45,6 +47,10 @@ pub(crate) struct CrewArgs {
     /// Who decides about outward actions, such as e-mail
     #[arg(long, value_enum, default_value_t = ApproveWord::Ask)]
     pub(crate) approve: ApproveWord,
+
+    /// What agents may read and reach.
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
 
     /// Print the result as JSON
     #[arg(long)]

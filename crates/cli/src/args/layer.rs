@@ -7,7 +7,7 @@ use ralph_config::{Dollars, Layer, OneOrMore, Pause, Span};
 
 impl From<&RunArgs> for Layer {
     fn from(args: &RunArgs) -> Self {
-        Self {
+        args.access.onto(Self {
             max_iterations: args.max_iterations,
             max_cost_usd: args.max_cost.map(Dollars),
             max_tokens: args.max_tokens,
@@ -53,15 +53,11 @@ impl From<&RunArgs> for Layer {
             tripwire: args.no_tripwire.then_some(false),
             require: args.require,
             allow_network: args.allow_network.then_some(true),
-            agent_network: args.agent_network,
-            allow_host: several(&args.allow_host),
-            hide: several(&args.hide),
-            allow_read: several(&args.allow_read),
             sandbox: args.sandbox,
             sandbox_writable: several(&args.allow_write),
             env: several(&args.env),
             ..Self::default()
-        }
+        })
     }
 }
 

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use ralph_agents::Kind;
-use ralph_model::{
-    AgentNetwork, Expectation, Grade, HostRule, Keep, MeterMode, Millis, Money, OnBlocked, Sandboxing, Verify,
-};
+use ralph_model::{Expectation, Grade, Keep, MeterMode, Millis, Money, OnBlocked, Sandboxing, Verify};
+
+use super::AccessArgs;
 
 /// The arguments of `ralph run`. The usual ones come first and are the ones that `-h` shows.
 #[derive(Debug, Clone, Default, Args)]
@@ -282,25 +282,13 @@ pub(crate) struct RunArgs {
     #[arg(long = "allow-write", alias = "sandbox-writable", value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Sandbox", hide_short_help = true)]
     pub(crate) allow_write: Vec<String>,
 
-    /// Hide this path from agent and checks, besides keys, cloud logins and browser profiles; repeatable
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Sandbox", hide_short_help = true)]
-    pub(crate) hide: Vec<String>,
-
-    /// Let agent and checks read this path although it is usually hidden; repeatable
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = "Sandbox", hide_short_help = true)]
-    pub(crate) allow_read: Vec<String>,
-
     /// Let the checks use the network
     #[arg(long, help_heading = "Sandbox", hide_short_help = true)]
     pub(crate) allow_network: bool,
 
-    /// What agents can reach: `full`, or `model` for their model services and the hosts of --allow-host [default: full]
-    #[arg(long, value_name = "WHAT", value_parser = agent_network(), help_heading = "Sandbox", hide_short_help = true)]
-    pub(crate) agent_network: Option<AgentNetwork>,
-
-    /// Let agents with --agent-network model reach this host, as HOST, *.HOST or HOST:PORT; repeatable
-    #[arg(long, value_name = "HOST", value_parser = HostRule::parse, help_heading = "Sandbox", hide_short_help = true)]
-    pub(crate) allow_host: Vec<HostRule>,
+    /// What agents and checks may read and reach.
+    #[command(flatten)]
+    pub(crate) access: AccessArgs,
 
     /// Show what would run, what the verdict would depend on, and the sandbox; start nothing
     #[arg(long, help_heading = "Output", hide_short_help = true)]
@@ -398,11 +386,6 @@ fn pause(text: &str) -> Result<Millis, String> {
 
 fn keep() -> impl TypedValueParser<Value = Keep> {
     PossibleValuesParser::new(["last", "best"]).map(|word| if word == "best" { Keep::Best } else { Keep::Last })
-}
-
-fn agent_network() -> impl TypedValueParser<Value = AgentNetwork> {
-    PossibleValuesParser::new(["full", "model"])
-        .map(|word| if word == "model" { AgentNetwork::Model } else { AgentNetwork::Full })
 }
 
 fn on_blocked() -> impl TypedValueParser<Value = OnBlocked> {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
-use ralph_model::{Money, TaskId};
+use ralph_model::{HostRule, Money};
 
 use super::run::count;
 
@@ -17,7 +17,7 @@ use super::run::count;
       --tls-cert cert.pem --tls-key key.pem")]
 pub(crate) struct ServeArgs {
     /// The address to listen on; port 0 picks a free one
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3013")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:3013", value_parser = listen)]
     pub(crate) listen: SocketAddr,
 
     /// Keep tasks and loops in this PostgreSQL database, which several servers can share [default: as configured, else a
@@ -42,12 +42,29 @@ pub(crate) struct ServeArgs {
     pub(crate) workspace: Option<PathBuf>,
 
     /// Accept this name in the Host header, besides localhost and the address; repeat for several
-    #[arg(long, value_name = "HOST[:PORT]")]
+    #[arg(long, value_name = "HOST[:PORT]", value_parser = host)]
     pub(crate) allow_host: Vec<String>,
 
     /// Accept requests from web pages of this origin, besides the server's own; repeat for several
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) allow_origin: Vec<String>,
+}
+
+/// An address to listen on. Names are looked up nowhere; one of them always means the same.
+fn listen(text: &str) -> Result<SocketAddr, String> {
+    let address = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    address.parse().map_err(|_| "write an IP address and a port, such as 127.0.0.1:3013 or [::1]:3013".to_owned())
+}
+
+/// A name in a Host header.
+fn host(text: &str) -> Result<String, String> {
+    match HostRule::parse(text) {
+        Ok(_) if !text.starts_with('*') => Ok(text.to_owned()),
+        _ => Err("write a host as browsers send it, without http:// and a path, such as ralph.example.org".to_owned()),
+    }
 }
 
 /// The arguments of `ralph token`.
@@ -148,6 +165,10 @@ pub(crate) struct WorkerArgs {
     /// End when nothing is left to claim
     #[arg(long)]
     pub(crate) drain: bool,
+
+    /// Push work that holds what looks like keys or passwords; usually it stays on this machine and the task fails
+    #[arg(long)]
+    pub(crate) allow_secrets: bool,
 
     /// How long the server waits for a worker that died before others may have its tasks, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(5..=600))]
@@ -259,9 +280,9 @@ pub(crate) struct TaskAddArgs {
     #[arg(long = "type", value_name = "TYPE", default_value = "ralph")]
     pub(crate) task_type: TypeWord,
 
-    /// A task that has to be completed first; repeat for several
+    /// A task that has to be completed first, by its id or its end; repeat for several
     #[arg(long, value_name = "TASK")]
-    pub(crate) after: Vec<TaskId>,
+    pub(crate) after: Vec<String>,
 
     /// Tasks with a higher priority are claimed first, -1000 to 1000
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]

@@ -5,6 +5,7 @@ mod terminal;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
+use ralph_config::Layer;
 use ralph_config::trust::Asking;
 use ralph_crew::{Approve, Crew, CrewResult, CrewStatus, StreamEvent};
 use ralph_engine::{Machine as _, StopWhen};
@@ -47,6 +48,7 @@ pub(crate) async fn run(args: CrewArgs, around: &Host, screen: &mut Screen<'_>) 
             ApproveWord::Never => Approve::Never,
             ApproveWord::All => Approve::All,
         },
+        settings: args.access.onto(Layer::default()),
     };
     let terminal = Terminal::new(args.json, args.request.is_none());
     let database = ralph_host::database::open_with_board(&around.dirs).await?;

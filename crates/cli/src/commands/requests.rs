@@ -73,7 +73,7 @@ fn row(Line { iteration, record, .. }: &Line) -> [String; 12] {
         (RequestOutcome::Refused, _) => "not covered".to_owned(),
         (RequestOutcome::Cut, _) => "cut off".to_owned(),
         (RequestOutcome::Answered | RequestOutcome::Failed, Some(status)) => status.to_string(),
-        (RequestOutcome::Answered | RequestOutcome::Failed, None) => "unreachable".to_owned(),
+        (RequestOutcome::Answered | RequestOutcome::Failed, None) => "no answer".to_owned(),
     };
     let model = match &record.answered_by {
         Some(other) => format!("{} ({other})", record.model),

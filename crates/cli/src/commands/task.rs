@@ -95,6 +95,10 @@ fn short(id: TaskId) -> String {
 }
 
 async fn add(client: &Client, args: TaskAddArgs, screen: &mut Screen<'_>) -> anyhow::Result<()> {
+    let mut depends_on = Vec::new();
+    for name in &args.after {
+        depends_on.push(find(client, name).await?);
+    }
     let new = NewTask {
         task: args.text,
         task_type: match args.task_type {
@@ -104,7 +108,7 @@ async fn add(client: &Client, args: TaskAddArgs, screen: &mut Screen<'_>) -> any
         },
         priority: args.priority,
         tags: args.tag,
-        depends_on: args.after,
+        depends_on,
         repo: args.repo,
         base_ref: args.base_ref,
         ralph_promise: args.promise,

@@ -35,6 +35,7 @@ pub(crate) async fn run(args: WorkerArgs, around: &Host, screen: &mut Screen<'_>
             ..Layer::default()
         },
         drain: args.drain,
+        allow_secrets: args.allow_secrets,
         lease_seconds: args.lease,
         now,
         report: Arc::new(move |event| print(&event, is_json)),

@@ -87,7 +87,7 @@ pub(super) fn of_delta(delta: &Delta, state: &RunState, now: Timestamp) -> Optio
 pub(super) fn of_progress(progress: &Progress, is_confirming: bool) -> Option<Said> {
     let check = if is_confirming { "confirming" } else { "check" };
     Some(match progress {
-        Progress::Activity { .. } | Progress::StopHeard { .. } => return None,
+        Progress::Activity { .. } | Progress::Request { .. } | Progress::StopHeard { .. } => return None,
         Progress::Agent { event } => passing(if is_failure(event) { BAD } else { QUIET }, event_line(event)?),
         Progress::CheckStarted { command } => passing(BUSY, format!("{check}: {command}")),
         Progress::CheckFinished { outcome } => {

@@ -41,6 +41,8 @@ pub(super) struct View {
     pub(super) changed: Option<(Iteration, Vec<String>)>,
     /// What the agent that runs has cost so far.
     pub(super) running: Money,
+    /// How fast its model service answered last, in words that follow others.
+    pace: String,
     /// How long the agent of this iteration took and what it cost, once it has ended.
     agent_took: Option<(Millis, Money)>,
     /// Whether the checks passed last, and what they said.
@@ -79,6 +81,7 @@ impl View {
             failing_tests: Vec::new(),
             changed: None,
             running: Money::ZERO,
+            pace: String::new(),
             agent_took: None,
             verdict: None,
         }
@@ -98,6 +101,7 @@ impl View {
             self.recent.clear();
             self.calls.clear();
             self.running = Money::ZERO;
+            self.pace.clear();
         }
         self.heard_at = now;
         self.run = state.clone();
@@ -156,6 +160,9 @@ impl View {
         match progress {
             Progress::Activity { line } => self.did(false, flat(line), now),
             Progress::Agent { event: AgentEvent::Usage { cost, .. } } => self.running = *cost,
+            Progress::Request { first_byte_ms, tokens_per_second } => {
+                self.pace = pace(*first_byte_ms, *tokens_per_second)
+            }
             Progress::Agent { event } => {
                 self.follow_calls(event, now);
                 if let Some(words) = event_words(event) {
@@ -204,7 +211,7 @@ impl View {
         let doing = match (&self.doing, self.agent_took) {
             _ if self.is_over() => "ended".to_owned(),
             (Doing::Agent { since }, _) => {
-                format!("{} works, {}", self.run.agent, figures(now.since(*since), self.running))
+                format!("{} works, {}{}", self.run.agent, figures(now.since(*since), self.running), self.pace)
             }
             (Doing::Check { .. }, Some((took, cost))) => format!("checks; agent: {}", figures(took, cost)),
             (Doing::Check { .. }, None) => "checks".to_owned(),
@@ -276,4 +283,11 @@ impl View {
 fn failing_tests(verdict: &VerdictView) -> Vec<String> {
     let tests = verdict.checks.iter().filter_map(|check| check.outcome.tests.as_ref());
     tests.flat_map(|tests| &tests.failing).map(|name| flat(name)).collect()
+}
+
+/// How fast a model service answered.
+fn pace(first_byte_ms: Option<u64>, tokens_per_second: Option<u64>) -> String {
+    let first = first_byte_ms.map(|first| format!(", first token after {}.{} s", first / 1000, first % 1000 / 100));
+    let speed = tokens_per_second.map(|speed| format!(", {speed} tokens/s"));
+    [first, speed].into_iter().flatten().collect()
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 mod client;
+mod crew;
 mod endings;
 mod faults;
 #[path = "../suite/harness.rs"]

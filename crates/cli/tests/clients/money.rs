@@ -74,7 +74,7 @@ fn side_requests(client: Client) {
 }
 
 /// What the service asks for one request.
-fn price(client: Client, prices: &PriceList, one: &Logged) -> i64 {
+pub fn price(client: Client, prices: &PriceList, one: &Logged) -> i64 {
     let Usage { input, cache_read, cache_write, output, .. } = one.usage;
     let tokens = Tokens { input, cache_read, cache_write, output, ..Tokens::default() };
     match prices.of(&one.model) {

@@ -73,11 +73,16 @@ impl Place {
 
     /// As `spawn`, with other words that choose the agent.
     pub fn spawn_as(&self, agent: &[&str], more: &[&str]) -> Child {
-        let programs =
-            std::env::var_os("RALPH_TEST_CLIENTS").expect("scripts/test --clients says where the programs are");
         let words = ["run", "Mend sum", "--criteria", "node --test", "--pause", "0", "--json"];
         let cost = if more.contains(&"--max-cost") { &[][..] } else { &["--max-cost", "5"] };
-        let words = words.iter().chain(agent).chain(cost).chain(more);
+        let words: Vec<&str> = words.iter().chain(agent).chain(cost).chain(more).copied().collect();
+        self.spawn_words(&words)
+    }
+
+    /// Starts any command of Ralph.
+    pub fn spawn_words(&self, words: &[&str]) -> Child {
+        let programs =
+            std::env::var_os("RALPH_TEST_CLIENTS").expect("scripts/test --clients says where the programs are");
         let mut command = self.user.command(&self.workspace(), words);
         let path = std::env::var_os("PATH").unwrap();
         let path = std::env::join_paths(std::iter::once(programs.into()).chain(std::env::split_paths(&path))).unwrap();

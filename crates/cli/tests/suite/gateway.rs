@@ -2,7 +2,7 @@
 
 use std::process::{Child, Stdio};
 
-use ralph_testkit::model::{Reply, Script, Then, Usage};
+use ralph_testkit::model::{Fault, Reply, Script, Status, Then, Usage};
 use ralph_testkit::{Processes, Repo, ScriptedModel};
 use serde_json::Value;
 
@@ -157,6 +157,24 @@ fn a_program_that_lies_about_its_cost_is_charged_what_passed() {
     let result = finish(scene.spawn(fake::words(&["liar"], 1, &["--criteria", "false"]))).with_code(10).json();
     assert_eq!(micros(&result["costUSD"]), 60_000, "{result}");
     assert_eq!(scene.requests(&result).len(), 2);
+}
+
+/// The program does not repeat for how long it is refused, and the service said two hours: longer than the user wants to wait.
+#[test]
+fn a_limit_lasts_as_long_as_the_service_says() {
+    let scene = Scene::new(1, 30_000);
+    let headers = [("retry-after".to_owned(), "7200".to_owned())].into();
+    let refusal = Fault::Status(Status { code: 429, body: None, headers });
+    let model = ScriptedModel::start(Script::new().reply(Reply::say("").with(refusal)));
+    let scene = Scene { model, ..scene };
+    let fake = Fake::new(&scene.user, [Run::new().does(format!("{} > /dev/null", scene.line)).refused()]);
+    scene.user.configure(&format!("{}{}", fake.configured_as("limited"), fake::prices()));
+    let words = fake::words(&["limited"], 1, &["--criteria", "false", "--max-wait", "1m"]);
+    let result = finish(scene.spawn(words)).json();
+    let shown = scene.user.show(result["loopId"].as_str().unwrap());
+    let trouble = &shown["iterations"][0]["run"]["trouble"];
+    assert!(trouble["until"].is_string() || trouble["until"].is_number(), "{shown:#}");
+    assert_eq!(fake.runs(), 1, "{result:#}");
 }
 
 #[test]

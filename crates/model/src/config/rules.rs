@@ -1,6 +1,6 @@
 //! The rules of a configuration, and what is said of one that is broken.
 
-use super::{AgentNetwork, Caps, DEFAULT_PROMISE, LoopConfig, MeterMode, Sandboxing, Turns, Verify};
+use super::{Caps, DEFAULT_PROMISE, LoopConfig, Turns, Verify};
 use crate::{AgentSpec, Grade, Millis, Money};
 
 /// How often a failing check may be run again.
@@ -149,7 +149,7 @@ impl LoopConfig {
             return broken("setup", "is empty".into(), "a command such as \"npm ci\"".into());
         }
         self.validate_grade()?;
-        self.validate_network()?;
+        self.access().validate(self.sandbox)?;
         if self.commit && self.verification_commands.is_empty() {
             let problem = "needs a check: only verified work is committed";
             return broken("commit", problem.into(), "@commit together with @verification_command".into());
@@ -177,27 +177,6 @@ impl LoopConfig {
             Grade::Weak | Grade::Standard | Grade::Strong => return Ok(()),
         };
         Err(ConfigError::new("require", format!("`{required}` {problem}"), allowed))
-    }
-
-    /// Restricting the network of agents is a matter of the sandbox.
-    fn validate_network(&self) -> Result<(), ConfigError> {
-        if self.agent_network == AgentNetwork::Model && self.sandbox == Sandboxing::Off {
-            let problem = "`model` needs the sandbox: without one nothing restricts an agent";
-            return Err(ConfigError::new("agent_network", problem, "@agent_network model with @sandbox on"));
-        }
-        if self.agent_network == AgentNetwork::Model && self.meter == MeterMode::Stream && self.allow_hosts.is_empty() {
-            let problem = "`model` needs the gateway: agents would not reach their model services";
-            return Err(ConfigError::new(
-                "agent_network",
-                problem,
-                "@agent_network model with @meter auto or @allow_host",
-            ));
-        }
-        if self.agent_network == AgentNetwork::Full && !self.allow_hosts.is_empty() {
-            let problem = "is only for a restricted network: agents reach every host";
-            return Err(ConfigError::new("allow_host", problem, "@allow_host together with @agent_network model"));
-        }
-        Ok(())
     }
 
     fn validate_agents(&self) -> Result<(), ConfigError> {

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ralph_agents::{AgentServices, ProcessBase, Prohibited, StopSignal};
 use ralph_checks::{Checker, Observed, Request};
 use ralph_crew::{Base, CallTool, CrewEvent, FrameId, ToolEffect, ToolOutcome, ToolRun, ToolSpec, Unmet};
-use ralph_model::{AgentSpec, Expectation, Millis, RunId, Sandboxing, ToolEvidence, TreeHash};
+use ralph_gateway::ForwardProxy;
+use ralph_model::{Access, AgentSpec, Expectation, Millis, RunId, Sandboxing, ToolEvidence, TreeHash};
 use ralph_process::{Network, Sandbox};
 use ralph_tools::{Call, McpServer, Tools};
 use ralph_workspace::repository::CommitId;
@@ -22,6 +23,7 @@ use super::{CrewParts, ExtendTools};
 use crate::error::Error;
 use crate::home::{Home, LoopFolder};
 use crate::open::blocking;
+use crate::perform::Wire;
 use crate::services::Services;
 
 /// How long a command among the expectations may run.
@@ -29,6 +31,9 @@ const CHECK_TIMEOUT: Millis = Millis::secs(600);
 const LOG_LIMIT: u64 = 1 << 20;
 /// Conflicts that are named one by one.
 const MAX_CONFLICTS: usize = 20;
+
+/// Tools, and what lets them reach hosts.
+type OpenTools = (Arc<Tools>, Option<ForwardProxy>);
 
 /// The workspace of a crew.
 pub(super) struct Place {
@@ -41,9 +46,10 @@ pub(super) struct Place {
     hold: Mutex<Vec<Arc<OwnedFd>>>,
     extend: ExtendTools,
     sandboxing: Sandboxing,
+    access: Access,
     specs: Arc<Vec<ToolSpec>>,
-    /// One set of tools for each folder. Servers of tools are connected with the first call in it.
-    tools: tokio::sync::Mutex<HashMap<PathBuf, Arc<Tools>>>,
+    /// One set of tools for each folder, and the way out of a restricted network. Servers of tools are connected with the first call in it.
+    tools: tokio::sync::Mutex<HashMap<PathBuf, OpenTools>>,
     servers: Vec<McpServer>,
     /// What was wrong with servers that could not be used.
     problems: Mutex<Vec<String>>,
@@ -55,6 +61,7 @@ impl Place {
     pub(super) async fn new(
         services: Services,
         parts: &CrewParts,
+        access: Access,
         id: RunId,
         root: PathBuf,
         workspace: Workspace,
@@ -74,6 +81,7 @@ impl Place {
             hold: Mutex::new(lock.descriptors()),
             extend: Arc::clone(&parts.extend_tools),
             sandboxing: parts.sandbox,
+            access,
             specs: Arc::default(),
             tools: tokio::sync::Mutex::default(),
             servers: parts.mcp_servers.clone(),
@@ -123,17 +131,24 @@ impl Place {
 
     async fn tools(&self, folder: &Path) -> std::io::Result<Arc<Tools>> {
         let mut all = self.tools.lock().await;
-        if let Some(tools) = all.get(folder) {
+        if let Some((tools, _)) = all.get(folder) {
             return Ok(Arc::clone(tools));
         }
         let supervisor = Arc::clone(&self.services.supervisor);
-        let services = AgentServices { supervisor, base: self.process_base(folder, "tools", None) };
+        let mut base = self.process_base(folder, "tools", None);
+        let proxy = self.wire().restrict_network(&mut base, Vec::new()).await;
+        let proxy = proxy.map_err(|error| std::io::Error::other(error.chain()))?;
+        let services = AgentServices { supervisor, base };
         let mut tools = Tools::new((self.extend)(ralph_tools::Services::new(&services)))?;
         let problems = tools.connect(self.servers.clone()).await;
         guard(&self.problems).extend(problems);
         let tools = Arc::new(tools);
-        all.insert(folder.to_owned(), Arc::clone(&tools));
+        all.insert(folder.to_owned(), (Arc::clone(&tools), proxy));
         Ok(tools)
+    }
+
+    pub(super) fn wire(&self) -> Wire<'_> {
+        Wire { services: &self.services, folder: &self.folder, access: &self.access }
     }
 
     /// Where and how processes of the crew run.
@@ -180,7 +195,7 @@ impl Place {
         }
         let settings = who.map(|agent| (self.services.settings)(agent)).unwrap_or_default();
         sandbox.writable.extend(settings);
-        let hidden = crate::hidden::hidden(&self.services, who, environment, (&[], &[]), &sandbox.writable);
+        let hidden = crate::hidden::hidden(&self.services, who, environment, &self.access, &sandbox.writable);
         sandbox.hidden.extend(hidden);
         Some(sandbox)
     }

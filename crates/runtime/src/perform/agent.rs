@@ -6,16 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ralph_agents::{AgentServices, AgentTask, Observed, ProcessBase, Prohibited, StopSignal};
 use ralph_engine::{DayBudget, Event};
-use ralph_gateway::GatewayEvent;
 use ralph_model::{AgentEvent, AgentRun, AgentSpec, Attempt, Change, Iteration, Money, OutputRef, TreeHash, Violation};
-use ralph_process::{Network, Sandbox, Stop};
+use ralph_process::{Network, Sandbox};
 use ralph_store::{Artifact, ArtifactKind};
 use ralph_view::Progress;
 use ralph_workspace::Repository;
 use ralph_workspace::repository::Head;
-use tokio::sync::watch;
 
-use super::gateway::Gate;
+use super::gateway::Line;
 use super::restore::with_committed;
 use super::settings::Runs;
 use super::{Answer, Context};
@@ -71,14 +69,10 @@ impl Context {
         let settings = self.use_settings(&agent, attempt).await?;
         let repository = self.guard_repository(Runs::Agent, attempt).await?;
         base.hold.extend(settings.iter().chain(&repository.shared).map(Shared::hold));
-        let mut gate = self.open_gateway(&agent, &mut base, task.budget, iteration, attempt).await;
-        // It lets the agent reach hosts for as long as the agent runs.
-        let proxy = self.restrict_network(&mut base, gate.as_ref()).await?;
-        let mut observed = self.watch_agent(&agent, base, &task, (attempt, tokens), stop, &mut gate).await;
-        drop(proxy);
-        if let Some(gate) = gate {
-            self.close_gateway(gate, observed.as_mut().ok(), &agent).await;
-        }
+        let line = self.wire().open(&agent, &mut base, task.budget, iteration, attempt).await?;
+        let mut line = line.with_tokens(tokens);
+        let mut observed = self.watch_agent(&agent, base, &task, attempt, stop, &mut line).await;
+        self.wire().close(line, observed.as_mut().ok(), &agent).await;
         self.clear_attempt(attempt).await;
         let tree = if observed.is_ok() { Tree::Gone } else { Tree::Unknown };
         self.restore_repository(repository, tree, attempt).await;
@@ -168,11 +162,10 @@ impl Context {
         agent: &AgentSpec,
         base: ProcessBase,
         task: &AgentTask,
-        (attempt, tokens): (Attempt, Option<u64>),
-        mut stop: StopSignal,
-        gate: &mut Option<Gate>,
+        attempt: Attempt,
+        stop: StopSignal,
+        line: &mut Line,
     ) -> Result<Observed, Error> {
-        let counted = Arc::clone(&base.counted);
         let usual = base.prices.usual_request(agent.model.as_deref());
         let services = AgentServices { supervisor: Arc::clone(&self.services.supervisor), base };
         let agent = (self.services.build_agent)(agent, services)?;
@@ -185,17 +178,8 @@ impl Context {
             let mut lines = LastLine::default();
             let so_far = Mutex::new(so_far);
             let cost = || so_far.lock().unwrap_or_else(PoisonError::into_inner);
-            let (ended_by, stops) = watch::channel(*stop.borrow_and_update());
             let mut events = |event: AgentEvent| {
-                if let AgentEvent::Usage { input_tokens, output_tokens, .. } = &event {
-                    end(&ended_by, are_used(tokens, input_tokens.saturating_add(*output_tokens)));
-                }
                 match &event {
-                    AgentEvent::Usage { .. } | AgentEvent::Estimate { .. } | AgentEvent::Uncounted
-                        if counted.is_complete() =>
-                    {
-                        return;
-                    }
                     AgentEvent::Usage { cost: so_far, .. } | AgentEvent::Estimate { cost: so_far } if is_watched => {
                         cost().spent(*so_far);
                     }
@@ -210,31 +194,13 @@ impl Context {
                 }
                 self.services.tell(Progress::Agent { event });
             };
-            let mut run = agent.run(task, stops, &mut events);
-            let mut can_be_asked = true;
-            let observed = loop {
-                tokio::select! {
-                    biased;
-                    asked = stop.changed(), if can_be_asked => match asked {
-                        Ok(()) => end(&ended_by, *stop.borrow_and_update()),
-                        Err(_) => can_be_asked = false,
-                    },
-                    event = Gate::next(gate) => {
-                        let Some(gate) = gate.as_mut() else { continue };
-                        if let GatewayEvent::Request { totals, .. } = &event {
-                            end(&ended_by, are_used(tokens, totals.tokens.read().saturating_add(totals.tokens.output)));
-                        }
-                        let (why, spent) = self.note_request(gate, event);
-                        if let Some(spent) = spent.filter(|_| is_watched) {
-                            cost().spent(spent);
-                        }
-                        end(&ended_by, why);
-                    }
-                    observed = &mut run => break observed,
+            let spent = |amount: Money| {
+                if is_watched {
+                    cost().spent(amount);
                 }
             };
-            drop(run);
-            if let (Ok(observed), true, false) = (&observed, is_watched, counted.is_complete()) {
+            let observed = self.wire().drive(agent.as_ref(), task, stop, line, &mut events, &spent).await;
+            if let (Ok(observed), true, false) = (&observed, is_watched, line.is_counted()) {
                 cost().settled(observed.cost);
             }
             drop(so_far);
@@ -321,23 +287,6 @@ impl Context {
         let day = self.day(&reserved_on.unwrap_or_else(|| (self.services.now)().utc_date())).await?;
         Ok(DayBudget { spent: day.spent + charged, ..day })
     }
-}
-
-/// Whether a run has to end because it used all the tokens that it may.
-fn are_used(limit: Option<u64>, used: u64) -> Option<Stop> {
-    limit.filter(|limit| used >= *limit).map(|_| Stop::BudgetSpent)
-}
-
-/// Asks for an end, unless it was asked for already. Spent money does not wait for the grace that others give.
-fn end(ended_by: &watch::Sender<Option<Stop>>, wanted: Option<Stop>) {
-    let Some(why) = wanted else { return };
-    ended_by.send_if_modified(|asked| {
-        let is_news = asked.is_none() || (why == Stop::BudgetSpent && *asked != wanted);
-        if is_news {
-            *asked = wanted;
-        }
-        is_news
-    });
 }
 
 /// A word for a line of shell.

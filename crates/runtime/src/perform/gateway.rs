@@ -6,26 +6,61 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::sync::Arc;
 
-use ralph_agents::{Counted, Observed, ProcessBase, Route, route};
-use ralph_gateway::{Egress, Gateway, GatewayEvent, GatewayOptions, RequestRecord, RunTotals, Shortfall, Upstream};
-use ralph_model::{AgentEvent, AgentSpec, Attempt, Cost, Ended, Fault, FaultKind, Iteration, MeterMode, Money, Usage};
+use ralph_agents::{Agent, AgentTask, Counted, EventSink, Observed, ProcessBase, Route, StopSignal, route};
+use ralph_gateway::{
+    Egress, ForwardProxy, Gateway, GatewayEvent, GatewayOptions, RequestOutcome, RequestRecord, RunTotals, Shortfall,
+    Upstream,
+};
+use ralph_model::{
+    Access, AgentEvent, AgentSpec, Attempt, Cost, Ended, Fault, FaultKind, Iteration, MeterMode, Money, Remedy, Usage,
+};
 use ralph_process::Stop;
 use ralph_view::Progress;
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
-use super::Context;
+use crate::error::Error;
 use crate::home::LoopFolder;
+use crate::services::Services;
 
 /// A context that is fuller than this, in hundredths, is told of.
 const NEARLY_FULL: u64 = 80;
 /// Characters of the name of a model that are kept.
 const MAX_MODEL: usize = 120;
 
+/// What stands between the agents of a run and what they reach.
+#[derive(Clone, Copy)]
+pub(crate) struct Wire<'a> {
+    pub(crate) services: &'a Services,
+    pub(crate) folder: &'a LoopFolder,
+    pub(crate) access: &'a Access,
+}
+
+/// What stands there while one of them runs.
+pub(crate) struct Line {
+    gate: Option<Gate>,
+    /// Lets the agent reach hosts for as long as it runs.
+    _proxy: Option<ForwardProxy>,
+    /// The tokens that the run may use.
+    tokens: Option<u64>,
+}
+
+impl Line {
+    /// Ends the agent when it has used so many tokens.
+    pub(crate) fn with_tokens(self, tokens: Option<u64>) -> Self {
+        Self { tokens, ..self }
+    }
+
+    /// Whether everything that the agent asked for so far was counted on its way.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.gate.as_ref().is_some_and(|gate| gate.counted.is_complete())
+    }
+}
+
 /// A gateway while its agent runs.
 pub(super) struct Gate {
     gateway: Option<Gateway>,
-    pub(super) events: mpsc::UnboundedReceiver<GatewayEvent>,
+    events: mpsc::UnboundedReceiver<GatewayEvent>,
     counted: Arc<Counted>,
     budget: Option<Money>,
     iteration: Iteration,
@@ -34,17 +69,86 @@ pub(super) struct Gate {
     is_warned: bool,
 }
 
-impl Context {
+impl Wire<'_> {
+    /// Puts a gateway between an agent and its services, and restricts what it reaches, as far as the user wants either.
+    pub(crate) async fn open(
+        self,
+        agent: &AgentSpec,
+        base: &mut ProcessBase,
+        budget: Option<Money>,
+        iteration: Iteration,
+        attempt: Attempt,
+    ) -> Result<Line, Error> {
+        let gate = self.open_gateway(agent, base, budget, iteration, attempt).await;
+        let ports = gate.as_ref().map(Gate::ports).unwrap_or_default();
+        let proxy = self.restrict_network(base, ports).await?;
+        Ok(Line { gate, _proxy: proxy, tokens: None })
+    }
+
+    /// Runs an agent until nothing of it is left. What it reports of money is passed on only while nothing better is known;
+    /// `spent` takes what is.
+    pub(crate) async fn drive(
+        self,
+        agent: &dyn Agent,
+        task: &AgentTask,
+        mut stop: StopSignal,
+        line: &mut Line,
+        events: EventSink<'_>,
+        spent: &(dyn Fn(Money) + Sync),
+    ) -> Result<Observed, ralph_agents::Error> {
+        let counted = line.gate.as_ref().map(|gate| Arc::clone(&gate.counted));
+        let (ended_by, stops) = watch::channel(*stop.borrow_and_update());
+        let tokens = line.tokens;
+        let mut events = |event: AgentEvent| {
+            if let AgentEvent::Usage { input_tokens, output_tokens, .. } = &event {
+                end(&ended_by, are_used(tokens, input_tokens.saturating_add(*output_tokens)));
+            }
+            let is_money =
+                matches!(event, AgentEvent::Usage { .. } | AgentEvent::Estimate { .. } | AgentEvent::Uncounted);
+            if !(is_money && counted.as_ref().is_some_and(|counted| counted.is_complete())) {
+                events(event);
+            }
+        };
+        let mut run = agent.run(task, stops, &mut events);
+        let mut can_be_asked = true;
+        loop {
+            tokio::select! {
+                biased;
+                asked = stop.changed(), if can_be_asked => match asked {
+                    Ok(()) => end(&ended_by, *stop.borrow_and_update()),
+                    Err(_) => can_be_asked = false,
+                },
+                event = Gate::next(&mut line.gate) => {
+                    let Some(gate) = line.gate.as_mut() else { continue };
+                    if let GatewayEvent::Request { totals, .. } = &event {
+                        end(&ended_by, are_used(tokens, totals.tokens.read().saturating_add(totals.tokens.output)));
+                    }
+                    let (why, amount) = self.note_request(gate, event);
+                    amount.into_iter().for_each(spent);
+                    end(&ended_by, why);
+                }
+                observed = &mut run => return observed,
+            }
+        }
+    }
+
+    /// Takes everything away after the agent has ended. What the gateway counted is what the run cost.
+    pub(crate) async fn close(self, line: Line, observed: Option<&mut Observed>, agent: &AgentSpec) {
+        if let Some(gate) = line.gate {
+            self.close_gateway(gate, observed, agent).await;
+        }
+    }
+
     /// Puts a gateway between the agent and its services, where its address and its key can be set.
-    pub(super) async fn open_gateway(
-        &self,
+    async fn open_gateway(
+        self,
         agent: &AgentSpec,
         base: &mut ProcessBase,
         budget: Option<Money>,
         iteration: Iteration,
         attempt: Attempt,
     ) -> Option<Gate> {
-        if self.config.meter == MeterMode::Stream {
+        if self.access.meter == MeterMode::Stream {
             return None;
         }
         let Route::Through(services) = route(agent, &base.environment) else { return None };
@@ -59,7 +163,7 @@ impl Context {
             no_proxy: value(&base.environment, &["NO_PROXY", "no_proxy"]).unwrap_or_default(),
             now: base.now,
             sink: Arc::new(move |event| drop(send.send(event))),
-            recorder: self.config.record_requests.then(|| self.recorder(attempt)),
+            recorder: self.access.record_requests.then(|| self.recorder(attempt)),
         });
         match started.await {
             Ok(gateway) => {
@@ -89,7 +193,7 @@ impl Context {
     }
 
     /// Writes bodies without secrets into the folder of the loop.
-    fn recorder(&self, attempt: Attempt) -> ralph_gateway::Recorder {
+    fn recorder(self, attempt: Attempt) -> ralph_gateway::Recorder {
         let (folder, redactor) = (self.folder.clone(), Arc::clone(&self.services.redactor));
         Arc::new(move |number, is_answer, bytes| {
             let side = if is_answer { "answer" } else { "request" };
@@ -104,20 +208,24 @@ impl Context {
     }
 
     /// Takes what happened at the gateway: why the run should end, and what it cost so far.
-    pub(super) fn note_request(&self, gate: &mut Gate, event: GatewayEvent) -> (Option<Stop>, Option<Money>) {
+    fn note_request(self, gate: &mut Gate, event: GatewayEvent) -> (Option<Stop>, Option<Money>) {
         let (record, totals) = match event {
             GatewayEvent::Limit(_) => return (Some(Stop::BudgetSpent), None),
             GatewayEvent::Request { record, totals } => (record, totals),
         };
         let is_counted = is_complete(&totals);
         gate.counted.count(is_counted);
-        if let Err(error) = append(&self.folder, &self.line(gate, &record)) {
-            tracing::warn!(%error, "a request could not be listed");
-        }
+        self.list(gate.iteration, gate.attempt, &gate.agent, &record);
         if let Some(context) = record.context.filter(|context| context.percent() >= NEARLY_FULL && !gate.is_warned) {
             gate.is_warned = true;
             let (used, window, percent) = (context.used, context.window, context.percent());
             self.services.warn(format!("{}: its context is {percent} % full ({used} of {window} tokens)", gate.agent));
+        }
+        if record.outcome == RequestOutcome::Answered {
+            let (first_byte_ms, output) = (record.first_byte_ms, record.tokens.output);
+            let span = record.duration_ms.saturating_sub(first_byte_ms.unwrap_or(0));
+            let tokens_per_second = output.saturating_mul(1000).checked_div(span).filter(|_| output > 0);
+            self.services.tell(Progress::Request { first_byte_ms, tokens_per_second });
         }
         if !is_counted {
             return (None, None);
@@ -129,24 +237,27 @@ impl Context {
         (is_spent.then_some(Stop::BudgetSpent), Some(totals.cost))
     }
 
-    fn line(&self, gate: &Gate, record: &RequestRecord) -> String {
+    /// Adds a request to the list of the run.
+    pub(crate) fn list(self, iteration: Iteration, attempt: Attempt, agent: &str, record: &RequestRecord) {
         let clean = |name: &str| -> String { self.services.redactor.clean(name).chars().take(MAX_MODEL).collect() };
         let record = RequestRecord {
             model: clean(&record.model),
             answered_by: record.answered_by.as_deref().map(clean),
             ..record.clone()
         };
-        let mut line = json!({ "iteration": gate.iteration, "attempt": gate.attempt, "agent": gate.agent });
+        let mut line = json!({ "iteration": iteration, "attempt": attempt, "agent": agent });
         if let (Some(line), Ok(serde_json::Value::Object(record))) =
             (line.as_object_mut(), serde_json::to_value(record))
         {
             line.extend(record);
         }
-        line.to_string()
+        if let Err(error) = append(self.folder, &line.to_string()) {
+            tracing::warn!(%error, "a request could not be listed");
+        }
     }
 
     /// Closes the gateway after the agent has ended. What it counted is what the run cost.
-    pub(super) async fn close_gateway(&self, mut gate: Gate, observed: Option<&mut Observed>, agent: &AgentSpec) {
+    async fn close_gateway(self, mut gate: Gate, observed: Option<&mut Observed>, agent: &AgentSpec) {
         let Some(gateway) = gate.gateway.take() else { return };
         let totals = gateway.stop().await;
         while let Ok(event) = gate.events.try_recv() {
@@ -176,7 +287,7 @@ impl Gate {
     }
 
     /// What happens next at the gateway.
-    pub(super) async fn next(gate: &mut Option<Self>) -> GatewayEvent {
+    async fn next(gate: &mut Option<Self>) -> GatewayEvent {
         let event = match gate {
             Some(gate) => gate.events.recv().await,
             None => None,
@@ -205,6 +316,12 @@ fn apply(observed: &mut Observed, totals: &RunTotals, unmetered: bool) {
             output_tokens: totals.tokens.output,
             window: observed.usage.window,
         };
+    }
+    if let (Some(trouble), Some(until)) = (&mut observed.trouble, totals.limited_until)
+        && trouble.kind.remedy() == Remedy::Wait
+    {
+        // Not every program repeats what its service says about the time.
+        trouble.until = trouble.until.or(Some(until));
     }
     if let Some(Shortfall { budget, committed, expected }) = totals.refused {
         // The program takes the refusal for its service's.
@@ -239,4 +356,21 @@ pub(super) fn value(environment: &[(OsString, OsString)], names: &[&str]) -> Opt
 fn append(folder: &LoopFolder, line: &str) -> std::io::Result<()> {
     let mut file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(folder.requests())?;
     file.write_all(format!("{line}\n").as_bytes())
+}
+
+/// Whether a run has to end because it used all the tokens that it may.
+fn are_used(limit: Option<u64>, used: u64) -> Option<Stop> {
+    limit.filter(|limit| used >= *limit).map(|_| Stop::BudgetSpent)
+}
+
+/// Asks for an end, unless it was asked for already. Spent money does not wait for the grace that others give.
+fn end(ended_by: &watch::Sender<Option<Stop>>, wanted: Option<Stop>) {
+    let Some(why) = wanted else { return };
+    ended_by.send_if_modified(|asked| {
+        let is_news = asked.is_none() || (why == Stop::BudgetSpent && *asked != wanted);
+        if is_news {
+            *asked = wanted;
+        }
+        is_news
+    });
 }

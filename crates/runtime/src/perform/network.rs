@@ -7,26 +7,24 @@ use ralph_gateway::ForwardProxy;
 use ralph_model::{AgentNetwork, HostRule};
 use ralph_process::Network;
 
-use super::Context;
-use super::gateway::{Gate, egress, value};
+use super::gateway::{Wire, egress, value};
 use crate::error::Error;
 
 /// How programs are made to use a proxy. They differ in which of the two spellings they read.
 const PROXIES: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 const EXCEPTIONS: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
-impl Context {
-    /// Leaves an agent nothing but its gateway and the hosts that the user named, if that is what the user wants.
-    pub(super) async fn restrict_network(
-        &self,
+impl Wire<'_> {
+    /// Leaves an agent nothing but these ports of its gateway and the hosts that the user named, if that is what the user wants.
+    pub(crate) async fn restrict_network(
+        self,
         base: &mut ProcessBase,
-        gate: Option<&Gate>,
+        mut ports: Vec<u16>,
     ) -> Result<Option<ForwardProxy>, Error> {
-        if self.config.agent_network == AgentNetwork::Full {
+        if self.access.agent_network == AgentNetwork::Full {
             return Ok(None);
         }
-        let mut ports = gate.map(Gate::ports).unwrap_or_default();
-        let proxy = match self.config.allow_hosts.as_slice() {
+        let proxy = match self.access.allow_hosts.as_slice() {
             [] => None,
             hosts => {
                 let exceptions = value(&base.environment, &EXCEPTIONS).unwrap_or_default();
@@ -35,7 +33,7 @@ impl Context {
             }
         };
         // Programs ask for what is on their own machine without a proxy.
-        for port in self.config.allow_hosts.iter().filter_map(local_port) {
+        for port in self.access.allow_hosts.iter().filter_map(local_port) {
             if !ports.contains(&port) {
                 ports.push(port);
             }

@@ -20,7 +20,7 @@ pub(crate) struct LimitQuery {
 pub(crate) async fn register(call: Call) -> Answer {
     let register: Register = call.body()?;
     check_name("agentId", &register.agent_id)?;
-    json(StatusCode::OK, &call.board().touch_agent(&register.agent_id, call.now()).await?)
+    json(StatusCode::OK, &call.board().touch_agent(&register.agent_id, call.worker_token(), call.now()).await?)
 }
 
 pub(crate) async fn list(call: Call) -> Answer {

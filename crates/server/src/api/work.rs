@@ -34,7 +34,7 @@ pub(crate) async fn poll(call: Call) -> Answer {
     let lease = lease_span(poll.lease_seconds)?;
     let types = poll.types.unwrap_or_else(|| vec![TaskType::Ralph, TaskType::Single, TaskType::Crew]);
     let deadline = Instant::now() + Duration::from_secs(poll.wait_seconds.into());
-    call.board().touch_agent(&poll.agent_id, call.now()).await?;
+    call.board().touch_agent(&poll.agent_id, call.worker_token(), call.now()).await?;
     let mut changes = call.app.store().subscribe();
     loop {
         let claim = Claim {

@@ -130,6 +130,9 @@ pub async fn no_other_worker_writes_under_a_lease(server: Running) {
         let reply = server.ask_as(&two, method, &path, body.as_ref()).await;
         assert_eq!(reply.status, 403, "{method} {path}: {reply:?}");
     }
+    // Nor does it claim what is offered to the agent of another token.
+    let poll = json!({ "agentId": "w1", "waitSeconds": 0 });
+    assert_eq!(server.ask_as(&two, "POST", "/api/poll", Some(&poll)).await.status, 409);
     let other =
         server.client_with(&two).store(Some(TaskLease { task: id, epoch: Epoch(epoch) }), Duration::from_secs(20));
     assert!(other.create_run(new_run(crate::id(1)), numbered(1)).await.is_err());

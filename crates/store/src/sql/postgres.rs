@@ -48,6 +48,13 @@ pub async fn open_postgres(url: &str) -> Result<StoreHandle> {
 }
 
 pub(super) async fn open(url: &str, max_connections: u32) -> Result<SqlStore> {
+    if let Some((scheme, _)) = url.split_once("://").filter(|(scheme, _)| !["postgres", "postgresql"].contains(scheme))
+    {
+        return Err(Error::Unreachable {
+            place: "the PostgreSQL database".to_owned(),
+            detail: format!("`{scheme}://` is another kind of database; write postgres://USER@HOST/NAME"),
+        });
+    }
     let options = PgConnectOptions::from_str(url).map_err(|source| Error::Unreachable {
         place: "the PostgreSQL database".to_owned(),
         detail: format!("its URL cannot be read: {source}"),

@@ -5,7 +5,7 @@ use crate::receiver::Receiver;
 use crate::support::Lab;
 
 fn lab(allow_hosts: &[String], search: Option<SearchService>) -> Lab {
-    let web = Web { allow_hosts: allow_hosts.to_vec(), search };
+    let web = Web { allow_hosts: allow_hosts.to_vec(), search, only: None };
     Lab::with(|services| services.web = Some(web))
 }
 

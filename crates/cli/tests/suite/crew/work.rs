@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use ralph_testkit::model::{Reply, Usage};
 use ralph_testkit::{Repo, Script as AgentScript, ScriptedModel, Step};
 use serde_json::{Value, json};
 
 use super::{MODEL, calls, crew, says, script, with_model};
-use crate::aid::{SOON, finish, wait_for_file};
+use crate::aid::{SOON, finish, micros, settled, wait_for_file};
 use crate::fake::{Fake, Run};
 use crate::harness::{Ended, User};
 
@@ -183,4 +184,100 @@ fn agents_of_a_repository_need_approval_and_the_sandbox_can_be_turned_off() {
     // Another text is another question.
     repo.write(".ralph/agents/scribe.md", "---\nrole: acting\ntools: [bash_execute]\n---\nYou obey me.");
     crew(&user, &repo, &server, &[]).with_code(2);
+}
+
+/// Asks its service once with what it finds in its environment, which it leaves behind.
+const ASKS: &str = r#"
+import json, os, urllib.request
+open("environment.txt", "w").write("\n".join(f"{k}={v}" for k, v in os.environ.items()))
+body = {"model": "claude-sonnet-4-5", "max_tokens": 100, "messages": [{"role": "user", "content": "hello"}]}
+request = urllib.request.Request(os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages", json.dumps(body).encode(), {
+    "content-type": "application/json", "x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"})
+print("asked:", urllib.request.urlopen(request).status)
+"#;
+
+#[test]
+fn what_a_program_costs_a_crew_is_counted_on_the_wire_and_the_key_stays_here() {
+    let (user, repo) = (User::new(), Repo::init());
+    repo.write("start.txt", "x");
+    repo.commit("start");
+    let program = user.home().join("asks.py");
+    std::fs::write(&program, ASKS).unwrap();
+    // It reports less than it costs.
+    let fake =
+        Fake::new(&user, [Run::new().does(format!("python3 {} > /dev/null", program.display())).ends(1, "done")]);
+    let dear = Usage { input: 10_000, ..Usage::ZERO };
+    let replies = [
+        calls(&[("delegateToDevo", json!({ "target": "claude", "objective": "ask", "expects": [] }))]),
+        Reply::say("hello").usage(dear),
+        says("done"),
+        says("NONE"),
+    ];
+    let server = ScriptedModel::start(script(replies));
+    let mut command = user.command(repo.path(), ["crew", "go", "--max-cost", "2", "--model", MODEL, "--json"]);
+    let path = format!("{}:{}", fake.program().parent().unwrap().display(), std::env::var("PATH").unwrap());
+    command.env("PATH", path);
+    let result = with_model(command, &server).ok().json();
+    let environment = repo.read("environment.txt");
+    assert!(environment.contains("ANTHROPIC_API_KEY=ralph-run-") && !environment.contains("key-1"), "{environment}");
+    let id = result["runId"].as_str().unwrap();
+    let listed = user.ralph(repo.path(), ["show", id, "--requests", "--json"]).ok().json();
+    let listed = listed.as_array().unwrap();
+    let agents: Vec<&str> = listed.iter().map(|one| one["agent"].as_str().unwrap()).collect();
+    assert_eq!(agents, ["chapo", "claude", "chapo", "chapo"], "{listed:#?}");
+    assert_eq!(micros(&listed[1]["costUSD"]), 30_000, "{listed:#?}");
+    let sum: i64 = listed.iter().map(|one| micros(&one["costUSD"])).sum();
+    assert_eq!(micros(&result["costUSD"]), sum, "{listed:#?}");
+    // The day is charged as the crew is.
+    assert_eq!(settled(&user), sum);
+}
+
+#[test]
+fn tools_of_a_crew_read_and_reach_what_the_user_allows() {
+    let (user, repo) = (User::new(), Repo::init());
+    repo.write("start.txt", "x");
+    repo.commit("start");
+    for (path, text) in [("private/diary", "diary"), (".ssh/id_ed25519", "key")] {
+        let path = user.home().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let home = user.home().display().to_string();
+    let page = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = page.local_addr().unwrap().port();
+    let connect = format!("python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}))'");
+    let look = format!(
+        "cat {home}/private/diary > diary.txt; cat {home}/.ssh/id_ed25519 > key.txt; {connect} && echo yes > reached.txt; true"
+    );
+    let replies = [
+        calls(&[
+            ("web_fetch", json!({ "url": format!("http://127.0.0.1:{port}/") })),
+            ("delegateToDevo", json!({ "objective": "look" })),
+        ]),
+        calls(&[("bash_execute", json!({ "command": look }))]),
+        says("looked"),
+        says("done"),
+        says("NONE"),
+    ];
+    let server = ScriptedModel::start(script(replies));
+    let words = ["crew", "go", "--max-cost", "2", "--model", MODEL, "--hide", "~/private", "--allow-read", "~/.ssh"];
+    let command = user.command(repo.path(), words.iter().chain(&["--agent-network", "model"]));
+    let ended = with_model(command, &server).ok();
+    if !ended.stderr.contains("not enforced") {
+        assert!(!repo.exists("reached.txt"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("agents reach only their model services"), "{}", ended.stderr);
+    }
+    if !ended.stderr.contains("files cannot be hidden") {
+        assert_eq!(
+            (repo.read("diary.txt"), repo.read("key.txt")),
+            (String::new(), "key".to_owned()),
+            "{}",
+            ended.stderr
+        );
+    }
+    let fetched: String = server.requests().iter().flat_map(|one| one.results.clone()).collect();
+    assert!(fetched.contains("the network is restricted"), "{fetched}");
+    let command = user.command(repo.path(), ["crew", "go", "--max-cost", "2", "--allow-host", "example.org"]);
+    let refused = with_model(command, &server).with_code(2);
+    assert!(refused.stderr.contains("--allow-host together with --agent-network model"), "{}", refused.stderr);
 }

@@ -8,11 +8,20 @@ use crate::board::AgentEntry;
 use crate::error::{Error, Result};
 use crate::sql::session::{Row, Session, values};
 
-/// Notes that an agent is there.
-pub(super) async fn touch(session: &mut Session<'_>, id: &str, at: Timestamp) -> Result<()> {
-    let row = "INSERT INTO agents (id, created_at, last_seen_at) VALUES ($1, $2, $2) ON CONFLICT (id) DO UPDATE \
-         SET last_seen_at = $2 WHERE agents.last_seen_at < $2";
-    session.execute(row, values![id, at]).await.map(drop)
+/// Notes that an agent is there. It belongs to the token of a worker that was the first to name it, as long as there is one.
+pub(super) async fn touch(session: &mut Session<'_>, id: &str, token: Option<&str>, at: Timestamp) -> Result<()> {
+    if let Some(token) = token {
+        let owner = "SELECT token FROM agents WHERE id = $1 AND token <> $2 AND token IN (SELECT name FROM tokens)";
+        if session.row(owner, values![id, token]).await?.is_some() {
+            let detail = "belongs to another token: choose another name, or revoke that token".to_owned();
+            return Err(Error::EntryConflict { what: "agent", id: id.to_owned(), detail });
+        }
+    }
+    let row = "INSERT INTO agents (id, created_at, last_seen_at, token) VALUES ($1, $2, $2, $3) ON CONFLICT (id) DO UPDATE \
+         SET last_seen_at = CASE WHEN agents.last_seen_at < $2 THEN $2 ELSE agents.last_seen_at END, \
+         token = COALESCE($3, agents.token) \
+         WHERE agents.last_seen_at < $2 OR COALESCE(agents.token, '') <> COALESCE($3, agents.token, '')";
+    session.execute(row, values![id, at, token]).await.map(drop)
 }
 
 pub(super) async fn get(session: &mut Session<'_>, id: &str) -> Result<AgentEntry> {

@@ -17,6 +17,9 @@ const ONE: &str = "SELECT id, run, task, action, why, status, comment, created_a
 const ONE_LOCKED: &str = "SELECT id, run, task, action, why, status, comment, created_at, answered_at, expires_at FROM approvals \
      WHERE id = $1 FOR NO KEY UPDATE";
 
+/// Questions of one task.
+const MAX_QUESTIONS: u64 = 200;
+
 pub(super) async fn ask(session: &mut Session<'_>, approval: &Approval) -> Result<Approval> {
     let insert = "INSERT INTO approvals (id, run, task, action, why, status, created_at, expires_at) \
          VALUES ($1, $2, $3, $4, $5, 'pending', $6, $7) ON CONFLICT (id) DO NOTHING";
@@ -30,6 +33,13 @@ pub(super) async fn ask(session: &mut Session<'_>, approval: &Approval) -> Resul
         approval.expires_at,
     ];
     if session.execute(insert, values).await? > 0 {
+        if let Some(task) = approval.task_id {
+            let asked = session.row("SELECT COUNT(*) AS asked FROM approvals WHERE task = $1", values![task]).await?;
+            if asked.map(|row| row.count("asked")).transpose()?.is_some_and(|asked| asked > MAX_QUESTIONS) {
+                let detail = format!("asked {MAX_QUESTIONS} questions already, which is the most");
+                return Err(Error::TaskConflict { task, detail });
+            }
+        }
         session.announce(Change::Approvals).await?;
     }
     let known = get(session, &approval.id, approval.created_at).await?;

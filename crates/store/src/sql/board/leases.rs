@@ -149,6 +149,13 @@ pub(super) async fn progress(
     if row.task.cost_usd != before.task.cost_usd {
         details.insert("costUsd".to_owned(), json!(row.task.cost_usd.to_json_number()));
     }
+    if !row.has_room() {
+        return match (details.is_empty(), message) {
+            (true, Some(_)) => Err(row.full()),
+            // Figures count without an entry.
+            _ => row::save(session, &row).await.map(|()| row.task),
+        };
+    }
     if let Some(message) = message {
         details.insert("message".to_owned(), json!(message));
     }
@@ -169,7 +176,10 @@ pub(super) async fn set_checkpoint(
         return Err(row.conflict("does not take the checkpoint of another task"));
     }
     row.task.ralph_last_checkpoint = checkpoint.cloned();
-    row::record(session, &mut row, at, "checkpoint", json!({ "checkpoint": checkpoint })).await?;
+    match row.has_room() {
+        true => row::record(session, &mut row, at, "checkpoint", json!({ "checkpoint": checkpoint })).await?,
+        false => row::save(session, &row).await?,
+    }
     Ok(row.task)
 }
 
@@ -178,8 +188,9 @@ pub(super) async fn finish(session: &mut Session<'_>, lease: TaskLease, end: &Ta
     if !end.status.is_final() {
         return Err(row.conflict(format!("cannot end as {}", end.status)));
     }
-    // The worker did not hear that its first call succeeded.
-    if row.task.status == end.status && row.epoch == lease.epoch {
+    // The worker did not hear that its first call succeeded. One that was cancelled meanwhile ended so, whatever was reported.
+    let is_repeated = row.task.status == end.status || row.task.status == TaskStatus::Cancelled;
+    if is_repeated && row.epoch == lease.epoch {
         return Ok(row.task);
     }
     if !row.is_held_by(lease) {

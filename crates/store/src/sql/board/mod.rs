@@ -161,9 +161,9 @@ impl Board for SqlStore {
         tasks::events(&mut self.read("read the events of a task").await?, id, seq, limit).await
     }
 
-    async fn touch_agent(&self, id: &str, at: Timestamp) -> Result<AgentEntry> {
+    async fn touch_agent(&self, id: &str, token: Option<&str>, at: Timestamp) -> Result<AgentEntry> {
         let mut session = Session::write(&self.backend, "note an agent", Durability::ProcessDeath).await?;
-        agents::touch(&mut session, id, at).await?;
+        agents::touch(&mut session, id, token, at).await?;
         let agent = agents::get(&mut session, id).await?;
         session.commit(agent).await
     }

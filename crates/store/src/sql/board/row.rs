@@ -44,6 +44,9 @@ pub(super) struct TaskRow {
     pub(super) claimed_with: Option<String>,
 }
 
+/// Entries of one task.
+const MAX_EVENTS: u64 = 5000;
+
 impl TaskRow {
     /// The queue that it waits in: a worker that reads its own queues finds only tasks that it may claim.
     pub(super) fn queue(&self) -> String {
@@ -55,6 +58,15 @@ impl TaskRow {
         self.task.status = if self.offered_to.is_some() { TaskStatus::Offered } else { TaskStatus::Unassigned };
         self.task.agent_id.clone_from(&self.offered_to);
         self.lease_until = None;
+    }
+
+    /// Whether what agents and people say of it may still be added: an agent that reports without an end must not fill the disk.
+    pub(super) const fn has_room(&self) -> bool {
+        self.events < MAX_EVENTS
+    }
+
+    pub(super) fn full(&self) -> Error {
+        self.conflict(format!("has {MAX_EVENTS} entries already, which is the most"))
     }
 
     pub(super) fn conflict(&self, detail: impl Into<String>) -> Error {

@@ -344,6 +344,9 @@ pub(super) async fn comment(
     let details = json!({ "comment": comment, "key": key });
     let same = "SELECT seq FROM task_events WHERE task = $1 AND kind = 'comment' AND details = $2";
     if session.row(same, values![id, details.to_string()]).await?.is_none() {
+        if !task.has_room() {
+            return Err(task.full());
+        }
         row::record(session, &mut task, at, "comment", details).await?;
     }
     Ok(task.task)

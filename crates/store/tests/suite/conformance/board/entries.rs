@@ -17,6 +17,8 @@ for_every_database!(
     a_schedule_whose_task_is_refused_stays_due,
     a_reminder_is_sent_by_one_and_comes_again_unless_it_is_removed,
     a_comment_with_the_same_key_is_recorded_once,
+    an_agent_belongs_to_the_first_token_that_names_it,
+    a_task_asks_so_many_questions_and_no_more,
     tokens_are_found_by_their_hash,
     the_token_of_a_task_ends_with_its_lease,
 );
@@ -24,7 +26,7 @@ for_every_database!(
 async fn agents_are_noted_with_what_they_hold(database: &Database) {
     let board = database.open_all().await.board;
     assert_eq!(board.agents(10).await.unwrap(), []);
-    let amy = board.touch_agent("amy", Timestamp(1000)).await.unwrap();
+    let amy = board.touch_agent("amy", None, Timestamp(1000)).await.unwrap();
     assert_eq!(
         (amy.id.as_str(), amy.busy, amy.created_at, amy.last_seen_at),
         ("amy", false, Timestamp(1000), Timestamp(1000))
@@ -33,18 +35,50 @@ async fn agents_are_noted_with_what_they_hold(database: &Database) {
     create(&board, 2, &new_task()).await;
     let one = claim(&board, "bob", 2).await;
     claim(&board, "bob", 3).await;
-    assert_eq!(board.touch_agent("bob", Timestamp(3000)).await.unwrap().tasks, [task_id(1), task_id(2)]);
-    let amy = board.touch_agent("amy", Timestamp(4000)).await.unwrap();
+    assert_eq!(board.touch_agent("bob", None, Timestamp(3000)).await.unwrap().tasks, [task_id(1), task_id(2)]);
+    let amy = board.touch_agent("amy", None, Timestamp(4000)).await.unwrap();
     assert_eq!((amy.created_at, amy.last_seen_at), (Timestamp(1000), Timestamp(4000)));
     // A clock that is behind does not take it back.
-    assert_eq!(board.touch_agent("amy", Timestamp(500)).await.unwrap().last_seen_at, Timestamp(4000));
+    assert_eq!(board.touch_agent("amy", None, Timestamp(500)).await.unwrap().last_seen_at, Timestamp(4000));
     let agents = board.agents(10).await.unwrap();
     assert_eq!(agents.iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>(), ["amy", "bob"]);
     assert_eq!((agents[1].busy, &agents[1].tasks[..]), (true, &[task_id(1), task_id(2)][..]));
     assert_eq!(agents[1].last_seen_at, Timestamp(3000));
     assert_eq!(board.agents(1).await.unwrap().len(), 1);
     board.finish_task(one.lease, &end(TaskStatus::Completed), Timestamp(5000)).await.unwrap();
-    assert_eq!(board.touch_agent("bob", Timestamp(6000)).await.unwrap().tasks, [task_id(2)]);
+    assert_eq!(board.touch_agent("bob", None, Timestamp(6000)).await.unwrap().tasks, [task_id(2)]);
+}
+
+async fn an_agent_belongs_to_the_first_token_that_names_it(database: &Database) {
+    let board = database.open_all().await.board;
+    for name in ["one", "two"] {
+        let token = Token { name: name.to_owned(), role: Role::Agent, created_at: Timestamp(1) };
+        board.add_token(&token, name).await.unwrap();
+    }
+    board.touch_agent("amy", None, Timestamp(1)).await.unwrap();
+    board.touch_agent("amy", Some("one"), Timestamp(1)).await.unwrap();
+    let error = board.touch_agent("amy", Some("two"), Timestamp(2)).await.unwrap_err();
+    assert!(matches!(error, Error::EntryConflict { .. }), "{error:?}");
+    // Who needs no token of a worker changes nothing about it.
+    for token in [None, Some("one")] {
+        board.touch_agent("amy", token, Timestamp(3)).await.unwrap();
+    }
+    board.touch_agent("amy", Some("two"), Timestamp(4)).await.unwrap_err();
+    board.revoke_token("one").await.unwrap();
+    board.touch_agent("amy", Some("two"), Timestamp(5)).await.unwrap();
+}
+
+async fn a_task_asks_so_many_questions_and_no_more(database: &Database) {
+    let board = database.open_all().await.board;
+    let of_task = |number: i64, task: u128| Approval { task_id: Some(task_id(task)), ..question(number) };
+    for number in 1..=200 {
+        board.ask_approval(&of_task(number, 1)).await.unwrap();
+    }
+    let error = board.ask_approval(&of_task(201, 1)).await.unwrap_err();
+    assert!(matches!(error, Error::TaskConflict { .. }), "{error:?}");
+    // Neither what was asked before nor another task is affected.
+    board.ask_approval(&of_task(200, 1)).await.unwrap();
+    board.ask_approval(&of_task(201, 2)).await.unwrap();
 }
 
 async fn a_reminder_is_sent_by_one_and_comes_again_unless_it_is_removed(database: &Database) {

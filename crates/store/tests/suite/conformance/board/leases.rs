@@ -18,6 +18,7 @@ for_every_database!(
     a_task_that_killed_three_workers_is_quarantined,
     a_released_task_counts_no_death,
     progress_never_goes_back,
+    a_task_takes_so_many_entries_and_no_more,
     checkpoints_are_written_and_cleared,
     a_task_ends_once,
     a_cancelled_worker_is_told_and_the_task_ends_cancelled,
@@ -228,6 +229,23 @@ async fn progress_never_goes_back(database: &Database) {
     assert_eq!((ended.ralph_iterations, ended.cost_usd), (3, Money::dollars(4)));
 }
 
+/// An agent that reports without an end is refused; the figures of its worker and the end are not.
+async fn a_task_takes_so_many_entries_and_no_more(database: &Database) {
+    let board = database.open_all().await.board;
+    create(&board, 1, &new_task()).await;
+    let lease = claim(&board, "amy", 1).await.lease;
+    let message = |text: &str| Progress { message: Some(text.to_owned()), ..Progress::default() };
+    board.report_progress(lease, &message("here"), Timestamp(2000)).await.unwrap();
+    database.meddle(&["UPDATE tasks SET events = 5000"]).await;
+    let error = board.report_progress(lease, &message("and here"), Timestamp(2000)).await.unwrap_err();
+    assert!(matches!(&error, Error::TaskConflict { .. }), "{error:?}");
+    board.comment_task(task_id(1), "hello", "key", Timestamp(2000)).await.unwrap_err();
+    let figures = Progress { iterations: Some(4), ..message("and a figure") };
+    assert_eq!(board.report_progress(lease, &figures, Timestamp(2000)).await.unwrap().ralph_iterations, 4);
+    let ended = board.finish_task(lease, &end(TaskStatus::Completed), Timestamp(3000)).await.unwrap();
+    assert_eq!(ended.status, TaskStatus::Completed);
+}
+
 async fn checkpoints_are_written_and_cleared(database: &Database) {
     let board = database.open_all().await.board;
     create(&board, 1, &new_task()).await;
@@ -290,6 +308,9 @@ async fn a_cancelled_worker_is_told_and_the_task_ends_cancelled(database: &Datab
             _ => board.release_task(lease, at).await.unwrap(),
         };
         assert_eq!((ended.status, ended.finished_at), (TaskStatus::Cancelled, Some(at)), "{way}");
+        // The worker did not hear the answer and reports again.
+        let again = board.finish_task(lease, &end(TaskStatus::Completed), Timestamp(6000)).await;
+        assert_eq!(again, Ok(ended), "{way}");
         assert_eq!(kinds(&board, number).await, ["created", "claimed", "cancelRequested", "cancelled"]);
     }
     assert_eq!(board.claim_task(&worker("amy", 9)).await.unwrap(), None);

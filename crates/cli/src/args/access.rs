@@ -1,0 +1,47 @@
+//! The arguments of a run that say what its agents may read and reach.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
+use ralph_config::Layer;
+use ralph_model::{AgentNetwork, HostRule};
+
+use super::layer::several;
+
+/// What agents and checks may read and reach.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Sandbox")]
+pub(crate) struct AccessArgs {
+    /// Hide this path from agent and checks, besides keys, cloud logins and browser profiles; repeatable
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
+    pub(crate) hide: Vec<String>,
+
+    /// Let agent and checks read this path although it is usually hidden; repeatable
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, hide_short_help = true)]
+    pub(crate) allow_read: Vec<String>,
+
+    /// What agents can reach: `full`, or `model` for their model services and the hosts of --allow-host [default: full]
+    #[arg(long, value_name = "WHAT", value_parser = agent_network(), hide_short_help = true)]
+    pub(crate) agent_network: Option<AgentNetwork>,
+
+    /// Let agents with --agent-network model reach this host, as HOST, *.HOST or HOST:PORT; repeatable
+    #[arg(long, value_name = "HOST", value_parser = HostRule::parse, hide_short_help = true)]
+    pub(crate) allow_host: Vec<HostRule>,
+}
+
+impl AccessArgs {
+    /// The same settings among others.
+    pub(crate) fn onto(&self, layer: Layer) -> Layer {
+        Layer {
+            agent_network: self.agent_network,
+            allow_host: several(&self.allow_host),
+            hide: several(&self.hide),
+            allow_read: several(&self.allow_read),
+            ..layer
+        }
+    }
+}
+
+fn agent_network() -> impl TypedValueParser<Value = AgentNetwork> {
+    PossibleValuesParser::new(["full", "model"])
+        .map(|word| if word == "model" { AgentNetwork::Model } else { AgentNetwork::Full })
+}
