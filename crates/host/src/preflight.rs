@@ -123,7 +123,7 @@ pub(crate) fn sandbox_warnings(access: &Access, sandbox: Sandboxing, host: &Host
     if let (AgentNetwork::Model, NetworkLevel::Open { why }) = (access.agent_network, &level.network) {
         warnings.push(format!("--agent-network model is not enforced on this machine: {why}"));
     }
-    for path in config.hide.iter().filter(|path| !Path::new(path.as_str()).exists()) {
+    for path in access.hide.iter().filter(|path| !Path::new(path.as_str()).exists()) {
         warnings.push(format!("--hide: {path} is not there, so nothing is hidden"));
     }
     if let ReadLevel::Open { why } = &level.reads
