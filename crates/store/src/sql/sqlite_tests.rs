@@ -159,7 +159,7 @@ async fn a_newer_schema_is_refused_and_left_as_it_is() {
     store.close().await.unwrap();
     let before = fs::read(&path).unwrap();
     for error in [open_sqlite(&path).await.unwrap_err(), open_existing_sqlite(&path).await.unwrap_err()] {
-        assert!(matches!(error, Error::NewerSchema { found: 99, known: 12, .. }), "{error:?}");
+        assert!(matches!(error, Error::NewerSchema { found: 99, known: 13, .. }), "{error:?}");
         assert!(error.to_string().contains("newer Ralph"), "{error}");
     }
     assert_eq!(fs::read(&path).unwrap(), before);
