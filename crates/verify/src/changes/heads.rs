@@ -17,7 +17,7 @@ pub fn defined_tests(path: &str, content: &[u8]) -> Vec<String> {
         "skipTest",
         "testing.Short",
         "this.skip(",
-        "t.skip(",
+        " t.skip(",
         "#[cfg(",
         "cfg_attr",
         "go:build",
