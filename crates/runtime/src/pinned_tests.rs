@@ -23,7 +23,7 @@ fn what_checks_only_read_follows_the_changes_of_the_work() {
         fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
         fs::write(root.join(path), path).unwrap();
     };
-    ["tests/a.py", "tests/data.bin", "src/b.py"].map(write);
+    ["tests/a.py", "tests/data.bin", "src/b.py"].into_iter().for_each(write);
     // Nothing here needs git.
     let git = PathBuf::from("/nowhere/git");
     let options = Options { root: root.clone(), state, git, global_excludes: None, stop: StopFlag::default() };
@@ -42,7 +42,7 @@ fn what_checks_only_read_follows_the_changes_of_the_work() {
         assert!(found.iter().eq(expected), "{found:?}");
     };
     expect(&mut workspace, &["tests/a.py"]);
-    ["tests/c.py", "tests/more.bin", "src/d.py"].map(write);
+    ["tests/c.py", "tests/more.bin", "src/d.py"].into_iter().for_each(write);
     expect(&mut workspace, &["tests/a.py", "tests/c.py"]);
     // A file in the place of a folder, and the other way round.
     fs::remove_file(root.join("tests/a.py")).unwrap();
