@@ -330,7 +330,8 @@ fn is_equality(text: &str) -> bool {
 fn is_side(source: &Source<'_>, judged: &[usize], at: usize) -> bool {
     let parent = source.nodes[at].parent;
     judged.contains(&at)
-        || judged.contains(&parent) && ["comparison_operator", "binary_expression"].contains(&source.nodes[parent].kind)
+        || judged.contains(&parent)
+            && ["comparison_operator", "binary_expression", "argument"].contains(&source.nodes[parent].kind)
 }
 
 /// Whether an assertion compares something for equality with a literal, with a list or table of literals, with a name, or with

@@ -301,6 +301,7 @@ fn a_value_that_is_compared_for_equality_leaves_no_doubt() {
         ("a.py", "assert f() != wanted", false),
         ("a.py", "assert 'a' in f()", false),
         ("a.py", "assert f() == approx(1.5)", false),
+        ("aTest.php", "$this->assertEquals(5, f(2));", true),
         ("a.rs", "assert_eq!(f(), vec![1, 2]);", true),
         ("a.rs", "assert_eq!(f(1), g(2));", false),
         ("a.js", "assert.deepEqual(f(), { a: [1] })", true),
@@ -311,6 +312,7 @@ fn a_value_that_is_compared_for_equality_leaves_no_doubt() {
     ] {
         let text = match path {
             "a.py" => format!("def test_a():\n    {line}\n"),
+            "aTest.php" => format!("<?php\nclass ATest {{\n  function testA() {{\n    {line}\n  }}\n}}\n"),
             "a.rs" => format!("#[test]\nfn a() {{\n    {line}\n}}\n"),
             _ => format!("test('a', () => {{\n  {line}\n}})\n"),
         };

@@ -151,11 +151,14 @@ impl Plan {
         let number = u32::try_from(tests.len()).unwrap_or(u32::MAX);
         let all_run = before.total.is_none_or(|total| total >= number);
         plan.most_run = before.total.is_none_or(|total| total.saturating_mul(2) >= number);
+        // Jest names the file of a test that passes, and not of one that fails.
+        let tells = |failing: &&str| files.iter().any(|file| mentions(&file.path, failing));
+        let failures_tell = !before.failing.is_empty() && before.failing.iter().all(tells);
         for (at, evidence, test) in tests {
             if let Some(file) = files.get(at) {
                 let whole = before.of(|reported| is_program_or_whole(file, reported));
                 let own = before.of(|reported| is_reported_as(reported, &test.name));
-                let is_told = own.names().any(|reported| mentions(&file.path, reported));
+                let is_told = failures_tell && own.names().any(|reported| mentions(&file.path, reported));
                 let own = if is_told { own.only(|reported| mentions(&file.path, reported)) } else { own };
                 let did_run = own.names().next().is_some() || !file.reported_as.is_empty();
                 let is_unloaded = !whole.failing.is_empty();
