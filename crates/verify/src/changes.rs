@@ -266,9 +266,12 @@ fn literals(source: &Source<'_>, judged: &[usize]) -> (Option<usize>, Option<usi
 fn is_call(source: &Source<'_>, at: usize) -> bool {
     let node = &source.nodes[at];
     let callee = match node.kind {
-        "call" | "call_expression" | "method_invocation" | "function_call_expression" | "member_call_expression" => {
-            source.raw(at)
-        }
+        "call"
+        | "call_expression"
+        | "method_invocation"
+        | "function_call_expression"
+        | "member_call_expression"
+        | "scoped_call_expression" => source.raw(at),
         // In a macro of Rust: a name and what is in parentheses after it.
         "token_tree" => {
             let siblings = &source.nodes[node.parent].children;

@@ -302,6 +302,7 @@ fn a_value_that_is_compared_for_equality_leaves_no_doubt() {
         ("a.py", "assert 'a' in f()", false),
         ("a.py", "assert f() == approx(1.5)", false),
         ("aTest.php", "$this->assertEquals(5, f(2));", true),
+        ("aTest.php", "$this->assertEquals(5, Calc::add(2, 3));", true),
         ("a.rs", "assert_eq!(f(), vec![1, 2]);", true),
         ("a.rs", "assert_eq!(f(1), g(2));", false),
         ("a.js", "assert.deepEqual(f(), { a: [1] })", true),
