@@ -22,7 +22,7 @@ const RAISES: [(&str, [&str; 2]); 7] = [
     ("assertWarnsRegex", ["ImportWarning", "BytesWarning"]),
 ];
 /// Assertion functions, and what is asserted when their names are exchanged.
-const OPPOSITES: [(&str, &str); 30] = [
+const OPPOSITES: [(&str, &str); 35] = [
     ("assertEqual", "assertNotEqual"),
     ("assertEquals", "assertNotEquals"),
     ("assertSame", "assertNotSame"),
@@ -53,6 +53,11 @@ const OPPOSITES: [(&str, &str); 30] = [
     ("equal", "notEqual"),
     ("strictEqual", "notStrictEqual"),
     ("deepStrictEqual", "notDeepStrictEqual"),
+    ("match", "doesNotMatch"),
+    ("above", "most"),
+    ("below", "least"),
+    ("assertGreater", "assertLessEqual"),
+    ("assertLess", "assertGreaterEqual"),
 ];
 const OPERATORS: [(&str, &str); 8] = [
     ("==", "!="),

@@ -109,6 +109,18 @@ fn tests_are_changed_so_that_they_must_fail() {
             &["expect(f()).toEqual([wanted, 7])", "expect(f()).not.toEqual(wanted)"],
         ),
         (
+            "a.py",
+            "class T:\n    def test_a(self):\n        self.assertGreater(f(), 1)\n",
+            &["self.assertGreater(f(), 0)", "self.assertLessEqual(f(), 1)"],
+        ),
+        ("a.js", "test('a', () => {\n  assert.doesNotThrow(() => f())\n})\n", &["assert.throws(() => f())"]),
+        ("a.js", "test('a', () => {\n  assert.match(f(), /b/)\n})\n", &["assert.doesNotMatch(f(), /b/)"]),
+        (
+            "a.js",
+            "test('a', () => {\n  expect(f()).to.be.above(1)\n})\n",
+            &["expect(f()).to.be.above(0)", "expect(f()).to.be.most(1)"],
+        ),
+        (
             "a.js",
             "test('a', () => assert.equal(add(1, 2), 3))\n",
             &["test('a', () => assert.equal(add(1, 2), 2))", "test('a', () => assert.notEqual(add(1, 2), 3))"],

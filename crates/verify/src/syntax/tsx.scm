@@ -105,4 +105,4 @@
 ; What can be changed
 [(number) (string) (template_string) (true) (false) (null) (undefined)] @literal
 (binary_expression operator: _ @operator)
-((member_expression property: (property_identifier) @judge) (#match? @judge "^(to[A-Z]|equal|strictEqual|deepEqual|deepStrictEqual|notEqual|notStrictEqual|ok|is$|not$|same|eql)"))
+((member_expression property: (property_identifier) @judge) (#match? @judge "^(to[A-Z]|equal|strictEqual|deepEqual|deepStrictEqual|notEqual|notStrictEqual|ok|is$|not$|same|eql|throws$|doesNotThrow$|rejects$|doesNotReject$|match$|doesNotMatch$|above$|below$|least$|most$)"))
