@@ -32,7 +32,11 @@ pub(crate) fn list(fd: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno
     rustix::fs::seek(fd, rustix::fs::SeekFrom::Start(0))?;
     let mut entries = RawDir::new(fd, &mut buffer);
     while let Some(entry) = entries.next() {
-        let entry = entry?;
+        let entry = match entry {
+            // A folder that was removed after it was opened holds nothing.
+            Err(Errno::NOENT) => break,
+            entry => entry?,
+        };
         let name = entry.file_name();
         if name == c"." || name == c".." {
             continue;

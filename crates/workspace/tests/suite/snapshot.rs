@@ -241,10 +241,9 @@ fn files_that_come_and_go_during_the_scan_are_no_error() {
             }
         });
         let mut workspace = fixture.open();
-        for _ in 0..30 {
-            workspace.snapshot(id(), "busy").unwrap();
-        }
+        let found: Result<Vec<_>, _> = (0..30).map(|_| workspace.snapshot(id(), "busy")).collect();
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        found.unwrap();
     });
     let mut workspace = fixture.open();
     let quiet = workspace.snapshot(id(), "quiet").unwrap().tree;
