@@ -219,7 +219,7 @@ pub fn instead(
     Ok(agents)
 }
 
-/// Agents by their names, as a loop that goes on is given them.
+/// Agents by their names, as a loop that is continued is given them.
 ///
 /// # Errors
 /// When one is not known.
@@ -326,7 +326,7 @@ fn price(model: &str, table: &PriceTable) -> Result<Price, ConfigError> {
     Ok(Price { rates, long: None })
 }
 
-/// The model that an agent takes when nobody names one, where that has no price in the list.
+/// The model that an agent takes when none is named, where that has no price in the list.
 #[must_use]
 pub fn unpriced_default(agent: &AgentSpec, prices: &PriceList) -> Option<&'static str> {
     let is_its_own_choice = agent.model.is_none() && !agent.unmetered && !agent.user_settings;

@@ -153,7 +153,7 @@ pub fn resolve(layers: Layers<'_>, inputs: Inputs<'_>) -> Result<Resolved, Error
     }
 }
 
-/// How long a service is waited for when nobody says otherwise and another agent stands by.
+/// The longest wait for a service by default, where another agent stands by.
 const MAX_WAIT_WITH_FAILOVER: Millis = Millis::minutes(10);
 
 /// What the agents of a crew may read and reach: what the caller says, and the user's own file.

@@ -245,7 +245,7 @@ fn uncovered(facts: &Facts, record: &IterationRecord) -> Option<Next> {
     }))
 }
 
-/// Ends a loop that used all its tokens, or as much of a plan's allowance as the user permits. Tokens that nobody reports are not
+/// Ends a loop that used all its tokens, or as much of a plan's allowance as the user permits. Tokens that are not reported are not
 /// none.
 fn used_up(facts: &Facts, record: &IterationRecord) -> Option<Next> {
     let run = record.run.as_ref()?;

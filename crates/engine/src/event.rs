@@ -172,7 +172,7 @@ pub struct Lost {
     pub ran: bool,
     /// What it cost as far as anybody knows.
     pub cost: Cost,
-    /// What is charged where nobody knows; the whole reservation in journals of older versions.
+    /// What is charged where the cost is unknown; the whole reservation in journals of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Money>,
 }
@@ -210,7 +210,7 @@ pub struct Limits {
     /// The agent from here on; the same as before where it is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentSpec>,
-    /// Who stands by from here on; nobody else than before where it is empty.
+    /// The agents that stand by from here on; the same as before where it is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failover: Vec<AgentSpec>,
 }

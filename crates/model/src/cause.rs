@@ -90,7 +90,7 @@ pub enum AbortCause {
         used: u64,
         /// How many were allowed.
         limit: u64,
-        /// The iteration whose tokens nobody reported, where that ended the loop.
+        /// The iteration whose tokens were not reported, where that ended the loop.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unreported: Option<Iteration>,
     },

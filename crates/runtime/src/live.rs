@@ -63,7 +63,7 @@ impl Live {
         Some((lost, money))
     }
 
-    /// What a run costs that nobody reported on: as much as the dearest one before it, else one request of a usual size.
+    /// What a run is charged whose cost was not reported: as much as the dearest one before it, else one request of a usual size.
     fn estimate(&self, prices: &PriceList) -> Money {
         let facts = self.run.facts();
         let is_known =

@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::harness::Ended;
 use crate::place::{Place, script};
 
-/// Models that Codex offers and that have no list price. Whoever asks for one is told before the start.
+/// Models that Codex offers and that have no list price. A user who asks for one is told before the start.
 const UNPRICED: [&str; 5] =
     ["codex-auto-review", "gpt-6.1-sol", "gpt-6.1-terra", "gpt-daybreak-blue-latest", "gpt-daybreak-red-latest"];
 

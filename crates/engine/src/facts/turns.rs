@@ -70,7 +70,7 @@ impl Facts {
         self.waited = Millis(0);
     }
 
-    /// Another process goes on: the wish to stop was the former one's, and limits may be others.
+    /// Another process continues: the wish to stop was the former one's, and limits may be others.
     pub(crate) fn resume(&mut self, limits: Limits) {
         self.stop = None;
         // The former process may have died before it could tell of an alert.

@@ -322,7 +322,7 @@ async fn after_a_reboot_an_agent_may_have_run_whose_start_was_not_recorded() {
 
 #[tokio::test]
 async fn a_loop_that_an_earlier_version_left_is_resumed_by_its_files() {
-    // What nobody knows is charged as one request.
+    // An unknown cost is charged as one request.
     let usual = PriceList::default().usual_request(None);
     for (file, iterations, cost) in
         [(Some("120000"), 2, Money::from_micros(120_000)), (Some("unknown"), 2, usual), (None, 1, Money::ZERO)]

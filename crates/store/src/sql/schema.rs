@@ -218,7 +218,7 @@ pub(crate) const STEPS: &[Step] = &[
     },
     // The token that a task was claimed with: no other token of a worker writes under the lease.
     Step { version: 12, statements: &["ALTER TABLE tasks ADD COLUMN claimed_with TEXT"], rows: &[] },
-    // The token of a worker that an agent belongs to: with another one nobody claims what is offered to it.
+    // The token of a worker that an agent belongs to: another one cannot claim what is offered to it.
     Step { version: 13, statements: &["ALTER TABLE agents ADD COLUMN token TEXT"], rows: &[] },
 ];
 
