@@ -208,7 +208,6 @@ pub struct Observed {
 
 /// A run that Ralph itself could not carry out.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// Supervision failed.
     #[error(transparent)]

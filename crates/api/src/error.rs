@@ -8,7 +8,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a call on a server failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The address is none that can be called.
     #[error("`{server}` is not the address of a server: write it like http://127.0.0.1:3013")]

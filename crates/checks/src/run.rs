@@ -77,7 +77,6 @@ pub enum Progress {
 
 /// Checks could not be run. A check that fails is no error.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// There is no place for the output.
     #[error(

@@ -10,7 +10,6 @@ use super::{Key, Location, Spelling};
 
 /// What is wrong with a configuration.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The file could not be read.
     #[error("{}: could not be read: {source}\n  make it readable, or move it away", .path.display())]

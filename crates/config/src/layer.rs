@@ -15,7 +15,6 @@ use crate::{Key, Location, Origin};
 /// The values of one configuration file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct Layer {
     #[serde(skip)]
     pub places: Places,
@@ -171,7 +170,6 @@ pub enum Whose {
 /// `[prices.MODEL]`: US dollars per million tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct PriceTable {
     pub input: Option<Dollars>,
     pub output: Option<Dollars>,
@@ -182,7 +180,6 @@ pub struct PriceTable {
 /// `[models.NAME]`: a model of the user's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct ModelTable {
     pub provider: Option<String>,
     pub base_url: Option<String>,
@@ -193,7 +190,6 @@ pub struct ModelTable {
 /// `[caps]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct CapsTable {
     pub iterations: Option<u32>,
     pub loop_cost_usd: Option<Dollars>,
@@ -203,7 +199,6 @@ pub struct CapsTable {
 /// `[notify]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct NotifyTable {
     pub command: Option<String>,
     pub webhook: Option<String>,
@@ -217,7 +212,6 @@ pub struct NotifyTable {
 /// `[web]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct WebTable {
     pub allow_hosts: Option<Vec<String>>,
     pub search_url: Option<String>,
@@ -227,7 +221,6 @@ pub struct WebTable {
 /// `[crew]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct CrewTable {
     pub compact_at: Option<u64>,
 }
@@ -235,7 +228,6 @@ pub struct CrewTable {
 /// `[mcp.NAME]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-#[expect(missing_docs, reason = "a field is the key of its name, and `Key` says what each does")]
 pub struct McpTable {
     pub command: Option<String>,
     pub url: Option<String>,

@@ -122,7 +122,6 @@ impl Candidate {
 
 /// Why there is no such skill.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// Nothing has this name, or what has it is not for loops.
     #[error(transparent)]

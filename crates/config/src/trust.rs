@@ -30,7 +30,6 @@ pub struct Question {
 
 /// Why something of a repository does not count.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// There is no user to ask.
     #[error(

@@ -122,7 +122,6 @@ pub enum Decision {
 /// Something that happened in a crew.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
-#[expect(missing_docs, reason = "the fields are named after what they hold")]
 pub enum CrewEvent {
     /// The crew exists.
     CrewStarted { config: Box<CrewConfig>, request: Option<String> },
@@ -224,7 +223,6 @@ pub struct Question {
 
 /// Something to do for a crew.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the fields are named after what they hold")]
 pub enum CrewEffect {
     /// Ask the model of a frame, for at most this much money; answered by `ModelAnswered`, `ModelFailed` or `BudgetRefused`.
     Ask { frame: FrameId, attempt: Attempt, most: Option<Money> },
@@ -280,7 +278,6 @@ pub enum CrewOutcome {
 /// Why a crew was ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "cause", rename_all = "camelCase", rename_all_fields = "camelCase")]
-#[expect(missing_docs, reason = "the fields are named after what they hold")]
 pub enum CrewAbort {
     /// Its rounds are used.
     Rounds { max: u32 },

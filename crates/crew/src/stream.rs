@@ -8,7 +8,6 @@ use crate::event::Question;
 /// Something that can be watched.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-#[expect(missing_docs, reason = "the fields are named after what they hold")]
 pub enum StreamEvent {
     /// Another agent works now.
     AgentSwitch { agent: String },

@@ -8,35 +8,26 @@ use crate::{Risk, Scope, TaskType};
 /// What is known besides the request.
 #[derive(Debug, Clone, Default)]
 pub struct Facts<'a> {
-    /// The kind of project.
     pub stack: Option<&'a str>,
-    /// The command that can verify the work.
     pub verification: Option<VerificationFacts<'a>>,
     /// The skills that can be used without asking anybody, those that come first in their order first.
     pub skills: &'a [SkillFacts],
-    /// The skill that the user chose.
     pub chosen_skill: Option<&'a str>,
-    /// What the user wants.
     pub mode: Mode,
 }
 
 /// A command that can verify the work.
 #[derive(Debug, Clone, Copy)]
 pub struct VerificationFacts<'a> {
-    /// The command, or several.
     pub command: &'a str,
-    /// Who says so.
     pub why: &'a str,
 }
 
 /// What a decision needs to know of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFacts {
-    /// Its name.
     pub name: String,
-    /// The kinds of tasks that it is for.
     pub task_types: Vec<String>,
-    /// Whether it is made for loops.
     pub supports_loops: bool,
 }
 
@@ -44,12 +35,9 @@ pub struct SkillFacts {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// What the conditions say.
     #[default]
     Auto,
-    /// A loop in any case.
     Persist,
-    /// One pass in any case.
     NoRalph,
 }
 
@@ -57,30 +45,22 @@ pub enum Mode {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// What kind of work it is.
     pub task_type: TaskType,
-    /// How risky it is.
     pub risk: Risk,
     /// How sure the kind of work is, from 0 to 1.
     pub confidence: f64,
-    /// Whether the request says what it is about.
     pub scope: Scope,
-    /// The kind of project.
     pub stack: Option<String>,
-    /// The command that verifies the work.
     pub verification_command: Option<String>,
-    /// The instructions for the agent.
     pub skill: Option<String>,
     /// Whether it is a loop; else one pass.
     #[serde(rename = "loop")]
     pub is_loop: bool,
-    /// What the user wants.
     pub mode: Mode,
     /// A reason for each of the four conditions: verification, task and scope, risk, skill.
     pub why: Vec<String>,
 }
 
-/// Decides.
 pub fn decide(request: &str, facts: &Facts<'_>) -> Decision {
     let reading = read(request);
     let skill = facts.chosen_skill.map(ToOwned::to_owned).or_else(|| skill_for(reading.task_type, facts.skills));

@@ -18,17 +18,12 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskType {
-    /// Something new.
     Feature,
-    /// Something that is broken.
     Bug,
-    /// Better code that does the same.
     Refactor,
     /// Tests alone.
     Test,
-    /// Text for people.
     Docs,
-    /// Versions, settings, builds, releases, operations.
     Chore,
     /// An answer, and no change.
     Question,
@@ -39,7 +34,6 @@ impl TaskType {
     pub const ALL: [Self; 7] =
         [Self::Feature, Self::Bug, Self::Refactor, Self::Test, Self::Docs, Self::Chore, Self::Question];
 
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Feature => "feature",
@@ -67,16 +61,13 @@ impl TaskType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {
-    /// Hardly any.
     Low,
-    /// Some.
     Medium,
     /// Authentication, payments, migrations, production data: a person should look at it first.
     High,
 }
 
 impl Risk {
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -90,14 +81,11 @@ impl Risk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// It does.
     Specific,
-    /// An agent would have to guess.
     Vague,
 }
 
 impl Scope {
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Specific => "specific",

@@ -18,13 +18,10 @@ const MAX_WORDS: usize = 200;
 /// What a request says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
-    /// What kind of work it asks for.
     pub task_type: TaskType,
-    /// How risky that is.
     pub risk: Risk,
     /// The word that speaks for the risk, and what it is about.
     pub risk_reason: Option<RiskReason>,
-    /// Whether it says what it is about.
     pub scope: Scope,
     /// How sure the kind of work is, from 0 to 1.
     pub confidence: f64,
@@ -33,7 +30,6 @@ pub struct Reading {
 /// Why a request is risky.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RiskReason {
-    /// The words of the request.
     pub words: String,
     /// What they are about: `authentication`, `payments`, `migrations`, `production data`; none for other risks.
     pub about: Option<String>,
@@ -51,7 +47,6 @@ impl Match {
     }
 }
 
-/// Reads a request.
 pub fn read(request: &str) -> Reading {
     let words: Vec<String> = words(request).iter().take(MAX_WORDS).map(|word| VOCABULARY.corrected(word)).collect();
     let matches = matches(&words);
@@ -84,7 +79,6 @@ fn matches(words: &[String]) -> Vec<Match> {
     all.into_iter().filter(|found| !is_risk(found) || !found.range().any(|at| neutral.contains(&at))).collect()
 }
 
-/// Where the request itself begins.
 fn first_word(words: &[String], matches: &[Match]) -> usize {
     let is_polite = |at: usize| matches.iter().any(|found| found.at == at && found.entry.category == Category::Polite);
     (0..words.len()).find(|at| !is_polite(*at)).unwrap_or(0)

@@ -12,15 +12,12 @@ pub(crate) enum Category {
     Work(TaskType),
     /// It speaks for a high risk, of this kind.
     High(&'static str),
-    /// It speaks for a medium risk.
     Medium,
     /// It is about what is only seen.
     Surface,
     /// It takes the words out of what other entries see.
     Neutral,
-    /// It names nothing.
     Generic,
-    /// It is grammar.
     Stop,
     /// It may come before the request itself.
     Polite,
@@ -31,7 +28,6 @@ pub(crate) enum Category {
 pub(crate) struct Entry {
     pub(crate) category: Category,
     pub(crate) weight: u32,
-    /// The words name what the work is about.
     pub(crate) is_subject: bool,
     pub(crate) words: Vec<Pattern>,
 }
@@ -75,7 +71,6 @@ impl Pattern {
     }
 }
 
-/// All entries.
 #[derive(Debug)]
 pub(crate) struct Vocabulary {
     pub(crate) entries: Vec<Entry>,

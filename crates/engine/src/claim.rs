@@ -12,7 +12,6 @@ const MAX_BRACES: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claim {
-    /// It says that it is done.
     pub done: bool,
     /// It says that it needs a person, and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]

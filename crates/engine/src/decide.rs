@@ -9,10 +9,8 @@ use crate::event::{V3_SERVICE_BACKOFF, V4_COUNTED_RUNS, Wait};
 use crate::facts::{Facts, IterationRecord};
 use crate::grade::{self, Shortfall};
 
-/// What follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// The loop is over.
     End(Outcome),
     /// The loop goes on with its debugging skill.
     Escalate,

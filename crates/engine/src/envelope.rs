@@ -14,7 +14,6 @@ const VERIFY: &str = "verify";
 /// The bracketed word in front of an evidence line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
-    /// It worked.
     Ok,
     /// It did not.
     Error,
@@ -38,19 +37,14 @@ impl Mark {
     }
 }
 
-/// One line of evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvidenceLine {
-    /// What kind of line it is.
     pub mark: Mark,
-    /// What stands in front of the colon.
     pub subject: String,
-    /// What stands behind it.
     pub text: String,
 }
 
 impl EvidenceLine {
-    /// A line of any kind.
     pub fn new(mark: Mark, subject: impl Into<String>, text: impl Into<String>) -> Self {
         Self { mark, subject: subject.into(), text: text.into() }
     }
@@ -74,21 +68,13 @@ impl From<&ToolEvidence> for EvidenceLine {
 /// All that an envelope says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope<'a> {
-    /// The agent, as people call it.
     pub agent: &'a str,
-    /// What it was asked for.
     pub objective: &'a str,
-    /// What should be true afterwards.
     pub expected_outcome: Option<&'a str>,
-    /// What the evidence allows.
     pub status: Status,
-    /// What was observed.
     pub evidence: Vec<EvidenceLine>,
-    /// Why the agent handed the work back.
     pub escalation: Option<&'a str>,
-    /// What research recommends.
     pub recommendations: &'a [String],
-    /// The agent's own words.
     pub summary: &'a str,
 }
 

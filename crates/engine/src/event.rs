@@ -75,11 +75,9 @@ pub struct StartPoint {
 /// A service that refuses for now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
-    /// Until when to wait for it.
     pub until: Timestamp,
     /// How long that is at most: the clock may be set back meanwhile.
     pub most: Millis,
-    /// What it refused.
     pub trouble: Trouble,
 }
 
@@ -87,9 +85,7 @@ pub struct Wait {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DayBudget {
-    /// What is spent.
     pub spent: Money,
-    /// What may be spent.
     pub cap: Money,
 }
 
@@ -98,22 +94,15 @@ pub struct DayBudget {
 #[serde(tag = "why", rename_all = "camelCase")]
 pub enum Refusal {
     /// Nothing is left of the day's money.
-    DailyBudget {
-        /// The day's money.
-        day: DayBudget,
-    },
+    DailyBudget { day: DayBudget },
     /// Nothing is left of the money of the race that the loop takes part in.
     Race {
         /// What its loops spent, or hold for runs that are under way.
         spent: Money,
-        /// What they may spend together.
         cap: Money,
     },
     /// A prohibited file is not as it was at the loop's start.
-    Prohibited {
-        /// Which.
-        violations: Vec<Violation>,
-    },
+    Prohibited { violations: Vec<Violation> },
     /// The wait was cut short because somebody asked the loop to stop.
     Stopped,
 }
@@ -151,7 +140,6 @@ pub enum Alert {
 }
 
 impl Alert {
-    /// One sentence for people.
     #[must_use]
     pub const fn sentence(self) -> &'static str {
         match self {
@@ -166,11 +154,9 @@ impl Alert {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lost {
-    /// Which attempt.
     pub attempt: Attempt,
     /// Whether its process may have run; one that never started costs nothing and uses no iteration.
     pub ran: bool,
-    /// What it cost as far as anybody knows.
     pub cost: Cost,
     /// What is charged where the cost is unknown; the whole reservation in journals of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -192,13 +178,10 @@ impl Lost {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
-    /// Iterations in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u32>,
-    /// Money in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<Money>,
-    /// Tokens in all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// The agent costs nothing that is counted, from here on.
@@ -219,18 +202,13 @@ pub struct Limits {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// The loop exists.
     LoopStarted {
-        /// With this configuration.
         config: Box<LoopConfig>,
-        /// From here.
         start: StartPoint,
     },
     /// The checks ran on the untouched workspace.
     BaselineFinished {
-        /// The attempt that this answers.
         attempt: Attempt,
-        /// What they found.
         verdict: Verdict,
     },
     /// Money is reserved and the workspace is as it should be: the agent may run.
@@ -239,23 +217,16 @@ pub enum Event {
         attempt: Attempt,
         /// The workspace before the agent.
         tree: TreeHash,
-        /// The money that the run may use.
         reserved: Money,
-        /// The day's money.
         day: DayBudget,
     },
     /// The iteration could not begin.
     IterationRefused {
-        /// The attempt that this answers.
         attempt: Attempt,
-        /// Why.
         refusal: Refusal,
     },
-    /// The agent's process tree is gone.
     AgentFinished {
-        /// The attempt that this answers.
         attempt: Attempt,
-        /// What was observed.
         run: Box<AgentRun>,
         /// The day's money, this run included.
         day: DayBudget,
@@ -266,21 +237,15 @@ pub enum Event {
     },
     /// Prohibited files are again as they were.
     ProhibitedRestored {
-        /// The attempt that this answers.
         attempt: Attempt,
-        /// What had been changed.
         violations: Vec<Violation>,
-        /// Where the offending content is kept.
         patch: String,
-        /// The workspace with the files put back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<TreeHash>,
     },
     /// The checks ran on the agent's work.
     ChecksFinished {
-        /// The attempt that this answers.
         attempt: Attempt,
-        /// What they found.
         verdict: Verdict,
         /// The workspace, where the checks themselves changed the work: a formatter among them, say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -288,39 +253,30 @@ pub enum Event {
     },
     /// The checks were asked to fail.
     TripwireFinished {
-        /// The attempt that this answers.
         attempt: Attempt,
-        /// What came of it.
         tripwire: Tripwire,
-        /// Files of the verified work that changed meanwhile.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         moved: Vec<String>,
-        /// Where what they printed is.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outputs: Vec<OutputRef>,
     },
     /// Pinned files that the agent changed are as they were at the start, for good: the workspace is what was verified.
     PinsRestored {
-        /// The attempt that this answers.
         attempt: Attempt,
-        /// Where the agent's versions are kept.
         patch: String,
         /// Files that are not as they were verified all the same.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         moved: Vec<String>,
-        /// The workspace with the files put back.
         tree: TreeHash,
     },
     /// The workspace is again as it was at an earlier point.
     TreeRestored {
-        /// The attempt that this answers.
         attempt: Attempt,
         /// The tree that it has now.
         tree: TreeHash,
     },
     /// The verified work was committed, or could not be.
     WorkCommitted {
-        /// The attempt that this answers.
         attempt: Attempt,
         /// The commit; none when nothing was left to commit or it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -329,23 +285,18 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
     },
-    /// Somebody wants the loop to end.
     StopRequested {
-        /// When and who.
         stop: Stop,
     },
     /// A new Ralph process goes on with the loop.
     Resumed {
-        /// What the former process left unanswered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lost: Option<Lost>,
-        /// New limits.
         #[serde(default)]
         limits: Limits,
         /// The highest attempt that anybody remembers, also from events that were set aside: none is used twice.
         #[serde(default)]
         attempts: Attempt,
-        /// The workspace as it was found.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<TreeHash>,
         /// The user restored another state of the loop than that of its last iteration, whatever was edited since.
@@ -357,19 +308,16 @@ pub enum Event {
     },
     /// People were told of an alert: no other process of the loop tells them again.
     AlertRaised {
-        /// Which.
         alert: Alert,
     },
     /// A user told the loop something for its next prompt.
     HintGiven {
         /// Which of the loop's hints, counted from 1.
         number: u32,
-        /// The text.
         text: String,
     },
     /// Ralph's own machinery failed in a way that ends the loop for now.
     Faulted {
-        /// How.
         error: String,
         /// What became of the agent that ran; none where none did, and in journals of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -380,7 +328,6 @@ pub enum Event {
     },
     /// The loop ended. Only a record: the outcome follows from the events before it.
     LoopFinished {
-        /// How.
         outcome: Outcome,
     },
 }
@@ -446,35 +393,24 @@ impl JournalEvent for Event {
 /// An event that this Ralph cannot read.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeEvent {
-    /// Written by a newer Ralph.
     #[error("the event has version {version}, and this Ralph reads up to {known}: use a newer Ralph for this run")]
     Newer {
-        /// The version of the event.
         version: u32,
         /// The newest version that this Ralph reads.
         known: u32,
     },
-    /// Not an event.
     #[error("the event cannot be read")]
-    Unreadable {
-        /// What the decoder says.
-        source: serde_json::Error,
-    },
+    Unreadable { source: serde_json::Error },
 }
 
 /// Something to do. Every effect with an attempt is answered by an event with the same attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Run the checks on the untouched workspace; answered by `BaselineFinished`.
-    RunBaseline {
-        /// Who asks.
-        attempt: Attempt,
-    },
+    RunBaseline { attempt: Attempt },
     /// Rest, look at prohibited paths, reserve money; answered by `IterationStarted` or `IterationRefused`.
     BeginIteration {
-        /// Which pass.
         iteration: Iteration,
-        /// Who asks.
         attempt: Attempt,
         /// How long to rest first.
         pause: Millis,
@@ -485,11 +421,8 @@ pub enum Effect {
     },
     /// Run the agent; answered by `AgentFinished`.
     RunAgent {
-        /// Which pass.
         iteration: Iteration,
-        /// Who asks.
         attempt: Attempt,
-        /// Which agent.
         agent: Box<AgentSpec>,
         /// What it is told.
         prompt: String,
@@ -497,57 +430,26 @@ pub enum Effect {
         budget: Option<Money>,
         /// The tokens that it may use, where they are limited.
         tokens: Option<u64>,
-        /// Its time limit.
         timeout: Millis,
     },
     /// Cut short whatever runs under this attempt; its own answer still comes.
-    StopRunning {
-        /// Whom.
-        attempt: Attempt,
-    },
+    StopRunning { attempt: Attempt },
     /// Keep the offending content and put prohibited files back; answered by `ProhibitedRestored`.
-    RestoreProhibited {
-        /// Who asks.
-        attempt: Attempt,
-    },
+    RestoreProhibited { attempt: Attempt },
     /// Run the checks; answered by `ChecksFinished`.
-    RunChecks {
-        /// Which pass.
-        iteration: Iteration,
-        /// Who asks.
-        attempt: Attempt,
-    },
+    RunChecks { iteration: Iteration, attempt: Attempt },
     /// Ask the checks to fail; answered by `TripwireFinished`.
-    TripWire {
-        /// Which pass.
-        iteration: Iteration,
-        /// Who asks.
-        attempt: Attempt,
-    },
+    TripWire { iteration: Iteration, attempt: Attempt },
     /// Put pinned files back for good; answered by `PinsRestored`.
-    RestorePinned {
-        /// Who asks.
-        attempt: Attempt,
-    },
+    RestorePinned { attempt: Attempt },
     /// Make the workspace what it was; answered by `TreeRestored`.
-    RestoreTree {
-        /// Who asks.
-        attempt: Attempt,
-        /// The tree that it gets.
-        to: Best,
-    },
+    RestoreTree { attempt: Attempt, to: Best },
     /// Commit the verified work; answered by `WorkCommitted`.
-    CommitWork {
-        /// Who asks.
-        attempt: Attempt,
-    },
+    CommitWork { attempt: Attempt },
     /// Tell people that a limit is near.
     RaiseAlert(Alert),
     /// The loop is over: write the record and the projections.
-    Finish {
-        /// How it ended.
-        outcome: Outcome,
-    },
+    Finish { outcome: Outcome },
 }
 
 #[cfg(test)]

@@ -18,13 +18,10 @@ use crate::rank::Rank;
 /// One pass, as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IterationRecord {
-    /// Which pass.
     pub iteration: Iteration,
     /// Which agent it was, with its model where one was asked for.
     pub agent: String,
-    /// When the agent was allowed to run.
     pub started: Timestamp,
-    /// When the pass was decided.
     pub ended: Option<Timestamp>,
     /// Time that a Ralph process worked on the loop before it.
     pub active_before: Millis,
@@ -36,19 +33,14 @@ pub struct IterationRecord {
     pub run: Option<AgentRun>,
     /// What the checks found; none where there are none or they did not run.
     pub verdict: Option<Verdict>,
-    /// What was charged.
     pub charged: Money,
-    /// The agent said that it was done.
     pub claimed: bool,
     /// The agent said that it cannot go on, and why.
     pub blocked: Option<String>,
-    /// Ralph died while the agent ran.
     pub interrupted: bool,
     /// The cost of the interrupted run is unknown, so its whole reservation was charged, or an estimate.
     pub cost_unknown: bool,
-    /// It was an estimate.
     pub estimated: bool,
-    /// The pass made things worse and was undone.
     pub undone: bool,
     /// The service refused, so that the pass is not counted and comes again.
     pub uncounted: bool,
@@ -107,7 +99,6 @@ impl IterationRecord {
 /// How the loop moves: what stall and same error are decided by.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Trees seen, each with what failed on it.
     seen: HashSet<(TreeHash, Vec<String>)>,
     /// Iterations in a row without progress.
     pub without: u32,
@@ -148,15 +139,12 @@ impl Progress {
 pub struct Facts {
     /// What it was started with; limits may have been raised since.
     pub config: LoopConfig,
-    /// Where it began.
     pub start: StartPoint,
-    /// When it began.
     pub started: Timestamp,
     /// The time of the last event.
     pub last: Timestamp,
     /// The workspace when it was last looked at.
     pub tree: TreeHash,
-    /// Time that a Ralph process worked on it.
     pub active: Millis,
     /// What the checks found before the first iteration.
     pub baseline: Option<Verdict>,
@@ -168,19 +156,15 @@ pub struct Facts {
     pub day: DayBudget,
     /// The last attempt that was asked for.
     pub attempt: Attempt,
-    /// How the loop moves.
     pub progress: Progress,
-    /// Alerts that were asked for.
     pub alerts: BTreeSet<Alert>,
     /// Alerts that people were told of.
     pub alerted: BTreeSet<Alert>,
-    /// A request to stop.
     pub stop: Option<Stop>,
     /// The loop works with its debugging skill since a stall.
     pub escalated: bool,
     /// Where the offending content of a prohibited change is kept.
     pub patch: Option<String>,
-    /// The commit of the verified work.
     pub commit: Option<String>,
     /// Why the verified work was not committed.
     pub commit_problem: Option<String>,
@@ -188,7 +172,6 @@ pub struct Facts {
     pub kept: Option<Best>,
     /// Where the agent's versions of pinned files are kept, once those are put back for good.
     pub pinned_patch: Option<String>,
-    /// A service that is waited for.
     pub wait: Option<Wait>,
     /// How often in a row it was.
     pub waits: u32,
@@ -209,11 +192,9 @@ pub struct Facts {
 pub struct Hint {
     /// Which of the loop's, counted from 1.
     pub number: u32,
-    /// When the loop took it.
     pub at: Timestamp,
     /// The first pass whose prompt holds it.
     pub iteration: Iteration,
-    /// The text.
     pub text: String,
 }
 

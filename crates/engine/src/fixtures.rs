@@ -176,7 +176,6 @@ pub(crate) struct Scene {
     pub(crate) journal: Vec<(Timestamp, Event)>,
     /// What the last event asked for.
     pub(crate) asked: Vec<Effect>,
-    /// What all events asked for.
     pub(crate) all: Vec<Effect>,
     pub(crate) now: Timestamp,
     /// What the loops of the day have spent, this one included.

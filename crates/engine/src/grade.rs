@@ -10,7 +10,6 @@ const MAX_NAMED: usize = 3;
 /// What a result is worth, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graded {
-    /// What it is worth.
     pub grade: Grade,
     /// Why it is worth no less and no more, one sentence each.
     pub reasons: Vec<String>,

@@ -63,7 +63,6 @@ impl Loop {
         Ok(run)
     }
 
-    /// What the loop remembers.
     pub const fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -115,7 +114,6 @@ impl Loop {
         }
     }
 
-    /// The envelope over one pass.
     pub fn envelope(&self, record: &IterationRecord) -> String {
         prompt::envelope(&self.facts, record, Response::Shown)
     }

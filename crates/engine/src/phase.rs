@@ -1,4 +1,5 @@
-//! What a loop waits for. One type per phase; every phase answers every event.
+//! What a loop waits for. One type per phase. What a phase does not name changes nothing in it: answers to older attempts, and what
+//! other phases wait for. A test has the table of all phases and events.
 
 mod baseline;
 mod closing;
@@ -30,23 +31,17 @@ pub use working::Working;
 /// What a loop waits for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Phase {
-    /// The checks on the untouched workspace.
     Baseline(Baseline),
     /// Rest, guard and reservation before a pass.
     Pausing(Pausing),
-    /// The agent.
     Working(Working),
-    /// Prohibited files to be put back.
     Guarding(Guarding),
-    /// The checks on the agent's work.
     Verifying(Verifying),
     /// The checks to show that they can still fail.
     Confirming(Confirming),
-    /// A pass to be undone.
     Restoring(Restoring),
     /// The last things before the end.
     Closing(Closing),
-    /// Nothing.
     Done(Done),
     /// Only while a step is under way; no caller ever sees it.
     Taken,

@@ -20,13 +20,11 @@ const MAX_CHECK_OUTPUT: usize = 16 * 1024;
 /// Whether a prompt holds the agent's own earlier message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Response {
-    /// As the agent gets it.
     Shown,
     /// Only what others wrote.
     LeftOut,
 }
 
-/// The prompt of one iteration.
 pub(crate) fn build(facts: &Facts, iteration: Iteration, response: Response) -> String {
     let mut prompt = facts.config.objective.clone();
     let skill = if facts.escalated { facts.config.deep_debug.as_ref() } else { facts.config.skill.as_ref() };

@@ -11,21 +11,15 @@ use crate::run::{self, JournalEvent, Machine, ReplayError};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RaceCandidate {
-    /// The loop.
     pub run: LoopId,
-    /// The agent that it begins with.
     pub agent: String,
 }
 
-/// How a candidate ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CandidateEnd {
-    /// The outcome of its loop.
     pub outcome: Outcome,
-    /// How many iterations it took.
     pub iterations: u32,
-    /// What it cost.
     pub cost: Money,
     /// How many tests or checks failed in its best state, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,30 +43,35 @@ pub struct RaceOutcome {
 /// Something that happened in a race.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum RaceEvent {
     /// The race exists. Its candidates may not exist yet.
     RaceStarted {
-        /// What all candidates are asked to do.
         config: Box<LoopConfig>,
         candidates: Vec<RaceCandidate>,
     },
-    /// A candidate came to its end.
-    CandidateEnded { run: LoopId, end: CandidateEnd },
+    CandidateEnded {
+        run: LoopId,
+        end: CandidateEnd,
+    },
     /// A candidate could not be brought to its end. The others continue.
-    CandidateBroke { run: LoopId, error: String },
-    /// Somebody wants the race to end.
-    StopRequested { stop: Stop },
+    CandidateBroke {
+        run: LoopId,
+        error: String,
+    },
+    StopRequested {
+        stop: Stop,
+    },
     /// The worktrees of candidates that lost are gone.
     LosersCleared {
         /// Those that could not be removed, and why.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         problems: Vec<String>,
     },
-    /// A new process continues the race.
     Resumed,
     /// The race ended. Only a record: the outcome follows from the events before it.
-    RaceFinished { outcome: RaceOutcome },
+    RaceFinished {
+        outcome: RaceOutcome,
+    },
 }
 
 impl JournalEvent for RaceEvent {
@@ -101,7 +100,6 @@ impl JournalEvent for RaceEvent {
 
 /// Something to do for a race.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum RaceEffect {
     /// Begin or continue this candidate; answered by `CandidateEnded` or `CandidateBroke`.
     RunCandidate { run: LoopId },
@@ -118,11 +116,9 @@ pub enum RaceEffect {
 pub enum Standing {
     /// It runs, or is to be continued.
     Running,
-    /// It came to its end.
     Ended(CandidateEnd),
     /// It could not be brought to its end.
     Broke {
-        /// What failed.
         error: String,
     },
 }

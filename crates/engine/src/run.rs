@@ -51,12 +51,9 @@ pub trait Machine: Clone {
 
 /// A journal that is not that of such a run.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum ReplayError {
-    /// There are no events, or the first is not the start.
     #[error("the journal does not begin with the start of such a run")]
     NoStart,
-    /// An event cannot be read.
     #[error("event {seq} of the journal")]
     Decode { seq: u64, source: DecodeEvent },
 }

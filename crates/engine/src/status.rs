@@ -9,26 +9,20 @@ pub enum Conduct {
     Acting,
     /// It has to act, and only its exit code and the changed files can be seen; those are in the evidence.
     Opaque,
-    /// It has to answer.
     Talking,
 }
 
 /// Everything that a status is derived from.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
-    /// What kind of work was asked for.
     pub conduct: Conduct,
-    /// The agent handed the work back.
     pub escalated: bool,
-    /// Whether it said anything.
     pub has_content: bool,
     /// What was observed, checks included.
     pub evidence: &'a [ToolEvidence],
-    /// Tool calls in the agent's own stream.
     pub tool_calls: usize,
     /// How many expectations were not met.
     pub unmet: usize,
-    /// How sure a researcher is.
     pub confidence: Option<Confidence>,
     /// It ended because its turns were used up.
     pub out_of_turns: bool,

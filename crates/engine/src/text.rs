@@ -13,7 +13,6 @@ use crate::grade::{self, Graded};
 /// How a person continues after the end of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Continuation {
-    /// The loop can be resumed.
     Resume(LoopId),
     /// Its workspace is gone, so that only a new run helps.
     NewRun,

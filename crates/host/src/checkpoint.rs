@@ -23,7 +23,6 @@ impl Checkpoints {
         Self { folder }
     }
 
-    /// The file of a task.
     pub fn file(&self, task: TaskId) -> PathBuf {
         self.folder.join(format!("{task}.checkpoint.json"))
     }

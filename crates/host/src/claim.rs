@@ -18,9 +18,7 @@ const MAX_BYTES: u64 = 256 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Claim {
-    /// The task.
     pub task_id: TaskId,
-    /// What was done.
     pub summary: String,
     /// How the agent knows that the promise is met.
     pub promise_evidence: String,

@@ -38,13 +38,9 @@ pub struct CrewRequest {
     pub request: Option<String>,
     /// The folder to work in; the current one where none is given.
     pub workspace: Option<PathBuf>,
-    /// What it may cost.
     pub max_cost: Money,
-    /// The standard and the fast model.
     pub models: [Option<String>; 2],
-    /// How often the coordinator's model is asked.
     pub max_rounds: Option<u32>,
-    /// Who decides about outward actions.
     pub approve: Approve,
     /// What else the caller says: what tools and programs may read and reach.
     pub settings: Layer,
@@ -53,11 +49,9 @@ pub struct CrewRequest {
 /// Who watches a crew, and who can be asked.
 #[derive(Clone)]
 pub struct CrewEdges {
-    /// Who watches.
     pub tell: Tell,
     /// Somebody who can be asked right now.
     pub person: Option<AskPerson>,
-    /// Whether the crew can run loops.
     pub loops: bool,
 }
 

@@ -17,25 +17,19 @@ use crate::{Error, Host, database};
 const MAX_ITERATIONS: u32 = 10;
 const MAX_COST: Money = Money::from_micros(5_000_000);
 
-/// What is asked.
 #[derive(Debug, Clone, Copy)]
 pub struct DecideRequest<'a> {
-    /// The request.
     pub text: &'a str,
-    /// The settings that the caller gives.
     pub settings: &'a Layer,
     /// The folder, from [`crate::workspace`].
     pub workspace: &'a Path,
-    /// What the user wants.
     pub mode: Mode,
 }
 
 /// A decision, and what it would be carried out with.
 #[derive(Debug, Clone)]
 pub struct Decided {
-    /// The decision.
     pub decision: Decision,
-    /// The caller's settings with what was decided.
     pub settings: Layer,
     /// The most agent runs.
     pub max_iterations: u32,

@@ -11,7 +11,6 @@ pub struct Dirs {
     pub config: PathBuf,
     /// Journals, snapshots, logs: outside of every workspace.
     pub state: PathBuf,
-    /// Who says which database is used.
     pub database_choice: DatabaseChoice,
 }
 

@@ -9,19 +9,15 @@ pub enum Error {
     /// A file or a value is wrong.
     #[error(transparent)]
     Settings(#[from] ralph_config::Error),
-    /// The skill cannot be used.
     #[error(transparent)]
     Skill(#[from] skills::Error),
     /// Something of the repository is not approved.
     #[error(transparent)]
     Trust(#[from] trust::Error),
-    /// There is no git program.
     #[error("git is not installed: install it (Debian: apt-get install git) and try again")]
     NoGit,
-    /// There is no store yet.
     #[error("there are no loops yet: start one with `ralph run`, or watch one with `ralph demo`")]
     NoLoops,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] ralph_store::Error),
     /// The repository could not be read.

@@ -29,32 +29,23 @@ pub const GUARD: &str = "__guard";
 /// What the program found when it started.
 #[derive(Debug, Clone)]
 pub struct HostInput {
-    /// All environment variables.
     pub variables: Vec<(OsString, OsString)>,
-    /// The current folder.
     pub current: PathBuf,
     /// The running program, which is also the reaper of what it runs and answers agents that ask before they write.
     pub program: PathBuf,
-    /// Its version.
     pub version: String,
-    /// The machine.
     pub machine: Machine,
-    /// The time.
     pub now: fn() -> Timestamp,
-    /// Where a test makes the program die.
     pub crash: Option<CrashPoint>,
 }
 
 /// This machine, as one program sees it.
 #[derive(Debug, Clone)]
 pub struct Host {
-    /// Where Ralph keeps things.
     pub dirs: Dirs,
-    /// The current folder.
     pub current: PathBuf,
     /// What agents and checks may write besides the workspace; none means what they usually need.
     pub writable: Option<Vec<PathBuf>>,
-    /// What agents get from the program besides.
     pub for_agents: ForAgents,
     pub(crate) ledger: Ledger,
     input: HostInput,
@@ -66,11 +57,8 @@ pub struct Host {
 pub struct ForAgents {
     /// Variables. Values of those that look like secrets are redacted.
     pub variables: Vec<(String, String)>,
-    /// Folders that they may write.
     pub writable: Vec<PathBuf>,
-    /// Tools, where their kind takes any.
     pub mcp_server: Option<McpServer>,
-    /// What the program learns of them.
     pub signals: AgentSignals,
 }
 
@@ -96,12 +84,10 @@ impl Host {
         read_user(&self.dirs.config_file())
     }
 
-    /// The caps of the installation.
     pub fn caps(&self) -> Result<Caps, ralph_config::Error> {
         self.user_settings().map(|user| ralph_config::caps(&user))
     }
 
-    /// The version of the program.
     pub fn version(&self) -> &str {
         &self.input.version
     }
@@ -116,7 +102,6 @@ impl Host {
         self.traces.flush().await;
     }
 
-    /// Where state is kept.
     pub fn home(&self) -> Home {
         Home::new(self.dirs.state.clone())
     }
@@ -352,7 +337,6 @@ impl Host {
         is_known || has_key_in_settings(program, &self.input.variables)
     }
 
-    /// The git program.
     pub fn git(&self) -> Result<PathBuf, Error> {
         find_program("git", &self.search_path()).ok_or(Error::NoGit)
     }
@@ -400,12 +384,10 @@ impl Host {
         self.variable("PATH").unwrap_or_default()
     }
 
-    /// All environment variables.
     pub fn variables(&self) -> &[(OsString, OsString)] {
         &self.input.variables
     }
 
-    /// An environment variable.
     pub fn variable(&self, name: &str) -> Option<OsString> {
         value_of(&self.input.variables, name)
     }

@@ -15,7 +15,6 @@ const LIFETIME: Duration = Duration::from_secs(600);
 /// A sandbox that protects files and network and hides files, as it was found. Anything less is tried out each time.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
-    /// What the answer depends on.
     around: String,
     bubblewrap: Option<PathBuf>,
     landlock: Option<u32>,

@@ -12,13 +12,10 @@ use crate::Host;
 /// Who works on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Liveness {
-    /// It is over.
     Ended,
-    /// A process on this machine.
     Here,
     /// A process on another machine.
     Elsewhere {
-        /// The machine's name.
         host: String,
     },
     /// No process: it was interrupted.

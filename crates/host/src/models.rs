@@ -20,7 +20,6 @@ pub(crate) struct Models {
     own: BTreeMap<String, ModelTable>,
     /// Keys and addresses, by the name of their variable.
     variables: BTreeMap<String, String>,
-    /// The standard and the fast model.
     pub(crate) names: [String; 2],
     now: fn() -> Timestamp,
 }

@@ -19,7 +19,6 @@ pub struct OnePass {
 }
 
 impl OnePass {
-    /// The agent.
     pub fn agent(&self) -> String {
         self.config.agent.title()
     }

@@ -14,15 +14,10 @@ use crate::{Dirs, Error, RunRequest};
 
 /// What preparing a loop needs besides the request.
 pub(crate) struct Context<'a, 'b> {
-    /// Where Ralph keeps things.
     pub(crate) dirs: &'a Dirs,
-    /// The user's home folder.
     pub(crate) home: &'a Path,
-    /// The current folder.
     pub(crate) current: &'a Path,
-    /// Where approvals are remembered.
     pub(crate) store: &'a StoreHandle,
-    /// Whether there is somebody to ask.
     pub(crate) asking: Asking<'b>,
     pub(crate) now: Timestamp,
     /// The agents that are found on this computer, in the user's order.

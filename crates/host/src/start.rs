@@ -31,7 +31,6 @@ pub struct RunRequest {
 /// A run that can be started: resolved, approved, valid, and possible on this machine.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// Its configuration and what goes with it.
     pub resolved: Resolved,
     /// What somebody should know before it runs.
     pub warnings: Vec<String>,
@@ -39,14 +38,11 @@ pub struct Prepared {
 
 /// A run that holds its workspace and waits to be run.
 pub enum Opened {
-    /// One loop.
     Loop(Box<OpenedLoop>),
-    /// Several that race.
     Race(Box<OpenedRace>),
 }
 
 impl Opened {
-    /// The loop, where it is one.
     pub const fn loop_id(&self) -> Option<LoopId> {
         match self {
             Self::Loop(opened) => Some(opened.loop_id()),
@@ -54,7 +50,6 @@ impl Opened {
         }
     }
 
-    /// Runs it to its end.
     pub async fn run(self) -> Result<RaceResult, ralph_runtime::Error> {
         match self {
             Self::Loop(opened) => opened.run().await.map(|result| RaceResult { result, race: Vec::new() }),

@@ -39,19 +39,14 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No HTTP request can be made of it.
     #[error("{0}")]
     Request(String),
-    /// No connection, or it broke: what the system said.
     #[error("{0}")]
     Broken(String),
-    /// Nothing came for so long.
     #[error("nothing for {} s", .0.as_secs())]
     Silent(Duration),
-    /// The guard lets nothing connect to it.
     #[error("{0} may not be connected to")]
     Refused(IpAddr),
-    /// The answer is larger than what is read.
     #[error("the answer is too large")]
     TooLarge,
 }
@@ -61,16 +56,11 @@ pub fn is_address(uri: &Uri) -> bool {
     matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(|host| !host.is_empty())
 }
 
-/// What is sent.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// How.
     pub method: Method,
-    /// Where to.
     pub url: String,
-    /// Headers besides the usual ones.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    /// What.
     pub body: Bytes,
 }
 
@@ -197,7 +187,6 @@ pub async fn read(body: Incoming, at_most: usize, timeout: Duration) -> Result<B
 pub struct Event {
     /// Its name; empty where it has none.
     pub name: String,
-    /// What it carries.
     pub data: String,
 }
 

@@ -9,19 +9,15 @@ use crate::record::{Record, hash};
 use crate::settings::{Piece, Refusal};
 use crate::{Client, Error, Places, Scope};
 
-/// Installs and uninstalls.
 #[derive(Debug, Clone)]
 pub struct Installer {
-    /// Where clients keep their settings.
     pub places: Places,
-    /// Where records are kept.
     pub records: PathBuf,
 }
 
 /// What happens to one file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// The file.
     pub path: PathBuf,
     /// What it holds; none where there is none.
     pub before: Option<String>,
@@ -43,7 +39,6 @@ impl Change {
         self.before != self.after
     }
 
-    /// What happens, in a word.
     pub fn action(&self) -> &'static str {
         match (&self.before, &self.after) {
             (before, after) if before == after => "none",

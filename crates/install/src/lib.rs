@@ -25,29 +25,22 @@ use std::path::PathBuf;
 
 /// Why nothing was changed.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    /// The file cannot be understood.
     #[error("{}: {why}\n  fix it, then try again; nothing was changed", .path.display())]
     Broken { path: PathBuf, why: String },
 
-    /// Something else has the place.
     #[error("{}: {what} is there already and is not Ralph's\n  rename or remove it, then try again; nothing was changed", .path.display())]
     Taken { path: PathBuf, what: String },
 
-    /// What was installed is not what is there now.
     #[error("{}: {what} was changed after Ralph added it\n  remove it yourself; nothing was changed", .path.display())]
     Altered { path: PathBuf, what: String },
 
-    /// The file may not be written.
     #[error("{}: is read-only\n  make it writable, then try again; nothing was changed", .path.display())]
     ReadOnly { path: PathBuf },
 
-    /// The file is something that Ralph does not write.
     #[error("{}: {what}\n  nothing was changed", .path.display())]
     NotOrdinary { path: PathBuf, what: &'static str },
 
-    /// A file could not be read or written.
     #[error("{}: {source}", .path.display())]
     Io { path: PathBuf, source: io::Error },
 }

@@ -24,16 +24,13 @@ pub enum Client {
 pub enum Scope {
     /// The user, in every project.
     User,
-    /// Everybody who works on the project.
     Project,
 }
 
 /// Where clients keep their settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
-    /// The user's home.
     pub home: PathBuf,
-    /// The project.
     pub project: PathBuf,
     /// `CLAUDE_CONFIG_DIR`.
     pub claude_config: Option<PathBuf>,
@@ -41,12 +38,10 @@ pub struct Places {
     pub config_home: Option<PathBuf>,
     /// `CODEX_HOME`.
     pub codex_home: Option<PathBuf>,
-    /// The line of shell that starts Ralph.
     pub program: String,
 }
 
 impl Client {
-    /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -56,7 +51,6 @@ impl Client {
         }
     }
 
-    /// What belongs to it.
     pub(crate) fn pieces(self, scope: Scope, places: &Places) -> Vec<Piece> {
         match self {
             Self::Claude => claude(scope, places),

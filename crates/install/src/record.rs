@@ -16,9 +16,7 @@ pub(crate) struct Record {
     pub(crate) path: PathBuf,
     /// What was there before; none where there was no file.
     pub(crate) before: Option<String>,
-    /// What was added.
     pub(crate) content: Content,
-    /// The hash of what is there since.
     pub(crate) after: String,
     /// Folders that were made for it, the innermost first.
     pub(crate) folders: Vec<PathBuf>,

@@ -18,12 +18,18 @@ pub(crate) struct Piece {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub(crate) enum Content {
-    /// All of it.
-    File { text: String },
+    File {
+        text: String,
+    },
     /// Values in JSON, which may have comments.
-    Json { edits: Vec<JsonEdit> },
+    Json {
+        edits: Vec<JsonEdit>,
+    },
     /// A table at the end of TOML.
-    Toml { name: String, table: String },
+    Toml {
+        name: String,
+        table: String,
+    },
 }
 
 /// A value in JSON.
@@ -37,9 +43,7 @@ pub(crate) enum JsonEdit {
 /// Why a text cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It cannot be understood.
     Broken(String),
-    /// Something else is there.
     Taken(String),
     /// What is there is not what was written.
     Altered(String),

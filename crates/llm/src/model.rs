@@ -62,7 +62,6 @@ pub struct Failed {
 
 /// What happens while a model is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Watch {
     /// A piece of the answer.
     Delta(Delta),

@@ -74,7 +74,6 @@ impl AgentSpec {
         Self::new(kind.clone(), kind, Launch::Program(program.into()))
     }
 
-    /// Any command as an agent.
     pub fn command(name: impl Into<String>, command: impl Into<String>) -> Self {
         Self::new(name, Self::COMMAND, Launch::Command(command.into()))
     }
@@ -244,7 +243,6 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// All tokens, read and written.
     #[must_use]
     pub const fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)

@@ -188,7 +188,6 @@ pub enum AbortCause {
 }
 
 impl AbortCause {
-    /// The reason that scripts see.
     pub const fn reason(&self) -> AbortReason {
         match self {
             Self::IterationsUsed { .. } => AbortReason::MaxIterations,

@@ -201,9 +201,7 @@ const fn is_usual_max_file_size(bytes: &u64) -> bool {
 /// Upper bounds that no caller passes; only the user's own configuration moves them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// Iterations of one loop.
     pub iterations: u32,
-    /// Money of one loop.
     pub loop_cost: Money,
     /// Money of all loops of one UTC day.
     pub daily_cost: Money,

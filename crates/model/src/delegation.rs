@@ -43,7 +43,6 @@ pub struct Delegation {
 }
 
 impl Delegation {
-    /// A request with nothing besides.
     pub fn new(target: impl Into<String>, domain: Domain, objective: impl Into<String>) -> Self {
         Self {
             target: target.into(),
@@ -163,7 +162,6 @@ pub struct ToolEvidence {
 }
 
 impl ToolEvidence {
-    /// A call that worked.
     pub fn ok(tool: impl Into<String>, summary: impl Into<String>) -> Self {
         Self { tool: tool.into(), success: true, summary: summary.into(), ..Self::default() }
     }

@@ -21,7 +21,6 @@ impl RunId {
         Self(uuid)
     }
 
-    /// The id itself.
     pub const fn uuid(self) -> Uuid {
         self.0
     }

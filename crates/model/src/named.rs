@@ -15,7 +15,6 @@ macro_rules! named {
                 }
             }
 
-            /// The one with this name.
             pub fn parse(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.name() == name)
             }

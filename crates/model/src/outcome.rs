@@ -61,7 +61,6 @@ impl AbortReason {
         Self::UsageLimit,
     ];
 
-    /// The name that scripts see.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -126,15 +125,9 @@ pub enum Outcome {
         verified: bool,
     },
     /// A limit was hit or the loop could not go on.
-    Aborted {
-        /// Why.
-        cause: AbortCause,
-    },
+    Aborted { cause: AbortCause },
     /// Ralph or a service failed; the loop can be resumed.
-    Error {
-        /// How.
-        cause: ErrorCause,
-    },
+    Error { cause: ErrorCause },
 }
 
 /// The stored form: the cause, and beside it the reason for readers that know no causes. Journals up to event version 3 have a
@@ -191,7 +184,6 @@ impl From<Outcome> for Wire {
 }
 
 impl Outcome {
-    /// The name that scripts see.
     #[must_use]
     pub const fn status(&self) -> &'static str {
         match self {

@@ -14,7 +14,6 @@ const MILLION: u128 = 1_000_000;
 pub struct Tokens {
     /// Read, and neither from a cache nor into one.
     pub input: u64,
-    /// Read from a cache.
     pub cache_read: u64,
     /// Read and put into a cache for some minutes.
     pub cache_write: u64,
@@ -28,7 +27,6 @@ impl Tokens {
     /// A request of a usual size: an agent's own instructions and tools, and a long answer.
     pub const USUAL: Self = Self { input: 20_000, cache_read: 0, cache_write: 0, cache_write_hour: 0, output: 4_000 };
 
-    /// Everything that was read.
     pub const fn read(self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_written())
     }
@@ -43,7 +41,6 @@ impl Tokens {
         self.read() == 0 && self.output == 0
     }
 
-    /// Both together.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self {
@@ -74,16 +71,12 @@ impl Tokens {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rates {
-    /// Tokens read.
     #[serde(deserialize_with = "dollars")]
     pub input: Money,
-    /// Tokens read from a cache.
     #[serde(deserialize_with = "dollars")]
     pub cache_read: Money,
-    /// Tokens put into a cache.
     #[serde(deserialize_with = "dollars")]
     pub cache_write: Money,
-    /// Tokens written.
     #[serde(deserialize_with = "dollars")]
     pub output: Money,
 }
@@ -92,7 +85,6 @@ pub struct Rates {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
-    /// For an ordinary request.
     #[serde(flatten)]
     pub rates: Rates,
     /// For a request that reads more than a certain number of tokens, where that has prices of its own.
@@ -104,9 +96,7 @@ pub struct Price {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LongPrice {
-    /// From more than this many tokens read on.
     pub over: u64,
-    /// The prices.
     #[serde(flatten)]
     pub rates: Rates,
 }
@@ -130,7 +120,6 @@ impl Rates {
 }
 
 impl Price {
-    /// What one request costs.
     pub fn request(&self, tokens: Tokens) -> Money {
         match &self.long {
             Some(long) if tokens.read() > long.over => long.rates.cost(tokens),

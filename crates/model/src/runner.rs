@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 /// What tests are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "names of languages")]
 pub enum TestLanguage {
     Rust,
     Python,
@@ -33,7 +32,6 @@ macro_rules! runners {
             /// All of them.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            /// What people call it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }

@@ -22,7 +22,6 @@ impl TaskId {
         Self(id)
     }
 
-    /// The UUID itself.
     pub const fn uuid(self) -> Uuid {
         self.0
     }
@@ -258,7 +257,6 @@ pub struct NewTask {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field} {problem}")]
 pub struct TaskError {
-    /// The field, as callers write it.
     pub field: &'static str,
     /// What is wrong with it, and what would be right.
     pub problem: String,

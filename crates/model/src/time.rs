@@ -65,7 +65,6 @@ impl Millis {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// Both spans together.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
@@ -96,10 +95,8 @@ impl fmt::Display for Millis {
 /// The text is no span of time that a setting may have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseDuration {
-    /// It is not written like one.
     #[error("`{0}` is not a duration: write it like 500ms, 30s, 10m, 2h or 1h30m")]
     Syntax(String),
-    /// It is longer than [`Millis::MAX_SETTING`].
     #[error("`{0}` is too long: write at most 365d, such as 30m, 2h or 1d")]
     TooLong(String),
 }

@@ -57,7 +57,6 @@ pub enum Remedy {
 }
 
 impl TroubleKind {
-    /// What follows from it.
     pub const fn remedy(self) -> Remedy {
         match self {
             Self::RateLimit | Self::Overload | Self::Unreachable => Remedy::Wait,
@@ -66,7 +65,6 @@ impl TroubleKind {
         }
     }
 
-    /// A few words for people.
     pub const fn words(self) -> &'static str {
         match self {
             Self::RateLimit => "rate or usage limit",

@@ -8,12 +8,10 @@ pub mod moment {
     use serde::de::{Deserializer, Error, Visitor};
     use serde::ser::Serializer;
 
-    /// Writes one.
     pub fn serialize<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&at.rfc3339())
     }
 
-    /// Reads one.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
         struct Moment;
         impl Visitor<'_> for Moment {
@@ -41,12 +39,10 @@ pub mod optional_moment {
     #[derive(serde::Serialize, serde::Deserialize)]
     struct Moment(#[serde(with = "super::moment")] Timestamp);
 
-    /// Writes one.
     pub fn serialize<S: Serializer>(at: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
         at.map(Moment).serialize(serializer)
     }
 
-    /// Reads one.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
         Ok(Option::<Moment>::deserialize(deserializer)?.map(|Moment(at)| at))
     }
@@ -58,7 +54,6 @@ pub mod dollars {
     use serde::de::{Deserialize as _, Deserializer, Error as _};
     use serde::ser::Serializer;
 
-    /// Writes an amount.
     pub fn serialize<S: Serializer>(amount: &Money, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(amount.to_json_number())
     }
@@ -84,12 +79,10 @@ pub mod optional_dollars {
     #[derive(serde::Serialize, serde::Deserialize)]
     struct Dollars(#[serde(with = "super::dollars")] Money);
 
-    /// Writes one.
     pub fn serialize<S: Serializer>(amount: &Option<Money>, serializer: S) -> Result<S::Ok, S::Error> {
         amount.map(Dollars).serialize(serializer)
     }
 
-    /// Reads one.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Money>, D::Error> {
         Ok(Option::<Dollars>::deserialize(deserializer)?.map(|Dollars(amount)| amount))
     }
@@ -101,7 +94,6 @@ pub mod seconds {
     use serde::de::{Deserialize as _, Deserializer, Error as _};
     use serde::ser::Serializer;
 
-    /// Writes a span.
     pub fn serialize<S: Serializer>(span: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(span.as_seconds())
     }

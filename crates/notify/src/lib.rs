@@ -19,20 +19,15 @@ pub use webhook::Webhook;
 /// What is set up, by the user alone.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// A webhook.
     pub webhook: Option<Webhook>,
-    /// A mail server.
     pub email: Option<Email>,
-    /// This desktop.
     pub desktop: Option<Desktop>,
 }
 
 /// A message for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// A few words.
     pub title: String,
-    /// The rest.
     pub text: String,
     /// The same for a message that is sent again.
     pub key: String,
@@ -41,11 +36,9 @@ pub struct Message {
 /// A way to reach people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channel {
-    /// A webhook.
     Webhook,
     /// An e-mail to the user's own addresses.
     Email,
-    /// The desktop.
     Desktop,
 }
 
@@ -61,15 +54,11 @@ impl fmt::Display for Channel {
 
 /// Why a notification failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    /// The settings cannot work.
     #[error("{key} {problem}")]
     Settings { key: &'static str, problem: String },
-    /// The other side could not be reached, or refused.
     #[error("{0}")]
     Failed(String),
-    /// No mail server is configured.
     #[error("no mail server is configured: set notify.smtp and notify.email_from in your own configuration")]
     NoMail,
 }
@@ -103,7 +92,6 @@ impl Notifier {
         known.into_iter().filter(|(_, is_there)| *is_there).map(|(channel, _)| channel).collect()
     }
 
-    /// Whether e-mails can be sent.
     pub const fn can_mail(&self) -> bool {
         self.mail.is_some()
     }

@@ -18,9 +18,7 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 pub struct Email {
     /// `smtps://USER@HOST:465` or `smtp://USER@HOST:587?tls=required`. Without TLS only on this machine.
     pub server: String,
-    /// The password of that user.
     pub password: Option<String>,
-    /// Whom the mail is from.
     pub from: String,
     /// The user's own addresses, which notifications go to.
     pub to: Vec<String>,
@@ -32,14 +30,11 @@ impl std::fmt::Debug for Email {
     }
 }
 
-/// An e-mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mail {
     /// Addresses, with or without a name.
     pub to: Vec<String>,
-    /// Its subject.
     pub subject: String,
-    /// Plain text.
     pub body: String,
     /// The same for a mail that is sent again: the `Message-ID` is made of it.
     pub key: String,

@@ -11,7 +11,6 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// What is read of an answer.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// A webhook.
 #[derive(Clone)]
 pub struct Webhook {
     /// Its address, which is a secret: anyone who knows it can write there.

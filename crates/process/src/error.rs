@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 /// Supervision failed. Whatever was started has been ended, unless [`Error::StillRunning`] says otherwise.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The log could not be written.
     #[error("could not write the log {path}: check the free space and the permissions there; the run was ended")]

@@ -21,20 +21,16 @@ pub enum Alert {
     Completion(Rate),
     /// Too many loops stall.
     Stall(Rate),
-    /// Ralph's own machinery failed.
     Errors(Rate),
-    /// Checks were tampered with.
     Tampered(Rate),
     /// Agents said that they are done, and the checks failed.
     FalseClaims {
-        /// Loops in which that happened.
         loops: Rate,
         /// How often in all.
         claims: u64,
     },
     /// Loops completed on the agent's word alone.
     Unverified(Rate),
-    /// Prohibited files were changed.
     Prohibited(Rate),
     /// Loops made more tests fail than they mended.
     Regressions(Rate),

@@ -89,7 +89,6 @@ fn draw(out: &mut String, summary: &Summary) -> fmt::Result {
 /// Days put together until there is room for each bar, without gaps in time.
 struct Bars {
     days: Vec<Day>,
-    /// How many days a bar stands for.
     span: i64,
 }
 

@@ -9,19 +9,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why metrics or a report could not be written or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    /// The system refused.
     #[error("could not {doing} {path}: {source}")]
     File { doing: &'static str, path: PathBuf, source: io::Error },
     /// A link, a pipe or a folder stands where the metrics belong. An agent in the workspace could use a link to
     /// make Ralph write elsewhere, so none is followed.
     #[error("{path} is not an ordinary file; remove it, or choose another path for the metrics")]
     NotAFile { path: PathBuf },
-    /// The record cannot be a line of JSON.
     #[error("the metrics of a loop cannot be written as JSON: {0}")]
     Encode(#[from] serde_json::Error),
-    /// The text is no date.
     #[error("`{0}` is not a date: write it like 2026-11-15")]
     Date(String),
 }

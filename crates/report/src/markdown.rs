@@ -27,7 +27,6 @@ pub struct Heading<'a> {
     pub broken: usize,
 }
 
-/// Writes the report.
 pub fn markdown(summary: &Summary, heading: Heading<'_>) -> String {
     let mut text = String::with_capacity(8 << 10);
     // Writing to a string does not fail.

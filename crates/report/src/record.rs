@@ -8,11 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
-    /// With success.
     Completed,
     /// Without, for a reason.
     Aborted,
-    /// Ralph's own machinery failed.
     Error,
 }
 
@@ -25,10 +23,8 @@ pub struct Record {
     pub kind: RunKind,
     /// Which loop. A loop that was resumed after its end leaves another line; its last one counts.
     pub loop_id: LoopId,
-    /// The skill it followed.
     #[serde(default)]
     pub skill: Option<String>,
-    /// Feature, bug, refactor and the like.
     #[serde(default)]
     pub task_type: Option<String>,
     /// When it started, as RFC 3339.
@@ -37,21 +33,16 @@ pub struct Record {
     /// When it ended, as RFC 3339.
     #[serde(with = "wire::moment")]
     pub end_time: Timestamp,
-    /// How it ended.
     pub status: Status,
-    /// Why it was aborted, when it was.
     #[serde(default)]
     pub abort_reason: Option<String>,
-    /// Agent runs.
     #[serde(default)]
     pub iterations: u32,
-    /// What they cost, as a number of dollars.
     #[serde(rename = "costUSD", with = "wire::dollars", default)]
     pub cost: Money,
     /// How long the loop ran, as a number of seconds.
     #[serde(rename = "durationSeconds", with = "wire::seconds", default)]
     pub duration: Millis,
-    /// How many files differ from the loop's start.
     #[serde(default)]
     pub files_modified: u64,
     /// Tests failing at the baseline minus tests failing at the end; negative when the loop broke more than it fixed.
@@ -60,7 +51,6 @@ pub struct Record {
     /// Whether the agent ever said that it is done.
     #[serde(default)]
     pub completion_promise_detected: bool,
-    /// Whether the checks passed at the end.
     #[serde(default)]
     pub verification_passed: bool,
     /// How often the agent said that it is done and the checks failed.
@@ -78,10 +68,8 @@ pub struct Record {
     /// Their models in the same way, as far as they are known.
     #[serde(default)]
     pub model: Option<String>,
-    /// Tokens read.
     #[serde(default)]
     pub input_tokens: u64,
-    /// Tokens written.
     #[serde(default)]
     pub output_tokens: u64,
 }

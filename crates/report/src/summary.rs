@@ -12,33 +12,22 @@ use crate::tally::{Rate, Spread};
 /// What many loops show together. A loop that was resumed after its end counts once, with its last record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// All loops.
     pub loops: u64,
-    /// Those that completed.
     pub completed: u64,
-    /// Those that were aborted.
     pub aborted: u64,
     /// Of those, the ones that somebody cancelled, the losers of races among them.
     pub cancelled: u64,
-    /// Those in which Ralph itself failed.
     pub errors: u64,
-    /// Completed loops whose checks passed.
     pub verified: u64,
-    /// Completed loops that depend on the agent's word.
     pub unverified: u64,
-    /// Loops that stalled.
     pub stalled: u64,
-    /// Loops that changed prohibited files.
     pub prohibited: u64,
     /// Loops after which more tests failed than before.
     pub regressions: u64,
     /// How often agents said that they are done while the checks failed.
     pub false_claims: u64,
-    /// In how many loops they did.
     pub false_claim_loops: u64,
-    /// Loops whose checks were tampered with.
     pub tampered_loops: u64,
-    /// Agent runs.
     pub iterations: Spread,
     /// Micro-dollars.
     pub cost_micros: Spread,
@@ -48,9 +37,7 @@ pub struct Summary {
     pub files_modified: u64,
     /// Tests that loops mended, less those that they broke.
     pub tests_fixed: i64,
-    /// Tokens read.
     pub input_tokens: u64,
-    /// Tokens written.
     pub output_tokens: u64,
     /// Why loops were aborted, most frequent first.
     pub reasons: Vec<(String, u64)>,
@@ -62,26 +49,18 @@ pub struct Summary {
     pub crews: Group,
     /// The days in UTC on which loops ended, oldest first. Days without any are left out.
     pub days: Vec<Day>,
-    /// What a person should look at.
     pub alerts: Vec<Alert>,
 }
 
 /// The loops of one skill or agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Group {
-    /// Its name, as it was recorded.
     pub name: String,
-    /// All its loops.
     pub loops: u64,
-    /// Those that completed.
     pub completed: u64,
-    /// Those that completed and whose checks passed.
     pub verified: u64,
-    /// Those that somebody cancelled.
     pub cancelled: u64,
-    /// Agent runs of all its loops.
     pub iterations: u64,
-    /// What they cost.
     pub cost: Money,
 }
 
@@ -106,13 +85,9 @@ impl Group {
 pub struct Day {
     /// The first moment of the day, in UTC.
     pub start: Timestamp,
-    /// Those that completed.
     pub completed: u64,
-    /// Those that were aborted.
     pub aborted: u64,
-    /// Those in which Ralph itself failed.
     pub errors: u64,
-    /// What they cost.
     pub cost: Money,
 }
 
@@ -121,7 +96,6 @@ impl Day {
         Self { start, completed: 0, aborted: 0, errors: 0, cost: Money::ZERO }
     }
 
-    /// All loops of the day.
     pub const fn loops(&self) -> u64 {
         self.completed + self.aborted + self.errors
     }
@@ -135,7 +109,6 @@ impl Day {
 }
 
 impl Summary {
-    /// Sums records up.
     pub fn of(records: &[Record]) -> Self {
         let mut last = HashMap::with_capacity(records.len());
         for (index, record) in records.iter().enumerate() {
@@ -182,7 +155,6 @@ impl Summary {
         Rate { part: self.completed, whole: self.loops - self.cancelled }
     }
 
-    /// How many loops stalled.
     pub const fn stall(&self) -> Rate {
         Rate { part: self.stalled, whole: self.loops }
     }

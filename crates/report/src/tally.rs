@@ -5,9 +5,7 @@ use std::fmt;
 /// A part of a whole, compared without rounding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rate {
-    /// How many.
     pub part: u64,
-    /// Of how many.
     pub whole: u64,
 }
 
@@ -38,9 +36,7 @@ impl fmt::Display for Rate {
 /// How an amount spreads over loops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spread {
-    /// How many values.
     pub count: u64,
-    /// All together.
     pub total: u64,
     /// The value that 95 of 100 do not pass (nearest rank).
     pub p95: u64,

@@ -7,7 +7,6 @@ use ralph_model::{AbortReason, ConfigError, LoopId};
 
 /// Ralph's own machinery failed, or was asked for something that cannot be.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
     /// The configuration breaks a rule. Nothing was started.
     #[error(transparent)]

@@ -189,7 +189,6 @@ pub struct TurnReport {
 
 /// What comes after a turn.
 #[derive(Debug)]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum SessionStep {
     /// The agent has to continue.
     Next(NextTurn),

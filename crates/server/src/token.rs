@@ -44,7 +44,6 @@ impl fmt::Debug for Secret {
 
 /// Why there is no first token.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum FirstTokenError {
     /// The file cannot be used.
     #[error("could not use {} for the first token: {source}", path.display())]

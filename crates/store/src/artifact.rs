@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 pub enum ArtifactKind {
     /// The output of an agent or a check.
     Log,
-    /// What an agent was asked.
     Prompt,
     /// Changes that were taken out of the workspace.
     Patch,
@@ -24,7 +23,6 @@ pub fn patch_name(iteration: u32) -> String {
 /// A file that belongs to a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Artifact {
-    /// What it holds.
     pub kind: ArtifactKind,
     /// Its name within the run, such as `logs/iteration-1-agent-2.log`. Recording a name again replaces the older record.
     pub name: String,
@@ -34,8 +32,6 @@ pub struct Artifact {
     pub attempt: Option<Attempt>,
     /// The SHA-256 of its content, in hexadecimal digits.
     pub sha256: String,
-    /// How long it is.
     pub bytes: u64,
-    /// When it was recorded.
     pub at: Timestamp,
 }

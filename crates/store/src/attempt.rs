@@ -8,13 +8,9 @@ use crate::run::Machine;
 /// An attempt whose agent will start once the transaction that records it is durable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewAttempt {
-    /// Which attempt.
     pub attempt: Attempt,
-    /// When it was recorded.
     pub at: Timestamp,
-    /// Where its agent starts.
     pub machine: Machine,
-    /// Who reports what it costs.
     pub metering: Metering,
 }
 
@@ -32,13 +28,9 @@ ralph_model::named!(Metering { Watched => "watched", Reported => "reported" });
 /// An attempt as it is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptEntry {
-    /// Which attempt.
     pub attempt: Attempt,
-    /// When it was recorded.
     pub at: Timestamp,
-    /// Where its agent was to start.
     pub machine: Machine,
-    /// Who reports what it costs.
     pub metering: Metering,
     /// When its agent was about to start. Without it the agent never ran, unless that machine lost its power since:
     /// see [`crate::Store::note_began`].

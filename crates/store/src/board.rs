@@ -17,9 +17,7 @@ use crate::run::Epoch;
 /// A worker's right to work on a task, until it expires or another worker claims the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskLease {
-    /// The task.
     pub task: TaskId,
-    /// How often the task was claimed.
     pub epoch: Epoch,
 }
 
@@ -40,12 +38,10 @@ pub struct Claim {
     pub at: Timestamp,
 }
 
-/// A claimed task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claimed {
     /// The task, now pending.
     pub task: Task,
-    /// The right to work on it.
     pub lease: TaskLease,
     /// When the lease expires unless it is renewed.
     pub expires_at: Timestamp,
@@ -54,9 +50,7 @@ pub struct Claimed {
 /// Who holds a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskHolder {
-    /// The right to work on it.
     pub lease: TaskLease,
-    /// The agent.
     pub agent: String,
     /// The name of the token that it was claimed with, where that is known.
     pub token: Option<String>,
@@ -84,20 +78,13 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-/// How a task ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEnd {
-    /// A final status.
     pub status: TaskStatus,
-    /// What came of it.
     pub output: Option<String>,
-    /// Why it failed.
     pub failure_reason: Option<String>,
-    /// Whether checks passed.
     pub verified: bool,
-    /// Iterations in all.
     pub iterations: u32,
-    /// Cost in all.
     pub cost: Money,
 }
 
@@ -329,7 +316,6 @@ pub trait Board: Debug + Send + Sync {
     /// The key was used for other content, or a task that it depends on does not exist.
     async fn create_task(&self, id: TaskId, new: &NewTask, key: Option<&str>, at: Timestamp) -> Result<(Task, bool)>;
 
-    /// One task.
     async fn task(&self, id: TaskId) -> Result<Task>;
 
     /// Lists tasks, newest first.
@@ -448,7 +434,6 @@ pub trait Board: Debug + Send + Sync {
     /// Keeps a piece of a file that is recorded for a run. Pieces count from 0, and the file is there once piece 0 is.
     async fn put_part(&self, file: (RunId, &str), part: u32, content: Vec<u8>, at: Timestamp) -> Result<()>;
 
-    /// A piece of a file.
     async fn part(&self, run: RunId, sha256: &str, part: u32) -> Result<Option<Vec<u8>>>;
 
     /// Forgets files that were kept before a time, and returns how many pieces.
@@ -457,7 +442,6 @@ pub trait Board: Debug + Send + Sync {
     /// Records a token by the SHA-256 of its secret, in hexadecimal. That of a task ends with the lease it names.
     async fn add_token(&self, token: &Token, hash: &str) -> Result<()>;
 
-    /// The token with this hash.
     async fn token(&self, hash: &str) -> Result<Option<Token>>;
 
     /// All tokens of people and workers, by name. Those of single tasks are left out.

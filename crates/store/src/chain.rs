@@ -139,11 +139,8 @@ impl Head {
 /// An event that is to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewEvent {
-    /// When it happened.
     pub at: Timestamp,
-    /// The version of its payload's shape.
     pub version: u32,
-    /// What happened, in one word.
     pub kind: String,
     /// The event as JSON text, kept byte for byte.
     pub payload: String,
@@ -158,13 +155,9 @@ impl NewEvent {
 /// An event as it was recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recorded {
-    /// Its place in the journal.
     pub seq: Seq,
-    /// When it happened.
     pub at: Timestamp,
-    /// The version of its payload's shape.
     pub version: u32,
-    /// What happened, in one word.
     pub kind: String,
     /// The event as JSON text.
     pub payload: String,
@@ -192,24 +185,17 @@ struct Content<'e> {
 
 /// In what way an event is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Break {
-    /// Its hash is not that of its content.
     #[error("it was changed after it was written")]
     Changed,
-    /// Events after it are there.
     #[error("it is missing, though later events are there")]
     Missing,
-    /// It stands in another place.
     #[error("it was moved to place {found_at}")]
     Reordered { found_at: Seq },
-    /// A column holds what no Ralph writes there.
     #[error("its column `{column}` cannot be read")]
     Unreadable { column: String },
-    /// The journal ends here, and once went on.
     #[error("it and all after it are missing: the journal went up to event {head}")]
     Truncated { head: Seq },
-    /// It stands after the end of the journal.
     #[error("it comes after the journal's end, event {head}: another program added it")]
     BeyondHead { head: Seq },
     /// The chain is whole and its end is another than the one noted with the run.
@@ -220,7 +206,6 @@ pub enum Break {
 /// The first event that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broken {
-    /// Its place.
     pub seq: Seq,
     /// In what way it is not as written.
     pub why: Break,

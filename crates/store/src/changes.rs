@@ -8,14 +8,19 @@ use crate::chain::Seq;
 
 /// Something that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Change {
-    /// Events were appended to a run.
-    Events { run: RunId, head: Seq },
-    /// A run was asked to stop.
-    Stop { run: RunId },
+    Events {
+        run: RunId,
+        head: Seq,
+    },
+    Stop {
+        run: RunId,
+    },
     /// A task was created or changed. Workers that wait for a task look again when it can be claimed.
-    Task { task: TaskId, status: TaskStatus },
+    Task {
+        task: TaskId,
+        status: TaskStatus,
+    },
     /// An approval was asked for or answered.
     Approvals,
     /// A schedule was written, removed or has created a task.

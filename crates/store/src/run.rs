@@ -28,16 +28,13 @@ impl fmt::Display for Epoch {
 /// The right to write to a run, until another process acquires it. Every write names its lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    /// The run.
     pub run: RunId,
-    /// Which taking over of the run this is.
     pub epoch: Epoch,
 }
 
 /// A machine, from its start to its shutdown.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Machine {
-    /// Its name, for people.
     pub host: String,
     /// The kernel's id of this start: another one after each reboot.
     pub boot: String,
@@ -46,9 +43,7 @@ pub struct Machine {
 /// The process that holds a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseHolder {
-    /// Where it runs.
     pub machine: Machine,
-    /// Its id there.
     pub pid: u32,
     /// When other machines take it for dead, unless it renews the lease before.
     pub until: Timestamp,
@@ -59,23 +54,16 @@ pub struct LeaseHolder {
 pub struct NewRun {
     /// Its id, never used before.
     pub id: RunId,
-    /// What it is.
     pub kind: RunKind,
     /// The run that it is part of. It may have no row of its own: races of earlier versions have none.
     pub parent: Option<RunId>,
-    /// The folder it works in.
     pub workspace: String,
     /// The folder it was started for, where it works in a worktree.
     pub origin: Option<String>,
-    /// The objective, byte for byte.
     pub objective: String,
-    /// The agent that works.
     pub agent: String,
-    /// The skill it follows.
     pub skill: Option<String>,
-    /// The process that runs it.
     pub holder: Option<LeaseHolder>,
-    /// When it started.
     pub at: Timestamp,
 }
 
@@ -84,11 +72,9 @@ pub struct NewRun {
 pub enum RunStatus {
     /// Not ended. Without a living process of that pid it was interrupted and can be resumed.
     Running,
-    /// Ended with success.
     Completed,
     /// Ended without success, for a reason.
     Aborted,
-    /// Ralph itself failed.
     Error,
 }
 
@@ -118,27 +104,21 @@ impl FromStr for RunStatus {
 pub struct RunSummary {
     /// How far it is. Any other than running also clears the pid.
     pub status: RunStatus,
-    /// Why it was aborted, or what failed.
     pub reason: Option<String>,
     /// Agent runs so far.
     pub iterations: u32,
-    /// What they cost.
     pub cost: Money,
-    /// Whether checks passed at its end.
     pub verified: bool,
     /// What that is worth. A worker of an earlier version does not say.
     #[serde(default)]
     pub grade: Option<Grade>,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
 }
 
 /// What an attempt cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settlement {
-    /// Which attempt.
     pub attempt: Attempt,
-    /// How much.
     pub amount: Money,
 }
 
@@ -153,7 +133,6 @@ pub struct Append {
     pub settle: Option<Settlement>,
     /// Records an attempt whose agent starts because of these events.
     pub start: Option<NewAttempt>,
-    /// Files that the events are about.
     pub artifacts: Vec<Artifact>,
 }
 
@@ -166,39 +145,26 @@ impl From<NewEvent> for Append {
 /// A run as listings show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEntry {
-    /// Its id.
     pub id: RunId,
-    /// What it is.
     pub kind: RunKind,
-    /// The run that it is part of.
     pub parent: Option<RunId>,
-    /// The folder it works in.
     pub workspace: String,
     /// The folder it was started for, where it works in a worktree.
     pub origin: Option<String>,
-    /// The objective.
     pub objective: String,
-    /// The agent that works.
     pub agent: String,
-    /// The skill it follows.
     pub skill: Option<String>,
-    /// How far it is.
     pub status: RunStatus,
-    /// Why it was aborted, or what failed.
     pub reason: Option<String>,
     /// Agent runs so far.
     pub iterations: u32,
-    /// What they cost.
     pub cost: Money,
-    /// Whether checks passed at its end.
     pub verified: bool,
     /// What that is worth; not known of runs that ended before there were grades.
     pub grade: Option<Grade>,
-    /// When it started.
     pub started_at: Timestamp,
     /// When its last event happened.
     pub updated_at: Timestamp,
-    /// When it ended.
     pub finished_at: Option<Timestamp>,
     /// The process that runs it, on whichever machine that is.
     pub pid: Option<u32>,
@@ -208,7 +174,6 @@ pub struct RunEntry {
     pub lease_until: Option<Timestamp>,
     /// The epoch of its newest lease.
     pub epoch: Epoch,
-    /// Where its journal ends.
     pub head: Head,
 }
 
@@ -243,9 +208,7 @@ pub struct Filter {
 pub struct Hint {
     /// Which of the run's, counted from 1.
     pub number: u32,
-    /// When.
     pub at: Timestamp,
-    /// The text.
     pub text: String,
 }
 
@@ -263,7 +226,6 @@ pub enum Lookup {
 /// How a run is to be ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StopMode {
-    /// When the current iteration is over.
     AfterIteration,
     /// At once.
     Now,

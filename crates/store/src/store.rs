@@ -20,7 +20,6 @@ use crate::run::{Append, Filter, Hint, Lease, LeaseHolder, Lookup, NewRun, RunEn
 pub struct ChainReport {
     /// How many events are as they were written, from the first on.
     pub events: u64,
-    /// Where the intact part ends.
     pub head: Head,
     /// The first event that is not as it was written.
     pub broken: Option<Broken>,
@@ -31,7 +30,6 @@ pub struct ChainReport {
 pub struct Quarantine {
     /// Which quarantine of this run's events it was, counted from 1. Rows of table `quarantined` carry it.
     pub batch: u32,
-    /// How many events were set aside.
     pub events: u64,
     /// Where the journal ends now.
     pub head: Head,
@@ -42,9 +40,7 @@ pub struct Quarantine {
 pub struct Trusted {
     /// The hash of exactly that content.
     pub hash: String,
-    /// The file that held it.
     pub path: String,
-    /// When it was approved.
     pub at: Timestamp,
 }
 
@@ -109,7 +105,6 @@ pub trait Store: Debug + Send + Sync {
     /// The attempts of a run whose start is recorded, also those whose events were set aside.
     async fn attempts(&self, run: RunId) -> Result<Vec<AttemptEntry>>;
 
-    /// Records files of a run.
     async fn record_artifacts(&self, lease: Lease, artifacts: &[Artifact]) -> Result<()>;
 
     /// The files of a run, by name.

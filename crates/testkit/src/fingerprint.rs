@@ -30,7 +30,6 @@ impl Fingerprint {
         Self { entries }
     }
 
-    /// One hash over everything.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         for (path, entry) in &self.entries {

@@ -38,7 +38,6 @@ impl Fixture {
         }
     }
 
-    /// Where it is.
     pub fn folder(&self) -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(self.name)
     }

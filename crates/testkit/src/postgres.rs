@@ -17,7 +17,6 @@ use crate::scratch;
 /// How long the server may take to start or to stop.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A running server.
 #[derive(Debug)]
 pub struct Cluster {
     folder: TempDir,
@@ -55,7 +54,6 @@ impl Cluster {
         cluster
     }
 
-    /// The address of a database.
     pub fn url(&self, database: &str) -> String {
         format!("postgresql://ralph@127.0.0.1:{}/{database}", self.port)
     }

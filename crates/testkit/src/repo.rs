@@ -84,12 +84,10 @@ impl Repo {
         repo
     }
 
-    /// The project's folder.
     pub fn path(&self) -> &Path {
         &self.root
     }
 
-    /// The git directory.
     pub fn git_directory(&self) -> PathBuf {
         self.root.join(".git")
     }
@@ -121,7 +119,6 @@ impl Repo {
         }
     }
 
-    /// What a file holds.
     #[track_caller]
     pub fn read(&self, path: impl AsRef<Path>) -> String {
         let path = self.root.join(path);
@@ -136,7 +133,6 @@ impl Repo {
         self.root.join(path).symlink_metadata().is_ok()
     }
 
-    /// Removes a file.
     #[track_caller]
     pub fn remove(&self, path: impl AsRef<Path>) {
         let path = self.root.join(path);
@@ -218,7 +214,6 @@ impl Repo {
         log
     }
 
-    /// Everything in the git directory.
     #[track_caller]
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(self.git_directory())

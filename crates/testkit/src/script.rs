@@ -20,7 +20,6 @@ pub struct Script {
     /// The folder that gets each run's prompt as `prompt-N.txt`, where one is wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompts: Option<PathBuf>,
-    /// When the prompt is read.
     #[serde(default)]
     pub stdin: StdinUse,
     /// The steps of the first run, of the second, and so on.
@@ -44,12 +43,9 @@ pub enum StdinUse {
 
 /// Why a script cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LoadError {
-    /// The file cannot be read.
     #[error("could not read the script {path}")]
     Read { path: PathBuf, source: io::Error },
-    /// It is no script: a word is misspelt, or the JSON is broken.
     #[error("{path} is not a script: {source}")]
     Parse { path: PathBuf, source: serde_json::Error },
 }

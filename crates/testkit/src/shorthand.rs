@@ -7,7 +7,6 @@ use crate::step::a_minute;
 use crate::{CostReport, FileText, Rhythm, SignalName, Step};
 
 impl Step {
-    /// Writes a file.
     pub fn write(path: impl Into<PathBuf>, text: impl Into<String>) -> Self {
         Self::Write(FileText { path: path.into(), text: text.into() })
     }
@@ -42,7 +41,6 @@ impl Step {
         Self::Print(format!("{}\n", line.as_ref()))
     }
 
-    /// Prints the default promise.
     pub fn claim() -> Self {
         Self::Claim("<promise>COMPLETE</promise>".to_owned())
     }
@@ -68,7 +66,6 @@ impl Step {
         Self::Run(line.into())
     }
 
-    /// Does nothing for a while.
     pub fn sleep(time: Duration) -> Self {
         Self::SleepMs(millis(time))
     }

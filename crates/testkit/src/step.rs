@@ -18,7 +18,6 @@ pub const INVALID_UTF8: &[u8] = b"bad \x80 \xc0\xaf \xed\xa0\x80 \xff\xfe \xe2\x
 /// One thing that a scripted agent does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Step {
     /// Writes a file, and the folders above it.
     Write(FileText),
@@ -26,32 +25,39 @@ pub enum Step {
     Append(FileText),
     /// Replaces the first occurrence of a text in a file; fails when it is not there.
     #[serde(rename_all = "snake_case")]
-    Replace { path: PathBuf, from: String, to: String },
+    Replace {
+        path: PathBuf,
+        from: String,
+        to: String,
+    },
     /// Removes a file, a link or a whole folder.
     Delete(PathBuf),
     /// Creates a folder and those above it.
     Mkdir(PathBuf),
-    /// Sets permissions.
     Chmod {
         path: PathBuf,
         /// In octal, as chmod(1) takes it: `"755"`.
         mode: String,
     },
-    /// Creates a symbolic link.
-    Symlink { target: PathBuf, path: PathBuf },
-    /// Copies a file with its permissions.
-    Copy { from: PathBuf, to: PathBuf },
-    /// Moves a file or a folder.
-    Rename { from: PathBuf, to: PathBuf },
+    Symlink {
+        target: PathBuf,
+        path: PathBuf,
+    },
+    Copy {
+        from: PathBuf,
+        to: PathBuf,
+    },
+    Rename {
+        from: PathBuf,
+        to: PathBuf,
+    },
     /// Prints a text on standard output, as it is.
     Print(String),
     /// Prints a text on standard error, as it is.
     PrintStderr(String),
     /// Prints the promise that the work is done.
     Claim(String),
-    /// Says that a person is needed.
     Blocked(String),
-    /// Prints the prompt on standard output.
     EchoPrompt,
     /// Writes the prompt to a file, byte for byte.
     RecordPrompt(PathBuf),
@@ -75,22 +81,24 @@ pub enum Step {
     Exit(u8),
     /// Ends the run by sending itself a signal.
     Die(SignalName),
-    /// Does nothing for a while.
     SleepMs(u64),
-    /// Burns processor time for a while.
     BusyMs(u64),
     /// Ignores signals. Holds from the start of the run and for everything that the run starts.
     IgnoreSignals(Vec<SignalName>),
-    /// Starts a child and goes on.
     Fork(Child),
     /// Starts a child in a session of its own whose parent ends at once, and goes on.
     DoubleFork(Child),
     /// Leaves behind such a process that keeps standard output open for a while.
-    HoldStdout { ms: u64 },
+    HoldStdout {
+        ms: u64,
+    },
     /// Sends a signal to the process that started the agent.
     KillParent(SignalName),
     /// Sends a signal to the process whose id a file holds.
-    KillPidFile { path: PathBuf, signal: SignalName },
+    KillPidFile {
+        path: PathBuf,
+        signal: SignalName,
+    },
     /// Waits until a file exists; fails after `limit_ms`.
     WaitForFile {
         path: PathBuf,
@@ -98,7 +106,9 @@ pub enum Step {
         limit_ms: u64,
     },
     /// Asks on the terminal and waits for a line; prints `no terminal` where there is none.
-    ReadTty { question: String },
+    ReadTty {
+        question: String,
+    },
     /// Writes to a folder until the disk is full; fails when it is not full after `limit` bytes.
     FillDisk {
         /// The folder; it gets a file `filler`.
@@ -108,13 +118,10 @@ pub enum Step {
     },
 }
 
-/// A file and a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FileText {
-    /// The file.
     pub path: PathBuf,
-    /// The text.
     pub text: String,
 }
 
@@ -122,7 +129,6 @@ pub struct FileText {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
-    /// Standard output.
     #[default]
     Stdout,
     /// Standard error.
@@ -135,7 +141,6 @@ pub enum Channel {
 pub struct Flood {
     /// How many, exactly.
     pub bytes: u64,
-    /// Where to.
     #[serde(default)]
     pub channel: Channel,
     /// With line breaks or without.
@@ -161,7 +166,6 @@ pub enum Lines {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Encoding {
-    /// Letters.
     #[default]
     Ascii,
     /// Bytes that are no UTF-8.
@@ -174,13 +178,10 @@ pub enum Encoding {
 pub struct CostReport {
     /// Micro-dollars.
     pub micros: u64,
-    /// Tokens read.
     #[serde(default)]
     pub input_tokens: u64,
-    /// Tokens written.
     #[serde(default)]
     pub output_tokens: u64,
-    /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// In how many reports; one where nothing is said.
@@ -192,9 +193,7 @@ pub struct CostReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rhythm {
-    /// In how many equal parts.
     pub reports: u32,
-    /// The time between two.
     pub pause_ms: u64,
 }
 
@@ -205,7 +204,6 @@ pub struct Child {
     /// How long it waits before it writes.
     #[serde(default)]
     pub delay_ms: u64,
-    /// What it writes then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write: Option<FileText>,
     /// How long it stays after that.
@@ -217,10 +215,8 @@ pub struct Child {
     /// Whether it leaves the agent's session. A double fork always does.
     #[serde(default)]
     pub session: Session,
-    /// Whether it keeps the agent's output open.
     #[serde(default)]
     pub stdout: Stdout,
-    /// The signals that it ignores.
     #[serde(default)]
     pub ignore: Vec<SignalName>,
 }
@@ -229,7 +225,6 @@ pub struct Child {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Session {
-    /// The agent's.
     #[default]
     Shared,
     /// Its own: a signal to the agent's process group does not reach it.
@@ -240,17 +235,14 @@ pub enum Session {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdout {
-    /// It has neither.
     #[default]
     Closed,
     /// It keeps both open as long as it lives.
     Held,
 }
 
-/// A signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-#[expect(missing_docs, reason = "the names of signal(7)")]
 pub enum SignalName {
     Hup,
     Int,

@@ -22,10 +22,8 @@ pub struct ChunkCodec {
     pub with: fn(&str, &str) -> String,
 }
 
-/// What a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamLine<'a> {
-    /// A piece of a message.
     Chunk(MessageChunk<'a>),
     /// Something before which every message ends.
     End,
@@ -123,7 +121,6 @@ impl ChunkDecoder {
         &self.out
     }
 
-    /// A line with its end.
     fn line(&mut self, line: &[u8]) {
         let (content, end) = line.split_at(line.len() - 1);
         let text = decoded(content);

@@ -42,7 +42,6 @@ pub struct ProofView {
 }
 
 impl ProofView {
-    /// Adds a finding.
     pub fn note(&mut self, what: impl Into<String>, holds: bool, detail: impl Into<String>) {
         self.findings.push(ProofFinding { what: what.into(), holds, detail: detail.into() });
     }
@@ -137,7 +136,6 @@ pub struct PricesView {
 /// What the tokens of a model cost, in dollars for a million.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "kinds of tokens, named as everywhere")]
 pub struct PriceView {
     #[serde(with = "wire::dollars")]
     #[schemars(with = "f64")]

@@ -8,11 +8,8 @@ use crate::update::Delta;
 
 /// A loop after one more event.
 pub struct Folded {
-    /// The loop.
     pub run: Loop,
-    /// What has to be done.
     pub effects: Vec<Effect>,
-    /// What the event changed, for those who watch.
     pub deltas: Vec<Delta>,
 }
 
@@ -53,17 +50,14 @@ impl RunFold {
         folded.deltas
     }
 
-    /// The loop behind it.
     pub const fn run(&self) -> &Loop {
         &self.run
     }
 
-    /// How the run stands.
     pub fn state(&self) -> RunState {
         RunState::new(self.loop_id, &self.run)
     }
 
-    /// All of the run.
     pub fn view(&self) -> RunView {
         RunView::new(self.loop_id, &self.run)
     }

@@ -6,7 +6,6 @@ use ralph_model::{AbortReason, AgentRun, CheckOutcome, Cost, Ended, Expectation,
 use crate::run::{IterationView, RunState, RunStatus};
 use crate::update::Delta;
 
-/// A number with its word.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
@@ -46,7 +45,6 @@ pub fn agent_found(run: &AgentRun, charged: Money) -> String {
     }
 }
 
-/// What a check found.
 pub fn check_found(outcome: &CheckOutcome) -> String {
     match (&outcome.tests, outcome.passed) {
         (Some(TestTally { passed, failed, .. }), _) => format!("{passed} passing, {failed} failing"),
@@ -55,7 +53,6 @@ pub fn check_found(outcome: &CheckOutcome) -> String {
     }
 }
 
-/// What an iteration came to.
 pub fn iteration_found(iteration: &IterationView) -> String {
     let Some(verdict) = &iteration.verdict else {
         let claimed = if iteration.claimed { ", and the agent claims to be done" } else { "" };

@@ -144,7 +144,6 @@ impl RunResult {
         }
     }
 
-    /// One line for people.
     pub fn headline(&self) -> String {
         render::headline(self.status, self.reason, self.unverified.as_deref(), &self.details)
     }

@@ -125,7 +125,6 @@ pub struct RunState {
 }
 
 impl RunState {
-    /// How a loop stands.
     pub fn new(loop_id: LoopId, run: &Loop) -> Self {
         let (facts, outcome) = (run.facts(), run.outcome());
         let is_verified = outcome == Some(&Outcome::Completed { verified: true });
@@ -359,7 +358,6 @@ impl OutcomeView {
         render::headline(self.status, self.reason, self.unverified.as_deref(), &self.details)
     }
 
-    /// How a loop ended.
     pub fn new(loop_id: LoopId, outcome: &Outcome, run: &Loop) -> Self {
         let facts = run.facts();
         let by_keyboard = facts.stop.is_some_and(|stop| stop.by == ralph_engine::StopBy::Keyboard);
@@ -571,7 +569,6 @@ pub struct CheckView {
 }
 
 impl CheckView {
-    /// What a check found.
     pub fn new(outcome: &CheckOutcome) -> Self {
         Self { failing: outcome.failing(), outcome: outcome.clone() }
     }

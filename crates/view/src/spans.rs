@@ -12,32 +12,23 @@ use crate::update::{Delta, Update, What};
 /// One stretch of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
-    /// The trace that it belongs to.
     pub trace: u128,
     /// Its own id, which no other span of the trace has.
     pub id: u64,
-    /// The span that it is a part of.
     pub parent: Option<u64>,
-    /// What happened.
     pub name: String,
-    /// When it began.
     pub start: Timestamp,
-    /// When it ended.
     pub end: Timestamp,
     /// Why it failed; none where it did not.
     pub failure: Option<String>,
-    /// What is known about it.
     pub attributes: Vec<(&'static str, SpanValue)>,
 }
 
 /// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SpanValue {
-    /// Text.
     Text(String),
-    /// A count.
     Count(u64),
-    /// A number.
     Number(f64),
     /// Yes or no.
     Flag(bool),

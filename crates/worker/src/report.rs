@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 /// Something that a worker did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum WorkerEvent {
     /// It asks for tasks.
     Started {

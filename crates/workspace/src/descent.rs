@@ -55,7 +55,6 @@ impl Descent {
         self.levels.pop();
     }
 
-    /// The folder, open.
     pub(crate) fn open(&mut self) -> Result<BorrowedFd<'_>, Errno> {
         let is_start = |level: &Level| level.fd.is_some() || matches!(level.from, Origin::Elsewhere(_));
         let start = self.levels.iter().rposition(is_start).unwrap_or(0);

@@ -19,7 +19,6 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// In what way.
     pub(crate) fn kind(&self) -> ChangeKind {
         match (self.old, self.new) {
             (None, _) => ChangeKind::Added,
@@ -31,7 +30,6 @@ impl Difference {
         }
     }
 
-    /// For people.
     pub(crate) fn change(&self) -> Change {
         Change { path: quote(&self.path), kind: self.kind() }
     }

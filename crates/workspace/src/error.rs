@@ -7,78 +7,57 @@ use crate::stop::is_stop;
 
 /// A failure of this crate.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Error {
-    /// A file or folder could not be read or written.
     #[error("could not {action} {}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: io::Error },
-    /// Somebody asked to stop while the workspace was looked at or changed.
     #[error("stopped while reading the workspace; `ralph resume` reads it again")]
     Stopped,
-    /// Another folder, or a link to one, has taken the place of the workspace.
     #[error(
         "{} was replaced by another folder, which was left alone; restore the workspace, then resume",
         path.display()
     )]
     Replaced { path: PathBuf },
-    /// The git program could not be started.
     #[error("could not start {}: {source}; install git or give its path", program.display())]
     NoGit { program: PathBuf, source: io::Error },
-    /// The git program ran and failed.
     #[error("git could not {action}: {message}")]
     Git { action: &'static str, message: String },
     /// An object that should be in one of Ralph's git directories is not there or is broken.
     #[error("object {id} is missing or broken in {}; the snapshot that needs it cannot be used", store.display())]
     Object { id: String, store: PathBuf },
-    /// The text is no object id.
     #[error("`{0}` is not the id of a tree: expected 40 hexadecimal digits")]
     NotAnId(String),
-    /// The label cannot be part of a reference name.
     #[error("`{0}` cannot name a snapshot: use letters, digits, `-`, `_`, `.` and `/` between them")]
     Label(String),
-    /// A glob of the guard cannot be read.
     #[error("the prohibited path `{glob}` is not a valid glob: {why}")]
     Glob { glob: String, why: String },
-    /// A glob of a pin cannot be read.
     #[error("the protected path `{glob}` is not a valid glob: {why}")]
     PinGlob { glob: String, why: String },
-    /// A folder has no baseline of the guard or of the pins.
     #[error("{} has no usable record of the watched files at the loop's start: {why}", path.display())]
     Baseline { path: PathBuf, why: String },
-    /// A prohibited path leads to more than the guard can watch.
     #[error(
         "the link `{link}` leads to more than {files} files or {mebibytes} MiB, too much to watch; narrow the prohibited \
          paths, or allow it with --prohibit '!{glob}'"
     )]
     GuardTooLarge { link: String, glob: String, files: usize, mebibytes: u64 },
-    /// A file cannot be placed where it was asked for.
     #[error("`{path}` cannot be placed: {why}")]
     Placement { path: String, why: &'static str },
-    /// A folder that would be made equal to a tree may be somebody's own.
     #[error("{} is not empty and was not created by Ralph; remove it, or choose another folder", path.display())]
     NotACheckout { path: PathBuf },
-    /// Files are swapped in and were never swapped out.
     #[error("{} lists files that must be restored in the workspace before others are replaced", record.display())]
     Swapped { record: PathBuf },
-    /// The record of swapped files is damaged.
     #[error("{} cannot be used to restore files in the workspace: {why}", path.display())]
     SwapRecord { path: PathBuf, why: String },
-    /// `.git/info/exclude` cannot be edited safely.
     #[error("{} is not an ordinary file of a git directory; add `.ralph/` to your excludes yourself", path.display())]
     Exclude { path: PathBuf },
-    /// Something needs a git repository and there is none.
     #[error("{} is not in a git repository, so {need}; run `git init` there, or leave the option out", root.display())]
     NoRepository { root: PathBuf, need: &'static str },
-    /// The repository's index is in use.
     #[error("{} exists: another git process is using the repository; wait for it, or remove the file if there is none", path.display())]
     IndexLocked { path: PathBuf },
-    /// More was committed than can be looked through.
     #[error(
         "the branch has too many commits since the start of the loop to search for prohibited paths (limit: {most} commits \
          or ten minutes); review them with `git log` and undo them with `git reset` before you continue"
     )]
     TooManyCommits { most: usize },
-    /// A path goes through a filter, which Ralph does not run.
     #[error("`{path}` uses the git filter `{filter}`, which Ralph does not run; commit it yourself with `git commit`")]
     Filtered { path: String, filter: String },
 }

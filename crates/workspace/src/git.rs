@@ -37,7 +37,6 @@ const OVERRIDES: [&str; 8] = [
     "maintenance.auto=false",
 ];
 
-/// The git program.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     program: PathBuf,
@@ -98,19 +97,16 @@ impl Call {
         Self { command, program: program.to_owned(), input: None, trap: None }
     }
 
-    /// Adds arguments.
     pub(crate) fn args<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(mut self, arguments: I) -> Self {
         self.command.args(arguments);
         self
     }
 
-    /// Adds one argument.
     pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.command.arg(argument);
         self
     }
 
-    /// Sets a variable.
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
@@ -122,7 +118,6 @@ impl Call {
         self
     }
 
-    /// Gives it something to read.
     pub(crate) fn input(mut self, bytes: Vec<u8>) -> Self {
         self.input = Some(bytes);
         self
@@ -257,7 +252,6 @@ impl Drop for Watch {
 pub(crate) struct Answer {
     /// Its exit code; none when a signal ended it.
     pub(crate) code: Option<i32>,
-    /// Its standard output.
     pub(crate) output: Vec<u8>,
     /// Its standard error.
     pub(crate) message: String,
@@ -296,7 +290,6 @@ impl Shadow {
         Ok(Self { folder })
     }
 
-    /// The git directory.
     pub(crate) fn dir(&self) -> &Path {
         self.folder.path()
     }

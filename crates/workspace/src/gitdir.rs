@@ -24,7 +24,6 @@ impl GitDir {
         root.ancestors().find_map(Self::at)
     }
 
-    /// Looks in one folder.
     pub(crate) fn at(top: &Path) -> Option<Self> {
         let marker = top.join(".git");
         let git_dir = if fs::metadata(&marker).ok()?.is_dir() {

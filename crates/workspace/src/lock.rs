@@ -34,13 +34,9 @@ const ELSEWHERE: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Holder {
-    /// The loop.
     pub loop_id: LoopId,
-    /// The process that runs it.
     pub pid: u32,
-    /// When the loop took the workspace.
     pub started_at: Timestamp,
-    /// The workspace, for people.
     pub workspace: String,
 }
 
@@ -56,18 +52,14 @@ struct Record {
 
 /// Why a workspace could not be taken.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum LockError {
-    /// A living process holds it.
     #[error(
         "loop {} is already running in {} (process {}); wait for it, or stop it with `ralph stop {}`",
         holder.loop_id, holder.workspace, holder.pid, holder.loop_id.short()
     )]
     Held { holder: Holder },
-    /// Its holder is dead, but processes that the holder started are still being ended.
     #[error("an earlier loop in this workspace has ended, but processes of its agent are still running{}; end them, then try again", named(holder.as_ref()))]
     Survivor { holder: Option<Holder> },
-    /// A Ralph with another state folder holds it.
     #[error(
         "a loop with another RALPH_HOME is running in {}; wait for it, or stop it there with `ralph stop`",
         workspace.display()

@@ -58,11 +58,8 @@ impl fmt::Debug for Id {
 /// Kinds of objects that Ralph writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A tree with a message.
     Commit,
-    /// Names and what they stand for.
     Tree,
-    /// Content.
     Blob,
 }
 
@@ -76,7 +73,6 @@ impl Kind {
         }
     }
 
-    /// The number in a pack.
     pub(crate) const fn number(self) -> u8 {
         match self {
             Self::Commit => 1,
@@ -94,13 +90,9 @@ impl Kind {
 /// What a name in a tree stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// A plain file.
     File,
-    /// A file that can be executed.
     Executable,
-    /// A symbolic link.
     Link,
-    /// A folder.
     Tree,
 }
 

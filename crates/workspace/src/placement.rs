@@ -5,13 +5,9 @@ use crate::quote::unquote;
 
 /// What is, or is to be, at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Placement {
-    /// Nothing.
     Absent,
-    /// A regular file.
     File { content: Vec<u8>, mode: u32 },
-    /// A symbolic link.
     Link { target: Vec<u8> },
 }
 

@@ -80,7 +80,6 @@ pub(crate) fn is_ignored(chain: &[Link], outside: &Outside, path: &[u8], folder:
 pub(crate) struct Outside(Vec<(Vec<u8>, Arc<Rules>)>);
 
 impl Outside {
-    /// Reads them for a workspace.
     pub(crate) fn read(root: &Path, repository: Option<&GitDir>, global: Option<&Path>) -> Self {
         let mut sources = Vec::new();
         let mut add = |prefix: Vec<u8>, path: &Path| {

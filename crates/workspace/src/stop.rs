@@ -35,7 +35,6 @@ impl StopFlag {
         self.requested.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was asked for.
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }

@@ -149,11 +149,8 @@ impl Look<'_> {
 
 /// What a folder of some name holds.
 enum Held {
-    /// Installed packages.
     Packages,
-    /// What tools write themselves.
     ByProducts,
-    /// Anything else.
     Work,
 }
 

@@ -29,7 +29,6 @@ const MAX_THREADS: usize = 8;
 /// What a workspace is opened with.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The folder that agents work in.
     pub root: PathBuf,
     /// A folder of Ralph's own for this workspace, outside the reach of agents. Made where it is missing.
     pub state: PathBuf,
@@ -37,14 +36,12 @@ pub struct Options {
     pub git: PathBuf,
     /// The user's own ignore file (git's `core.excludesFile`), if there is one.
     pub global_excludes: Option<PathBuf>,
-    /// Asks the steps that take long to stop.
     pub stop: StopFlag,
 }
 
 /// A state of the workspace that can be compared with others and restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// What the workspace contained.
     pub tree: TreeHash,
     /// The commit that keeps it, in Ralph's own git directory.
     pub commit: String,
@@ -53,9 +50,7 @@ pub struct Snapshot {
 /// A reference of a loop to one of its snapshots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labelled {
-    /// The label that the snapshot was taken with.
     pub label: String,
-    /// The snapshot.
     pub snapshot: Snapshot,
 }
 

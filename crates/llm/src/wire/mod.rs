@@ -19,7 +19,6 @@ const MAX_PARTS: usize = 4096;
 /// Why an answer is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum WireError {
     /// The provider reports an error in the place of an answer or of its rest.
     #[error("{message}")]

@@ -8,7 +8,6 @@ use super::{AgentNetwork, ConfigError, HostRule, LoopConfig, MeterMode, Sandboxi
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Access {
-    /// Where their cost is counted.
     pub meter: MeterMode,
     /// Requests and answers are recorded, redacted.
     pub record_requests: bool,
@@ -16,9 +15,7 @@ pub struct Access {
     pub hide: Vec<String>,
     /// Paths that they may read although they are usually hidden, absolute.
     pub allow_read: Vec<String>,
-    /// What they can reach.
     pub agent_network: AgentNetwork,
-    /// Hosts that they reach besides their model services.
     pub allow_hosts: Vec<HostRule>,
 }
 

@@ -121,7 +121,6 @@ pub struct HostRule {
 }
 
 impl HostRule {
-    /// Reads a rule.
     pub fn parse(text: &str) -> Result<Self, String> {
         let broken = || format!("{text:?} is not a host");
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {

@@ -15,14 +15,11 @@ const MAX_RETRIES: u32 = 10;
 pub struct ConfigError {
     /// The key, or a phrase that names keys as `@key`.
     pub key: &'static str,
-    /// What is wrong with it.
     pub problem: String,
-    /// What would be right.
     pub allowed: String,
 }
 
 impl ConfigError {
-    /// A broken rule.
     pub fn new(key: &'static str, problem: impl Into<String>, allowed: impl Into<String>) -> Self {
         Self { key, problem: problem.into(), allowed: allowed.into() }
     }

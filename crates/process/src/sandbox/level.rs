@@ -16,7 +16,6 @@ pub struct Level {
 
 /// How files are protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the variants and the types say what the fields are")]
 pub enum Files {
     /// By mounts that only the tree sees, made by bubblewrap.
     Bubblewrap {

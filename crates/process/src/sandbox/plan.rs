@@ -6,7 +6,6 @@ use crate::wire::Jail;
 
 /// Paths of a sandbox that cannot be had together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the messages say what the fields are")]
 pub enum Unenforceable {
     /// The same path twice.
     #[error("{path} is listed as both hidden and writable: remove it from one of the lists")]

@@ -18,7 +18,6 @@ macro_rules! calls {
         /// One call of [`Store`]. [`Store::subscribe`] and [`Store::close`] concern a process and have none.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase", tag = "call", deny_unknown_fields)]
-        #[expect(missing_docs, reason = "each is the call of the same name, with its arguments")]
         pub enum Call {
             $($variant { $($field: $type),* },)+
         }
@@ -81,14 +80,12 @@ calls! {
 pub enum Reply {
     /// What the call returned, as JSON.
     Done(Value),
-    /// Why nothing of it was stored.
     Failed(Refusal),
 }
 
 /// An error of a store as it travels: those that a caller acts on are distinguished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "error")]
-#[expect(missing_docs, reason = "each is the error of the same name, with its fields")]
 pub enum Refusal {
     StaleLease { run: RunId, held: Epoch, newest: Epoch },
     Conflict { run: RunId, expected: Seq, found: Seq },

@@ -52,9 +52,7 @@ pub(crate) struct SqlStore {
 /// A database: all that it holds, on the same connections.
 #[derive(Debug, Clone)]
 pub struct Database {
-    /// Runs.
     pub store: StoreHandle,
-    /// Tasks.
     pub board: BoardHandle,
 }
 
@@ -78,7 +76,6 @@ impl From<SqlStore> for Database {
 }
 
 impl SqlStore {
-    /// Begins a transaction that writes.
     async fn write(&self, doing: &'static str) -> Result<Session<'_>> {
         Session::write(&self.backend, doing, Durability::PowerLoss).await
     }
@@ -97,7 +94,6 @@ impl SqlStore {
         Ok(session)
     }
 
-    /// A connection for one query.
     async fn read(&self, doing: &'static str) -> Result<Session<'_>> {
         Session::read(&self.backend, doing).await
     }

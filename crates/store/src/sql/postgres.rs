@@ -92,7 +92,6 @@ fn place(options: &PgConnectOptions) -> String {
     }
 }
 
-/// One server.
 #[derive(Debug)]
 pub(crate) struct PostgresBackend {
     pub(super) place: String,

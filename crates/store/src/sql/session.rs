@@ -186,7 +186,6 @@ impl<'s> Session<'s> {
         done.map_err(|source| self.backend.fault(self.doing, &source))
     }
 
-    /// All rows of a query.
     pub(super) async fn rows(&mut self, sql: impl SqlSafeStr, values: Vec<Value>) -> Result<Vec<Row<'s>>> {
         let (backend, values) = (self.backend, self.storable(values));
         let rows = with_connection!(self, connection => {
@@ -257,7 +256,6 @@ impl<'s> Session<'s> {
 
 /// A whole transaction as one text for each database, so that it takes one call: calls travel to a thread or a server and back.
 pub(super) struct Script {
-    /// Begins and commits by itself.
     pub(super) sqlite: &'static str,
     /// One statement, which also notifies subscribers.
     pub(super) postgres: &'static str,

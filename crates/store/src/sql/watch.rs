@@ -38,7 +38,6 @@ impl Watch {
         let _ = self.sender.send(change);
     }
 
-    /// Whether anybody subscribes still.
     pub(super) fn is_wanted(&self) -> bool {
         let mut is_followed = self.is_followed.lock().unwrap_or_else(PoisonError::into_inner);
         let is_wanted = self.sender.receiver_count() > 0;

@@ -13,10 +13,8 @@ pub(super) struct Asked {
     pub(super) format: Format,
     pub(super) model: String,
     pub(super) form: Form,
-    /// The messages of the conversation.
     pub(super) messages: usize,
     pub(super) offered: Vec<Offered>,
-    /// What the system prompt says.
     pub(super) system: String,
     /// The last text of the user.
     pub(super) user: String,
@@ -58,9 +56,7 @@ pub(super) struct Offered {
 /// What a tool takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Arguments by this schema.
     Function(Value),
-    /// Any text.
     Free,
     /// Words for the shell tool that is built into OpenAI Responses.
     Shell,
@@ -187,7 +183,6 @@ fn message(value: &Value) -> Message {
     Message { role: role(value), texts: texts(&value["content"]), results }
 }
 
-/// An item of Responses.
 fn item(value: &Value) -> Message {
     let is_result = value["type"].as_str().is_some_and(|kind| kind.ends_with("_output"));
     let results = if is_result { vec![texts(&value["output"]).join("\n")] } else { Vec::new() };
@@ -195,7 +190,6 @@ fn item(value: &Value) -> Message {
     Message { role, texts: texts(&value["content"]), results }
 }
 
-/// A content of Gemini.
 fn content(value: &Value) -> Message {
     let responses =
         list(&value["parts"]).iter().map(|part| &part["functionResponse"]).filter(|found| found.is_object());

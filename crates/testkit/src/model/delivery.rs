@@ -33,7 +33,6 @@ enum Delay {
 /// What comes after the last frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// The end of the body.
     Proper,
     /// The end of the body, although the answer has none.
     Short,
@@ -52,10 +51,8 @@ enum Flush {
 /// Why a connection ends without an answer, or within one.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Closed {
-    /// The script has it so.
     #[error("the script closes the connection here")]
     ByScript,
-    /// The client left before its request was read.
     #[error("the client left before its request was read")]
     ByClient,
 }

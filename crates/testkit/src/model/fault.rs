@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 pub enum Fault {
     /// The service answers with an error, as the service of that format would.
     Refuse(Trouble),
-    /// It answers with this status.
     Status(Status),
     /// It begins the reply, and an error of the service takes the place of the rest. An answer that is not streamed is the
     /// error alone.
@@ -50,12 +49,10 @@ pub enum Fault {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// The status.
     pub code: u16,
     /// The body; without one, what the service says with that status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
-    /// Headers beside the usual ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
 }
@@ -100,7 +97,6 @@ impl Fault {
         Self::Status(Status { code, body: None, headers: BTreeMap::new() })
     }
 
-    /// Silence from the start.
     pub const fn hang() -> Self {
         Self::Hang { after_bytes: None }
     }

@@ -14,23 +14,15 @@ const MAX_RESULT: usize = 2 * 1024;
 pub struct Logged {
     /// Its number, from 1.
     pub number: usize,
-    /// When it came.
     pub at: Timestamp,
-    /// The method.
     pub method: String,
-    /// The path with its query.
     pub path: String,
     /// The wire format of a request for an answer.
     pub format: Option<Format>,
-    /// Where the answer came from.
     pub source: Source,
-    /// How the answer was wanted.
     pub delivered: Delivered,
-    /// The model that was asked for.
     pub model: String,
-    /// The messages of the conversation, the system's aside.
     pub messages: usize,
-    /// The tools that were offered.
     pub tools: Vec<String>,
     /// The beginning of the user's last text.
     pub user: String,
@@ -42,13 +34,11 @@ pub struct Logged {
     pub status: Option<u16>,
     /// The tokens that were answered. None of an answer that was not sent to its end.
     pub usage: Usage,
-    /// What the client calls itself.
     pub user_agent: String,
     /// Whether the client sent a key or a token.
     pub authorization: Authorization,
     /// What could not be answered as the script has it.
     pub note: Option<String>,
-    /// How far the answer got.
     pub ending: Ending,
 }
 
@@ -74,7 +64,6 @@ pub enum Source {
 pub enum Delivered {
     /// At once.
     Whole,
-    /// Event by event.
     Streamed,
 }
 
@@ -82,7 +71,6 @@ pub enum Delivered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Authorization {
-    /// It did.
     Present,
     /// It did not.
     Absent,
@@ -92,9 +80,7 @@ pub enum Authorization {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// It is being sent, or withheld.
     Open,
-    /// It was sent to its end.
     Sent,
     /// The script had it end before.
     CutByScript,

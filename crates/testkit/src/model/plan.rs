@@ -28,7 +28,6 @@ const EVENTS: &str = "text/event-stream";
 /// The Gemini CLI knows an error in a stream only by reading it apart from what came before.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Follows a script.
 #[derive(Debug)]
 pub(super) struct Planner {
     script: Script,

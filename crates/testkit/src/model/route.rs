@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A wire format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -35,8 +34,10 @@ pub(super) enum Route {
 pub(super) enum Address {
     /// Nothing: the body does.
     InBody,
-    /// Everything, as Gemini has it.
-    InPath { model: String, form: GeminiForm },
+    InPath {
+        model: String,
+        form: GeminiForm,
+    },
 }
 
 /// The forms in which Gemini answers.

@@ -42,7 +42,6 @@ pub struct Reply {
     /// The tools that it calls, in this order and all at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
-    /// The tokens that it reports.
     #[serde(default)]
     pub usage: Usage,
     /// The model that it claims to be; without one, the model that was asked for.
@@ -51,10 +50,8 @@ pub struct Reply {
     /// Why it stopped, where that is not what the rest of the reply implies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// Headers of the response beside the usual ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// What goes wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
     /// How many pieces each text of it comes in at most where it is streamed; all are about as long.
@@ -73,22 +70,17 @@ pub enum Tool {
     Write {
         /// The file; relative to the folder that the agent works in, or absolute.
         path: String,
-        /// What it holds afterwards.
         content: String,
     },
-    /// Runs a line in a shell.
     Shell {
-        /// The line.
         command: String,
     },
-    /// Reads a file.
     Read {
         /// The file; relative to the folder that the agent works in, or absolute.
         path: String,
     },
     /// Calls a tool by its name as it is, offered or not.
     Call {
-        /// The tool.
         name: String,
         /// Its arguments; a string for a tool that takes free text.
         input: Value,
@@ -105,13 +97,10 @@ pub enum Tool {
 pub struct Usage {
     /// Input that was not in the cache.
     pub input: u64,
-    /// Input from the cache.
     pub cache_read: u64,
-    /// Input that was put into the cache.
     pub cache_write: u64,
     /// Output, reasoning included.
     pub output: u64,
-    /// The part of the output that was reasoning.
     pub reasoning: u64,
 }
 
@@ -121,7 +110,6 @@ pub struct Usage {
 pub enum Stop {
     /// Its output was as long as it may be.
     MaxTokens,
-    /// It declined, or a filter did.
     Refusal,
     /// A reason in the words of the service.
     Verbatim(String),
@@ -133,7 +121,6 @@ pub enum Stop {
 pub enum Then {
     /// The last reply again.
     Repeat,
-    /// A text.
     Say(String),
     /// An error.
     Refuse(Trouble),
@@ -221,19 +208,16 @@ impl Tool {
         Self::Shell { command: command.into() }
     }
 
-    /// Reads a file.
     pub fn read(path: impl Into<String>) -> Self {
         Self::Read { path: path.into() }
     }
 
-    /// Calls a tool by its name.
     pub fn call(name: impl Into<String>, input: impl Into<Value>) -> Self {
         Self::Call { name: name.into(), input: input.into() }
     }
 }
 
 impl Reply {
-    /// A text and nothing else.
     pub fn say(text: impl Into<String>) -> Self {
         Self { say: text.into(), ..Self::default() }
     }
@@ -253,7 +237,6 @@ impl Reply {
         Self::fault(Fault::Refuse(trouble))
     }
 
-    /// Adds a tool call.
     #[must_use]
     pub fn and(mut self, tool: Tool) -> Self {
         self.tools.push(tool);
@@ -274,7 +257,6 @@ impl Reply {
         self
     }
 
-    /// Sets why it stopped.
     #[must_use]
     pub fn stop(mut self, stop: Stop) -> Self {
         self.stop = Some(stop);
@@ -316,7 +298,6 @@ impl Script {
         Self::default()
     }
 
-    /// Adds a reply.
     #[must_use]
     pub fn reply(mut self, reply: Reply) -> Self {
         self.replies.push(reply);

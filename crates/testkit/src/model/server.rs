@@ -110,7 +110,6 @@ impl ScriptedModel {
         format!("http://{}", self.address)
     }
 
-    /// Its port.
     pub const fn port(&self) -> u16 {
         self.address.port()
     }

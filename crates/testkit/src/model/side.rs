@@ -10,7 +10,6 @@ use super::schema;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SideKind {
-    /// A name for the conversation.
     Title,
     /// JSON by a schema: which model to use, who speaks next.
     Json,
@@ -18,11 +17,8 @@ pub enum SideKind {
     Probe,
     /// A summary in place of the conversation so far.
     Summary,
-    /// How many tokens a text has.
     Tokens,
-    /// Which models there are.
     Models,
-    /// A sign of life.
     Hello,
 }
 
@@ -67,7 +63,6 @@ impl SideKind {
         }
     }
 
-    /// A sensible answer.
     pub(super) fn answer(self, asked: &Asked) -> String {
         match (self, &asked.schema) {
             (Self::Json, Some(schema)) => schema::sample(schema).to_string(),

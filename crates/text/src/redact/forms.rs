@@ -15,7 +15,6 @@ pub(super) struct Form {
     pub(super) rest: Option<Class>,
 }
 
-/// All forms of a value.
 pub(super) fn forms(value: &[u8]) -> Vec<Form> {
     // The stream has lost its escapes and carriage returns before it is searched.
     let stripped = escapes::strip(value);

@@ -35,11 +35,9 @@ pub struct Redactor {
 
 struct Rules {
     automaton: AhoCorasick,
-    /// By the automaton's number of the literal.
     meanings: Vec<Meaning>,
     /// All literals, sorted.
     literals: Vec<Vec<u8>>,
-    /// Whether a literal begins with a byte.
     begins: [bool; 256],
     longest: usize,
 }
@@ -181,7 +179,6 @@ impl Rules {
 /// Redacts bytes that come in pieces, however they are cut.
 pub struct RedactStream {
     rules: Arc<Rules>,
-    /// What could still become a secret.
     waiting: Vec<u8>,
     /// The two bytes before those.
     before: [u8; 2],

@@ -6,9 +6,7 @@ use super::swallow::{Class, Swallow};
 pub(super) struct Pattern {
     /// What is shown instead.
     pub(super) kind: &'static str,
-    /// The texts that it can begin with.
     pub(super) begins: &'static [&'static str],
-    /// What has to follow.
     pub(super) rule: Rule,
 }
 
@@ -313,7 +311,6 @@ impl Reader<'_> {
         if self.data[from..self.at].iter().any(|byte| b":=".contains(byte)) { Ok(()) } else { Err(No::Not) }
     }
 
-    /// Gives where the secret begins.
     fn named(&mut self, class: Class, least: usize) -> Result<usize, No> {
         self.separator()?;
         let from = self.at;

@@ -29,7 +29,6 @@ pub(super) enum Class {
     Capital,
     /// Letters, digits and `_`.
     Word,
-    /// Letters and digits.
     Alphanumeric,
     /// Those of a word and `-`.
     Dashed,

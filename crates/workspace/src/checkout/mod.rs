@@ -40,7 +40,6 @@ pub struct Checkout {
     identity: (u64, u64),
     /// Where what was left behind is kept for the next process: what its stamp vouches for, and the rest.
     caches: [PathBuf; 2],
-    /// What was left behind, by path.
     left: HashMap<Vec<u8>, Left>,
     wanted: Wanted,
     rules: HashMap<Id, Arc<Rules>>,

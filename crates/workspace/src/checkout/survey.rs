@@ -56,10 +56,8 @@ pub(super) enum Extra {
     Folder(Vec<u8>),
 }
 
-/// What was found.
 #[derive(Default)]
 pub(super) struct Survey {
-    /// Wanted and there.
     pub(super) good: Vec<(Vec<u8>, Left)>,
     /// Wanted and not there, or otherwise.
     pub(super) bad: Vec<(Vec<u8>, ChangeKind)>,
@@ -104,7 +102,6 @@ struct Frame {
     names: std::vec::IntoIter<(CString, FileType)>,
     /// How much of the path leads to what is in it.
     base: usize,
-    /// How many rules come from the folders above.
     rules: usize,
     stay: Stay,
 }

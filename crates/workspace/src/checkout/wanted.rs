@@ -23,7 +23,6 @@ pub(super) struct Wanted {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Want {
     pub(super) mode: Mode,
-    /// All permission bits of a file.
     pub(super) permissions: u32,
     pub(super) id: Id,
     pub(super) source: Source,
@@ -32,9 +31,7 @@ pub(super) struct Want {
 /// Where a content is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// In the store of the workspace.
     Tree,
-    /// In the overlay, under this number.
     Overlay(usize),
 }
 
@@ -77,7 +74,6 @@ impl Wanted {
         Ok(Self { files, folders })
     }
 
-    /// Its hash.
     pub(super) fn tree(&self) -> Id {
         let files: Files = self.files.iter().map(|(path, want)| (path.clone(), (want.mode, want.id))).collect();
         match tree_of(&files, &mut |_, _| Ok::<(), Infallible>(())) {

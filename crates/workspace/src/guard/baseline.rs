@@ -26,7 +26,6 @@ pub struct Baseline {
     pub(super) bulk: BTreeMap<Vec<u8>, Bulk>,
     /// Links that no glob covers, with their targets.
     pub(super) links: BTreeMap<Vec<u8>, Bytes>,
-    /// Links to more than can be watched.
     pub(super) unwatched: BTreeSet<Vec<u8>>,
     /// Git directories below what is watched that were there: git changes them whenever it is used. `None` in a record that
     /// was made before they were looked at, as were files that are neither regular nor links.
@@ -38,16 +37,13 @@ pub struct Baseline {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum Bulk {
-    /// It was ignored, and passed by.
     Passed,
     /// It was looked at like any other.
     Walked,
 }
 
-/// One watched path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
-    /// The glob that covers it.
     #[serde(with = "shared")]
     pub(super) glob: Arc<str>,
     #[serde(flatten)]
@@ -62,7 +58,6 @@ pub(super) struct Record {
 pub(super) struct Through {
     /// The folder that the link leads to, without links in its path.
     pub(super) base: Bytes,
-    /// The path below it.
     pub(super) below: Bytes,
 }
 
@@ -70,11 +65,8 @@ pub(super) struct Through {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub(super) enum What {
-    /// A regular file.
     File(Content),
-    /// A symbolic link.
     Link {
-        /// Where it points.
         target: Bytes,
         /// The file that it leads to, where there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,9 +75,7 @@ pub(super) enum What {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         folder: Option<Bytes>,
     },
-    /// A folder, for its permissions.
     Folder {
-        /// All permission bits.
         mode: u32,
     },
     /// A pipe, a socket or a device. It has nothing that could be put back: only a new one is an offence.
@@ -95,7 +85,6 @@ pub(super) enum What {
 /// A regular file's permissions and content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Content {
-    /// All permission bits.
     pub(super) mode: u32,
     /// None when it may not be read.
     #[serde(with = "hex")]

@@ -16,7 +16,6 @@ pub(super) struct Offence {
 }
 
 impl Offence {
-    /// For people.
     pub(super) fn into_violation(self) -> Violation {
         let record = self.before.or(self.now);
         let glob = record.map(|record| record.glob.to_string()).unwrap_or_default();

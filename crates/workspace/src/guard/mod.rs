@@ -42,7 +42,6 @@ const MAX_LINKS: usize = 40;
 /// `migrations/**` from the workspace's root, `!migrations/README.md` allows again. The last glob that matches decides.
 #[derive(Debug, Clone)]
 pub struct Guard {
-    /// Tells this set of globs from others.
     key: String,
     matcher: Gitignore,
     covers: HashMap<String, Arc<Cover>>,

@@ -59,7 +59,6 @@ pub(super) fn restore(
 
 /// Where a prohibited file is.
 enum Spot {
-    /// In the workspace.
     Inside,
     /// Behind a link to a folder: that folder, and the path below it.
     Behind(Place, Vec<u8>),

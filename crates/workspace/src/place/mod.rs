@@ -54,12 +54,10 @@ pub(crate) struct Place {
 enum Own {
     /// In `.ralph`.
     Folder,
-    /// Nowhere.
     Nothing,
 }
 
 impl Place {
-    /// Opens a workspace.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         Self::with(path, Own::Folder)
     }

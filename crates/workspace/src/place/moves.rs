@@ -40,7 +40,6 @@ pub(crate) enum Aside<'a> {
 }
 
 impl Place {
-    /// The folder itself.
     pub(crate) fn top(&self) -> Result<OwnedFd, Errno> {
         openat(&self.root, ".", FOLDER, Mode::empty())
     }

@@ -15,9 +15,7 @@ use crate::{Error, Workspace};
 /// Who a commit is by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
-    /// A name.
     pub name: String,
-    /// An address.
     pub email: String,
 }
 
@@ -28,14 +26,11 @@ impl Default for Author {
     }
 }
 
-/// What is committed.
 #[derive(Debug, Clone, Copy)]
 pub struct Work<'a> {
     /// The workspace before the work.
     pub from: &'a TreeHash,
-    /// The workspace with it.
     pub to: &'a TreeHash,
-    /// The commit's message.
     pub message: &'a str,
     /// Who it is by; without one, whom the repository's own configuration names, else Ralph.
     pub author: Option<&'a Author>,

@@ -29,7 +29,6 @@ const MAX_SUSPECTS: usize = 10_000;
 #[derive(Debug, Clone)]
 pub struct CommitWatch {
     start: Head,
-    /// Where nothing was found.
     clean: BTreeSet<String>,
 }
 
@@ -116,7 +115,6 @@ struct Difference {
     commit: String,
     path: Vec<u8>,
     kind: ChangeKind,
-    /// The digits of its mode and its id.
     entry: Option<(String, String)>,
 }
 

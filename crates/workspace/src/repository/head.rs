@@ -22,7 +22,6 @@ impl CommitId {
         good.then(|| Self(text.to_ascii_lowercase()))
     }
 
-    /// The digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

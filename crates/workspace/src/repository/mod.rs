@@ -64,7 +64,6 @@ fn modules_in(modules: &Path) -> Vec<PathBuf> {
 /// What a repository is needed for, for the message when there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// Verified work is to be committed.
     Commit,
     /// The loop is to work in a worktree.
     Worktree,

@@ -37,7 +37,6 @@ impl Known {
         read(&self.bytes[self.records[at].clone()]).filter(|(seen, _)| seen == stamp).map(|(_, id)| id)
     }
 
-    /// Everything that was seen.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&[u8], Stamp, Id)> {
         self.records.iter().filter_map(|record| {
             let (stamp, id) = read(&self.bytes[record.clone()])?;
@@ -107,7 +106,6 @@ pub(crate) fn save(path: &Path, directory: &Directory, store: &Store) -> Result<
     store.replace(path, &finish(bytes))
 }
 
-/// A cache of these files.
 pub(crate) fn encode<'a>(files: impl Iterator<Item = (&'a [u8], &'a Stamp, &'a Id)>) -> Vec<u8> {
     let mut bytes = begin();
     for (path, stamp, id) in files {

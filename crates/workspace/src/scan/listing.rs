@@ -184,10 +184,10 @@ impl Scan<'_> {
 /// What a name in a folder belongs to.
 enum Belongs {
     /// The tree; of what is ignored, only because it is tracked.
-    ToTree { ignored: bool },
-    /// Nothing that a snapshot keeps.
+    ToTree {
+        ignored: bool,
+    },
     Beside,
-    /// Ralph's own state.
     ToRalph,
 }
 

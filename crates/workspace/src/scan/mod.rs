@@ -47,7 +47,6 @@ pub(crate) struct Directory {
     stamp: Option<Stamp>,
     /// What belongs to the tree, in git's order.
     entries: Vec<Entry>,
-    /// The other names in it.
     beside: Vec<Beside>,
     /// Its `.gitignore`.
     rules: Option<OwnRules>,
@@ -236,7 +235,6 @@ struct Frame {
     /// Whether the rules above are not those of the last scan; whether those for the folders in it are not.
     rules_changed: bool,
     below_changed: bool,
-    /// Whether its tree has to be made anew.
     changed: bool,
     round: usize,
     /// Whether the round has begun, and how far it has come.
@@ -278,7 +276,6 @@ impl Frame {
 enum Advance {
     /// The folder that is the next entry.
     Enter(Box<Directory>),
-    /// Nothing.
     Done(Compared),
 }
 
@@ -306,9 +303,7 @@ pub(crate) struct Scan<'a> {
     pub(crate) max_file: u64,
     /// Files that were too large to be read.
     pub(crate) large: Vec<Vec<u8>>,
-    /// Files whose content was read.
     pub(crate) read: usize,
-    /// How many threads may look at folders.
     pub(crate) threads: usize,
     /// Told from one scan to the next, so that old marks mean nothing.
     pub(crate) number: u32,

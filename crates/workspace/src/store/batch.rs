@@ -25,14 +25,11 @@ pub(crate) struct Batch {
 /// How much a finished batch wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// Nothing, or few objects.
     Loose,
-    /// Enough for a pack.
     Packed,
 }
 
 impl Batch {
-    /// An empty one.
     pub(crate) fn new() -> Self {
         Self { deflater: deflater(), waiting: Vec::new(), waiting_bytes: 0, pack: None, queued: HashSet::new() }
     }
@@ -74,7 +71,6 @@ impl Batch {
         Ok(())
     }
 
-    /// Writes what is left.
     pub(crate) fn finish(&mut self, store: &Store) -> Result<Written, Error> {
         self.queued.clear();
         self.waiting_bytes = 0;

@@ -47,7 +47,6 @@ pub(super) fn read(objects: &Path, kind: Kind, id: &Id) -> Result<Option<Vec<u8>
 /// A compressor that can be used again and again: making one costs more than most objects.
 pub(super) type Deflater = ZlibEncoder<Vec<u8>>;
 
-/// Makes one.
 pub(super) fn deflater() -> Deflater {
     ZlibEncoder::new(Vec::new(), Compression::fast())
 }

@@ -52,11 +52,9 @@ const LARGE: &str = "ralph-large";
 pub(crate) enum Durability {
     /// They survive the end of the process; after a power loss they are written anew.
     Process,
-    /// They survive a power loss.
     Power,
 }
 
-/// One git directory.
 pub(crate) struct Store {
     dir: PathBuf,
     objects: PathBuf,
@@ -113,7 +111,6 @@ impl Store {
         self.large.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
     }
 
-    /// The git directory.
     pub(crate) fn dir(&self) -> &Path {
         &self.dir
     }
@@ -129,7 +126,6 @@ impl Store {
         Ok(loose::is_there(&self.objects, id))
     }
 
-    /// The content of an object.
     pub(crate) fn read(&self, git: &Git, kind: Kind, id: &Id) -> Result<Vec<u8>, Error> {
         if *id == Id::EMPTY_TREE {
             return Ok(Vec::new());
@@ -157,12 +153,10 @@ impl Store {
         loose::read(&self.objects, kind, id)
     }
 
-    /// The names in a tree.
     pub(crate) fn tree(&self, git: &Git, id: &Id) -> Result<Vec<Entry>, Error> {
         parse_tree(&self.read(git, Kind::Tree, id)?).ok_or_else(|| self.broken(id))
     }
 
-    /// Writes a reference.
     pub(crate) fn set_ref(&self, name: &str, id: &Id) -> Result<(), Error> {
         let path = self.dir.join(name);
         let content = format!("{}\n", id.hex());

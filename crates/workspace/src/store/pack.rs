@@ -32,7 +32,6 @@ pub(super) struct PackWriter {
 }
 
 impl PackWriter {
-    /// Starts a pack.
     pub(super) fn create(store: &Store) -> Result<Self, Error> {
         let (temporary, file) = store.temporary()?;
         let mut file = BufWriter::with_capacity(1 << 18, file);
@@ -45,7 +44,6 @@ impl PackWriter {
         self.offset > FULL
     }
 
-    /// Appends an object.
     pub(super) fn add(&mut self, deflater: &mut Deflater, kind: Kind, id: Id, content: &[u8]) -> Result<(), Error> {
         self.buffer.clear();
         let mut size = content.len() as u64;
@@ -122,7 +120,6 @@ fn header(objects: u32) -> [u8; 12] {
     header
 }
 
-/// A finished pack.
 pub(super) struct Pack {
     index_path: PathBuf,
     index: Vec<u8>,
@@ -143,12 +140,10 @@ impl Pack {
         Ok(Some(Self { index_path: index_path.to_owned(), index, count, file }))
     }
 
-    /// The index file.
     pub(super) fn index(&self) -> &Path {
         &self.index_path
     }
 
-    /// Where an object starts.
     pub(super) fn find(&self, id: &Id) -> Option<u64> {
         let fanout = |first: usize| be32(&self.index[FANOUT + first * 4..][..4]);
         let first = id.0[0] as usize;

@@ -181,7 +181,6 @@ fn placed(placement: &Placement) -> Placed {
     }
 }
 
-/// Makes one path as asked.
 fn enter(place: &Place, record: &Record, plan: &Plan, item: &Item, placement: Option<&Placement>) -> Result<(), Error> {
     let path = &item.path.0;
     let (mut state, _) = look(place, path)?;

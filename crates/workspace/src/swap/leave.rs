@@ -56,7 +56,6 @@ const MAX_FLUSHES: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flush {
     Each,
-    /// At the end.
     Together,
 }
 
@@ -65,7 +64,6 @@ pub(crate) enum Flush {
 enum Was {
     /// As swapped in, or on the way from or to that.
     Ours,
-    /// Somebody changed it.
     Changed,
 }
 

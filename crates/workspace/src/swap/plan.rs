@@ -37,7 +37,6 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// An empty one.
     pub(super) fn new(token: String) -> Self {
         Self { version: VERSION, token, ..Self::default() }
     }
@@ -47,11 +46,9 @@ impl Plan {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Ancestor {
     pub(super) path: Bytes,
-    /// All permission bits.
     pub(super) mode: u32,
 }
 
-/// One path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Item {
     pub(super) path: Bytes,
@@ -63,20 +60,18 @@ pub(super) struct Item {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "was", rename_all = "camelCase")]
 pub(super) enum Saved {
-    /// Nothing.
     Absent,
-    /// A regular file.
     File {
-        /// Where its content begins.
         at: u64,
         size: u64,
-        /// The id that git gives to its content.
         id: String,
         mode: u32,
         modified: Modified,
     },
-    /// A symbolic link.
-    Link { target: Bytes, modified: Modified },
+    Link {
+        target: Bytes,
+        modified: Modified,
+    },
     /// Something that is moved aside whole.
     Aside,
 }
@@ -171,7 +166,6 @@ impl Record {
         Ok(())
     }
 
-    /// Begins to save contents.
     pub(super) fn contents(&self) -> Result<Contents, Error> {
         make_private_folder(&self.dir)?;
         self.tidy()?;

@@ -29,9 +29,7 @@ pub(super) enum State {
     Closed(usize, u32),
     /// A regular file; `None` when it may not be read.
     File(Stat, Option<File>),
-    /// A symbolic link.
     Link(Bytes, Modified),
-    /// A folder, with its permissions.
     Folder(u32),
     /// A pipe, a socket or a device.
     Special,
@@ -39,9 +37,7 @@ pub(super) enum State {
 
 /// A folder on the way to a path.
 pub(super) struct Step {
-    /// How much of the path leads to it.
     pub(super) length: usize,
-    /// All permission bits.
     pub(super) mode: u32,
     /// Its owner may not enter it.
     closed: bool,

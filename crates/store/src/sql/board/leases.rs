@@ -18,7 +18,6 @@ const MAX_DEATHS: u32 = 3;
 pub(super) struct Heads {
     /// Queues that are not empty, the one with the most urgent task first.
     pub(super) queues: Vec<String>,
-    /// Whether the lease of some worker expired.
     pub(super) has_expired: bool,
 }
 
@@ -221,7 +220,6 @@ pub(super) async fn release(session: &mut Session<'_>, lease: TaskLease, at: Tim
     Ok(row.task)
 }
 
-/// Whether some lease expired.
 pub(super) async fn has_expired(session: &mut Session<'_>, at: Timestamp) -> Result<bool> {
     let one =
         "SELECT epoch FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= $1 ORDER BY lease_until LIMIT 1";

@@ -32,13 +32,11 @@ pub(super) struct TaskRow {
     pub(super) offered_to: Option<String>,
     /// How many of the tasks that it depends on are not completed.
     pub(super) blocked_by: u32,
-    /// How often it was claimed.
     pub(super) epoch: Epoch,
     /// When the lease of the worker that holds it expires.
     pub(super) lease_until: Option<Timestamp>,
     /// The worker that holds it is to end the work.
     pub(super) cancel_requested: bool,
-    /// How many events it has.
     pub(super) events: u64,
     /// The token that it was claimed with last.
     pub(super) claimed_with: Option<String>,
@@ -81,7 +79,6 @@ impl TaskRow {
         }
     }
 
-    /// Whether this lease holds it.
     pub(super) fn is_held_by(&self, lease: TaskLease) -> bool {
         self.task.status.is_claimed() && self.epoch == lease.epoch
     }

@@ -15,7 +15,6 @@ use super::refusal::Refusal;
 /// When every answer was made, in seconds since 1970: no client acts on it.
 const CREATED: u64 = 1_750_000_000;
 
-/// An answer in one piece.
 pub(super) fn whole(format: Format, answer: &Answer) -> Value {
     match format {
         Format::Anthropic => anthropic::whole(answer),
@@ -25,7 +24,6 @@ pub(super) fn whole(format: Format, answer: &Answer) -> Value {
     }
 }
 
-/// An answer as server-sent events.
 pub(super) fn events(format: Format, answer: &Answer, totals: Totals) -> Vec<String> {
     match format {
         Format::Anthropic => anthropic::events(answer),

@@ -23,7 +23,6 @@ const LARGE: u64 = 32 << 20;
 pub(super) const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 impl Content {
-    /// What is remembered of it.
     pub(super) const fn for_care(self, care: Care) -> Self {
         match care {
             Care::Keep | Care::Compare => self,

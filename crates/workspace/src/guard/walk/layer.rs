@@ -64,7 +64,6 @@ impl<'a> Layer<'a> {
         Self { guard, baseline, sort, found, records, behind: 0, bytes_behind: 0, full: false }
     }
 
-    /// The end of the walk.
     pub(super) fn finish(self) -> Found {
         Found { records: self.records.into_iter().collect(), ..self.found }
     }

@@ -42,7 +42,6 @@ const LAYERS: usize = 2;
 pub(crate) struct Watch {
     /// For each combination of globs, the names that matter to it.
     listings: HashMap<String, names::Listing>,
-    /// What tells contents apart.
     contents: HashMap<Vec<u8>, (Stamp, Id)>,
 }
 
@@ -75,14 +74,12 @@ enum Reach {
     Nothing,
     /// What its globs name, as behind a link: the rest is somebody else's, or too much.
     Named,
-    /// Everything.
     All,
 }
 
 /// Where a layer is in the walk.
 #[derive(Debug, Clone, Default)]
 struct At {
-    /// The glob that covers the folder.
     inside: Option<Arc<Cover>>,
     reach: Reach,
 }
@@ -101,7 +98,6 @@ type Counted = Vec<(usize, u64)>;
 /// A folder that the walk goes into.
 struct Entered {
     spot: Spot,
-    /// Where a link leads that is followed.
     real: Option<PathBuf>,
     /// For the first link on the way.
     counted: Option<Counted>,
@@ -111,7 +107,6 @@ struct Entered {
 struct Frame {
     names: Arc<Vec<Name>>,
     index: usize,
-    /// How much of the path leads to it.
     length: usize,
     place: (u64, u64),
     spot: Spot,
