@@ -9,7 +9,6 @@ use crate::facts::Facts;
 /// Waits for the checks on the untouched workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
-    /// Whose answer is awaited.
     pub attempt: Attempt,
 }
 
@@ -40,20 +39,7 @@ impl Baseline {
                 Self::enter(facts)
             }
             Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
-            Event::BaselineFinished { .. }
-            | Event::LoopStarted { .. }
-            | Event::IterationStarted { .. }
-            | Event::IterationRefused { .. }
-            | Event::AgentFinished { .. }
-            | Event::ProhibitedRestored { .. }
-            | Event::ChecksFinished { .. }
-            | Event::TripwireFinished { .. }
-            | Event::PinsRestored { .. }
-            | Event::TreeRestored { .. }
-            | Event::WorkCommitted { .. }
-            | Event::AlertRaised { .. }
-            | Event::HintGiven { .. }
-            | Event::LoopFinished { .. } => (Phase::Baseline(self), vec![]),
+            _ => (Phase::Baseline(self), vec![]),
         }
     }
 }

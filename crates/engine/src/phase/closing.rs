@@ -10,9 +10,7 @@ use crate::facts::Facts;
 /// Waits for the last things before the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closing {
-    /// Whose answer is awaited.
     pub attempt: Attempt,
-    /// How the loop ends.
     pub outcome: Outcome,
     /// The state that the workspace gets, when it is put back.
     pub keep: Option<Best>,
@@ -55,20 +53,7 @@ impl Closing {
                 end(facts, self.outcome)
             }
             Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
-            Event::WorkCommitted { .. }
-            | Event::TripwireFinished { .. }
-            | Event::PinsRestored { .. }
-            | Event::TreeRestored { .. }
-            | Event::LoopStarted { .. }
-            | Event::BaselineFinished { .. }
-            | Event::IterationStarted { .. }
-            | Event::IterationRefused { .. }
-            | Event::AgentFinished { .. }
-            | Event::ProhibitedRestored { .. }
-            | Event::ChecksFinished { .. }
-            | Event::AlertRaised { .. }
-            | Event::HintGiven { .. }
-            | Event::LoopFinished { .. } => (Phase::Closing(self), vec![]),
+            _ => (Phase::Closing(self), vec![]),
         }
     }
 }

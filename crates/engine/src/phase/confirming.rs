@@ -10,7 +10,6 @@ use crate::facts::Facts;
 /// Waits for the checks to be tried with failing tests planted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confirming {
-    /// Whose answer is awaited.
     pub attempt: Attempt,
 }
 
@@ -73,20 +72,7 @@ impl Confirming {
                 forget_verdict(facts);
                 fault(facts, error, stopped)
             }
-            Event::TripwireFinished { .. }
-            | Event::LoopStarted { .. }
-            | Event::BaselineFinished { .. }
-            | Event::IterationStarted { .. }
-            | Event::IterationRefused { .. }
-            | Event::AgentFinished { .. }
-            | Event::ProhibitedRestored { .. }
-            | Event::ChecksFinished { .. }
-            | Event::PinsRestored { .. }
-            | Event::TreeRestored { .. }
-            | Event::WorkCommitted { .. }
-            | Event::AlertRaised { .. }
-            | Event::HintGiven { .. }
-            | Event::LoopFinished { .. } => (Phase::Confirming(self), vec![]),
+            _ => (Phase::Confirming(self), vec![]),
         }
     }
 }

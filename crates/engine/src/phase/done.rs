@@ -10,7 +10,6 @@ use crate::facts::Facts;
 /// Waits for nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
-    /// How the loop ended.
     pub outcome: Outcome,
 }
 
@@ -42,23 +41,7 @@ impl Done {
                 }
                 next_iteration(facts, Millis(0))
             }
-            Event::Resumed { .. }
-            | Event::LoopStarted { .. }
-            | Event::BaselineFinished { .. }
-            | Event::IterationStarted { .. }
-            | Event::IterationRefused { .. }
-            | Event::AgentFinished { .. }
-            | Event::ProhibitedRestored { .. }
-            | Event::ChecksFinished { .. }
-            | Event::TripwireFinished { .. }
-            | Event::PinsRestored { .. }
-            | Event::TreeRestored { .. }
-            | Event::WorkCommitted { .. }
-            | Event::StopRequested { .. }
-            | Event::AlertRaised { .. }
-            | Event::HintGiven { .. }
-            | Event::Faulted { .. }
-            | Event::LoopFinished { .. } => (Phase::Done(self), vec![]),
+            _ => (Phase::Done(self), vec![]),
         }
     }
 }

@@ -9,7 +9,6 @@ use crate::facts::Facts;
 /// Waits for prohibited files to be put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Guarding {
-    /// Whose answer is awaited.
     pub attempt: Attempt,
     /// What was seen to be changed. A second attempt may find it put back already.
     pub violations: Vec<Violation>,
@@ -39,20 +38,7 @@ impl Guarding {
                 Self::enter(facts, self.violations)
             }
             Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
-            Event::ProhibitedRestored { .. }
-            | Event::LoopStarted { .. }
-            | Event::BaselineFinished { .. }
-            | Event::IterationStarted { .. }
-            | Event::IterationRefused { .. }
-            | Event::AgentFinished { .. }
-            | Event::ChecksFinished { .. }
-            | Event::TripwireFinished { .. }
-            | Event::PinsRestored { .. }
-            | Event::TreeRestored { .. }
-            | Event::WorkCommitted { .. }
-            | Event::AlertRaised { .. }
-            | Event::HintGiven { .. }
-            | Event::LoopFinished { .. } => (Phase::Guarding(self), vec![]),
+            _ => (Phase::Guarding(self), vec![]),
         }
     }
 }

@@ -10,7 +10,6 @@ use crate::facts::{Facts, IterationRecord};
 /// Waits until a pass may begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pausing {
-    /// Whose answer is awaited.
     pub attempt: Attempt,
 }
 
@@ -80,20 +79,7 @@ impl Pausing {
                 next_iteration(facts, Millis(0))
             }
             Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
-            Event::IterationStarted { .. }
-            | Event::IterationRefused { .. }
-            | Event::LoopStarted { .. }
-            | Event::BaselineFinished { .. }
-            | Event::AgentFinished { .. }
-            | Event::ProhibitedRestored { .. }
-            | Event::ChecksFinished { .. }
-            | Event::TripwireFinished { .. }
-            | Event::PinsRestored { .. }
-            | Event::TreeRestored { .. }
-            | Event::WorkCommitted { .. }
-            | Event::AlertRaised { .. }
-            | Event::HintGiven { .. }
-            | Event::LoopFinished { .. } => (Phase::Pausing(self), vec![]),
+            _ => (Phase::Pausing(self), vec![]),
         }
     }
 }

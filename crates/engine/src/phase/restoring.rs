@@ -10,9 +10,7 @@ use crate::facts::Facts;
 /// Waits for the workspace to be put back to its best state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restoring {
-    /// Whose answer is awaited.
     pub attempt: Attempt,
-    /// The state that it gets.
     pub best: Best,
     /// The pass was also the one that made a stall.
     pub stalled: bool,
@@ -43,20 +41,7 @@ impl Restoring {
                 Self::enter(facts, self.best, self.stalled)
             }
             Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
-            Event::TreeRestored { .. }
-            | Event::TripwireFinished { .. }
-            | Event::PinsRestored { .. }
-            | Event::LoopStarted { .. }
-            | Event::BaselineFinished { .. }
-            | Event::IterationStarted { .. }
-            | Event::IterationRefused { .. }
-            | Event::AgentFinished { .. }
-            | Event::ProhibitedRestored { .. }
-            | Event::ChecksFinished { .. }
-            | Event::WorkCommitted { .. }
-            | Event::AlertRaised { .. }
-            | Event::HintGiven { .. }
-            | Event::LoopFinished { .. } => (Phase::Restoring(self), vec![]),
+            _ => (Phase::Restoring(self), vec![]),
         }
     }
 }

@@ -10,7 +10,6 @@ use crate::facts::Facts;
 /// Waits for the checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verifying {
-    /// Whose answer is awaited.
     pub attempt: Attempt,
 }
 
@@ -56,20 +55,7 @@ impl Verifying {
                 Self::enter(facts)
             }
             Event::Faulted { error, stopped, .. } => fault(facts, error, stopped),
-            Event::ChecksFinished { .. }
-            | Event::LoopStarted { .. }
-            | Event::BaselineFinished { .. }
-            | Event::IterationStarted { .. }
-            | Event::IterationRefused { .. }
-            | Event::AgentFinished { .. }
-            | Event::ProhibitedRestored { .. }
-            | Event::TripwireFinished { .. }
-            | Event::PinsRestored { .. }
-            | Event::TreeRestored { .. }
-            | Event::WorkCommitted { .. }
-            | Event::AlertRaised { .. }
-            | Event::HintGiven { .. }
-            | Event::LoopFinished { .. } => (Phase::Verifying(self), vec![]),
+            _ => (Phase::Verifying(self), vec![]),
         }
     }
 }

@@ -11,11 +11,8 @@ use crate::facts::{Facts, IterationRecord};
 /// Waits for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Working {
-    /// Whose answer is awaited.
     pub attempt: Attempt,
-    /// The run costs nothing that is counted.
     pub unmetered: bool,
-    /// The money that was reserved for the run.
     pub reserved: Money,
     /// What the agent was told; an echo of it is no claim.
     pub prompt: String,
@@ -93,20 +90,7 @@ impl Working {
                 self.lose(facts, at, lost);
                 fault(facts, error, stopped)
             }
-            Event::AgentFinished { .. }
-            | Event::LoopStarted { .. }
-            | Event::BaselineFinished { .. }
-            | Event::IterationStarted { .. }
-            | Event::IterationRefused { .. }
-            | Event::ProhibitedRestored { .. }
-            | Event::ChecksFinished { .. }
-            | Event::TripwireFinished { .. }
-            | Event::PinsRestored { .. }
-            | Event::TreeRestored { .. }
-            | Event::WorkCommitted { .. }
-            | Event::AlertRaised { .. }
-            | Event::HintGiven { .. }
-            | Event::LoopFinished { .. } => (Phase::Working(self), vec![]),
+            _ => (Phase::Working(self), vec![]),
         }
     }
 
