@@ -4,7 +4,7 @@
 //! Only ever a dev-dependency. Nothing here knows how Ralph works: it makes the world that Ralph runs in and looks at it
 //! from outside. A helper that fails panics with a sentence, because a test has no caller to hand an error to.
 //!
-//! ```no_run
+//! ```text
 //! use ralph_testkit::{Repo, Script, Step, agent_command};
 //!
 //! let repo = Repo::fixture("fixable-bug/python");

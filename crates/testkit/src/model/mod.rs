@@ -6,7 +6,7 @@
 //! programs make beside the conversation (titles, token counts, model lists, routing questions) are answered without taking
 //! one.
 //!
-//! ```no_run
+//! ```text
 //! use ralph_testkit::model::{Reply, Script, ScriptedModel, Tool, Usage};
 //!
 //! let model = ScriptedModel::start(
