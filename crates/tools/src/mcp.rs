@@ -1,15 +1,23 @@
 //! Tools of MCP servers: programs that are spoken to over their standard input and output, or servers at an address.
 //!
-//! Only what tools need of the protocol: a handshake, the list of tools, calls. What a server asks of its client is refused.
+//! The protocol is rmcp's; what carries its messages is ours: a process of the supervisor, or the HTTP client of all crates.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_http::{Call as HttpCall, HeaderName, HeaderValue, Http, Method, header, read};
 use ralph_model::Millis;
 use ralph_process::{Feeder, Spec as ProcessSpec, Stdin, Stop, feed};
-use serde_json::{Value, json};
-use tokio::sync::{Mutex, mpsc, watch};
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation, PaginatedRequestParams, ProtocolVersion,
+    ServerJsonRpcMessage, ServerResult, Tool,
+};
+use rmcp::service::{RunningService, RxJsonRpcMessage, ServiceError, TxJsonRpcMessage, serve_client};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
 use uuid::Uuid;
 
 use crate::registry::{Answer, Registry};
@@ -17,7 +25,7 @@ use crate::shell::Shell;
 use crate::{Effect, Outcome};
 
 /// A version that all servers know, whatever newer ones they have.
-const PROTOCOL: &str = "2025-06-18";
+const PROTOCOL: ProtocolVersion = ProtocolVersion::V_2025_06_18;
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 const MAX_MESSAGE: usize = 4 << 20;
@@ -65,31 +73,29 @@ pub(crate) async fn register(
     if !is_name(&server.name) {
         return Err("the name has to be letters, digits, `_` and `-`".to_owned());
     }
-    let mut connection = match server.place {
+    let link = match server.place {
         McpPlace::Command(line) => {
             let shell = shell.ok_or("there is nothing to run programs with")?;
-            Connection::Program(Program::start(shell, &line, workspace)?)
+            Link::start(shell, &line, workspace)?
         }
-        McpPlace::Url { url, key } => Connection::Address(Box::new(Address::new(url, key)?)),
+        McpPlace::Url { url, key } => Link::reach(url, key)?,
     };
-    let opened = tokio::time::timeout(START_TIMEOUT, open(&mut connection)).await;
-    let tools = opened.map_err(|_| format!("no answer within {} s", START_TIMEOUT.as_secs()))??;
-    let connection = Arc::new(Mutex::new(connection));
+    let opened = tokio::time::timeout(START_TIMEOUT, open(link)).await;
+    let (client, tools) = opened.map_err(|_| format!("no answer within {} s", START_TIMEOUT.as_secs()))??;
+    let client = Arc::new(client);
     for tool in tools.into_iter().take(MAX_TOOLS) {
-        let (Some(name), schema) = (tool["name"].as_str().map(str::to_owned), tool["inputSchema"].clone()) else {
-            continue;
-        };
-        let description = tool["description"].as_str().unwrap_or_default().to_owned();
-        if !is_name(&name) || !schema.is_object() || schema.to_string().len() + description.len() > MAX_SPEC {
+        let (name, schema) = (tool.name.to_string(), Value::Object((*tool.input_schema).clone()));
+        let description = tool.description.unwrap_or_default().into_owned();
+        if !is_name(&name) || schema.to_string().len() + description.len() > MAX_SPEC {
             tracing::warn!(server = server.name, name, "a tool of an MCP server is left out");
             continue;
         }
         // What a server says of itself is no reason to let it act without approval.
-        let connection = Arc::clone(&connection);
+        let client = Arc::clone(&client);
         let own = format!("mcp__{}__{name}", server.name);
         registry.add_raw(&own, Effect::Outward, &description, schema, move |arguments, _| {
-            let (connection, name) = (Arc::clone(&connection), name.clone());
-            async move { call(&mut *connection.lock().await, &name, arguments).await }
+            let (client, name) = (Arc::clone(&client), name.clone());
+            async move { call(&client, name, arguments).await }
         });
     }
     Ok(())
@@ -99,31 +105,39 @@ fn is_name_part(part: char) -> bool {
     part.is_ascii_alphanumeric() || part == '_' || part == '-'
 }
 
-async fn open(connection: &mut Connection) -> Result<Vec<Value>, String> {
-    let client = json!({ "name": "ralph", "version": env!("CARGO_PKG_VERSION") });
-    let hello = json!({ "protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client });
-    let server = connection.request("initialize", hello).await?;
-    let version = server["protocolVersion"].as_str().unwrap_or(PROTOCOL).to_owned();
-    connection.agree_on(version);
-    connection.notify("notifications/initialized").await?;
-    let mut tools = Vec::new();
-    let mut cursor = Value::Null;
+type Client = RunningService<RoleClient, ClientConfig>;
+
+async fn open(link: Link) -> Result<(Client, Vec<Tool>), String> {
+    let ralph = Implementation::new("ralph", env!("CARGO_PKG_VERSION"));
+    let config = ClientConfig::new(ClientCapabilities::default(), ralph).with_protocol_version(PROTOCOL);
+    let client = serve_client(config, link).await.map_err(|error| error.to_string())?;
+    let (mut tools, mut page) = (Vec::new(), None);
+    // Not all at once: a server could go on for ever.
     while tools.len() < MAX_TOOLS {
-        let page = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
-        let answer = connection.request("tools/list", page).await?;
-        tools.extend(answer["tools"].as_array().cloned().unwrap_or_default());
-        cursor = answer["nextCursor"].clone();
-        if cursor.is_null() {
-            break;
+        let found = client.list_tools(page).await.map_err(|error| refused("tools/list", error))?;
+        tools.extend(found.tools);
+        match found.next_cursor {
+            Some(next) => page = Some(PaginatedRequestParams::default().with_cursor(Some(next))),
+            None => break,
         }
     }
-    Ok(tools)
+    Ok((client, tools))
 }
 
-async fn call(connection: &mut Connection, name: &str, arguments: Value) -> Answer {
-    let request = connection.request("tools/call", json!({ "name": name, "arguments": arguments }));
-    let answer = tokio::time::timeout(CALL_TIMEOUT, request).await;
-    let answer = answer.map_err(|_| format!("{name} did not answer within {} s", CALL_TIMEOUT.as_secs()))??;
+fn refused(what: &str, error: ServiceError) -> String {
+    match error {
+        ServiceError::McpError(error) => format!("{what}: {}", error.message),
+        ServiceError::TransportClosed => "the server has ended".to_owned(),
+        error => format!("{what}: {error}"),
+    }
+}
+
+async fn call(client: &Client, name: String, arguments: Value) -> Answer {
+    let mut wanted = CallToolRequestParams::new(name.clone());
+    wanted.arguments = arguments.as_object().cloned();
+    let answer = tokio::time::timeout(CALL_TIMEOUT, client.call_tool(wanted)).await;
+    let answer = answer.map_err(|_| format!("{name} did not answer within {} s", CALL_TIMEOUT.as_secs()))?;
+    let answer = serde_json::to_value(answer.map_err(|error| refused(&name, error))?).unwrap_or_default();
     let texts = answer["content"].as_array().into_iter().flatten().map(|part| match part["text"].as_str() {
         Some(text) => text.to_owned(),
         None => format!("[{} content]", part["type"].as_str().unwrap_or("unknown")),
@@ -137,45 +151,17 @@ async fn call(connection: &mut Connection, name: &str, arguments: Value) -> Answ
     Ok(Outcome { success, ..Outcome::done(summary, text) })
 }
 
-enum Connection {
-    Program(Program),
-    Address(Box<Address>),
+/// What carries messages to a server and back. A program ends when this is dropped.
+struct Link {
+    to: To,
+    from: mpsc::UnboundedReceiver<ServerJsonRpcMessage>,
+    _running: Option<Running>,
 }
 
-impl Connection {
-    async fn request(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
-        let id = Uuid::now_v7().to_string();
-        let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": parameters });
-        let answer = match self {
-            Self::Program(program) => program.request(&id, &message).await?,
-            Self::Address(address) => address.request(&id, &message).await?,
-        };
-        match answer.get("error") {
-            Some(error) => Err(format!("{method}: {}", error["message"].as_str().unwrap_or("the server refused"))),
-            None => Ok(answer["result"].clone()),
-        }
-    }
-
-    async fn notify(&mut self, method: &str) -> Result<(), String> {
-        let message = json!({ "jsonrpc": "2.0", "method": method });
-        match self {
-            Self::Program(program) => program.send(&message).await,
-            Self::Address(address) => address.post(&message).await.map(drop),
-        }
-    }
-
-    fn agree_on(&mut self, version: String) {
-        if let Self::Address(address) = self {
-            address.version = Some(version);
-        }
-    }
-}
-
-/// A server that is a program. It ends when this is dropped.
-struct Program {
-    feeder: Feeder,
-    lines: mpsc::UnboundedReceiver<String>,
-    _running: Running,
+#[derive(Clone)]
+enum To {
+    Program(Feeder),
+    Address(Arc<Address>),
 }
 
 /// Ends the program.
@@ -187,7 +173,32 @@ impl Drop for Running {
     }
 }
 
-impl Program {
+impl Transport<RoleClient> for Link {
+    type Error = io::Error;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let to = self.to.clone();
+        async move {
+            let text = serde_json::to_string(&message)?;
+            match to {
+                To::Program(feeder) => feeder.send(format!("{text}\n")).await.map_err(io::Error::other),
+                To::Address(address) => address.post(text).await.map_err(io::Error::other),
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        self.from.recv().await
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.from.close();
+        Ok(())
+    }
+}
+
+impl Link {
+    /// Starts a program.
     fn start(shell: &Arc<Shell>, line: &str, workspace: &std::path::Path) -> Result<Self, String> {
         std::fs::create_dir_all(&shell.logs).map_err(|error| error.to_string())?;
         let (feeder, input) = feed(16);
@@ -207,7 +218,7 @@ impl Program {
             sandbox: shell.sandbox.clone(),
         };
         let (stopper, stop) = watch::channel(None);
-        let (sender, lines) = mpsc::unbounded_channel();
+        let (sender, from) = mpsc::unbounded_channel();
         let (supervisor, log) = (Arc::clone(&shell.supervisor), spec.log.clone());
         tokio::spawn(async move {
             let mut buffer = String::new();
@@ -218,8 +229,10 @@ impl Program {
                 buffer.push_str(piece);
                 while let Some(end) = buffer.find('\n') {
                     let line: String = buffer.drain(..=end).collect();
-                    // The caller no longer waits for it.
-                    let _ = sender.send(line);
+                    // What is no message is the server's own chatter.
+                    if let Ok(message) = serde_json::from_str(line.trim()) {
+                        let _ = sender.send(message);
+                    }
                 }
                 if buffer.len() > MAX_MESSAGE {
                     buffer.clear();
@@ -232,27 +245,17 @@ impl Program {
                 tracing::debug!(%error, ?log, "the output of an MCP server could not be removed");
             }
         });
-        Ok(Self { feeder, lines, _running: Running(stopper) })
+        Ok(Self { to: To::Program(feeder), from, _running: Some(Running(stopper)) })
     }
 
-    async fn send(&mut self, message: &Value) -> Result<(), String> {
-        self.feeder.send(format!("{message}\n")).await.map_err(|_| "the server has ended".to_owned())
-    }
-
-    async fn request(&mut self, id: &str, message: &Value) -> Result<Value, String> {
-        self.send(message).await?;
-        loop {
-            let line = self.lines.recv().await.ok_or("the server has ended")?;
-            // What is no message is the server's own chatter.
-            let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
-            if message["id"] == *id {
-                return Ok(message);
-            }
-            if message.get("method").is_some() && message.get("id").is_some() {
-                let error = json!({ "code": -32601, "message": "not supported" });
-                self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "error": error })).await?;
-            }
-        }
+    /// Reaches a server at an address.
+    fn reach(url: String, key: Option<String>) -> Result<Self, String> {
+        let http = Http::new(url.starts_with("https:")).map_err(|error| error.to_string())?;
+        let key = key.map(|key| HeaderValue::from_str(&format!("Bearer {key}"))).transpose();
+        let key = key.map_err(|_| "the key is no header".to_owned())?;
+        let (answers, from) = mpsc::unbounded_channel();
+        let address = Address { url, http, key, answers, agreed: Mutex::default() };
+        Ok(Self { to: To::Address(Arc::new(address)), from, _running: None })
     }
 }
 
@@ -261,48 +264,43 @@ struct Address {
     url: String,
     http: Http,
     key: Option<HeaderValue>,
-    session: Option<HeaderValue>,
-    version: Option<String>,
+    answers: mpsc::UnboundedSender<ServerJsonRpcMessage>,
+    /// The headers of the session and of the version that both sides speak.
+    agreed: Mutex<Vec<(HeaderName, HeaderValue)>>,
 }
 
 impl Address {
-    fn new(url: String, key: Option<String>) -> Result<Self, String> {
-        let http = Http::new(url.starts_with("https:")).map_err(|error| error.to_string())?;
-        let key = key.map(|key| HeaderValue::from_str(&format!("Bearer {key}"))).transpose();
-        let key = key.map_err(|_| "the key is no header".to_owned())?;
-        Ok(Self { url, http, key, session: None, version: None })
-    }
-
-    async fn post(&mut self, message: &Value) -> Result<String, String> {
+    /// Sends a message. The answer is one JSON object, or the events of a stream that ends with it.
+    async fn post(&self, message: String) -> Result<(), String> {
+        let agreed = || self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
         let mut headers = vec![
             (header::CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
         ];
         headers.extend(self.key.clone().map(|key| (header::AUTHORIZATION, key)));
-        let session = HeaderName::from_static("mcp-session-id");
-        headers.extend(self.session.clone().map(|value| (session.clone(), value)));
-        let version = self.version.as_ref().and_then(|version| HeaderValue::from_str(version).ok());
-        headers.extend(version.map(|version| (HeaderName::from_static("mcp-protocol-version"), version)));
-        let call = HttpCall { method: Method::POST, url: self.url.clone(), headers, body: message.to_string().into() };
+        headers.extend(agreed().iter().cloned());
+        let call = HttpCall { method: Method::POST, url: self.url.clone(), headers, body: message.into() };
         let answer = self.http.send(call, CALL_TIMEOUT).await.map_err(|error| error.to_string())?;
-        if let Some(value) = answer.headers().get(session) {
-            self.session = Some(value.clone());
-        }
         let status = answer.status();
         if !status.is_success() {
             return Err(format!("the server answered {status}"));
         }
+        let name = HeaderName::from_static("mcp-session-id");
+        let session = answer.headers().get(&name).cloned().map(|value| (name, value));
         let body = read(answer.into_body(), MAX_MESSAGE, CALL_TIMEOUT).await.map_err(|error| error.to_string())?;
-        Ok(String::from_utf8_lossy(&body).into_owned())
-    }
-
-    /// The answer is one JSON object, or one of the events of a stream that ends with it.
-    async fn request(&mut self, id: &str, message: &Value) -> Result<Value, String> {
-        let body = self.post(message).await?;
+        let body = String::from_utf8_lossy(&body);
         let events = body.lines().filter_map(|line| line.strip_prefix("data:"));
-        let messages =
-            std::iter::once(body.as_str()).chain(events).filter_map(|text| serde_json::from_str(text.trim()).ok());
-        let answer = messages.into_iter().find(|message: &Value| message["id"] == *id);
-        answer.ok_or_else(|| "the server did not answer with a message of the protocol".to_owned())
+        for message in std::iter::once(&*body).chain(events).filter_map(|text| serde_json::from_str(text.trim()).ok()) {
+            if let ServerJsonRpcMessage::Response(response) = &message
+                && let ServerResult::InitializeResult(hello) = &response.result
+            {
+                let version = HeaderValue::from_str(hello.protocol_version.as_str());
+                let version = version.ok().map(|value| (HeaderName::from_static("mcp-protocol-version"), value));
+                *agreed() = session.iter().cloned().chain(version).collect();
+            }
+            // Nobody waits for an answer any more when the client is gone.
+            let _ = self.answers.send(message);
+        }
+        Ok(())
     }
 }

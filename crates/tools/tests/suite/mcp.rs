@@ -14,7 +14,7 @@ for line in sys.stdin:
     message = json.loads(line)
     method, id = message.get("method"), message.get("id")
     if method == "initialize":
-        send({"id": 7, "method": "roots/list"})
+        send({"id": 7, "method": "ping"})
         send({"id": id, "result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}})
     elif method == "tools/list" and "cursor" not in message["params"]:
         schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -23,7 +23,7 @@ for line in sys.stdin:
         send({"id": id, "result": {"tools": [{"name": "fail", "inputSchema": {"type": "object"}}]}})
     elif method == "tools/call" and message["params"]["name"] == "echo":
         send({"method": "notifications/message", "params": {}})
-        send({"id": id, "result": {"content": [{"type": "text", "text": "said " + message["params"]["arguments"]["text"]}, {"type": "image", "data": ""}]}})
+        send({"id": id, "result": {"content": [{"type": "text", "text": "said " + message["params"]["arguments"]["text"]}, {"type": "image", "data": "", "mimeType": "image/png"}]}})
     elif method == "tools/call":
         send({"id": id, "result": {"isError": True, "content": [{"type": "text", "text": "it broke"}]}})
 "#;
@@ -67,7 +67,9 @@ async fn tools_of_an_address_are_listed_and_called() {
     let receiver = Receiver::start(|_, body| {
         let message: Value = serde_json::from_str(body).unwrap();
         let result = match message["method"].as_str().unwrap() {
-            "initialize" => json!({"protocolVersion": "2025-03-26", "capabilities": {}}),
+            "initialize" => {
+                json!({"protocolVersion": "2025-03-26", "capabilities": {}, "serverInfo": {"name": "s", "version": "1"}})
+            },
             "tools/list" => {
                 json!({"tools": [{"name": "add", "description": "Adds.", "inputSchema": {"type": "object"}}]})
             }
