@@ -91,6 +91,15 @@ pub struct Base {
     pub folder: Option<String>,
 }
 
+/// Where a crew continues whose files are on a machine that is gone.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MovedCrew {
+    /// What it works with from now on: that of the new machine, because another one wrote the journal.
+    pub config: CrewConfig,
+    /// The files that reached the new machine.
+    pub base: Base,
+}
+
 /// Something that was expected and not seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -156,7 +165,13 @@ pub enum CrewEvent {
     /// The person wants the turn to end.
     StopRequested { stop: Stop },
     /// A new process continues. Requests to models that have no answer are charged what was reserved for them.
-    Resumed { lost: Money, max_cost: Option<Money>, max_rounds: Option<u32> },
+    Resumed {
+        lost: Money,
+        max_cost: Option<Money>,
+        max_rounds: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        moved: Option<Box<MovedCrew>>,
+    },
     /// The crew ended. Only a record: the outcome follows from the events before it.
     CrewFinished { outcome: Box<CrewOutcome> },
 }
@@ -169,7 +184,7 @@ impl CrewEvent {
 }
 
 impl JournalEvent for CrewEvent {
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 
     fn kind(&self) -> &'static str {
         match self {

@@ -26,6 +26,8 @@ pub(crate) struct Frame {
     pub(crate) base: Base,
     /// Answers without any content in a row.
     pub(crate) silent: u32,
+    /// What its model is told before it is asked again.
+    pub(crate) note: Option<&'static str>,
     pub(crate) state: FrameState,
 }
 
@@ -101,6 +103,7 @@ impl Frame {
             usage: ResultUsage::default(),
             base: Base::default(),
             silent: 0,
+            note: None,
             state: FrameState::Idle,
         }
     }

@@ -19,8 +19,8 @@ mod worker;
 pub use agent_file::{AgentFile, BrokenAgent, RepositoryAgent, Role, built_in, read_agents, repository_agents};
 pub use conversation::{Conversation, PIN};
 pub use event::{
-    Approve, Base, CrewAbort, CrewConfig, CrewEffect, CrewError, CrewEvent, CrewOutcome, Decision, FrameId, Question,
-    Unmet,
+    Approve, Base, CrewAbort, CrewConfig, CrewEffect, CrewError, CrewEvent, CrewOutcome, Decision, FrameId, MovedCrew,
+    Question, Unmet,
 };
 pub use frame::{briefing, program_result};
 pub use machine::{CallId, Crew, DelegationRecord};

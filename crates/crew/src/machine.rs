@@ -144,6 +144,11 @@ impl Crew {
         Some((self.config.agent(&own.agent)?, &own.conversation, own.delegation.as_ref()))
     }
 
+    /// The agents that have something to do.
+    pub fn agents_at_work(&self) -> impl Iterator<Item = &str> {
+        self.frames.values().map(|frame| frame.agent.as_str())
+    }
+
     /// Where a frame works, if it has a folder of its own.
     pub fn folder(&self, mut frame: FrameId) -> Option<&str> {
         loop {
@@ -294,11 +299,13 @@ impl Machine for Crew {
                 self.reviewed(attempt, doubts)
             }
             CrewEvent::StopRequested { stop } => self.stop(stop),
-            CrewEvent::Resumed { lost, max_cost, max_rounds } => {
+            CrewEvent::Resumed { lost, max_cost, max_rounds, moved } => {
                 self.spent += lost;
+                let is_moved = moved.is_some();
+                moved.into_iter().for_each(|moved| self.moved(*moved));
                 self.config.max_cost = max_cost.or(self.config.max_cost);
                 self.config.max_rounds = max_rounds.unwrap_or(self.config.max_rounds);
-                self.resume()
+                self.resume(is_moved)
             }
             CrewEvent::CrewStarted { .. } | CrewEvent::CrewFinished { .. } => vec![],
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::agent_file::built_in;
-use crate::event::{Approve, Base, CrewError, Decision};
+use crate::event::{Approve, Base, CrewError, Decision, MovedCrew};
 use crate::stream::StreamEvent;
 use crate::tooling::{ToolEffect, ToolOutcome};
 
@@ -414,7 +414,8 @@ fn limits_end_a_crew() {
     // More of what ran out continues it.
     let mut play = Play::new(|_, turn, _| Ok(if turn < 3 { calls(&[("fs_grep", json!({}))]) } else { says("there") }));
     let mut crew = play.run(CrewConfig { max_rounds: 2, ..config() });
-    let effects = crew.step(AT, CrewEvent::Resumed { lost: Money::ZERO, max_cost: None, max_rounds: Some(9) });
+    let effects =
+        crew.step(AT, CrewEvent::Resumed { lost: Money::ZERO, max_cost: None, max_rounds: Some(9), moved: None });
     assert_eq!(answer(&play.drive(crew, effects)).0, "there");
 }
 
@@ -470,13 +471,17 @@ fn a_crash_at_every_event_repeats_no_finished_delegation_and_no_outward_action()
         crew,
         "the journal is the crew"
     );
-    for events in 1..whole.journal.len() {
+    let here = MovedCrew { config: CrewConfig { workspace: "/other".to_owned(), ..config() }, base: Base::default() };
+    let cases = (1..whole.journal.len()).flat_map(|events| [(events, None), (events, Some(Box::new(here.clone())))]);
+    for (events, moved) in cases {
         // Whatever the last effect did was done, and the process died before it could write that down.
         let mut play = Play { most: events, ..Play::new(mind) };
         play.run(config());
         let mut crew = Crew::replay(play.journal.iter().cloned().map(|event| (AT, event))).unwrap();
         play.most = usize::MAX;
-        let resumed = CrewEvent::Resumed { lost: Money::ZERO, max_cost: None, max_rounds: None };
+        let is_moved = moved.is_some();
+        let resumed = CrewEvent::Resumed { lost: Money::ZERO, max_cost: None, max_rounds: None, moved };
+        play.journal.push(resumed.clone());
         let effects = crew.step(AT, resumed);
         let crew = play.drive(crew, effects);
         assert_eq!(answer(&crew).0, "all done", "after {events} events");
@@ -485,5 +490,85 @@ fn a_crash_at_every_event_repeats_no_finished_delegation_and_no_outward_action()
             assert!(times <= 1, "{once} after {events} events: {:?}", play.ran);
         }
         assert_eq!(crew.delegations().len(), 3, "after {events} events");
+        assert_eq!(crew.config().workspace == "/other", is_moved);
+        let spent = crew.spent();
+        let replayed = Crew::replay(play.journal.iter().cloned().map(|event| (AT, event))).unwrap();
+        assert_eq!((replayed.spent(), &replayed), (spent, &crew), "the journal is the crew after {events} events");
     }
+}
+
+/// The worktrees of writers are on the machine that is gone: their work is lost and said to be, and the first agent decides.
+#[test]
+fn a_crew_that_moves_ends_agents_in_worktrees_and_tells_the_others() {
+    let mind: Mind = |agent, turn, newest| {
+        Ok(match (agent, turn) {
+            ("chapo", 0) => {
+                let one = |objective| json!({ "target": "devo", "objective": objective });
+                calls(&[("delegateParallel", json!({ "delegations": [one("a"), one("b")] }))])
+            }
+            ("chapo", 1) => {
+                assert!(newest.starts_with("[CONTINUED ON ANOTHER MACHINE]"), "{newest}");
+                says("they are lost")
+            }
+            ("devo", 0) => calls(&[("bash_execute", json!({ "command": "make" }))]),
+            _ => says("done"),
+        })
+    };
+    let mut play = Play { most: 5, ..Play::new(mind) };
+    play.run(config());
+    let mut crew = Crew::replay(play.journal.iter().cloned().map(|event| (AT, event))).unwrap();
+    assert!(crew.folder(FrameId(1)).is_some() && crew.folder(FrameId(2)).is_some(), "{:?}", play.journal);
+    let moved = Some(Box::new(MovedCrew { config: config(), base: Base::default() }));
+    play.most = usize::MAX;
+    let effects = crew.step(AT, CrewEvent::Resumed { lost: Money::ZERO, max_cost: None, max_rounds: None, moved });
+    let asked = effects.iter().filter(|effect| matches!(effect, CrewEffect::Ask { .. })).count();
+    assert_eq!(asked, 1, "only the first agent is left: {effects:?}");
+    let crew = play.drive(crew, effects);
+    assert_eq!(answer(&crew).0, "they are lost");
+    let results = Play::results(&crew);
+    assert!(results[0].contains("[ERROR] workspace: its worktree is on a machine that is gone"), "{results:?}");
+}
+
+/// An approval in a journal that another machine wrote is none: the server is asked.
+#[test]
+fn a_crew_that_moves_asks_again_for_an_action_that_had_not_begun() {
+    let mind: Mind = |agent, turn, newest| {
+        Ok(match (agent, turn) {
+            ("chapo", 0) => calls(&[("delegateToCaio", json!({ "objective": "tell" }))]),
+            ("caio", 0) => calls(&[("send_email", json!({}))]),
+            _ => says(newest),
+        })
+    };
+    let mut play = Play { most: 4, ..Play::new(mind) };
+    play.run(config());
+    assert!(matches!(play.journal.last(), Some(CrewEvent::Decided { .. })), "{:?}", play.journal);
+    let mut crew = Crew::replay(play.journal.iter().cloned().map(|event| (AT, event))).unwrap();
+    (play.most, play.decision) = (usize::MAX, Some(Decision::Refused { comment: None }));
+    let moved = Some(Box::new(MovedCrew { config: config(), base: Base::default() }));
+    let effects = crew.step(AT, CrewEvent::Resumed { lost: Money::ZERO, max_cost: None, max_rounds: None, moved });
+    let crew = play.drive(crew, effects);
+    assert!(!play.ran.contains(&"send_email".to_owned()), "{:?}", play.ran);
+    assert!(Play::results(&crew)[0].contains("[ERROR] send_email"), "{:?}", Play::results(&crew));
+}
+
+/// A turn that is ended in the middle of an action: the next one knows what was done and what may have been.
+#[test]
+fn what_was_done_before_a_stop_is_not_forgotten() {
+    let mind: Mind = |agent, turn, newest| {
+        Ok(match (agent, turn) {
+            ("chapo", 0) => calls(&[("delegateToCaio", json!({ "objective": "tell" }))]),
+            ("caio", 0) => calls(&[("send_email", json!({ "to": "a" })), ("send_email", json!({ "to": "b" }))]),
+            _ => says(newest),
+        })
+    };
+    let mut play = Play { most: 8, ..Play::new(mind) };
+    let mut crew = play.run(config());
+    assert!(matches!(play.journal.last(), Some(CrewEvent::ActionStarted { .. })), "{:?}", play.journal);
+    crew.step(AT, CrewEvent::StopRequested { stop: Stop { when: StopWhen::Now, by: StopBy::Keyboard } });
+    let result = &Play::results(&crew)[0];
+    assert!(result.contains("[OK] send_email: ok"), "{result}");
+    assert!(
+        result.contains("[ERROR] send_email id=call-") && result.contains("unknown whether it was done"),
+        "{result}"
+    );
 }

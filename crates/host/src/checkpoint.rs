@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use ralph_agents::files::{Links, open_plain};
-use ralph_model::{Checkpoint, TaskId, Timestamp};
+use ralph_model::{Checkpoint, TaskId};
 
 /// More than any checkpoint has.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -56,15 +56,6 @@ impl Checkpoints {
     /// Removes the checkpoint of a task, and says whether there was one.
     pub fn clear(&self, task: TaskId) -> io::Result<bool> {
         remove(&self.file(task))
-    }
-
-    /// Removes a checkpoint that is older than this, or that cannot be read: a runner does so before it starts.
-    pub fn clear_stale(&self, task: TaskId, before: Timestamp) -> io::Result<bool> {
-        match self.read(task) {
-            Ok(None) => Ok(false),
-            Ok(Some(checkpoint)) if checkpoint.timestamp >= before => Ok(false),
-            Ok(Some(_)) | Err(_) => self.clear(task),
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 use std::os::unix::fs::PermissionsExt as _;
 
-use ralph_model::CheckpointReason;
+use ralph_model::{CheckpointReason, Timestamp};
 use uuid::Uuid;
 
 use super::*;
@@ -35,18 +35,6 @@ fn a_checkpoint_is_written_read_replaced_and_cleared() {
 }
 
 #[test]
-fn only_a_stale_checkpoint_is_removed_before_a_start() {
-    let folder = tempfile::tempdir().unwrap();
-    let checkpoints = Checkpoints::new(folder.path().to_owned());
-    let task = checkpoint(0).task_id;
-    checkpoints.write(&checkpoint(2000)).unwrap();
-    assert!(!checkpoints.clear_stale(task, Timestamp(2000)).unwrap());
-    assert!(checkpoints.clear_stale(task, Timestamp(2001)).unwrap());
-    fs::write(checkpoints.file(task), "garbage").unwrap();
-    assert!(checkpoints.clear_stale(task, Timestamp(0)).unwrap(), "it is no checkpoint");
-}
-
-#[test]
 fn a_link_and_the_file_of_another_task_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let checkpoints = Checkpoints::new(folder.path().to_owned());
@@ -68,7 +56,7 @@ fn what_an_agent_puts_in_the_place_of_a_checkpoint_holds_nothing_up() {
     let path = checkpoints.file(task);
     rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     assert!(checkpoints.read(task).is_err());
-    assert!(checkpoints.clear_stale(task, Timestamp(0)).unwrap());
+    assert!(checkpoints.clear(task).unwrap());
     fs::create_dir(&path).unwrap();
     fs::write(path.join("inside"), "x").unwrap();
     assert!(checkpoints.read(task).is_err());

@@ -12,7 +12,8 @@ use ralph_crew::{
 use ralph_llm::Provider;
 use ralph_model::{Access, AgentSpec, ConfigError, Money, RunId, Sandboxing};
 use ralph_runtime::{
-    AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, RunLoop, Stops, begin_crew, read_crew, resume_crew,
+    AskPerson, BuildAgent, CrewLimits, CrewParts, OpenedCrew, PushFiles, RunLoop, Stops, begin_crew, read_crew,
+    resume_crew,
 };
 use ralph_store::Database;
 use ralph_view::{Progress, Update, What};
@@ -53,6 +54,8 @@ pub struct CrewEdges {
     /// Somebody who can be asked right now.
     pub person: Option<AskPerson>,
     pub loops: bool,
+    /// Is given the files whenever a delegation ended.
+    pub push: Option<PushFiles>,
 }
 
 impl Host {
@@ -64,19 +67,56 @@ impl Host {
         &self,
         request: CrewRequest,
         database: &Database,
-        mut asking: Asking<'_>,
+        asking: Asking<'_>,
         edges: CrewEdges,
         stops: Stops,
     ) -> Result<OpenedCrew, Error> {
         let user = self.user_settings()?;
+        let (config, models) = self.crew_config(&request, &user, asking, &edges).await?;
+        let services = self.crew_services(database, &user, Path::new(&config.workspace), &edges.tell)?;
+        let parts = self.crew_parts(database, &models, &user, edges, &config)?;
+        Ok(begin_crew(services, config, request.request, parts, stops).await?)
+    }
+
+    /// Continues a crew whose files were on another machine, as a crew for the same request would work here. Persons are not asked
+    /// to approve anything of the repository.
+    ///
+    /// # Errors
+    /// When it answered, is for another request, or is impossible on this machine.
+    pub async fn move_crew(
+        &self,
+        id: RunId,
+        request: CrewRequest,
+        database: &Database,
+        edges: CrewEdges,
+        stops: Stops,
+    ) -> Result<OpenedCrew, Error> {
+        let user = self.user_settings()?;
+        if request.request.as_deref() != Some(read_crew(&database.store, id).await?.request()) {
+            let allowed = "the request of the crew that it continues";
+            return Err(ConfigError::new("request", format!("another one than that of {}", id.short()), allowed).into());
+        }
+        let (config, models) = self.crew_config(&request, &user, Asking::Nobody, &edges).await?;
+        let services = self.crew_services(database, &user, Path::new(&config.workspace), &edges.tell)?;
+        let parts = self.crew_parts(database, &models, &user, edges, &config)?;
+        Ok(resume_crew(services, id, CrewLimits::default(), Some(config), parts, stops).await?)
+    }
+
+    async fn crew_config(
+        &self,
+        request: &CrewRequest,
+        user: &Layer,
+        mut asking: Asking<'_>,
+        edges: &CrewEdges,
+    ) -> Result<(CrewConfig, Models), Error> {
         let root = workspace(request.workspace.as_deref(), &self.current)?;
         preflight::refuse_state_inside(&root, &self.dirs.state)?;
-        let cap = ralph_config::caps(&user).loop_cost;
+        let cap = ralph_config::caps(user).loop_cost;
         if request.max_cost == Money::ZERO || request.max_cost > cap {
             let allowed = format!("more than $0.00 and at most {cap}, the cap of one run ([caps] loop_cost_usd)");
             return Err(ConfigError::new("max_cost_usd", format!("{}", request.max_cost), allowed).into());
         }
-        let models = Models::new(self, &user, request.models.clone())?;
+        let models = Models::new(self, user, request.models.clone())?;
         let mut agents = read_agents(&self.dirs.agents()).map_err(broken)?;
         for added in repository_agents(&root, &agents) {
             let RepositoryAgent { question, agent } = added.map_err(broken)?;
@@ -85,9 +125,9 @@ impl Host {
             agents.push(agent);
         }
         let sandbox = user.sandbox.unwrap_or(Sandboxing::On);
-        let layers = Layers { caller: &request.settings, repository: None, user: &user };
+        let layers = Layers { caller: &request.settings, repository: None, user };
         let access = resolve_access(layers, &self.user_home(), &self.current, sandbox)?;
-        let targets = self.check_access(&access, sandbox, &user, &edges.tell)?;
+        let targets = self.check_access(&access, sandbox, user, &edges.tell)?;
         let trivial = request.request.as_deref().is_some_and(is_trivial);
         let usual = if trivial { ROUNDS_OF_TRIVIAL } else { ROUNDS };
         let config = CrewConfig {
@@ -95,7 +135,7 @@ impl Host {
             max_cost: Some(request.max_cost),
             max_rounds: request.max_rounds.unwrap_or(usual),
             approve: request.approve,
-            compact_at: compact_at(&user)?,
+            compact_at: compact_at(user)?,
             agents,
             root: "chapo".to_owned(),
             tools: std::collections::BTreeMap::new(),
@@ -103,9 +143,7 @@ impl Host {
             models: models.names.to_vec(),
             access,
         };
-        let services = self.crew_services(database, &user, &root, &edges.tell)?;
-        let parts = self.crew_parts(database, &models, &user, edges, &config)?;
-        Ok(begin_crew(services, config, request.request, parts, stops).await?)
+        Ok((config, models))
     }
 
     /// Continues a crew.
@@ -126,7 +164,7 @@ impl Host {
         let models = Models::new(self, &user, [names.next(), names.next()])?;
         let services = self.crew_services(database, &user, Path::new(&config.workspace), &edges.tell)?;
         let parts = self.crew_parts(database, &models, &user, edges, &config)?;
-        Ok(resume_crew(services, id, limits, parts, stops).await?)
+        Ok(resume_crew(services, id, limits, None, parts, stops).await?)
     }
 
     /// Refuses what the sandbox of this machine cannot do and the user requires, and warns of what it cannot do besides. A
@@ -192,6 +230,7 @@ impl Host {
             mcp_servers: self.mcp_servers(user)?,
             person: edges.person,
             run_loop: edges.loops.then(|| self.run_loop(database.clone(), config)),
+            push: edges.push,
             tell: edges.tell,
         })
     }

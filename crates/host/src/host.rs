@@ -362,7 +362,8 @@ impl Host {
         self.variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 
-    pub(crate) const fn machine(&self) -> &Machine {
+    /// The machine.
+    pub const fn machine(&self) -> &Machine {
         &self.input.machine
     }
 

@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_util::future::BoxFuture;
 use ralph_crew::{
-    AskModel, Crew, CrewConfig, CrewEffect, CrewEvent, CrewOutcome, CrewResult, FrameId, ModelAsk, ModelName, Tell,
-    ToolOutcome, Worker,
+    AskModel, Crew, CrewConfig, CrewEffect, CrewEvent, CrewOutcome, CrewResult, FrameId, ModelAsk, ModelName,
+    MovedCrew, Tell, ToolOutcome, Worker,
 };
 use ralph_engine::{Machine as _, Stop, StopBy, StopWhen};
-use ralph_model::{Access, Attempt, Money, RunId, RunKind, Sandboxing, TreeHash, Trouble, TroubleKind};
+use ralph_model::{Access, Attempt, ConfigError, Money, RunId, RunKind, Sandboxing, TreeHash, Trouble, TroubleKind};
 use ralph_process::Stop as Cut;
 use ralph_store::{Append, BoardHandle, NewRun, Reserve, RunEntry, RunStatus, RunSummary, Settlement, StoreHandle};
 use ralph_tools::McpServer;
@@ -42,6 +42,9 @@ pub type RunLoop = Arc<dyn Fn(Value, Money, Stops) -> BoxFuture<'static, (ToolOu
 /// Adds to the tools of a workspace those that reach further.
 pub type ExtendTools = Arc<dyn Fn(ralph_tools::Services) -> ralph_tools::Services + Send + Sync>;
 
+/// Sends the files of a crew to where another machine finds them.
+pub type PushFiles = Arc<dyn Fn(TreeHash) -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// What a crew needs besides the services of every run.
 #[derive(Clone)]
 pub struct CrewParts {
@@ -61,6 +64,8 @@ pub struct CrewParts {
     pub person: Option<AskPerson>,
     /// Runs a loop.
     pub run_loop: Option<RunLoop>,
+    /// Is given the files whenever a delegation ended, before the journal says so: what it says is done is never missing elsewhere.
+    pub push: Option<PushFiles>,
     /// Who watches.
     pub tell: Tell,
 }
@@ -145,11 +150,7 @@ pub async fn begin_crew(
     let id = RunId::from_uuid(Uuid::now_v7());
     let root = PathBuf::from(&config.workspace);
     let site = take(&services, &parts, &config.access, id, &root, &stops).await?;
-    let tools = site.place.effects();
-    let mut config = CrewConfig { tools, ..config };
-    if parts.run_loop.is_some() {
-        config.tools.insert("ralph_loop".to_owned(), ralph_crew::ToolEffect::Runs);
-    }
+    let config = site.equip(config, &parts);
     let new = NewRun {
         id,
         kind: RunKind::Crew,
@@ -167,7 +168,9 @@ pub async fn begin_crew(
     Ok(OpenedCrew::new(services, parts, crew, effects, site, stops))
 }
 
-/// Continues a crew whose process is gone, or that waits for a person or for another limit.
+/// Continues a crew whose process is gone, or that waits for a person or for another limit. With a configuration it continues on
+/// this machine although its files were on another one; the workspace has what of them could be had. Only the holder of another
+/// lease that fences all writes to the run does so, such as that of a task.
 ///
 /// # Errors
 /// When the crew answered, still runs, or its journal cannot be followed.
@@ -175,15 +178,31 @@ pub async fn resume_crew(
     services: Services,
     id: RunId,
     limits: CrewLimits,
+    moved: Option<CrewConfig>,
     parts: CrewParts,
     stops: Stops,
 ) -> Result<OpenedCrew, Error> {
-    services.ensure_not_elsewhere(&services.store.run(id).await?)?;
+    if moved.is_none() {
+        services.ensure_not_elsewhere(&services.store.run(id).await?)?;
+    }
     let recorded = services.store.journal(id).await?;
     let (end, head) = (End::of::<Crew>(&recorded), head_of(id, &recorded));
     let run = replay::<Crew>(id, recorded)?;
-    let root = PathBuf::from(&run.config().workspace);
-    let site = take(&services, &parts, &run.config().access, id, &root, &stops).await?;
+    let config = moved.as_ref().unwrap_or_else(|| run.config());
+    let unknown = run.agents_at_work().find(|name| config.agent(name).is_none());
+    if let Some(name) = unknown {
+        return Err(ConfigError::new("agents", format!("no `{name}`"), "the agents that the crew began with").into());
+    }
+    let root = PathBuf::from(&config.workspace);
+    let site = take(&services, &parts, &config.access, id, &root, &stops).await?;
+    let moved = match moved {
+        Some(config) => {
+            let (config, place) = (site.equip(config, &parts), Arc::clone(&site.place));
+            let base = blocking(move || place.look(FrameId::ROOT)).await?;
+            Some(Box::new(MovedCrew { config, base }))
+        }
+        None => None,
+    };
     let lease = services.store.acquire(id, Some(services.lease_holder())).await?;
     services.store.clear_stop(lease).await?;
     let mut crew = Journaled::reopened(lease, run, head, end);
@@ -203,7 +222,7 @@ pub async fn resume_crew(
                 lost += open.amount;
             }
             let CrewLimits { max_cost, max_rounds } = limits;
-            crew.advance(&services, CrewEvent::Resumed { lost, max_cost, max_rounds }).await?
+            crew.advance(&services, CrewEvent::Resumed { lost, max_cost, max_rounds, moved }).await?
         }
     };
     Ok(OpenedCrew::new(services, parts, crew, effects, site, stops))
@@ -214,6 +233,17 @@ struct Taken {
     place: Arc<Place>,
     lock: Lock,
     sandbox: String,
+}
+
+impl Taken {
+    /// The configuration with the tools that there are here.
+    fn equip(&self, config: CrewConfig, parts: &CrewParts) -> CrewConfig {
+        let mut tools = self.place.effects();
+        if parts.run_loop.is_some() {
+            tools.insert("ralph_loop".to_owned(), ralph_crew::ToolEffect::Runs);
+        }
+        CrewConfig { tools, ..config }
+    }
 }
 
 async fn take(
@@ -378,7 +408,7 @@ impl OpenedCrew {
     /// The files of the workspace as they are now, as a snapshot.
     pub async fn tree(&self) -> Result<TreeHash, Error> {
         let place = Arc::clone(&self.place);
-        blocking(move || place.snapshot("end")).await
+        blocking(move || place.snapshot("delegations")).await
     }
 
     /// Notifies people in the background.
@@ -537,6 +567,13 @@ impl OpenedCrew {
         let encoded = encode(at, &event)?;
         let mut next = self.crew.run.clone();
         let effects = next.step(at, event);
+        let ended = |crew: &Crew| crew.delegations().iter().filter(|record| record.result.is_some()).count();
+        if let Some(push) = self.parts.push.as_ref().filter(|_| ended(&next) > ended(&self.crew.run)) {
+            match self.tree().await {
+                Ok(tree) => push(tree).await,
+                Err(error) => self.services.warn(format!("the files of the crew were not sent: {}", error.chain())),
+            }
+        }
         self.crew.commit(&self.services, encoded, next, Append { settle, ..Append::default() }).await?;
         Ok(effects)
     }

@@ -29,7 +29,8 @@ mod settings_snapshot;
 mod stops;
 
 pub use crew::{
-    AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, RunLoop, begin_crew, is_waiting, read_crew, resume_crew,
+    AskPerson, CrewLimits, CrewParts, ExtendTools, OpenedCrew, PushFiles, RunLoop, begin_crew, is_waiting, read_crew,
+    resume_crew,
 };
 pub use error::Error;
 pub use home::{Home, LoopFolder};

@@ -7,14 +7,14 @@ use std::time::Duration;
 use ralph_api::{ApprovalRequest, Client, ProgressReport};
 use ralph_config::trust::Asking;
 use ralph_config::{Layer, OneOrMore};
-use ralph_crew::{Approve, Decision, Question, StreamEvent};
+use ralph_crew::{Approve, CrewResult, Decision, Question, StreamEvent};
 use ralph_engine::{StopBy, StopWhen};
 use ralph_host::{CrewEdges, CrewRequest, RunRequest};
 use ralph_model::{RunId, TaskId};
-use ralph_runtime::{AskPerson, CrewLimits, OpenedCrew, read_crew, stops};
+use ralph_runtime::{AskPerson, CrewLimits, PushFiles, read_crew, stops};
 use ralph_store::{ApprovalStatus, Database};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use uuid::Uuid;
 
 use crate::error::Error;
@@ -40,24 +40,36 @@ impl Job<'_> {
             prepared = self.prepare_crew() => prepared?,
             why = next(&mut interruption) => return Ok(Ended::Interrupted(why)),
         };
+        let request = self.crew_request(&place)?;
+        let place = Arc::new(Mutex::new(place));
         let (stopper, requests) = stops();
         let (told, mut lines) = mpsc::unbounded_channel();
+        let push = self.push_to_branch(Arc::clone(&place), told.clone());
         let edges = CrewEdges {
             tell: Arc::new(move |event| {
                 line(&event).into_iter().for_each(|line| _ = told.send(line));
             }),
             person: Some(ask_over(self.worker.client.clone(), self.task().id)),
             loops: false,
+            push: Some(Arc::clone(&push)),
         };
         let local = ralph_host::database::open_with_board(&self.host.dirs).await?;
         // The journal is the server's. What the user of this machine approved, and tasks and schedules of its own, are here.
         let database = Database { store: Arc::clone(&self.store), board: local.board };
-        let mut opened = match former {
-            Some(id) => self.host.resume_crew(id, CrewLimits::default(), &database, edges, requests).await?,
-            None => {
-                let request = self.crew_request(&place)?;
-                self.host.start_crew(request, &database, Asking::Nobody, edges, requests).await?
+        let opened = match former {
+            Some((id, true)) => self.host.resume_crew(id, CrewLimits::default(), &database, edges, requests).await,
+            Some((id, false)) => self.host.move_crew(id, request, &database, edges, requests).await,
+            None => self.host.start_crew(request, &database, Asking::Nobody, edges, requests).await,
+        };
+        let mut opened = match opened {
+            // It died before it could report the end.
+            Err(ralph_host::Error::Runtime(ralph_runtime::Error::AlreadyComplete(id))) => {
+                let result = CrewResult::new(id, &read_crew(&self.store, id).await?);
+                let gone = "the machine that has the last state of the work is gone";
+                let unpushed = place.lock().await.branch().is_none().then(|| gone.to_owned());
+                return self.conclude_crew(result, &place, unpushed).await;
             }
+            opened => opened?,
         };
         for message in opened.problems() {
             self.worker.tell(WorkerEvent::Warning { task: Some(self.task().id), message });
@@ -82,44 +94,73 @@ impl Job<'_> {
         driving.await?;
         let why = *self.interrupt.borrow();
         match why {
-            // The next worker on this machine continues.
-            Some(why @ (Interruption::Stopping | Interruption::Lost)) => Ok(Ended::Interrupted(why)),
+            // The next worker continues, on any machine.
+            Some(why @ (Interruption::Stopping | Interruption::Lost)) => {
+                if why == Interruption::Stopping {
+                    push(opened.tree().await?).await;
+                }
+                Ok(Ended::Interrupted(why))
+            }
             Some(why @ Interruption::Cancelled) => {
                 opened.close().await?;
                 Ok(Ended::Interrupted(why))
             }
-            None => self.conclude_crew(opened, place).await,
+            None => {
+                let tree = opened.tree().await?;
+                let pushed = place.lock().await.push(&tree, &self.commit_message()).await;
+                let result = opened.close().await?;
+                self.conclude_crew(result, &place, pushed.err().map(|error| error.to_string())).await
+            }
         }
     }
 
-    /// The files of the task, and the crew that a worker before this one began.
-    async fn prepare_crew(&mut self) -> Result<(Place, Option<RunId>), Error> {
+    /// The files of the task, and the crew that a worker before this one began, with whether its files are here.
+    async fn prepare_crew(&mut self) -> Result<(Place, Option<(RunId, bool)>), Error> {
+        self.clear_leftovers().await?;
         let (source, task) = (self.source().await?, self.task().clone());
         let base = source.base(&self.worker.git, task.base_ref.as_deref()).await?;
         let place =
             Place::find(&self.host, &self.worker.git, source, &task, &base, self.worker.redactor.clone()).await?;
         let former = match task.run_id {
             Some(id) => match read_crew(&self.store, id).await {
-                Ok(crew) => Some((id, PathBuf::from(&crew.config().workspace))),
+                Ok(crew) => {
+                    let machine = self.store.run(id).await?.machine;
+                    let was_here = machine.is_none_or(|machine| machine.host == self.host.machine().host);
+                    let root = PathBuf::from(&crew.config().workspace);
+                    Some((id, was_here && root == place.root && root.is_dir()))
+                }
                 // It died before the crew was recorded.
                 Err(ralph_runtime::Error::Store(ralph_store::Error::UnknownRun { .. })) => None,
                 Err(error) => return Err(error.into()),
             },
             None => None,
         };
-        match former {
-            Some((id, root)) if root == place.root && root.is_dir() => Ok((place, Some(id))),
-            // Outward actions that were done there must not be done again here.
-            Some((id, _)) => Err(Error::Task(format!(
-                "crew {} began on another machine, which has its files: it cannot continue here",
-                id.short()
-            ))),
-            None => {
-                place.make(&base).await?;
-                self.check_plan(&place)?;
-                Ok((place, None))
-            }
+        if former.is_none_or(|(_, is_here)| !is_here) {
+            place.make(place.newest()).await?;
+            self.check_plan(&place)?;
         }
+        if let Some((id, false)) = former {
+            self.tell(format!("continues crew {} from {}", id.short(), place.branch().unwrap_or("its start")));
+        }
+        Ok((place, former))
+    }
+
+    /// Makes the files of a crew the newest commit of the branch.
+    fn push_to_branch(&self, place: Arc<Mutex<Place>>, told: mpsc::UnboundedSender<String>) -> PushFiles {
+        let message = self.commit_message();
+        Arc::new(move |tree| {
+            let (place, told, message) = (Arc::clone(&place), told.clone(), message.clone());
+            Box::pin(async move {
+                if let Err(error) = place.lock().await.push(&tree, &message).await {
+                    let _ = told.send(bounded(&error.to_string()));
+                }
+            })
+        })
+    }
+
+    fn commit_message(&self) -> String {
+        let subject: String = self.task().task.lines().next().unwrap_or_default().chars().take(60).collect();
+        format!("{subject}\n\nRalph task {}\n", self.task().id)
     }
 
     fn crew_request(&self, place: &Place) -> Result<CrewRequest, Error> {
@@ -142,13 +183,14 @@ impl Job<'_> {
         })
     }
 
-    /// Pushes what the crew left behind, and runs the checks of the task.
-    async fn conclude_crew(&mut self, opened: OpenedCrew, mut place: Place) -> Result<Ended, Error> {
-        let tree = opened.tree().await?;
-        let result = opened.close().await?;
-        let subject: String = self.task().task.lines().next().unwrap_or_default().chars().take(60).collect();
-        let message = format!("{subject}\n\nRalph task {}, crew {}\n", self.task().id, result.run_id);
-        let unpushed = place.push(&tree, &message).await.err().map(|error| error.to_string());
+    /// Runs the checks of the task on what the crew left behind.
+    async fn conclude_crew(
+        &self,
+        result: CrewResult,
+        place: &Mutex<Place>,
+        unpushed: Option<String>,
+    ) -> Result<Ended, Error> {
+        let place = place.lock().await;
         let checks = match (&self.task().verification_command, result.answer.is_some()) {
             (Some(command), true) => Some(self.checks_pass(command.clone(), &place).await?),
             _ => None,

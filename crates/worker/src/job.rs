@@ -264,8 +264,19 @@ impl<'a> Job<'a> {
         Ok(Ended::Loop { branch: publisher.branch(), result, unpushed })
     }
 
+    /// Removes checkpoint and claim of an earlier worker: they are about work that is over.
+    pub(crate) async fn clear_leftovers(&self) -> Result<(), Error> {
+        let task = self.task().id;
+        let folder = self.host.dirs.state.join("tasks").join(task.to_string());
+        Home::make_private(&folder)?;
+        self.checkpoints.clear(task).map_err(Error::file(&folder))?;
+        self.claims.clear(task).map_err(Error::file(&folder))?;
+        Ok(self.worker.client.clear_checkpoint(task, Some(self.lease.epoch.0)).await.map(drop)?)
+    }
+
     /// Makes the files of the task and its configuration. Starts nothing.
     async fn prepare(&mut self) -> Result<Ready, Error> {
+        self.clear_leftovers().await?;
         let former = self.former().await?;
         let ready = self.prepare_after(former).await?;
         let config = ready.resolved.as_ref().map(|resolved| &*resolved.config);
@@ -282,12 +293,6 @@ impl<'a> Job<'a> {
 
     async fn prepare_after(&mut self, former: Option<Former>) -> Result<Ready, Error> {
         let (task, git) = (self.work.task.clone(), &self.worker.git);
-        let folder = self.host.dirs.state.join("tasks").join(task.id.to_string());
-        Home::make_private(&folder)?;
-        // Of an earlier worker, if there are any.
-        self.checkpoints.clear(task.id).map_err(Error::file(&folder))?;
-        self.claims.clear(task.id).map_err(Error::file(&folder))?;
-        self.worker.client.clear_checkpoint(task.id, Some(self.lease.epoch.0)).await?;
         let source = self.source().await?;
         let base = match former.as_ref().and_then(|former| former.run.facts().start.head.clone()) {
             Some(head) => source.base(git, Some(&head)).await?,
@@ -433,7 +438,7 @@ impl<'a> Job<'a> {
         Ok(self.host.resume(former.id, wanted, &config, &user, store, watcher, stops).await?)
     }
 
-    fn tell(&self, message: String) {
+    pub(crate) fn tell(&self, message: String) {
         self.worker.tell(WorkerEvent::Progress { task: self.task().id, message });
     }
 }

@@ -249,6 +249,11 @@ impl Place {
         self.tip.as_ref().map(|_| self.branch.as_str())
     }
 
+    /// The newest commit of the branch, else the commit that the work begins from.
+    pub(crate) fn newest(&self) -> &str {
+        &self.parent
+    }
+
     /// Removes the files; what was pushed stays.
     async fn remove(&self) -> Result<(), Error> {
         remove(&self.root).await?;

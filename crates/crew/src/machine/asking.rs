@@ -42,6 +42,9 @@ impl Crew {
         if frame.turns >= max_turns {
             return self.out_of_turns(id, max_turns);
         }
+        if let Some(note) = frame.note.take() {
+            frame.conversation.push(Message::User(note.to_owned()));
+        }
         self.attempt = self.attempt.next();
         let attempt = self.attempt;
         if frame.conversation.is_too_long(limit) {

@@ -11,7 +11,7 @@ use crate::stream::{Delegated, StreamEvent};
 use crate::tooling::ToolOutcome;
 
 /// Bytes of an agent's own words in an envelope, alone and among several.
-const WORDS: usize = 4096;
+pub(super) const WORDS: usize = 4096;
 const WORDS_OF_MANY: usize = 1024;
 /// The longest tree of delegations.
 const MAX_DEPTH: usize = 4;

@@ -62,7 +62,7 @@ impl Terminal {
             };
         };
         let person: AskPerson = Arc::new(|question| Box::pin(ask(question)));
-        CrewEdges { tell: Arc::new(tell), person: is_interactive().then_some(person), loops: true }
+        CrewEdges { tell: Arc::new(tell), person: is_interactive().then_some(person), loops: true, push: None }
     }
 
     /// Reads requests until the input ends. Ctrl-C ends the turn, not the conversation.

@@ -1,13 +1,19 @@
 //! Tasks of type `crew`: worked on in a clone, judged by the checks of the task, with questions answered over the server.
 
+use std::io::Read as _;
+use std::net::TcpListener;
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ralph_testkit::model::{Reply, Script, Tool, Usage};
 use ralph_testkit::{Repo, ScriptedModel};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::fleet::{Fleet, Machine, output_of};
-use crate::aid::{finish, wait_until};
+use super::fleet::{Fleet, Machine, git, output_of, remote};
+use crate::aid::{finish, kill, micros, signal, wait_until};
+use crate::harness::Ended;
 
 fn calls(name: &str, input: Value) -> Reply {
     let usage = Usage { input: 1000, output: 100, ..Usage::default() };
@@ -63,4 +69,84 @@ fn a_crew_works_on_a_task_and_asks_over_the_server() {
         crews.iter().all(|one| one["kind"] == "crew" && one["status"] == "COMPLETED") && crews.len() == 2,
         "{crews:#?}"
     );
+}
+
+/// A receiver of notifications that never answers; counts what it was sent.
+fn silent_receiver() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for mut stream in listener.incoming().flatten() {
+            // The head of a request, so that a connection without one does not count.
+            if stream.read(&mut [0; 512]).is_ok_and(|bytes| bytes > 0) {
+                counted.fetch_add(1, Ordering::SeqCst);
+                open.push(stream);
+            }
+        }
+    });
+    (url, count)
+}
+
+/// The worker dies in the middle of an outward action, after a delegation that ended. Another machine continues: it has the files of
+/// the delegation, does not repeat the action, and counts the cost of both.
+#[test]
+fn another_machine_continues_a_crew_whose_worker_was_killed() {
+    let (fleet, first, second, repo) = (Fleet::new(), Machine::new(), Machine::new(), Repo::init());
+    let (path, address) = remote(&repo);
+    let (webhook, sent) = silent_receiver();
+    for machine in [&first, &second] {
+        machine.user.configure(&format!("[notify]\nwebhook = \"{webhook}\"\n"));
+    }
+    let replies = [
+        calls("delegateToDevo", json!({ "objective": "write one", "expects": ["file:one.txt"] })),
+        calls("fs_writeFile", json!({ "path": "one.txt", "content": "1\n" })),
+        Reply::say("written"),
+        calls("delegateToCaio", json!({ "objective": "tell the team" })),
+        calls("notify_user", json!({ "message": "one.txt is there" })),
+        // The first worker ends here.
+        Reply::say("it may have been told"),
+        Reply::say("one.txt is there"),
+        Reply::say("NONE"),
+    ];
+    let server = ScriptedModel::start(replies.into_iter().fold(Script::new(), Script::reply));
+    let words = ["Write one.txt and tell the team", "--type", "crew", "--criteria", "test -f one.txt"];
+    let id = fleet.add(&[&words[..], &["--max-cost", "1", "--repo", &address]].concat());
+    let start = |machine: &Machine, name: &str| {
+        let words = ["worker", "--server", &fleet.server.url, "--name", name, "--lease", "5"];
+        let words = words.iter().chain(&["--unmetered", "--agent-command", "true"]);
+        let mut command = machine.user.command(&machine.user.home(), words);
+        command.env("RALPH_TOKEN", &fleet.token).env("ANTHROPIC_BASE_URL", server.url());
+        command.env("ANTHROPIC_API_KEY", "key-1").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let worker = start(&first, "first");
+    let pending = || fleet.ask("GET", "/api/approvals?pending=true", "")["approvals"][0].clone();
+    wait_until("the approval", || pending().is_object());
+    let answer = format!("/api/approvals/{}/answer", pending()["id"].as_str().unwrap());
+    fleet.ask("POST", &answer, &json!({ "answer": "approved" }).to_string());
+    wait_until("the notification", || sent.load(Ordering::SeqCst) == 1);
+    kill(worker);
+    let (run, branch) = (fleet.task(&id)["runId"].clone(), format!("ralph/{id}"));
+    assert_eq!(git(&path, &["show", &format!("{branch}:one.txt")]), "1", "it was pushed when its delegation ended");
+    let spent = |rounds: usize| server.requests().len() == rounds;
+    assert!(spent(5), "{}", server.requests().len());
+    let other = start(&second, "second");
+    fleet.wait_for_ends(1);
+    signal(&other, Signal::TERM);
+    let ended = Ended::of(other).ok();
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["verified"]), (&json!("completed"), &json!(true)), "{task:#}\n{}", ended.stderr);
+    assert_eq!((&task["runId"], &task["workerDeaths"]), (&run, &json!(1)), "{task:#}");
+    assert_eq!(sent.load(Ordering::SeqCst), 1, "the action was not repeated");
+    let requests = server.requests();
+    assert!(requests[5].results[0].contains("unknown whether it was done"), "{:?}", requests[5].results);
+    assert!(requests[6].results[0].contains("[ERROR] notify_user id=call-"), "{:?}", requests[6].results);
+    assert!(requests[6].user.contains("[CONTINUED ON ANOTHER MACHINE]"), "{}", requests[6].user);
+    // Eight answers of the same price; the first five were those of the worker that died.
+    let cost = |task: &serde_json::Value| micros(&task["costUsd"]);
+    assert_eq!(cost(&task) % 8, 0, "{task:#}");
+    let crew = fleet.user.ralph(&fleet.user.home(), ["show", run.as_str().unwrap(), "--json"]).ok().json();
+    assert_eq!(micros(&crew["costUSD"]), cost(&task), "{crew:#}");
 }
