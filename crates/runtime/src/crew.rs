@@ -1,6 +1,7 @@
 //! A crew in step with its journal: asks models, calls tools, asks persons. What happens next is decided by [`ralph_crew::Crew`].
 
 mod agent;
+mod listed;
 mod models;
 mod person;
 mod place;
@@ -18,7 +19,7 @@ use ralph_crew::{
 use ralph_engine::{Machine as _, Stop, StopBy, StopWhen};
 use ralph_model::{Access, Attempt, ConfigError, Money, RunId, RunKind, Sandboxing, TreeHash, Trouble, TroubleKind};
 use ralph_process::Stop as Cut;
-use ralph_store::{Append, BoardHandle, NewRun, Reserve, RunEntry, RunStatus, RunSummary, Settlement, StoreHandle};
+use ralph_store::{Append, BoardHandle, NewRun, Reserve, Settlement, StoreHandle};
 use ralph_tools::McpServer;
 use ralph_workspace::{Lock, Repository};
 use serde_json::Value;
@@ -27,12 +28,13 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::error::Error;
-use crate::journaled::{End, Journaled, Listed, encode, head_of, replay};
+use crate::journaled::{End, Journaled, encode, head_of, replay};
 use crate::notify::{About, Notifying};
 use crate::open::{Site, blocking, sandbox_in_words};
 use crate::requests::Requests;
 use crate::services::Services;
 use crate::stops::Stops;
+pub use listed::is_waiting;
 pub use person::AskPerson;
 use place::Place;
 
@@ -77,36 +79,6 @@ pub struct CrewLimits {
     pub max_cost: Option<Money>,
     /// Another limit for the rounds.
     pub max_rounds: Option<u32>,
-}
-
-/// The reason of a run that has no end because it waits for a person.
-const WAITING: &str = "WAITING";
-
-/// Whether a run that has no end can only continue once a person decided.
-pub fn is_waiting(entry: &RunEntry) -> bool {
-    entry.status == RunStatus::Running && entry.reason.as_deref() == Some(WAITING)
-}
-
-impl Listed for Crew {
-    const FINISHED: &'static str = "crewFinished";
-
-    fn summary(&self, _: RunId) -> RunSummary {
-        let (status, reason) = match self.outcome() {
-            None => (RunStatus::Running, self.is_waiting().then(|| WAITING.to_owned())),
-            Some(CrewOutcome::Answered { .. }) => (RunStatus::Completed, None),
-            Some(CrewOutcome::Aborted { cause }) => (RunStatus::Aborted, Some(cause.reason().name().to_owned())),
-            Some(CrewOutcome::Failed { .. }) => (RunStatus::Error, None),
-        };
-        RunSummary {
-            status,
-            reason,
-            iterations: self.rounds(),
-            cost: self.spent(),
-            verified: false,
-            grade: None,
-            finished_at: self.outcome().map(|_| self.times().1),
-        }
-    }
 }
 
 /// A crew that holds its workspace.

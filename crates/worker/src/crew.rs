@@ -74,6 +74,7 @@ impl Job<'_> {
         for message in opened.problems() {
             self.worker.tell(WorkerEvent::Warning { task: Some(self.task().id), message });
         }
+        self.tell(format!("sandbox: {}", opened.sandbox()));
         let run = opened.run_id();
         self.show(run, None).await;
         let driving = async {

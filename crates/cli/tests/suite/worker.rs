@@ -156,6 +156,30 @@ fn a_full_context_ends_the_iteration_and_begins_the_next() {
     assert_eq!(repo.git(["show", &format!("ralph/{id}:half.txt")]), "x", "what it did before is kept");
 }
 
+/// It is about work that is over: nothing of it may end the first iteration of the next worker.
+#[test]
+fn a_checkpoint_of_an_earlier_worker_is_cleared_before_the_start() {
+    let (fleet, machine, repo) = (Fleet::new(), Machine::new(), Repo::init());
+    let id = fleet.add(&["Make it", "--promise", "p", "--criteria", "test -f done.txt", "--max", "4"]);
+    let work =
+        fleet.ask("POST", "/api/poll", r#"{"agentId":"earlier","waitSeconds":0,"withoutRepo":true,"leaseSeconds":60}"#);
+    assert_eq!(work["task"]["id"], id.as_str(), "{work:#}");
+    let checkpoint = format!(
+        r#"{{"taskId":"{id}","iteration":1,"contextFull":true,"timestamp":"2199-01-01T00:00:00Z","checkpointReason":"precompact"}}"#
+    );
+    let with_epoch = checkpoint.replacen('{', "{\"epoch\":1,", 1);
+    fleet.ask("POST", &format!("/api/tasks/{id}/checkpoint"), &with_epoch);
+    fleet.ask("POST", &format!("/api/tasks/{id}/release"), r#"{"epoch":1}"#);
+    let folder = machine.user.state().join("tasks").join(&id);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(format!("{id}.checkpoint.json")), checkpoint).unwrap();
+    let agent = machine.user.agent(Script::new().run([Step::run("sleep 2"), Step::write("done.txt", "x")]));
+    machine.drain(&fleet, &agent, &["--workspace", repo.path().to_str().unwrap()]);
+    let task = fleet.task(&id);
+    assert_eq!((&task["status"], &task["ralphIterations"]), (&"completed".into(), &1.into()), "{task:#}");
+    assert!(task["ralphLastCheckpoint"].is_null(), "{task:#}");
+}
+
 /// A worker whose agent waits until the test says so.
 struct Waiting {
     fleet: Fleet,

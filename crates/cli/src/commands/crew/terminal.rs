@@ -37,7 +37,7 @@ impl Terminal {
     /// Who watches, and who can be asked.
     pub(super) fn edges(&self) -> CrewEdges {
         let (as_json, shown, streams) = (self.as_json, Arc::clone(&self.shown), self.is_conversation);
-        let lines = Mutex::new(Lines::default());
+        let (lines, asks) = (Mutex::new(Lines::default()), is_interactive());
         let tell = move |told: StreamEvent| {
             let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
             let mut err = std::io::stderr().lock();
@@ -57,12 +57,15 @@ impl Terminal {
                     if !matches!(told, StreamEvent::Answer { .. } | StreamEvent::Delta { .. }) {
                         set(&shown, false);
                     }
-                    lines.of(&told).into_iter().try_for_each(|line| writeln!(err, "{}", sanitize(&line)))
+                    // The prompt says what is asked.
+                    let is_prompt = matches!(told, StreamEvent::Question { .. } | StreamEvent::Approval { .. });
+                    let mut shown = lines.of(&told).into_iter().filter(|_| !(asks && is_prompt));
+                    shown.try_for_each(|line| writeln!(err, "{}", sanitize(&line)))
                 }
             };
         };
         let person: AskPerson = Arc::new(|question| Box::pin(ask(question)));
-        CrewEdges { tell: Arc::new(tell), person: is_interactive().then_some(person), loops: true, push: None }
+        CrewEdges { tell: Arc::new(tell), person: asks.then_some(person), loops: true, push: None }
     }
 
     /// Reads requests until the input ends. Ctrl-C ends the turn, not the conversation.
@@ -159,6 +162,8 @@ impl Lines {
             StreamEvent::Delegation { delegation } => {
                 format!("→ {}: {}", delegation.target.to_uppercase(), delegation.objective)
             }
+            // The end of a delegation is a line of its own.
+            StreamEvent::ToolResult { result: Some(_), .. } => return Vec::new(),
             StreamEvent::ToolResult { agent, tool, success, summary, .. } => {
                 format!("  {} {agent} {tool}: {summary}", if *success { "✓" } else { "✗" })
             }

@@ -92,6 +92,8 @@ fn a_conversation_streams_asks_and_survives_ctrl_c() {
     terminal.press("y\n");
     terminal.expect("it is blue now");
     terminal.expect("> ");
+    let asked = terminal.screen.lock().unwrap().matches("Which colour?").count();
+    assert_eq!(asked, 1, "a question is shown once");
     assert!(server.requests()[2].results[0].contains("blue"), "{:?}", server.requests()[2].results);
     terminal.press("wait\n");
     wait_until("the model is asked", || server.requests().len() == 6);
