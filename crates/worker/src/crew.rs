@@ -51,7 +51,7 @@ impl Job<'_> {
             }),
             person: Some(ask_over(self.worker.client.clone(), self.task().id)),
             loops: false,
-            push: Some(Arc::clone(&push)),
+            push: Some(push),
         };
         let local = ralph_host::database::open_with_board(&self.host.dirs).await?;
         // The journal is the server's. What the user of this machine approved, and tasks and schedules of its own, are here.
@@ -97,8 +97,10 @@ impl Job<'_> {
         match why {
             // The next worker continues, on any machine.
             Some(why @ (Interruption::Stopping | Interruption::Lost)) => {
-                if why == Interruption::Stopping {
-                    push(opened.tree().await?).await;
+                if why == Interruption::Stopping
+                    && let Err(error) = place.lock().await.push(&opened.tree().await?, &self.commit_message()).await
+                {
+                    self.tell(error.to_string());
                 }
                 Ok(Ended::Interrupted(why))
             }
@@ -148,11 +150,18 @@ impl Job<'_> {
 
     /// Makes the files of a crew the newest commit of the branch.
     fn push_to_branch(&self, place: Arc<Mutex<Place>>, told: mpsc::UnboundedSender<String>) -> PushFiles {
-        let message = self.commit_message();
+        let (message, interrupt) = (self.commit_message(), self.interrupt.subscribe());
         Arc::new(move |tree| {
             let (place, told, message) = (Arc::clone(&place), told.clone(), message.clone());
+            let mut interrupt = interrupt.clone();
             Box::pin(async move {
-                if let Err(error) = place.lock().await.push(&tree, &message).await {
+                let mut place = place.lock().await;
+                let pushed = tokio::select! {
+                    pushed = place.push(&tree, &message) => pushed,
+                    // A remote that is slow does not keep a task from being cancelled.
+                    _ = next(&mut interrupt) => return,
+                };
+                if let Err(error) = pushed {
                     let _ = told.send(bounded(&error.to_string()));
                 }
             })
