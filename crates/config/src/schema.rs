@@ -1,5 +1,6 @@
 //! The JSON schema of a configuration file, made from the table of keys, so that editors complete and check it.
 
+use ralph_agents::Kind;
 use ralph_model::Grade;
 use serde_json::{Map, Value, json};
 
@@ -130,7 +131,7 @@ fn kind(key: Key) -> Value {
         Key::Require => one_of(&Grade::ALL.map(Grade::name)),
         Key::AgentNetwork => one_of(&["full", "model"]),
         Key::Sandbox => one_of(&["off", "on", "require"]),
-        Key::AgentsKind => one_of(&["claude", "codex", "opencode", "gemini", "acp", "command", "native"]),
+        Key::AgentsKind => one_of(&Kind::all().map(|kind| kind.name).collect::<Vec<_>>()),
         Key::ModelsProvider => one_of(&["anthropic", "openai", "openai-chat"]),
         Key::AgentsSettings => one_of(&["own", "user"]),
         Key::CompletionPromise
