@@ -16,7 +16,6 @@
 mod calls;
 mod client;
 mod garbage;
-mod listener;
 mod message_buffer;
 mod paths;
 mod permission;
@@ -38,13 +37,13 @@ use tokio::sync::watch;
 
 use crate::adapter::Invocation;
 use crate::agent::{Agent, AgentTask, Capabilities, EventSink, ReportsCost, RunFuture, StopSignal};
-use crate::programs::Program;
+use crate::programs::{Program, takes_words};
 use crate::registry::{Behind, Kind, Needs};
 use crate::request::{AgentServices, Error, Observed, Request};
 use crate::stream;
+use crate::text::shell_word;
 use calls::Confinement;
 use client::{Client, PromptTask};
-use listener::Listener;
 use talk::Talk;
 
 /// Messages that may wait for a server that does not read: answers are small, and the only long message is the prompt.
@@ -143,12 +142,19 @@ fn invocation(command: &str, agent: &AgentSpec, request: &Request<'_>, talk: Tal
     };
     let sink = Box::new(move |line: String| feeder.try_send(line));
     Invocation {
-        program: Spec::shell(command),
+        program: Spec::shell(&command_line(command, agent, request)),
         environment: environment(agent, request),
         stdin: Stdin::Fed(feed),
         pieces: Some(Pieces::ToldOnce(speech::SPEECH)),
         parser: Box::new(Client::new(task, sink, talk)),
     }
+}
+
+/// The command, with the words that a well-known program needs as a server.
+fn command_line(command: &str, agent: &AgentSpec, request: &Request<'_>) -> String {
+    let words = Program::of(agent).and_then(|program| program.server_words).filter(|_| takes_words(command));
+    let words = words.map(|words| words(agent, request)).unwrap_or_default();
+    words.iter().fold(command.to_owned(), |line, word| format!("{line} {}", shell_word(&word.to_string_lossy())))
 }
 
 /// The prompt, such that its first word is not taken for a command of the server's own.
@@ -211,20 +217,12 @@ async fn asked(stop: &mut watch::Receiver<Option<Stop>>) -> Stop {
 /// A parser without a server, for recorded lines.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn parser(prohibited: crate::request::Prohibited) -> Box<dyn crate::adapter::Parser> {
-    let task = PromptTask {
-        prompt: "Do the work.".into(),
-        directory: "/home/user/project".into(),
-        model: None,
-        prohibited,
-        mcp_servers: Vec::new(),
-        confinement: Confinement::Sandbox,
-    };
-    Box::new(Client::new(task, Box::new(|_| Ok(())), Talk::new()))
+    Box::new(Client::new(PromptTask { prohibited, ..PromptTask::recorded() }, Box::new(|_| Ok(())), Talk::new()))
 }
 
 /// A parser of logs, which may begin anywhere.
 pub(crate) fn listener() -> Box<dyn crate::adapter::Parser> {
-    Box::new(Listener::new())
+    Box::new(Client::listening())
 }
 
 #[cfg(test)]

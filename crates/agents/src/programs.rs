@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use ralph_model::AgentSpec;
+use ralph_model::{AgentSpec, Trouble, TroubleKind};
 
 use crate::registry::{Behind, Kind};
 use crate::request::Request;
@@ -13,6 +13,8 @@ use crate::request::Request;
 type FindCode = fn(&Path, Option<&Path>) -> Option<PathBuf>;
 /// The variables of an agent for a request.
 type Variables = fn(&AgentSpec, &Request<'_>) -> Vec<(OsString, OsString)>;
+/// More words for the command line of an agent.
+type Words = fn(&AgentSpec, &Request<'_>) -> Vec<OsString>;
 
 /// What is known about one program.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +27,10 @@ pub struct Program {
     pub install: &'static str,
     /// How to log in.
     pub login: &'static str,
+    /// How to get credit, where it is known.
+    pub credit: Option<&'static str>,
+    /// How to choose another model.
+    pub other_model: &'static str,
     /// Variables of which one is enough to be logged in.
     pub keys: &'static [&'static str],
     /// Files of which one is there after a login, relative to the home folder or to the folder that a variable names.
@@ -52,6 +58,8 @@ pub struct Program {
     pub(crate) foreign_code: Option<FindCode>,
     /// Its variables as a server of the Agent Client Protocol, where it has some.
     pub(crate) server_variables: Option<Variables>,
+    /// Words that make it work as such a server with a key of the environment, where no variable does.
+    pub(crate) server_words: Option<Words>,
 }
 
 /// How a way out of a closed network is named, and whose word for other servers' certificates counts.
@@ -87,6 +95,22 @@ impl Program {
         Kind::all().filter_map(Kind::program)
     }
 
+    /// The trouble with what a person can do about it.
+    #[must_use]
+    pub fn advised(&self, trouble: Trouble) -> Trouble {
+        let advice = match trouble.kind {
+            TroubleKind::Authentication => Some(self.login),
+            TroubleKind::OutOfCredit => self.credit,
+            TroubleKind::ModelNotFound => Some(self.other_model),
+            TroubleKind::RateLimit
+            | TroubleKind::Overload
+            | TroubleKind::Unreachable
+            | TroubleKind::ContextOverflow
+            | TroubleKind::Setup => None,
+        };
+        Trouble { advice: advice.map(str::to_owned), ..trouble }
+    }
+
     /// Whether a variable belongs to a cloud that the program is told to work through.
     pub fn reaches(&self, variable: &str, is_set: impl Fn(&str) -> bool) -> bool {
         let belongs = |families: &[&str]| families.iter().any(|family| variable.starts_with(family));
@@ -107,6 +131,11 @@ const RUNNERS: [&str; 13] =
     ["env", "exec", "nice", "npx", "bunx", "pnpx", "npm", "pnpm", "yarn", "bun", "deno", "node", "nodejs"];
 /// Words of theirs that come before it.
 const VERBS: [&str; 6] = ["exec", "dlx", "run", "x", "start", "--"];
+
+/// Whether words at the end of a line of shell go to the one program that it starts.
+pub(crate) fn takes_words(command: &str) -> bool {
+    !command.contains([';', '|', '&', '<', '>', '(', ')', '`', '#', '\n'])
+}
 
 /// The name of the program or package that a line of shell starts. Where it lies says nothing about what it is.
 fn server(command: &str) -> Option<&str> {
